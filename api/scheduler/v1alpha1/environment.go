@@ -1,0 +1,193 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// EnvironmentSpec says where an environment is described and how commits reach it.
+type EnvironmentSpec struct {
+	// ControlPlane is the repository and branch that describe this environment.
+	ControlPlane Repository `json:"controlPlane"`
+
+	// Promotion says when a commit of main moves on to this environment.
+	// Without it the chain of environments has to be given explicitly; it is never guessed.
+	// +optional
+	Promotion *Promotion `json:"promotion,omitempty"`
+}
+
+// Environment is one step on the way to production, such as dev, stage or prod.
+// Environments are read at the head of the control plane's main branch.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+type Environment struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   EnvironmentSpec `json:"spec,omitempty"`
+	Status Status          `json:"status,omitempty"`
+}
+
+// Approval says how an environment's BaseRepo moves to the next commit.
+// +kubebuilder:validation:Enum=automatic;pullRequest
+type Approval string
+
+const (
+	// ApprovalAutomatic commits the new pointer to the environment branch.
+	ApprovalAutomatic Approval = "automatic"
+	// ApprovalPullRequest proposes the new pointer as a pull request.
+	ApprovalPullRequest Approval = "pullRequest"
+)
+
+// FailureAction says what follows when a promoted commit fails in an environment.
+// +kubebuilder:validation:Enum=stop;rollback
+type FailureAction string
+
+const (
+	// FailureStop leaves everything as it is and waits for a person.
+	FailureStop FailureAction = "stop"
+	// FailureRollback proposes the last state that all clusters complied with.
+	FailureRollback FailureAction = "rollback"
+)
+
+// Promotion holds the rules by which a commit enters an environment and counts as arrived.
+type Promotion struct {
+	// After names the environments that must run the commit first. None: this environment is a first one.
+	// +optional
+	// +listType=set
+	After []string `json:"after,omitempty"`
+
+	// Approval says how the pointer to the promoted commit moves. Default: automatic.
+	// +optional
+	// +kubebuilder:default=automatic
+	Approval Approval `json:"approval,omitempty"`
+
+	// Soak is how long the environments before this one must have run the commit without failure.
+	// Default: no time.
+	// +optional
+	Soak *metav1.Duration `json:"soak,omitempty"`
+
+	// Windows are the times in which a commit may enter. Default: always.
+	// +optional
+	// +listType=atomic
+	Windows []Window `json:"windows,omitempty"`
+
+	// Freezes are the times in which nothing may enter, even within a window.
+	// +optional
+	// +listType=atomic
+	Freezes []Freeze `json:"freezes,omitempty"`
+
+	// Gate says when the clusters of this environment count as running the commit.
+	// +optional
+	Gate *Gate `json:"gate,omitempty"`
+
+	// Verify are checks that must pass after the gate, in order.
+	// +optional
+	// +listType=atomic
+	Verify []Verification `json:"verify,omitempty"`
+
+	// OnFailure says what follows a failed gate or verification. Default: stop.
+	// +optional
+	// +kubebuilder:default=stop
+	OnFailure FailureAction `json:"onFailure,omitempty"`
+}
+
+// Window is a recurring span of time.
+type Window struct {
+	// Cron is the start, as five cron fields: minute, hour, day of month, month, day of week.
+	// +kubebuilder:validation:MinLength=9
+	Cron string `json:"cron"`
+	// Duration is how long the window stays open after each start.
+	Duration metav1.Duration `json:"duration"`
+	// TimeZone is an IANA name such as Europe/Berlin. Default: UTC.
+	// +optional
+	TimeZone string `json:"timeZone,omitempty"`
+}
+
+// Freeze is a single span of time in which nothing is promoted.
+// +kubebuilder:validation:XValidation:rule="self.from < self.to",message="a freeze ends after it begins"
+type Freeze struct {
+	// From is the beginning.
+	From metav1.Time `json:"from"`
+	// To is the end, exclusive.
+	To metav1.Time `json:"to"`
+	// Reason is shown to those who wait.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+}
+
+// OfflinePolicy says how a cluster that has not been heard of counts at the gate.
+// +kubebuilder:validation:Enum=block;ignore;wait
+type OfflinePolicy string
+
+const (
+	// OfflineBlock fails the gate.
+	OfflineBlock OfflinePolicy = "block"
+	// OfflineIgnore leaves the cluster out of the count.
+	OfflineIgnore OfflinePolicy = "ignore"
+	// OfflineWait waits for the cluster until the gate's timeout.
+	OfflineWait OfflinePolicy = "wait"
+)
+
+// Gate says when enough clusters run a commit.
+type Gate struct {
+	// Require is how many of the expected reconcilers must have reached the commit: a number or a percentage.
+	// Default: 100%.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	Require *intstr.IntOrString `json:"require,omitempty"`
+
+	// OfflineAfter is the silence after which a cluster counts as offline. Default: 15m.
+	// +optional
+	OfflineAfter *metav1.Duration `json:"offlineAfter,omitempty"`
+
+	// Offline says how offline clusters count. Default: wait.
+	// +optional
+	// +kubebuilder:default=wait
+	Offline OfflinePolicy `json:"offline,omitempty"`
+
+	// Timeout is how long the gate waits before it fails. Default: no limit.
+	// +optional
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+
+	// AllowNone lets a gate pass that no cluster is expected at. Default: false;
+	// a gate is never passed by nobody unless somebody said so.
+	// +optional
+	AllowNone bool `json:"allowNone,omitempty"`
+}
+
+// Verification is one check after the gate. Exactly one of its fields is set.
+// +kubebuilder:validation:XValidation:rule="has(self.http) != has(self.command)",message="a verification is either http or command"
+type Verification struct {
+	// Name is shown with the result.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// HTTP asks a URL and wants a status below 400.
+	// +optional
+	HTTP *HTTPVerification `json:"http,omitempty"`
+	// Command runs a program and wants exit code 0.
+	// +optional
+	Command *CommandVerification `json:"command,omitempty"`
+}
+
+// HTTPVerification asks a URL.
+type HTTPVerification struct {
+	// URL is asked with GET.
+	// +kubebuilder:validation:Pattern=`^https?://`
+	URL string `json:"url"`
+	// Timeout of one request. Default: 30s.
+	// +optional
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+}
+
+// CommandVerification runs a program.
+type CommandVerification struct {
+	// Args are the program and its arguments; no shell is involved.
+	// +kubebuilder:validation:MinItems=1
+	// +listType=atomic
+	Args []string `json:"args"`
+	// Timeout of the run. Default: 10m.
+	// +optional
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+}

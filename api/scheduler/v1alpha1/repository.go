@@ -1,0 +1,110 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Repository points to a folder on a branch of a Git repository.
+type Repository struct {
+	// Repo is the URL of the repository: https://, ssh://, git@host:path, file:// or a local path.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	Repo string `json:"repo"`
+
+	// Branch is the branch to read. Empty means the repository's default branch.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Branch string `json:"branch,omitempty"`
+
+	// Path is the folder below which files count, relative to the root of the repository.
+	// Empty, ".", "./x" and "x/" are all understood; ".." is refused.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Path string `json:"path,omitempty"`
+}
+
+// BaseRepoSpec says which commit of the control plane's main branch an environment uses.
+type BaseRepoSpec struct {
+	Repository `json:",inline"`
+
+	// Commit is the promoted commit of the branch, as a full SHA.
+	// Empty means the head of the branch.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^([0-9a-f]{40}|[0-9a-f]{64})?$`
+	Commit string `json:"commit,omitempty"`
+}
+
+// BaseRepo is the pointer from an environment branch to the promoted commit of main.
+// The one that counts is named like the base branch, usually "main".
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=baserepoes
+type BaseRepo struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   BaseRepoSpec `json:"spec,omitempty"`
+	Status Status       `json:"status,omitempty"`
+}
+
+// GitOpsRepoSpec says where the generated files of an environment go.
+type GitOpsRepoSpec struct {
+	Repository `json:",inline"`
+
+	// AutoMerge merges the generated pull request when its checks pass.
+	// A pull request that exceeds the deletion budget is never merged without a person.
+	// Default: false.
+	// +optional
+	AutoMerge bool `json:"autoMerge,omitempty"`
+
+	// DeletionBudget is how many assignments one change may remove before a person has to agree:
+	// a number, or a percentage of the environment's assignments.
+	// Whatever it says, 5 removals are always within it. Default: 20%.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="deletionBudget is a number from 0 or a percentage from 0% to 100%"
+	DeletionBudget *intstr.IntOrString `json:"deletionBudget,omitempty"`
+}
+
+// GitOpsRepo is the place in the platform GitOps repository that an environment's files are proposed to.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=gitopsrepoes
+type GitOpsRepo struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   GitOpsRepoSpec `json:"spec,omitempty"`
+	Status Status         `json:"status,omitempty"`
+}
+
+// ConfigRepo adds a platform configuration repository to an environment:
+// its ClusterTypes, ConfigMaps and ConfigSchemas count as if they lay in the environment branch.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=configrepoes
+type ConfigRepo struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   Repository `json:"spec,omitempty"`
+	Status Status     `json:"status,omitempty"`
+}
+
+// Status is the observation that every kind shares: standard Kubernetes conditions.
+// It is written only where the scheduler runs on Kubernetes.
+type Status struct {
+	// Conditions describe the state of the object, by type.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// ObservedGeneration is the generation the conditions speak of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+}
