@@ -1,0 +1,74 @@
+package largefleet
+
+import (
+	"embed"
+	"fmt"
+)
+
+//go:embed templates/*.yaml
+var templates embed.FS
+
+// Relative URLs are resolved against the location of the control plane, like those of Git's submodules,
+// so that a fleet works wherever it is written to.
+const (
+	controlPlaneURL = "../control-plane"
+	gitOpsURL       = "../platform-gitops"
+	appsURL         = "../apps/"
+)
+
+// addMain writes what is promoted, but for the configuration.
+func (s Spec) addMain(f Files) {
+	f.Main[".environments/"+s.Environment+".yaml"] = header("Environment", s.Environment) +
+		fmt.Sprintf("spec:\n  controlPlane:\n    repo: %s\n    branch: %s\n    path: .\n", controlPlaneURL, s.Environment)
+	entries, _ := templates.ReadDir("templates") // embedded, cannot be missing
+	for _, e := range entries {
+		text, _ := templates.ReadFile("templates/" + e.Name())
+		f.Main["templates/"+e.Name()] = string(text)
+	}
+	for i := range s.workloads() {
+		name := workloadName(i)
+		f.Main["workloads/"+name+".yaml"] = header("WorkloadRegistration", name) +
+			fmt.Sprintf("spec:\n  workload:\n    repo: %s\n    branch: main\n    path: .\n  workspace: %s\n", appsURL+name, s.team(i))
+	}
+}
+
+// addEnvironment writes what belongs to the environment alone, but for the configuration.
+func (s Spec) addEnvironment(f Files) {
+	f.Env["main.yaml"] = header("BaseRepo", "main") +
+		fmt.Sprintf("spec:\n  repo: %s\n  branch: main\n  path: .\n", controlPlaneURL)
+	f.Env["gitops.yaml"] = header("GitOpsRepo", s.Environment) +
+		fmt.Sprintf("spec:\n  repo: %s\n  branch: %s\n  path: .\n", gitOpsURL, s.Environment)
+	for i := range s.Policies {
+		f.Env["policies/"+s.team(i)+".yaml"] = s.policy(s.team(i))
+	}
+	for i := range s.ClusterTypes {
+		ct := s.clusterType(i)
+		f.Env[ct.folder()+"cluster-type.yaml"] = header("ClusterType", ct.name) +
+			fmt.Sprintf("  labels:\n    region: %s\n    size: %s\n    managed: \"true\"\n", ct.region, ct.size) +
+			"spec:\n  reconciler: flux\n  namespaceService: default\n  configType: configmap\n"
+	}
+}
+
+func (s Spec) policy(team string) string {
+	return header("SchedulingPolicy", team+"-policy") + fmt.Sprintf(`spec:
+  deploymentTargetSelector:
+    workspace: %s
+    labelSelector:
+      matchLabels:
+        type: application
+  clusterTypeSelector:
+    labelSelector:
+      matchLabels:
+        managed: "true"
+`, team)
+}
+
+func header(kind, name string) string {
+	return fmt.Sprintf("apiVersion: scheduler.kalypso.io/v1alpha1\nkind: %s\nmetadata:\n  name: %s\n", kind, name)
+}
+
+func regionFolder(ct clusterType) string { return "cluster-types/" + ct.region + "/" }
+
+func (ct clusterType) folder() string { return regionFolder(ct) + ct.name + "/" }
+
+func (ct clusterType) configFile() string { return ct.folder() + "config.yaml" }

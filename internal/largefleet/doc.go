@@ -1,0 +1,19 @@
+// Package largefleet generates the files of a large control plane, in memory and of any size.
+//
+// Benchmarks need fleets nobody wants to write by hand, and people want to try the program on one.
+// [Generate] writes the same bytes for the same [Spec], in the formats that people use:
+//
+//	main                                  dev (the environment branch)
+//	  .environments/dev.yaml                main.yaml, gitops.yaml
+//	  templates/*.yaml                      policies/team-00.yaml
+//	  workloads/app-000.yaml                configs/environment.yaml
+//	  configs/app-000.yaml                  cluster-types/east-us/{config,small,large...}.yaml
+//	                                        cluster-types/east-us/east-us-small-000/{cluster-type,config}.yaml
+//	apps/app-000
+//	  workload.yaml
+//
+// Every target is assigned to every cluster type: the policy of a team selects the targets of its workspace and
+// all managed cluster types. Every assignment has exactly [Spec.Layers] layers of configuration, and exactly one
+// of them depends on the target, so that targets of one workload share their configuration on a cluster type.
+// A fleet has no problems: [Files] is what a careful team would have written.
+package largefleet
