@@ -22,6 +22,7 @@ type Assignment struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +required
 	Spec   AssignmentSpec `json:"spec,omitempty"`
 	Status Status         `json:"status,omitempty"`
 }
@@ -43,6 +44,7 @@ type AssignmentPackage struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +required
 	Spec   AssignmentPackageSpec `json:"spec,omitempty"`
 	Status Status                `json:"status,omitempty"`
 }

@@ -37,6 +37,7 @@ type ConfigSchema struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +required
 	Spec   ConfigSchemaSpec `json:"spec,omitempty"`
 	Status Status           `json:"status,omitempty"`
 }

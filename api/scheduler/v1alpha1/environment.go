@@ -21,10 +21,12 @@ type EnvironmentSpec struct {
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
 type Environment struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +required
 	Spec   EnvironmentSpec `json:"spec,omitempty"`
 	Status Status          `json:"status,omitempty"`
 }
@@ -63,19 +65,23 @@ type Promotion struct {
 	// +kubebuilder:default=automatic
 	Approval Approval `json:"approval,omitempty"`
 
-	// Soak is how long the environments before this one must have run the commit without failure.
-	// Default: no time.
+	// Soak is how long the environments before this one must have run the commit without failure,
+	// such as 90m or 24h. Default: no time.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	Soak *metav1.Duration `json:"soak,omitempty"`
 
 	// Windows are the times in which a commit may enter. Default: always.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
 	Windows []Window `json:"windows,omitempty"`
 
 	// Freezes are the times in which nothing may enter, even within a window.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
 	Freezes []Freeze `json:"freezes,omitempty"`
 
 	// Gate says when the clusters of this environment count as running the commit.
@@ -85,6 +91,7 @@ type Promotion struct {
 	// Verify are checks that must pass after the gate, in order.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
 	Verify []Verification `json:"verify,omitempty"`
 
 	// OnFailure says what follows a failed gate or verification. Default: stop.
@@ -96,9 +103,11 @@ type Promotion struct {
 // Window is a recurring span of time.
 type Window struct {
 	// Cron is the start, as five cron fields: minute, hour, day of month, month, day of week.
-	// +kubebuilder:validation:MinLength=9
+	// +kubebuilder:validation:Pattern=`^\S+( +\S+){4}$`
 	Cron string `json:"cron"`
 	// Duration is how long the window stays open after each start.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	Duration metav1.Duration `json:"duration"`
 	// TimeZone is an IANA name such as Europe/Berlin. Default: UTC.
 	// +optional
@@ -132,14 +141,18 @@ const (
 
 // Gate says when enough clusters run a commit.
 type Gate struct {
-	// Require is how many of the expected reconcilers must have reached the commit: a number or a percentage.
-	// Default: 100%.
+	// Require is how many of the expected reconcilers must have reached the commit:
+	// a number from 1 or a percentage from 1% to 100%. Default: 100%.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:Pattern=`^(100|[1-9][0-9]?)%$`
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || self > 0",message="require is a number from 1 or a percentage"
 	Require *intstr.IntOrString `json:"require,omitempty"`
 
 	// OfflineAfter is the silence after which a cluster counts as offline. Default: 15m.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	OfflineAfter *metav1.Duration `json:"offlineAfter,omitempty"`
 
 	// Offline says how offline clusters count. Default: wait.
@@ -149,6 +162,8 @@ type Gate struct {
 
 	// Timeout is how long the gate waits before it fails. Default: no limit.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
 	// AllowNone lets a gate pass that no cluster is expected at. Default: false;
@@ -178,6 +193,8 @@ type HTTPVerification struct {
 	URL string `json:"url"`
 	// Timeout of one request. Default: 30s.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
@@ -189,5 +206,7 @@ type CommandVerification struct {
 	Args []string `json:"args"`
 	// Timeout of the run. Default: 10m.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }

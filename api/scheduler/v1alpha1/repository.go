@@ -45,6 +45,7 @@ type BaseRepo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +required
 	Spec   BaseRepoSpec `json:"spec,omitempty"`
 	Status Status       `json:"status,omitempty"`
 }
@@ -64,7 +65,8 @@ type GitOpsRepoSpec struct {
 	// Whatever it says, 5 removals are always within it. Default: 20%.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')",message="deletionBudget is a number from 0 or a percentage from 0% to 100%"
+	// +kubebuilder:validation:Pattern=`^(100|[0-9]{1,2})%$`
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 0",message="deletionBudget is a number from 0 or a percentage"
 	DeletionBudget *intstr.IntOrString `json:"deletionBudget,omitempty"`
 }
 
@@ -77,6 +79,7 @@ type GitOpsRepo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +required
 	Spec   GitOpsRepoSpec `json:"spec,omitempty"`
 	Status Status         `json:"status,omitempty"`
 }
@@ -91,6 +94,7 @@ type ConfigRepo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +required
 	Spec   Repository `json:"spec,omitempty"`
 	Status Status     `json:"status,omitempty"`
 }

@@ -29,8 +29,8 @@ const (
 	ContentShell ContentType = "sh"
 )
 
-// TemplateSpec holds the manifests that are filled in for each assignment.
-// +kubebuilder:validation:XValidation:rule="has(self.chart) != has(self.manifests)",message="a template has either manifests or a chart"
+// TemplateSpec holds the manifests that are filled in for each assignment: either manifests or a chart.
+// No CEL rule can say so, because manifests are of any type; reading a control plane checks it.
 type TemplateSpec struct {
 	// Type says which file of an assignment the template writes.
 	Type TemplateType `json:"type"`
@@ -60,6 +60,7 @@ type Template struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +required
 	Spec   TemplateSpec `json:"spec,omitempty"`
 	Status Status       `json:"status,omitempty"`
 }

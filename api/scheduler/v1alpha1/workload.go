@@ -21,6 +21,7 @@ type WorkloadRegistration struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +required
 	Spec   WorkloadRegistrationSpec `json:"spec,omitempty"`
 	Status Status                   `json:"status,omitempty"`
 }
@@ -47,8 +48,10 @@ type WorkloadTarget struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// Labels are laid over the labels of the workload. "workload" and "workspace" cannot be set here.
+	// Labels are laid over the labels of the workload. "workload" and "workspace" cannot be set here:
+	// what is written under these names is overruled by the registration.
 	// +optional
+	// +nullable
 	Labels map[string]string `json:"labels,omitempty"`
 
 	DeploymentTargetSpec `json:",inline"`
@@ -58,6 +61,7 @@ type WorkloadTarget struct {
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
 type Workload struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -94,6 +98,7 @@ type DeploymentTarget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +required
 	Spec   DeploymentTargetSpec `json:"spec,omitempty"`
 	Status Status               `json:"status,omitempty"`
 }

@@ -1,0 +1,173 @@
+package api_test
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
+)
+
+// crds checks documents as a Kubernetes API server with our definitions installed would, by kind.
+type crds map[string]*crdCheck
+
+type crdCheck struct {
+	structural *structuralschema.Structural
+	schema     validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+// TestCRDs installs every definition the way an API server does: it has to be structural, its defaults valid,
+// its rules have to compile and their estimated cost has to stay within the server's limits.
+func TestCRDs(t *testing.T) {
+	for path, crd := range readCRDs(t) {
+		for _, err := range crdvalidation.ValidateCustomResourceDefinition(context.Background(), crd) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func readCRDs(t *testing.T) map[string]*apiextensions.CustomResourceDefinition {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	install.Install(scheme)
+	paths, err := filepath.Glob("crds/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no definitions found: %v", err)
+	}
+	out := map[string]*apiextensions.CustomResourceDefinition{}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var external apiextensionsv1.CustomResourceDefinition
+		if err := yaml.UnmarshalStrict(data, &external); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		scheme.Default(&external)
+		// An API server fills this in when it has stored the definition.
+		external.Status.StoredVersions = []string{external.Spec.Versions[0].Name}
+		var internal apiextensions.CustomResourceDefinition
+		if err := scheme.Convert(&external, &internal, nil); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		out[path] = &internal
+	}
+	return out
+}
+
+func loadCRDs(t *testing.T) crds {
+	t.Helper()
+	checks := crds{}
+	for path, crd := range readCRDs(t) {
+		props := crd.Spec.Validation.OpenAPIV3Schema
+		structural, err := structuralschema.NewStructural(props)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		schema, _, err := validation.NewSchemaValidator(props)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		checks[crd.Spec.Names.Kind] = &crdCheck{
+			structural: structural,
+			schema:     schema,
+			rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+		}
+	}
+	return checks
+}
+
+// check returns everything Kubernetes has against the document, unknown fields included,
+// which kubectl refuses unless it is told otherwise.
+func (c crds) check(t *testing.T, doc map[string]any) []string {
+	t.Helper()
+	check, ok := c[unstructuredKind(doc)]
+	if !ok {
+		return []string{"no definition of this kind"}
+	}
+	doc = runtime.DeepCopyJSON(doc)
+	var found []string
+	unknown := pruning.PruneWithOptions(doc, check.structural, true,
+		structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	for _, path := range unknown {
+		found = append(found, path+": Unknown field")
+	}
+	defaulting.PruneNonNullableNullsWithoutDefaults(doc, check.structural)
+	defaulting.Default(doc, check.structural)
+
+	errs := validation.ValidateCustomResource(nil, doc, check.schema)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, check.structural, doc)...)
+	// Rules see only documents of the right shape, as in an API server.
+	if check.rules != nil && len(errs) == 0 {
+		celErrs, _ := check.rules.Validate(context.Background(), nil, check.structural, doc, nil, celconfig.RuntimeCELCostBudget)
+		errs = append(errs, celErrs...)
+	}
+	for _, err := range errs {
+		found = append(found, err.Error())
+	}
+	return found
+}
+
+func unstructuredKind(doc map[string]any) string {
+	kind, _ := doc["kind"].(string)
+	return kind
+}
+
+// TestEveryRuleIsShown fails when a rule, an enum or a pattern of a spec has no case that breaks it.
+func TestEveryRuleIsShown(t *testing.T) {
+	shown := map[string]bool{}
+	index := regexp.MustCompile(`\[\d+\]`)
+	for _, path := range cases(t) {
+		for line := range strings.Lines(string(section(parseCase(t, path), "kubernetes"))) {
+			object, rest, _ := strings.Cut(line, ": ")
+			kind, _, _ := strings.Cut(object, "/")
+			at, _, _ := strings.Cut(rest, ": ")
+			shown[kind+" "+index.ReplaceAllString(at, "")] = true
+		}
+	}
+	for _, crd := range readCRDs(t) {
+		kind := crd.Spec.Names.Kind
+		schema := crd.Spec.Validation.OpenAPIV3Schema
+		if len(schema.XValidations) > 0 && !shown[kind+" <nil>"] {
+			t.Errorf("%s: no case breaks the rules of the kind", kind)
+		}
+		for at := range maps.Keys(restricted("spec", schema.Properties["spec"])) {
+			if !shown[kind+" "+at] {
+				t.Errorf("%s: no case breaks %s", kind, at)
+			}
+		}
+	}
+}
+
+// restricted collects the paths below a node that have a rule, an enum or a pattern.
+func restricted(at string, node apiextensions.JSONSchemaProps) map[string]bool {
+	found := map[string]bool{}
+	if len(node.XValidations) > 0 || len(node.Enum) > 0 || node.Pattern != "" {
+		found[at] = true
+	}
+	for name, property := range node.Properties {
+		maps.Copy(found, restricted(at+"."+name, property))
+	}
+	if node.Items != nil && node.Items.Schema != nil {
+		maps.Copy(found, restricted(at, *node.Items.Schema))
+	}
+	return found
+}

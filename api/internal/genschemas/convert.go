@@ -1,0 +1,135 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// convert turns a node of a CustomResourceDefinition into JSON Schema.
+// It is stricter in one thing: properties that do not exist are refused, so that typing errors are shown.
+// And it is more lenient in one: an optional object or list may be null,
+// because people leave "labels:" without content and Kubernetes reads that as absent.
+func convert(in apiextensionsv1.JSONSchemaProps, optional bool) schema {
+	out := schema{}
+	convertValue(in, out)
+	convertObject(in, out)
+	convertList(in, out)
+	for _, rule := range in.XValidations {
+		convertRule(rule.Rule, out)
+	}
+	switch {
+	case in.XIntOrString:
+		out["type"] = []string{"integer", "string"}
+	case in.Type == "":
+		// Any value, such as a schema or a manifest.
+	case in.Nullable, optional && (in.Type == "object" || in.Type == "array"):
+		out["type"] = []string{in.Type, "null"}
+	default:
+		out["type"] = in.Type
+	}
+	return out
+}
+
+func convertValue(in apiextensionsv1.JSONSchemaProps, out schema) {
+	set(out, "description", in.Description)
+	set(out, "pattern", in.Pattern)
+	if in.Format == "date-time" {
+		out["format"] = in.Format
+	}
+	if in.MinLength != nil {
+		out["minLength"] = *in.MinLength
+	}
+	if in.MaxLength != nil {
+		out["maxLength"] = *in.MaxLength
+	}
+	if in.Default != nil {
+		out["default"] = json.RawMessage(in.Default.Raw)
+	}
+	if len(in.Enum) > 0 {
+		out["enum"] = in.Enum
+	}
+}
+
+func convertObject(in apiextensionsv1.JSONSchemaProps, out schema) {
+	if in.Type != "object" {
+		return
+	}
+	if in.AdditionalProperties != nil && in.AdditionalProperties.Schema != nil {
+		out["additionalProperties"] = convert(*in.AdditionalProperties.Schema, false)
+	}
+	if len(in.Properties) == 0 {
+		return
+	}
+	properties := schema{}
+	for name, property := range in.Properties {
+		properties[name] = convert(property, !slices.Contains(in.Required, name))
+	}
+	out["properties"] = properties
+	out["additionalProperties"] = false
+	if len(in.Required) > 0 {
+		out["required"] = in.Required
+	}
+}
+
+func convertList(in apiextensionsv1.JSONSchemaProps, out schema) {
+	if in.Items != nil && in.Items.Schema != nil {
+		out["items"] = convert(*in.Items.Schema, false)
+	}
+	if in.MinItems != nil {
+		out["minItems"] = *in.MinItems
+	}
+	if in.MaxItems != nil {
+		out["maxItems"] = *in.MaxItems
+	}
+	if in.XListType != nil && *in.XListType == "set" {
+		out["uniqueItems"] = true
+	}
+}
+
+var (
+	eitherOr    = regexp.MustCompile(`^has\(self\.(\w+)\) != has\(self\.(\w+)\)$`)
+	lowestInt   = regexp.MustCompile(`^type\(self\) != int \|\| self (>=?) 0$`)
+	namedByRule = "!self.metadata.name.contains('.') && self.metadata.name.size() <= 63"
+)
+
+// convertRule translates the CEL rules that JSON Schema can say too.
+// The others are checked by Kubernetes and by kalypso validate, not by editors.
+func convertRule(rule string, out schema) {
+	if m := eitherOr.FindStringSubmatch(rule); m != nil {
+		exactlyOne(out, m[1:]...)
+	}
+	if m := lowestInt.FindStringSubmatch(rule); m != nil {
+		out["minimum"] = len(">=") - len(m[1]) // 0 for >=, 1 for >
+	}
+}
+
+func exactlyOne(out schema, fields ...string) {
+	var choices []schema
+	for _, field := range fields {
+		choices = append(choices, schema{"required": []string{field}})
+	}
+	out["oneOf"] = choices
+}
+
+// isNamedByLabel says whether names of the kind have to be DNS labels.
+func isNamedByLabel(in *apiextensionsv1.JSONSchemaProps) bool {
+	return slices.ContainsFunc(in.XValidations, func(v apiextensionsv1.ValidationRule) bool {
+		return v.Rule == namedByRule
+	})
+}
+
+// set leaves out what is empty.
+func set(out schema, key, value string) {
+	if value != "" {
+		out[key] = value
+	}
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	return slices.Sorted(maps.Keys(m))
+}

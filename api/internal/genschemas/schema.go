@@ -1,0 +1,125 @@
+package main
+
+import (
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// schemaBase is where the schemas can be fetched from; the base of each "$id".
+const schemaBase = "https://raw.githubusercontent.com/kalypso-io/kalypso/main/docs/schemas/"
+
+// schema is a JSON Schema of draft 7, the one that yaml-language-server knows best.
+// A map prints with sorted keys, so that the files are the same on every run.
+type schema map[string]any
+
+// kind is a resource kind with the schema of its CustomResourceDefinition.
+type kind struct {
+	Name       string
+	APIVersion string
+	Schema     *apiextensionsv1.JSONSchemaProps
+}
+
+// exactlyOneOf lists, by kind, the fields of which a spec has exactly one and which no CEL rule can name,
+// because CEL does not see fields of any type.
+var exactlyOneOf = map[string][]string{"Template": {"chart", "manifests"}}
+
+// document is the schema of a whole document of the kind.
+// The status is left open: machines write it, and it never stands in Git.
+func (k kind) document() schema {
+	required := []string{"apiVersion", "kind", "metadata"}
+	specRequired := slices.Contains(k.Schema.Required, "spec")
+	if specRequired {
+		required = append(required, "spec")
+	}
+	spec := convert(k.Schema.Properties["spec"], !specRequired)
+	if fields := exactlyOneOf[k.Name]; fields != nil {
+		exactlyOne(spec, fields...)
+	}
+	return schema{
+		"title":                k.Name,
+		"description":          k.Schema.Description,
+		"type":                 "object",
+		"required":             required,
+		"additionalProperties": false,
+		"properties": schema{
+			"apiVersion": schema{"const": k.APIVersion, "description": "Group and version of the kind."},
+			"kind":       schema{"const": k.Name, "description": "The kind of the document."},
+			"metadata":   k.metadata(),
+			"spec":       spec,
+			"status":     schema{"type": "object", "description": "Written by machines; never in Git."},
+		},
+	}
+}
+
+// metadata is the part of Kubernetes' object metadata that people write,
+// so that a mistyped "labels" is shown.
+func (k kind) metadata() schema {
+	name := schema{
+		"description": "Name of the object, unique among its kind in an environment.",
+		"type":        "string",
+		"minLength":   1,
+		"maxLength":   253,
+		"pattern":     `^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`,
+	}
+	if isNamedByLabel(k.Schema) {
+		name["maxLength"] = 63
+		name["pattern"] = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	}
+	return schema{
+		"type":                 "object",
+		"required":             []string{"name"},
+		"additionalProperties": false,
+		"properties": schema{
+			"name":              name,
+			"namespace":         schema{"type": "string", "description": "Namespace, where the document is applied to Kubernetes."},
+			"labels":            stringMap("Labels that policies and platform configuration select."),
+			"annotations":       stringMap("Annotations; Kalypso does not read them."),
+			"finalizers":        schema{"type": "array", "items": schema{"type": "string"}},
+			"creationTimestamp": schema{"type": []string{"string", "null"}},
+		},
+	}
+}
+
+func stringMap(description string) schema {
+	return schema{
+		"description":          description,
+		"type":                 []string{"object", "null"},
+		"additionalProperties": schema{"type": "string"},
+	}
+}
+
+// together is one schema for all kinds, for editors that take one schema for a folder.
+// It goes by "if" instead of "oneOf": then an editor reports what is wrong within the kind,
+// and ConfigMaps and other documents beside ours pass.
+func together(kinds []kind) schema {
+	definitions := schema{}
+	var choices []schema
+	names := map[string][]string{}
+	for _, k := range kinds {
+		definitions[k.Name] = k.document()
+		names[k.APIVersion] = append(names[k.APIVersion], k.Name)
+		choices = append(choices, schema{
+			"if":   having(schema{"apiVersion": schema{"const": k.APIVersion}, "kind": schema{"const": k.Name}}),
+			"then": schema{"$ref": "#/definitions/" + k.Name},
+		})
+	}
+	for _, apiVersion := range sortedKeys(names) {
+		choices = append(choices, schema{
+			"if":   having(schema{"apiVersion": schema{"const": apiVersion}}),
+			"then": having(schema{"kind": schema{"enum": names[apiVersion]}}),
+		})
+	}
+	return schema{
+		"title":       "Kalypso documents",
+		"description": "Any document of a control plane, checked by its kind.",
+		"type":        "object",
+		"definitions": definitions,
+		"allOf":       choices,
+	}
+}
+
+// having is a schema of objects that have these properties.
+func having(properties schema) schema {
+	return schema{"properties": properties, "required": sortedKeys(properties)}
+}
