@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
+)
+
+// initCommand writes a new repository.
+type initCommand struct {
+	t *terminal
+	// url is where the repository will be pushed to; empty when nobody knows yet.
+	url string
+}
+
+func newInit(t *terminal) *cobra.Command {
+	cmd := newGroup(&cobra.Command{
+		Use:     "init",
+		Short:   "Write a repository to start from",
+		Long:    "Write a repository to start from: a working example, to be changed piece by piece.",
+		Example: "  kalypso init control-plane my-control-plane\n  kalypso init gitops my-gitops",
+	})
+	cmd.AddCommand(newInitControlPlane(t), newInitGitOps(t))
+	return cmd
+}
+
+func newInitControlPlane(t *terminal) *cobra.Command {
+	c := &initCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "control-plane DIR",
+		Short: "Write a control plane: an example fleet with the environments dev and stage",
+		Long: `Write a control plane: an example fleet with the environments dev and stage.
+
+DIR becomes a Git repository with three branches. It must be new, or an empty folder.
+
+    main    environments, registered workloads, templates, schemas: what is promoted
+    dev     cluster types, policies and configuration of the first environment
+    stage   the same for the second one`,
+		Example: `  kalypso init control-plane my-control-plane
+  kalypso init control-plane my-control-plane --url https://github.com/org/my-control-plane`,
+		Args: exactly("DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.controlPlane(cmd, args[0]) },
+	}
+	c.bind(cmd)
+	return cmd
+}
+
+func newInitGitOps(t *terminal) *cobra.Command {
+	c := &initCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "gitops DIR",
+		Short: "Write a platform GitOps repository: the branches dev and stage, still empty",
+		Long: `Write a platform GitOps repository: the branches dev and stage, still empty.
+
+DIR becomes a Git repository. It must be new, or an empty folder.
+The example control plane expects it beside itself, under the name gitops.`,
+		Example: `  kalypso init gitops gitops
+  kalypso init gitops gitops --url https://github.com/org/gitops`,
+		Args: exactly("DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.gitOps(cmd, args[0]) },
+	}
+	c.bind(cmd)
+	return cmd
+}
+
+func (c *initCommand) bind(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.url, "url", "", "the `URL` the repository will have; it becomes the remote origin")
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+}
+
+func (c *initCommand) controlPlane(cmd *cobra.Command, dir string) error {
+	if err := checkURL(c.url); err != nil {
+		return usage(cmd, "--url: %w", err)
+	}
+	branches, err := controlPlaneBranches(hellofleet.Files(), c.url)
+	if err != nil {
+		return err
+	}
+	return c.create(dir, "control plane", branches,
+		"kalypso plan -e dev --control-plane "+shellWord(dir))
+}
+
+func (c *initCommand) gitOps(cmd *cobra.Command, dir string) error {
+	if err := checkURL(c.url); err != nil {
+		return usage(cmd, "--url: %w", err)
+	}
+	return c.create(dir, "GitOps repository", gitOpsBranches(),
+		"kalypso schedule -e dev --commit --control-plane CONTROL-PLANE")
+}
+
+// create makes the repository and says what to try next.
+func (c *initCommand) create(dir, what string, branches []branch, next string) error {
+	err := createRepository(dir, repository{
+		branches: branches,
+		remote:   c.url,
+		author:   author(c.t.env, c.t.now()),
+	})
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, b := range branches {
+		names = append(names, b.name)
+	}
+	_, err = fmt.Fprintf(c.t.out, "%s a %s to %s, with the branches %s\n\ntry next:\n  %s\n",
+		c.t.outStyle.green("wrote"), what, printable(dir), strings.Join(names, ", "), next)
+	return err
+}

@@ -1,0 +1,46 @@
+// Command kalypso schedules applications onto a fleet of Kubernetes clusters, through Git.
+//
+// It is the only place that wires edges to flows. Each command is a file, cmd_<name>.go, and a struct whose fields are
+// its flags; it parses what was typed into a request, calls a flow, and shows the result.
+// It holds no policy of its own.
+//
+// The result goes to stdout and everything else to stderr.
+// The exit code is 0 when the work is done, 1 when it failed, 2 when the command line makes no sense,
+// and 3 when the work is done and the answer is no; see [exitCode].
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks to stop, a second one is not caught and ends the process.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole program: it touches nothing of the process but its arguments, and files.
+// env holds entries of the form "NAME=value".
+func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	t := newTerminal(env, stdin, stdout, stderr)
+	root := newRoot(t)
+	root.SetArgs(args)
+
+	// Cobra has no type for its complaints about a command line.
+	// Whatever fails before a command starts is one of them.
+	started := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !started {
+		err = asUsage(cmd, err)
+	}
+	return int(report(t, err))
+}

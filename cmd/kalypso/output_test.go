@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+func TestOutputFormats(t *testing.T) {
+	value := struct {
+		ClusterType string   `json:"clusterType"`
+		Policies    []string `json:"policies"`
+	}{"drone <1>", []string{"a", "b"}}
+	text := func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, "drone by a and b")
+		return err
+	}
+	for format, want := range map[string]string{
+		"":     "drone by a and b\n",
+		"text": "drone by a and b\n",
+		"json": "{\n  \"clusterType\": \"drone <1>\",\n  \"policies\": [\n    \"a\",\n    \"b\"\n  ]\n}\n",
+		"yaml": "clusterType: drone <1>\npolicies:\n- a\n- b\n",
+	} {
+		cmd := &cobra.Command{Use: "show", RunE: func(*cobra.Command, []string) error { return nil }}
+		output := outputFlag(cmd, formatText, formatJSON, formatYAML)
+		if format != "" {
+			if err := cmd.ParseFlags([]string{"-o", format}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var b strings.Builder
+		if err := output.write(&b, value, text); err != nil || b.String() != want {
+			t.Errorf("-o %s: got %q and error %v, want %q", format, b.String(), err, want)
+		}
+	}
+}
+
+func TestOutputRefusesOtherFormats(t *testing.T) {
+	cmd := &cobra.Command{Use: "show"}
+	outputFlag(cmd, formatText, formatSARIF)
+	err := cmd.ParseFlags([]string{"-o", formatJSON})
+	want := `invalid argument "json" for "-o, --output" flag: want text|sarif`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Everything a person can call says what it does, and shows how.
+func TestEveryCommandHasHelpAndAnExample(t *testing.T) {
+	t.Parallel()
+	walk(newRoot(testTerminal()), func(cmd *cobra.Command) {
+		if strings.HasPrefix(cmd.CommandPath(), "kalypso completion") {
+			return // cobra's own
+		}
+		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: Short is %q, want a phrase without a full stop", cmd.CommandPath(), cmd.Short)
+		}
+		if !strings.Contains(cmd.Example, "  kalypso ") {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s --%s has no description", cmd.CommandPath(), f.Name)
+			}
+		})
+	})
+}
+
+// Run installs a hook there; a second one would replace it.
+func TestNoCommandHasAPersistentHook(t *testing.T) {
+	t.Parallel()
+	walk(newRoot(testTerminal()), func(cmd *cobra.Command) {
+		if cmd.PersistentPreRun != nil || cmd.PersistentPreRunE != nil {
+			t.Errorf("%s has a persistent hook", cmd.CommandPath())
+		}
+	})
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	inner := failed(errors.New("push branch \"dev\": permission denied"), "check the token")
+	for _, test := range []struct {
+		name string
+		err  error
+		code exitCode
+		text string
+	}{
+		{"done", nil, exitDone, ""},
+		{"any error", errors.New("disk full"), exitFailed, "kalypso: disk full\n"},
+		{"with a hint", inner, exitFailed, "kalypso: push branch \"dev\": permission denied\n  check the token\n"},
+		{"wrapped", fmt.Errorf("schedule: %w", inner), exitFailed, "kalypso: schedule: push branch \"dev\": permission denied\n  check the token\n"},
+		{"the answer is no", answerNo(), exitNo, ""},
+		{"usage", usage(&cobra.Command{Use: "plan"}, "which environment?"), exitUsage, "kalypso: which environment?\n  plan --help shows what it takes\n"},
+		{"interrupted", fmt.Errorf("fetch: %w", context.Canceled), exitFailed, "kalypso: interrupted\n  run it again: it starts from what Git says\n"},
+		{"hostile", errors.New("branch \x1b[2J"), exitFailed, "kalypso: branch \\x1b[2J\n"},
+	} {
+		var b strings.Builder
+		code := report(newTerminal(nil, nil, nil, &b), test.err)
+		if code != test.code || b.String() != test.text {
+			t.Errorf("%s: got %d and %q, want %d and %q", test.name, code, b.String(), test.code, test.text)
+		}
+	}
+}
+
+func TestSourceFlags(t *testing.T) {
+	t.Parallel()
+	var flags sourceFlags
+	cmd := &cobra.Command{Use: "plan"}
+	flags.bind(cmd)
+	if err := flags.wantEnvironment(cmd); err == nil {
+		t.Error("no environment: got no error")
+	}
+	err := cmd.ParseFlags([]string{"-e", "dev", "--map", "https://a/b=../b", "--map", "git@c:d=/e=f"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := flags.wantEnvironment(cmd); err != nil {
+		t.Error(err)
+	}
+	if got, want := fmt.Sprint(flags.maps), "[{https://a/b ../b} {git@c:d /e=f}]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for _, wrong := range []string{"", "x", "=x", "x="} {
+		if err := cmd.ParseFlags([]string{"--map", wrong}); err == nil {
+			t.Errorf("--map %q: got no error", wrong)
+		}
+	}
+}
+
+func TestStyleIsForTerminals(t *testing.T) {
+	t.Parallel()
+	if got := testTerminal().outStyle.red("x"); got != "x" {
+		t.Errorf("got %q, want no style where nobody watches", got)
+	}
+	if got, want := (style{on: true}).red("x"), "\x1b[31mx\x1b[0m"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := (style{on: true}).red(""); got != "" {
+		t.Errorf("got %q, want nothing painted", got)
+	}
+}
+
+func testTerminal() *terminal {
+	return newTerminal(nil, strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
+}
+
+func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
+	for _, sub := range cmd.Commands() {
+		walk(sub, visit)
+	}
+}

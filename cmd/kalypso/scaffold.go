@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed scaffold/control-plane.md
+var controlPlaneReadme []byte
+
+//go:embed scaffold/gitops.md
+var gitOpsReadme []byte
+
+// branch is what one branch of a new repository holds: content by path.
+type branch struct {
+	name  string
+	files map[string][]byte
+}
+
+// controlPlaneBranches returns the example fleet as the branches of one repository that needs no other:
+// the sources of the example's workloads lie in main, below samples/.
+// With a URL the documents name it, otherwise they say ".".
+func controlPlaneBranches(example fs.FS, url string) ([]branch, error) {
+	var branches []branch
+	for _, name := range []string{"main", "dev", "stage"} {
+		files, err := readFiles(example, "control-plane/"+name)
+		if err != nil {
+			return nil, err
+		}
+		branches = append(branches, branch{name, files})
+	}
+	main := branches[0].files
+	for _, source := range []string{"hello-world-app", "platform-services"} {
+		files, err := readFiles(example, source+"/main")
+		if err != nil {
+			return nil, err
+		}
+		for name, content := range files {
+			main[path.Join("samples", source, name)] = content
+		}
+	}
+	for name, content := range main {
+		if strings.HasPrefix(name, "workloads/") {
+			main[name] = pointToSamples(content)
+		}
+	}
+	for _, b := range branches {
+		for name, content := range b.files {
+			b.files[name] = nameRepositories(content, url)
+		}
+	}
+	main["README.md"] = controlPlaneReadme
+	return branches, nil
+}
+
+// gitOpsBranches returns the branches that the example's environments write to.
+func gitOpsBranches() []branch {
+	readme := map[string][]byte{"README.md": gitOpsReadme}
+	return []branch{{"dev", readme}, {"stage", readme}}
+}
+
+func readFiles(fsys fs.FS, root string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	err := fs.WalkDir(fsys, root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		files[strings.TrimPrefix(name, root+"/")], err = fs.ReadFile(fsys, name)
+		return err
+	})
+	return files, err
+}
+
+// A registration of the example names a repository beside the control plane:
+//
+//	repo: ../hello-world-app
+//	branch: main
+//	path: workload/
+var siblingSource = regexp.MustCompile(`repo: \.\./(\S+)(\n\s+branch: main\n\s+path: )`)
+
+func pointToSamples(registration []byte) []byte {
+	return siblingSource.ReplaceAll(registration, []byte("repo: .${2}samples/${1}/"))
+}
+
+// The example names repositories relative to the control plane: "." is itself, "../gitops" its neighbour.
+var relativeRepo = regexp.MustCompile(`(?m)^(\s*repo: )(\.|\.\./\S+)( .*)?$`)
+
+func nameRepositories(document []byte, controlPlane string) []byte {
+	if controlPlane == "" {
+		return document
+	}
+	return relativeRepo.ReplaceAllFunc(document, func(line []byte) []byte {
+		m := relativeRepo.FindSubmatch(line)
+		return append(bytes.Clone(m[1]), yamlScalar(resolveURL(controlPlane, string(m[2])))...)
+	})
+}
+
+// resolveURL returns the URL that is meant by "." or "../neighbour" in a document of the repository base,
+// the way git does it for submodules.
+func resolveURL(base, relative string) string {
+	neighbour, ok := strings.CutPrefix(relative, "../")
+	if !ok {
+		return base
+	}
+	base = strings.TrimRight(base, "/")
+	end := strings.LastIndex(base, "/")
+	if end < 0 {
+		// In git@host:repository the repository follows a colon.
+		end = strings.LastIndex(base, ":")
+	}
+	return base[:end+1] + neighbour
+}
+
+// yamlScalar writes a text the way YAML needs it: usually as it is, in quotes where it would mean something else.
+func yamlScalar(text string) []byte {
+	// A string always marshals.
+	quoted, _ := yaml.Marshal(text)
+	return bytes.TrimSpace(quoted)
+}
+
+// checkURL says what is wrong with a URL that is going to be written into documents everybody reads.
+func checkURL(raw string) error {
+	switch {
+	case raw == "":
+		return nil
+	case strings.ContainsFunc(raw, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }):
+		return errors.New("a URL has no spaces and no control characters")
+	case strings.HasPrefix(raw, "-") || !strings.ContainsAny(strings.TrimRight(raw, "/"), "/:"):
+		return fmt.Errorf("%q is no URL of a repository; write it like https://github.com/org/repository", raw)
+	case !strings.Contains(raw, "://"):
+		return nil
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" && u.Scheme != "file" {
+		// The URL is not repeated: it may hold a password.
+		return errors.New("this is no URL of a repository; write it like https://github.com/org/repository")
+	}
+	if _, secret := u.User.Password(); secret || (u.User != nil && u.Scheme != "ssh") {
+		return errors.New("leave the credential out of the URL: it would be committed, for everybody to read")
+	}
+	return nil
+}
