@@ -1,0 +1,158 @@
+package git
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+
+	config "github.com/go-git/go-git/v5/plumbing/format/config"
+)
+
+// rewrite is one url.<To>.insteadOf rule of git's configuration: URLs that start with From start with To instead.
+type rewrite struct{ from, to string }
+
+// rewrites reads the insteadOf rules as git does: the system's, the user's, those of a local repository (may be empty)
+// and those of the environment.
+func rewrites(env func(string) string, repository string) ([]rewrite, error) {
+	var rules []rewrite
+	for _, file := range configFiles(env, repository) {
+		found, err := rewritesOf(file, env("HOME"), 0)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, found...)
+	}
+	return append(rules, environmentRewrites(env)...), nil
+}
+
+func configFiles(env func(string) string, repository string) []string {
+	var files []string
+	if !isTrue(env("GIT_CONFIG_NOSYSTEM")) {
+		files = append(files, or(env("GIT_CONFIG_SYSTEM"), "/etc/gitconfig"))
+	}
+	home := env("HOME")
+	switch global := env("GIT_CONFIG_GLOBAL"); {
+	case global != "":
+		files = append(files, global)
+	case home != "":
+		files = append(files, filepath.Join(or(env("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config"), filepath.Join(home, ".gitconfig"))
+	}
+	if repository != "" {
+		files = append(files, filepath.Join(repository, "config"))
+	}
+	return files
+}
+
+// rewritesOf reads one file and those that it includes.
+func rewritesOf(file, home string, depth int) ([]rewrite, error) {
+	c, err := readConfigFile(file)
+	if err != nil || depth > 10 {
+		return nil, err
+	}
+	var rules []rewrite
+	if c.HasSection("include") {
+		for _, path := range c.Section("include").OptionAll("path") {
+			included, err := rewritesOf(expandPath(path, file, home), home, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			rules = append(rules, included...)
+		}
+	}
+	if c.HasSection("url") {
+		for _, s := range c.Section("url").Subsections {
+			for _, from := range s.OptionAll("insteadOf") {
+				rules = append(rules, rewrite{from: from, to: s.Name})
+			}
+		}
+	}
+	return rules, nil
+}
+
+func expandPath(path, file, home string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		return filepath.Join(home, rest)
+	}
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(file), path)
+}
+
+// environmentRewrites reads GIT_CONFIG_COUNT, GIT_CONFIG_KEY_<n> and GIT_CONFIG_VALUE_<n>.
+func environmentRewrites(env func(string) string) []rewrite {
+	var rules []rewrite
+	count, _ := strconv.Atoi(env("GIT_CONFIG_COUNT"))
+	for i := range min(count, 1000) {
+		key, value := env(fmt.Sprintf("GIT_CONFIG_KEY_%d", i)), env(fmt.Sprintf("GIT_CONFIG_VALUE_%d", i))
+		lower := strings.ToLower(key)
+		if strings.HasPrefix(lower, "url.") && strings.HasSuffix(lower, ".insteadof") {
+			rules = append(rules, rewrite{from: value, to: key[len("url.") : len(key)-len(".insteadof")]})
+		}
+	}
+	return rules
+}
+
+// applyRewrites applies the rule with the longest match, the last of equals, as git does.
+func applyRewrites(rules []rewrite, url string) string {
+	var best rewrite
+	for _, r := range rules {
+		if r.from != "" && strings.HasPrefix(url, r.from) && len(r.from) >= len(best.from) {
+			best = r
+		}
+	}
+	return best.to + strings.TrimPrefix(url, best.from)
+}
+
+// readConfigFile reads a file in git's configuration format. A file that does not exist is empty.
+func readConfigFile(path string) (*config.Config, error) {
+	c := config.New()
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := config.NewDecoder(bytes.NewReader(text)).Decode(c); err != nil {
+		return nil, &Error{
+			Kind: ErrInvalid, Op: "read git configuration", Where: path, Detail: scrub(err.Error()),
+			Hint: `check it with "git config --list --show-origin"`,
+		}
+	}
+	return c, nil
+}
+
+// remoteURLs returns the URLs of a repository's remotes, sorted.
+func remoteURLs(dir string) ([]string, error) {
+	c, err := readConfigFile(filepath.Join(dir, "config"))
+	if err != nil || !c.HasSection("remote") {
+		return nil, err
+	}
+	var urls []string
+	for _, s := range c.Section("remote").Subsections {
+		urls = append(urls, s.OptionAll("url")...)
+	}
+	sort.Strings(urls)
+	return urls, nil
+}
+
+func isTrue(value string) bool {
+	switch strings.ToLower(value) {
+	case "1", "true", "yes", "on":
+		return true
+	}
+	return false
+}
+
+func or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}

@@ -1,0 +1,121 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Discover returns the folder of the repository that a folder is in: the root of the work tree, or the bare repository.
+// Outside of any repository it is an ErrRepositoryNotFound.
+func Discover(dir string) (string, error) {
+	start, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find the repository of %q: %w", dir, err)
+	}
+	for at := start; ; at = filepath.Dir(at) {
+		if _, _, ok := findGitDir(at); ok {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", &Error{
+				Kind: ErrRepositoryNotFound, Op: "find the repository of", Where: start,
+				Detail: "neither it nor a folder above it is a Git repository", Hint: "name one, or change to one",
+			}
+		}
+	}
+}
+
+// openLocal opens a repository on the file system in place.
+// Where there is none but one with ".git" behind its name, that one is meant.
+func (c *Client) openLocal(path string) (*Repository, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		if bare, bareErr := os.Stat(path + ".git"); bareErr == nil {
+			path, info, err = path+".git", bare, nil
+		}
+	}
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	if !info.IsDir() {
+		return nil, &Error{Kind: ErrRepositoryNotFound, Op: "open", Where: path, Detail: "it is a file", Hint: "name the folder of a repository"}
+	}
+	dir, worktree, ok := findGitDir(path)
+	if !ok {
+		return &Repository{Name: path, client: c, folder: path}, nil
+	}
+	s, err := openStore(dir)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	r := &Repository{Name: path, client: c, worktree: worktree}
+	r.current.Store(s)
+	return r, nil
+}
+
+// findGitDir returns the Git directory of a folder, and the folder itself if it is a work tree.
+func findGitDir(path string) (dir, worktree string, ok bool) {
+	dot := filepath.Join(path, ".git")
+	info, err := os.Stat(dot)
+	switch {
+	case err == nil && info.IsDir() && isGitDir(dot):
+		return dot, path, true
+	case err == nil && info.Mode().IsRegular():
+		if dir, ok := readGitFile(dot); ok {
+			return dir, path, true
+		}
+	case isGitDir(path):
+		return path, "", true
+	}
+	return "", "", false
+}
+
+// readGitFile follows the ".git" file of a linked work tree or a submodule.
+func readGitFile(file string) (string, bool) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", false
+	}
+	dir, found := strings.CutPrefix(string(text), "gitdir:")
+	if dir = filepath.FromSlash(strings.TrimSpace(dir)); !found || dir == "" {
+		return "", false
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(file), dir)
+	}
+	return filepath.Clean(dir), isGitDir(dir)
+}
+
+// isGitDir reports whether a folder has what makes a Git directory: a HEAD, and objects, or a directory that has them.
+func isGitDir(dir string) bool {
+	if info, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	for _, sign := range []string{"objects", "commondir"} {
+		if _, err := os.Stat(filepath.Join(dir, sign)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// openError gives the errors of opening a local repository their kind.
+func openError(path string, err error) error {
+	var ours *Error
+	var unsupported unsupportedError
+	switch {
+	case errors.As(err, &ours):
+		return err
+	case errors.As(err, &unsupported):
+		return &Error{Kind: ErrInvalid, Op: "open", Where: path, Detail: err.Error(), Hint: "convert it, or clone it in the usual format"}
+	case errors.Is(err, os.ErrNotExist):
+		return &Error{Kind: ErrRepositoryNotFound, Op: "open", Where: path, Detail: "there is no such folder", Hint: "check the path, or map the URL to a clone"}
+	case errors.Is(err, os.ErrPermission):
+		return &Error{Kind: ErrDenied, Op: "open", Where: path, Hint: "check the permissions of the folder"}
+	default:
+		return &Error{Kind: ErrCorrupt, Op: "open", Where: path, Detail: scrub(err.Error()), Hint: `check it with "git fsck", or clone it again`}
+	}
+}

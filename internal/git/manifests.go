@@ -1,0 +1,186 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"sort"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+)
+
+// toolFolders are folders of forges and editors. Their YAML files are pipelines and settings.
+var toolFolders = map[string]bool{
+	".git": true, ".github": true, ".gitlab": true, ".gitea": true, ".forgejo": true, ".bitbucket": true,
+	".azuredevops": true, ".azure-pipelines": true, ".circleci": true, ".buildkite": true, ".tekton": true, ".woodpecker": true,
+	".vscode": true, ".idea": true, ".devcontainer": true, ".husky": true,
+}
+
+// ignoreFiles name what is left out, in gitignore syntax; the later one has the last word.
+var ignoreFiles = [...]string{".sourceignore", ".kalypsoignore"}
+
+const (
+	maxIgnoreBytes = 1 << 20
+	maxPatterns    = 10_000
+)
+
+// Manifests returns the YAML files (*.yaml, *.yml in any case) at or below a path that may be Kubernetes documents, sorted.
+//
+// Left out are submodules, the folders of forges and editors (.github, .gitlab, .vscode...), folders with a Chart.yaml,
+// with everything below them, and what a .sourceignore or .kalypsoignore names, which count at every level from the root on.
+// What lies above the path itself was asked for by name: of it only the ignore files count.
+//
+// Symbolic links are returned as such. Sizes are filled in; -1 for a file that cannot be read.
+func Manifests(ctx context.Context, t *Tree, below string) ([]Entry, error) {
+	entries, err := t.Files(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	ignored, err := readIgnoreFiles(ctx, t, entries)
+	if err != nil {
+		return nil, err
+	}
+	return selectManifests(t, entries, below, ignored)
+}
+
+// AllManifests is [Manifests] without ignore files: it is for what nobody may hide.
+func AllManifests(ctx context.Context, t *Tree, below string) ([]Entry, error) {
+	entries, err := t.Files(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	return selectManifests(t, entries, below, gitignore.NewMatcher(nil))
+}
+
+func selectManifests(t *Tree, entries []Entry, below string, ignored gitignore.Matcher) ([]Entry, error) {
+	below, err := cleanBelow(below)
+	if err != nil {
+		return nil, err
+	}
+	entries = within(entries, below)
+	if len(entries) == 0 && below != "" {
+		return nil, &Error{Kind: ErrPathNotFound, Op: "find " + quoteRoot(below) + " in", Where: t.name(), Hint: "check the path that the document names"}
+	}
+	charts := chartFolders(entries)
+	var selected []Entry
+	for _, e := range entries {
+		if e.Mode == Submodule || !isYAML(e.Path) || inFolder(e.Path, below, charts) || ignored.Match(strings.Split(e.Path, "/"), false) {
+			continue
+		}
+		if size, err := t.Size(e); err == nil {
+			e.Size = size
+		}
+		selected = append(selected, e)
+	}
+	return selected, nil
+}
+
+// within returns the entries at or below a path.
+func within(entries []Entry, below string) []Entry {
+	if below == "" {
+		return entries
+	}
+	var found []Entry
+	for _, e := range entries {
+		if e.Path == below || strings.HasPrefix(e.Path, below+"/") {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+func (t *Tree) name() string {
+	if t.repo == nil {
+		return t.dir
+	}
+	return t.repo.Name
+}
+
+func isYAML(name string) bool {
+	extension := strings.ToLower(path.Ext(name))
+	return extension == ".yaml" || extension == ".yml"
+}
+
+// chartFolders returns the folders that have a Chart.yaml.
+func chartFolders(entries []Entry) map[string]bool {
+	charts := map[string]bool{}
+	for _, e := range entries {
+		if path.Base(e.Path) == "Chart.yaml" && e.Mode != Submodule {
+			charts[path.Dir(e.Path)] = true
+		}
+	}
+	return charts
+}
+
+// inFolder reports whether a file lies in a chart or in a tool's folder, looking no higher than below.
+func inFolder(file, below string, charts map[string]bool) bool {
+	if file == below {
+		return false
+	}
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		if charts[dir] {
+			return true
+		}
+		if dir == below || dir == "." {
+			return false
+		}
+		if toolFolders[strings.ToLower(path.Base(dir))] {
+			return true
+		}
+	}
+}
+
+// readIgnoreFiles reads all ignore files of a tree. Deeper ones overrule those above them.
+func readIgnoreFiles(ctx context.Context, t *Tree, entries []Entry) (gitignore.Matcher, error) {
+	var files []Entry
+	for _, e := range entries {
+		if rank(e.Path) >= 0 && (e.Mode == Regular || e.Mode == Executable) {
+			files = append(files, e)
+		}
+	}
+	sort.SliceStable(files, func(i, j int) bool {
+		di, dj := strings.Count(files[i].Path, "/"), strings.Count(files[j].Path, "/")
+		if di != dj {
+			return di < dj
+		}
+		return rank(files[i].Path) < rank(files[j].Path)
+	})
+	var patterns []gitignore.Pattern
+	for _, e := range files {
+		content, err := t.Read(ctx, e, maxIgnoreBytes)
+		if err != nil {
+			return nil, err
+		}
+		patterns = append(patterns, parseIgnore(content, e.Path)...)
+	}
+	if len(patterns) > maxPatterns {
+		return nil, &Error{Kind: ErrTooLarge, Op: "read ignore files of", Where: t.name(), Detail: "they have more than 10,000 patterns", Hint: "ignore folders instead of files"}
+	}
+	return gitignore.NewMatcher(patterns), nil
+}
+
+func rank(file string) int {
+	for i, name := range ignoreFiles {
+		if path.Base(file) == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// parseIgnore parses gitignore syntax; the patterns count below the folder of the file.
+func parseIgnore(content []byte, file string) []gitignore.Pattern {
+	var domain []string
+	if dir := path.Dir(file); dir != "." {
+		domain = strings.Split(dir, "/")
+	}
+	var patterns []gitignore.Pattern
+	for line := range bytes.Lines(bytes.TrimPrefix(content, []byte("\ufeff"))) {
+		text := strings.TrimRight(string(line), "\r\n")
+		if strings.TrimSpace(text) != "" && text[0] != '#' && strings.Trim(text, "/! ") != "" {
+			patterns = append(patterns, gitignore.ParsePattern(text, domain))
+		}
+	}
+	return patterns
+}

@@ -1,0 +1,74 @@
+package git
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// Mapping says that repositories below the URL From are found at To, a folder or another URL.
+// From matches whole path segments: what stands for "https://host/team" stands for "https://host/team/repo",
+// and not for "https://host/teams/repo". Spellings that [SameRepository] takes for equal match.
+type Mapping struct{ From, To string }
+
+// ParseMapping parses "URL=PATH". PATH may be a URL as well.
+func ParseMapping(s string) (Mapping, error) {
+	from, to, found := strings.Cut(s, "=")
+	m := Mapping{From: strings.TrimSpace(from), To: strings.TrimSpace(to)}
+	if !found || m.From == "" || m.To == "" {
+		return Mapping{}, &Error{
+			Kind: ErrInvalid, Op: "parse mapping", Where: scrub(s), Detail: "it is not of the form URL=PATH",
+			Hint: "write for instance https://github.com/acme/shop=../shop",
+		}
+	}
+	for _, url := range []string{m.From, m.To} {
+		// A host alone maps everything on it.
+		if _, err := parseLocation(url); err != nil && !hostOnly(url) {
+			return Mapping{}, err
+		}
+	}
+	return m, nil
+}
+
+// hostOnly reports whether a URL becomes a repository's as soon as a path follows.
+func hostOnly(url string) bool {
+	_, err := parseLocation(strings.TrimRight(url, "/") + "/repository")
+	return err == nil
+}
+
+// prefixKey is the key of a mapping's From, which may be a host alone.
+func prefixKey(url string) (string, bool) {
+	if l, err := parseLocation(url); err == nil {
+		return l.key(), true
+	}
+	l, err := parseLocation(strings.TrimRight(url, "/") + "/repository")
+	return strings.TrimSuffix(l.key(), "/repository"), err == nil
+}
+
+// applyMappings returns where a repository is found. The longest matching From wins, the first of equals.
+func applyMappings(mappings []Mapping, l location) (string, bool) {
+	key, best, result := l.key(), -1, ""
+	for _, m := range mappings {
+		from, ok := prefixKey(m.From)
+		if !ok || len(from) <= best {
+			continue
+		}
+		rest, ok := strings.CutPrefix(key, from)
+		if !ok || (rest != "" && rest[0] != '/' && from != "/") {
+			continue
+		}
+		best, result = len(from), join(m.To, strings.Trim(rest, "/"))
+	}
+	return result, best >= 0
+}
+
+// join appends the rest of a path to a folder or URL.
+func join(to, rest string) string {
+	switch {
+	case rest == "":
+		return to
+	case strings.Contains(to, "://") || strings.Contains(to, ":"):
+		return strings.TrimRight(to, "/") + "/" + rest
+	default:
+		return filepath.Join(to, filepath.FromSlash(rest))
+	}
+}

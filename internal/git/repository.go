@@ -1,0 +1,306 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Repository is a local repository, a remote one with its cache, or a plain folder whose subfolders are branches.
+// It is safe for concurrent use.
+type Repository struct {
+	// Name is where the repository is, for people: a path, or a URL without credentials. Do not change it.
+	Name string
+
+	client *Client
+	// folder is set for a plain folder, which has no store.
+	folder string
+	// worktree is set for a local repository with a work tree.
+	worktree string
+	// remote is set for a remote repository; its store is the cache, opened when it is first fetched.
+	remote *remote
+
+	// current is the store; of a remote repository it comes with the first fetch, and again when a damaged cache is replaced.
+	current atomic.Pointer[store]
+}
+
+// store returns the object database; nil for a plain folder, and for a remote that was not fetched yet.
+func (r *Repository) store() *store { return r.current.Load() }
+
+// Commit is a state of a repository.
+type Commit struct {
+	// Hash is the commit id; empty for a plain folder.
+	Hash string
+	// Branch is the branch it was resolved from, never empty unless a local repository's HEAD is detached.
+	Branch string
+	// Time is when it was committed, Subject the first line of its message; zero for a plain folder.
+	Time    time.Time
+	Subject string
+
+	tree plumbing.Hash
+}
+
+// Short returns the abbreviated commit id for people; "worktree" for a plain folder.
+func (c Commit) Short() string {
+	if c.Hash == "" {
+		return "worktree"
+	}
+	return c.Hash[:7]
+}
+
+// Resolve returns the head of a branch, or the commit that a revision names.
+//
+// An empty branch is the default one. A local repository is asked for its own branch first, then for the one that it
+// knows of "origin". From a remote repository the branch is fetched with its history.
+//
+// A revision is a commit id, whole or its unique beginning, a tag, a branch, or one of these with ~n and ^n behind it;
+// empty means the head. It need not lie behind the head, but it must be in the repository.
+//
+// The error is an ErrBranchNotFound, ErrCommitNotFound or ErrEmpty; for remotes also an ErrRepositoryNotFound, ErrDenied or ErrUnavailable.
+func (r *Repository) Resolve(ctx context.Context, branch, revision string) (Commit, error) {
+	if err := ctx.Err(); err != nil {
+		return Commit{}, err
+	}
+	if r.folder != "" {
+		return r.resolveFolder(branch, revision)
+	}
+	if err := checkBranch(branch, true); err != nil {
+		return Commit{}, err
+	}
+	if r.remote != nil {
+		return r.resolveRemote(ctx, branch, revision)
+	}
+	return r.resolveLocal(ctx, branch, revision)
+}
+
+// resolveLocal resolves what the store has.
+func (r *Repository) resolveLocal(ctx context.Context, branch, revision string) (Commit, error) {
+	head, branch, err := r.branchHead(branch)
+	if err != nil {
+		return Commit{}, err
+	}
+	if revision != "" {
+		head, err = r.revision(revision)
+		if err != nil {
+			return Commit{}, err
+		}
+	}
+	c, err := r.readCommit(ctx, head)
+	if err != nil {
+		return Commit{}, err
+	}
+	c.Branch = branch
+	return c, nil
+}
+
+// branchHead returns the head of a branch and the branch's name.
+func (r *Repository) branchHead(branch string) (plumbing.Hash, string, error) {
+	if branch == "" {
+		return r.defaultHead()
+	}
+	for _, name := range branchReferences(branch) {
+		hash, err := r.store().reference(name)
+		if err == nil {
+			return hash, branch, nil
+		}
+		if !errors.Is(err, plumbing.ErrReferenceNotFound) {
+			return hash, "", r.corrupt(fmt.Sprintf("read branch %q of", branch), err)
+		}
+	}
+	return plumbing.ZeroHash, "", r.noBranch(branch)
+}
+
+func branchReferences(branch string) []plumbing.ReferenceName {
+	return []plumbing.ReferenceName{plumbing.NewBranchReferenceName(branch), plumbing.NewRemoteReferenceName("origin", branch)}
+}
+
+// defaultHead is where HEAD points to; of a cache, where the remote's HEAD pointed to when it was fetched.
+func (r *Repository) defaultHead() (plumbing.Hash, string, error) {
+	r.store().mu.Lock()
+	ref, err := r.store().own.Reference(plumbing.HEAD)
+	r.store().mu.Unlock()
+	if err != nil {
+		return plumbing.ZeroHash, "", r.corrupt("read HEAD of", err)
+	}
+	if ref.Type() == plumbing.HashReference {
+		return ref.Hash(), "", nil
+	}
+	return r.branchHead(ref.Target().Short())
+}
+
+// noBranch says which branches there are instead, and that a repository is empty when it has none.
+func (r *Repository) noBranch(branch string) error {
+	names, err := r.localBranches()
+	if err == nil && len(names) == 0 {
+		return r.empty()
+	}
+	hint := "create it, or name another"
+	if len(names) > 0 {
+		hint = "it has " + strings.Join(names[:min(len(names), 8)], ", ")
+		if len(names) > 8 {
+			hint += fmt.Sprintf(" and %d more", len(names)-8)
+		}
+	}
+	return &Error{Kind: ErrBranchNotFound, Op: fmt.Sprintf("read branch %q of", printable(branch)), Where: r.Name, Hint: hint}
+}
+
+func (r *Repository) empty() error {
+	return &Error{Kind: ErrEmpty, Op: "read", Where: r.Name, Detail: "it has no commit yet", Hint: "commit and push something first"}
+}
+
+// Branches returns the names of the branches, sorted. A remote is asked for them, and nothing is fetched.
+// A local repository's own branches and those that it knows of "origin" are listed together.
+func (r *Repository) Branches(ctx context.Context) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.folder != "":
+		return folderBranches(r.folder)
+	case r.remote != nil:
+		return r.remoteBranches(ctx)
+	default:
+		return r.localBranches()
+	}
+}
+
+func (r *Repository) localBranches() ([]string, error) {
+	r.store().mu.Lock()
+	defer r.store().mu.Unlock()
+	refs, err := r.store().own.IterReferences()
+	if err != nil {
+		return nil, r.corrupt("list branches of", err)
+	}
+	defer refs.Close()
+	seen := map[string]bool{}
+	err = refs.ForEach(func(ref *plumbing.Reference) error {
+		name := ref.Name().String()
+		for _, prefix := range []string{"refs/heads/", "refs/remotes/origin/"} {
+			if branch, ok := strings.CutPrefix(name, prefix); ok && branch != "HEAD" {
+				seen[branch] = true
+			}
+		}
+		return nil
+	})
+	names := make([]string, 0, len(seen))
+	for name := range seen {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names, err
+}
+
+// Remotes returns the URLs of a local repository's remotes, sorted; none for others.
+// They may contain credentials: pass them to [Client.Map] and [SameRepository], and do not print them without [Redact].
+func (r *Repository) Remotes() ([]string, error) {
+	if r.folder != "" || r.remote != nil {
+		return nil, nil
+	}
+	return remoteURLs(r.store().common)
+}
+
+// Local returns the folder of a repository on this machine's file system; empty for remote ones.
+func (r *Repository) Local() string {
+	if r.remote != nil {
+		return ""
+	}
+	return r.Name
+}
+
+// IsFolder reports whether the repository is a plain folder, without commits.
+func (r *Repository) IsFolder() bool { return r.folder != "" }
+
+// Tree returns the files of a commit that this repository resolved.
+func (r *Repository) Tree(c Commit) *Tree {
+	if r.folder != "" {
+		return &Tree{dir: filepath.Join(r.folder, filepath.FromSlash(c.Branch))}
+	}
+	return &Tree{repo: r, root: c.tree}
+}
+
+// Read returns the content of a blob by its id; an ErrTooLarge if it has more than limit bytes.
+// A plain folder has no blobs to ask for: read its entries through [Repository.Tree].
+func (r *Repository) Read(ctx context.Context, hash string, limit int64) ([]byte, error) {
+	if r.folder != "" {
+		return nil, &Error{Kind: ErrInvalid, Op: "read blob " + printable(hash) + " of", Where: r.Name, Detail: "a plain folder has no blobs"}
+	}
+	return r.readBlob(ctx, "blob "+printable(hash), hash, limit)
+}
+
+func (r *Repository) readBlob(ctx context.Context, what, hash string, limit int64) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	h, ok := parseHash(hash)
+	if !ok || r.store() == nil {
+		return nil, &Error{Kind: ErrInvalid, Op: fmt.Sprintf("read %q of", what), Where: r.Name, Detail: "it was not listed before"}
+	}
+	content, err := r.store().object(h, plumbing.BlobObject, limit)
+	if err != nil {
+		return nil, r.readError(ctx, fmt.Sprintf("read %q of", what), err)
+	}
+	return content, nil
+}
+
+// readError gives the errors of the object database their kind.
+// An object that a tree names and that is missing means damage, or a clone made without it.
+func (r *Repository) readError(ctx context.Context, op string, err error) error {
+	var ours *Error
+	var large tooLargeError
+	switch end := ended(ctx, err); {
+	case end != nil:
+		return end
+	case errors.As(err, &ours):
+		return err
+	case errors.As(err, &large):
+		return &Error{Kind: ErrTooLarge, Op: op, Where: r.Name, Detail: err.Error(), Hint: "make it smaller, or keep it elsewhere"}
+	case errors.Is(err, errTreeTooLarge):
+		return &Error{Kind: ErrTooLarge, Op: op, Where: r.Name, Detail: err.Error()}
+	case errors.Is(err, os.ErrPermission):
+		return &Error{Kind: ErrDenied, Op: op, Where: r.Name, Hint: "check the permissions of the repository's files"}
+	case errors.Is(err, plumbing.ErrObjectNotFound):
+		err = errors.New("an object is missing")
+	}
+	return r.corrupt(op, err)
+}
+
+func (r *Repository) corrupt(op string, err error) error {
+	hint := `check it with "git fsck", or clone it again`
+	if r.remote != nil {
+		r.remote.discard()
+		hint = "the cached clone was thrown away; run the command again"
+	} else if r.store() != nil && r.store().shallow() {
+		hint = `the clone is shallow; run "git fetch --unshallow" in it`
+	}
+	return &Error{Kind: ErrCorrupt, Op: op, Where: r.Name, Detail: scrub(err.Error()), Hint: hint}
+}
+
+func (r *Repository) close() error {
+	if s := r.store(); s != nil {
+		return s.close()
+	}
+	return nil
+}
+
+// checkBranch refuses names that git would not accept as a branch.
+func checkBranch(branch string, allowEmpty bool) error {
+	if branch == "" && allowEmpty {
+		return nil
+	}
+	name := plumbing.NewBranchReferenceName(branch)
+	if name.Validate() == nil && branch != "HEAD" && branch[0] != '-' {
+		return nil
+	}
+	return &Error{
+		Kind: ErrInvalid, Op: fmt.Sprintf("use branch %q", shorten(printable(branch), 100)),
+		Detail: "it is not a valid branch name", Hint: "use letters, digits, dashes and single slashes",
+	}
+}

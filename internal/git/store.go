@@ -1,0 +1,313 @@
+package git
+
+import (
+	"bytes"
+	"crypto/sha1" //nolint:gosec // Git's object names are SHA-1.
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-billy/v5"
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+)
+
+// maxStructure bounds trees and commits, which nobody writes that large.
+const maxStructure = 64 << 20
+
+// store is the object database and the references of one Git directory.
+// go-git's storage is not safe for concurrent use; store is.
+type store struct {
+	// dir is the Git directory, common the one it shares with other work trees; often equal.
+	dir, common string
+
+	mu sync.Mutex
+	// own is the repository's storage; shared are its alternates, in order.
+	own    *filesystem.Storage
+	shared []*filesystem.Storage
+
+	trees treeCache
+}
+
+// openStore opens a Git directory.
+func openStore(dir string) (*store, error) {
+	common, err := commonDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &store{dir: dir, common: common, own: openStorage(dir, common)}
+	if err := s.checkFormat(); err != nil {
+		return nil, err
+	}
+	return s, s.openAlternates(filepath.Join(common, "objects"), map[string]bool{}, 0)
+}
+
+// openStorage leaves packs open: reopening them for every object would double the time of a walk.
+func openStorage(dir, common string) *filesystem.Storage {
+	var fs billy.Filesystem = osfs.New(dir)
+	if common != dir {
+		fs = dotgit.NewRepositoryFilesystem(fs, osfs.New(common))
+	}
+	return filesystem.NewStorageWithOptions(withoutAlternates{fs}, cache.NewObjectLRUDefault(), filesystem.Options{KeepDescriptors: true})
+}
+
+// withoutAlternates hides the list of alternates from go-git, which would open them again for every single object
+// and does not understand relative ones. This package reads them itself.
+type withoutAlternates struct{ billy.Filesystem }
+
+func (fs withoutAlternates) Open(name string) (billy.File, error) {
+	if strings.HasSuffix(filepath.ToSlash(name), "objects/info/alternates") {
+		return nil, os.ErrNotExist
+	}
+	return fs.Filesystem.Open(name)
+}
+
+// commonDir follows the "commondir" file of a linked work tree.
+func commonDir(dir string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "commondir"))
+	if errors.Is(err, os.ErrNotExist) {
+		return dir, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	path := filepath.FromSlash(strings.TrimSpace(string(text)))
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	_, err = os.Stat(path)
+	return filepath.Clean(path), err
+}
+
+// openAlternates opens the object databases that a repository borrows from, which may themselves borrow.
+func (s *store) openAlternates(objects string, seen map[string]bool, depth int) error {
+	text, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
+	if errors.Is(err, os.ErrNotExist) || depth > 5 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		path := filepath.FromSlash(strings.TrimSpace(line))
+		if path == "" || strings.HasPrefix(path, "#") {
+			continue
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(objects, path)
+		}
+		if path = filepath.Clean(path); seen[path] {
+			continue
+		}
+		seen[path] = true
+		if _, err := os.Stat(path); err != nil {
+			return fmt.Errorf("borrows objects from %q, which is not there", path)
+		}
+		// go-git's storage expects a Git directory around the objects.
+		s.shared = append(s.shared, openStorage(filepath.Dir(path), filepath.Dir(path)))
+		if err := s.openAlternates(path, seen, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFormat refuses repositories that would be misread.
+func (s *store) checkFormat() error {
+	config, err := readConfigFile(filepath.Join(s.common, "config"))
+	if err != nil {
+		return err
+	}
+	if !config.HasSection("extensions") {
+		return nil
+	}
+	extensions := config.Section("extensions")
+	if f := extensions.Option("objectformat"); f != "" && !strings.EqualFold(f, "sha1") {
+		return unsupportedError("its objects are named by " + f)
+	}
+	if f := extensions.Option("refstorage"); f != "" && !strings.EqualFold(f, "files") {
+		return unsupportedError("its references are stored as " + f)
+	}
+	return nil
+}
+
+// unsupportedError says which feature of a repository is not supported.
+type unsupportedError string
+
+func (e unsupportedError) Error() string { return string(e) + ", which is not supported" }
+
+// errDamaged marks content that is not what its name says.
+var errDamaged = errors.New("content does not match its name")
+
+// object returns the content of an object of the given type; plumbing.ErrObjectNotFound if there is none.
+// It checks that the content is what the name says.
+func (s *store) object(hash plumbing.Hash, kind plumbing.ObjectType, limit int64) (content []byte, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// A damaged pack can make go-git index out of range.
+	defer func() {
+		if p := recover(); p != nil {
+			content, err = nil, fmt.Errorf("%w: %v", errDamaged, p)
+		}
+	}()
+	size, err := s.sizeLocked(hash)
+	if err != nil {
+		return nil, err
+	}
+	if size > limit {
+		return nil, tooLargeError{size, limit}
+	}
+	obj, err := s.findLocked(hash)
+	if err != nil {
+		return nil, err
+	}
+	if obj.Type() != kind {
+		return nil, fmt.Errorf("%w: it is a %s, not a %s", errWrongType, obj.Type(), kind)
+	}
+	return readChecked(obj, hash)
+}
+
+var errWrongType = errors.New("object has another type")
+
+// tooLargeError says how large an object is and may be.
+type tooLargeError struct{ size, limit int64 }
+
+func (e tooLargeError) Error() string {
+	return fmt.Sprintf("it has %d bytes, %d are allowed", e.size, e.limit)
+}
+
+func readChecked(obj plumbing.EncodedObject, hash plumbing.Hash) ([]byte, error) {
+	r, err := obj.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	content := bytes.NewBuffer(make([]byte, 0, obj.Size()))
+	if _, err := io.Copy(content, r); err != nil {
+		return nil, err
+	}
+	if objectHash(obj.Type(), content.Bytes()) != hash {
+		return nil, errDamaged
+	}
+	return content.Bytes(), nil
+}
+
+// findLocked looks in the repository, then in those it borrows from, then again in packs that came in meanwhile.
+func (s *store) findLocked(hash plumbing.Hash) (plumbing.EncodedObject, error) {
+	var found plumbing.EncodedObject
+	err := s.eachLocked(func(storage *filesystem.Storage) (err error) {
+		found, err = storage.EncodedObject(plumbing.AnyObject, hash)
+		return err
+	})
+	return found, err
+}
+
+func (s *store) sizeLocked(hash plumbing.Hash) (size int64, err error) {
+	err = s.eachLocked(func(storage *filesystem.Storage) (err error) {
+		size, err = storage.EncodedObjectSize(hash)
+		return err
+	})
+	return size, err
+}
+
+func (s *store) eachLocked(try func(*filesystem.Storage) error) error {
+	storages := append([]*filesystem.Storage{s.own}, s.shared...)
+	for round := range 2 {
+		for _, storage := range storages {
+			if round > 0 {
+				storage.Reindex()
+			}
+			if err := try(storage); !errors.Is(err, plumbing.ErrObjectNotFound) {
+				return err
+			}
+		}
+	}
+	return plumbing.ErrObjectNotFound
+}
+
+// size returns the size of an object.
+func (s *store) size(hash plumbing.Hash) (size int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errDamaged, p)
+		}
+	}()
+	return s.sizeLocked(hash)
+}
+
+// reference returns where a reference points to, following symbolic ones; plumbing.ErrReferenceNotFound if it does not exist.
+func (s *store) reference(name plumbing.ReferenceName) (plumbing.Hash, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range 5 {
+		ref, err := s.own.Reference(name)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		if ref.Type() == plumbing.HashReference {
+			return ref.Hash(), nil
+		}
+		name = ref.Target()
+	}
+	return plumbing.ZeroHash, fmt.Errorf("symbolic reference %q does not end", name)
+}
+
+// shallow reports whether history is cut off.
+func (s *store) shallow() bool {
+	info, err := os.Stat(filepath.Join(s.common, "shallow"))
+	return err == nil && info.Size() > 0
+}
+
+// close releases the packs.
+func (s *store) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.own.Close()
+	for _, storage := range s.shared {
+		err = errors.Join(err, storage.Close())
+	}
+	return err
+}
+
+// objectHash computes the name of an object.
+func objectHash(kind plumbing.ObjectType, content []byte) plumbing.Hash {
+	h := sha1.New() //nolint:gosec // see the import
+	_, _ = io.WriteString(h, kind.String()+" "+strconv.Itoa(len(content))+"\x00")
+	_, _ = h.Write(content)
+	return plumbing.Hash(h.Sum(nil))
+}
+
+// parseHash parses a full object name.
+func parseHash(s string) (plumbing.Hash, bool) {
+	var h plumbing.Hash
+	b, err := hex.DecodeString(s)
+	if err != nil || len(b) != len(h) {
+		return h, false
+	}
+	return plumbing.Hash(b), true
+}
+
+// sharedStorage lends go-git the whole store, borrowed objects included. The store must be locked.
+type sharedStorage struct {
+	*filesystem.Storage
+	store *store
+}
+
+func (s sharedStorage) EncodedObject(kind plumbing.ObjectType, hash plumbing.Hash) (plumbing.EncodedObject, error) {
+	found, err := s.store.findLocked(hash)
+	if err == nil && kind != plumbing.AnyObject && found.Type() != kind {
+		return nil, plumbing.ErrObjectNotFound
+	}
+	return found, err
+}

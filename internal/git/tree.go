@@ -1,0 +1,284 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Mode says what an entry of a tree is.
+type Mode uint8
+
+// The modes of entries.
+const (
+	Regular Mode = iota
+	Executable
+	// Symlink is a symbolic link: its content is the target, which is never followed.
+	Symlink
+	// Submodule is a commit of another repository; it has no content.
+	Submodule
+	folder
+)
+
+// Entry is a file of a tree.
+type Entry struct {
+	// Path is relative to the root of the tree, with forward slashes, whatever folder was listed.
+	Path string
+	// Hash is the blob id: equal hashes mean equal content. For a submodule it is a commit.
+	Hash string
+	Mode Mode
+	// Size is the number of bytes; -1 where it was not looked up, see [Manifests] and [Tree.Size].
+	Size int64
+}
+
+// Tree is a set of files: those of a commit, or those of a plain folder. It is safe for concurrent use.
+type Tree struct {
+	// repo and root are set for the tree of a commit.
+	repo *Repository
+	root plumbing.Hash
+	// dir is set for a plain folder.
+	dir string
+}
+
+// Files returns all files at or below a path ("" is the root), sorted by path in byte order.
+// A path that does not exist is an ErrPathNotFound.
+// Of commits' trees, folders seen before are not read again.
+func (t *Tree) Files(ctx context.Context, below string) ([]Entry, error) {
+	below, err := cleanBelow(below)
+	if err != nil {
+		return nil, err
+	}
+	if t.repo == nil {
+		return folderFiles(ctx, t.dir, below)
+	}
+	start, err := t.lookup(below)
+	if err != nil {
+		return nil, err
+	}
+	if start.mode != folder {
+		return []Entry{start.entry(below)}, nil
+	}
+	w := walk{ctx: ctx, store: t.repo.store(), entries: make([]Entry, 0, 64)}
+	if err := w.folder(start.hash, below, 0); err != nil {
+		return nil, t.repo.readError(ctx, "list files below "+quoteRoot(below), err)
+	}
+	// Git sorts a folder as if its name ended in a slash, which is the byte order of full paths.
+	return w.entries, nil
+}
+
+// Size returns the number of bytes of an entry.
+func (t *Tree) Size(e Entry) (int64, error) {
+	if e.Size >= 0 || t.repo == nil || e.Mode == Submodule {
+		return max(e.Size, 0), nil
+	}
+	size, err := t.repo.store().size(plumbing.NewHash(e.Hash))
+	if err != nil {
+		return 0, t.repo.readError(context.Background(), fmt.Sprintf("read %q", e.Path), err)
+	}
+	return size, nil
+}
+
+// Read returns the content of an entry that this tree listed; an ErrTooLarge if it has more than limit bytes.
+// The content of a symbolic link is its target. The content is always the one that the entry's hash names:
+// a file of a plain folder that changed since it was listed is an error.
+func (t *Tree) Read(ctx context.Context, e Entry, limit int64) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if t.repo == nil {
+		return readFolderFile(t.dir, e, limit)
+	}
+	return t.repo.readBlob(ctx, e.Path, e.Hash, limit)
+}
+
+// lookup finds the entry of a path, which must exist.
+func (t *Tree) lookup(below string) (treeEntry, error) {
+	at := treeEntry{mode: folder, hash: t.root}
+	if below == "" {
+		return at, nil
+	}
+	for name := range strings.SplitSeq(below, "/") {
+		if at.mode != folder {
+			return at, t.noSuchPath(below)
+		}
+		entries, err := t.repo.store().tree(at.hash)
+		if err != nil {
+			return at, t.repo.readError(context.Background(), "list files below "+quoteRoot(below), err)
+		}
+		found := false
+		for _, e := range entries {
+			if e.name == name {
+				at, found = e, true
+				break
+			}
+		}
+		if !found {
+			return at, t.noSuchPath(below)
+		}
+	}
+	return at, nil
+}
+
+func (t *Tree) noSuchPath(below string) error {
+	return &Error{
+		Kind: ErrPathNotFound, Op: fmt.Sprintf("find %q in", below), Where: t.repo.Name,
+		Hint: "check the path that the document names",
+	}
+}
+
+// cleanBelow accepts the spellings ".", "./x", "x/" and "/x" of a folder, and none that leads out of the tree.
+func cleanBelow(below string) (string, error) {
+	below = strings.ReplaceAll(below, `\`, "/")
+	clean := strings.TrimPrefix(path.Clean("/"+below), "/")
+	for part := range strings.SplitSeq(below, "/") {
+		if part == ".." {
+			return "", &Error{Kind: ErrInvalid, Op: fmt.Sprintf("list files below %q", below), Detail: `".." leads out of the repository`}
+		}
+	}
+	return clean, nil
+}
+
+func quoteRoot(below string) string {
+	if below == "" {
+		return "the root"
+	}
+	return fmt.Sprintf("%q", below)
+}
+
+// treeEntry is one line of a tree object.
+type treeEntry struct {
+	name string
+	hash plumbing.Hash
+	mode Mode
+}
+
+func (e treeEntry) entry(path string) Entry {
+	return Entry{Path: path, Hash: e.hash.String(), Mode: e.mode, Size: -1}
+}
+
+// maxDepth bounds the depth of folders: a hostile tree may be deeper than the stack.
+const maxDepth = 256
+
+// maxEntries bounds a walk: a few small trees that name each other can describe more files than there are atoms.
+const maxEntries = 4 << 20
+
+var errTreeTooLarge = fmt.Errorf("the tree has more than %d files or more than %d levels", maxEntries, maxDepth)
+
+type walk struct {
+	ctx     context.Context
+	store   *store
+	entries []Entry
+}
+
+func (w *walk) folder(hash plumbing.Hash, prefix string, depth int) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	entries, err := w.store.tree(hash)
+	if err != nil {
+		return err
+	}
+	if depth > maxDepth || len(w.entries)+len(entries) > maxEntries {
+		return errTreeTooLarge
+	}
+	for _, e := range entries {
+		p := e.name
+		if prefix != "" {
+			p = prefix + "/" + e.name
+		}
+		if e.mode != folder {
+			w.entries = append(w.entries, e.entry(p))
+			continue
+		}
+		if err := w.folder(e.hash, p, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// treeCache keeps parsed trees by their hash. It is emptied when it grows too large, which a server may see after weeks.
+type treeCache struct {
+	mu      sync.Mutex
+	trees   map[plumbing.Hash][]treeEntry
+	entries int
+}
+
+const maxCachedEntries = 2 << 20
+
+func (c *treeCache) get(hash plumbing.Hash) ([]treeEntry, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	entries, ok := c.trees[hash]
+	return entries, ok
+}
+
+func (c *treeCache) put(hash plumbing.Hash, entries []treeEntry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.trees == nil || c.entries > maxCachedEntries {
+		c.trees, c.entries = map[plumbing.Hash][]treeEntry{}, 0
+	}
+	c.trees[hash] = entries
+	c.entries += len(entries) + 1
+}
+
+// emptyTree is the tree without entries, which exists in every repository without being stored.
+var emptyTree = objectHash(plumbing.TreeObject, nil)
+
+// tree returns the entries of a tree in Git's order. The slice is shared; do not change it.
+func (s *store) tree(hash plumbing.Hash) ([]treeEntry, error) {
+	if entries, ok := s.trees.get(hash); ok || hash == emptyTree {
+		return entries, nil
+	}
+	content, err := s.object(hash, plumbing.TreeObject, maxStructure)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := parseTree(content)
+	if err != nil {
+		return nil, err
+	}
+	s.trees.put(hash, entries)
+	return entries, nil
+}
+
+// parseTree reads lines of the form "<octal mode> <name>\0<20 bytes of hash>".
+func parseTree(content []byte) ([]treeEntry, error) {
+	var entries []treeEntry
+	for len(content) > 0 {
+		space := bytes.IndexByte(content, ' ')
+		end := bytes.IndexByte(content, 0)
+		if space < 0 || end < space || len(content) < end+21 {
+			return nil, fmt.Errorf("%w: malformed tree", errDamaged)
+		}
+		e := treeEntry{name: string(content[space+1 : end]), hash: plumbing.Hash(content[end+1 : end+21])}
+		mode, ok := modes[strings.TrimLeft(string(content[:space]), "0")]
+		if !ok || !safeName(e.name) {
+			return nil, errors.Join(errDamaged, fmt.Errorf("tree has the entry %q of mode %q", e.name, content[:space]))
+		}
+		e.mode = mode
+		entries = append(entries, e)
+		content = content[end+21:]
+	}
+	return entries, nil
+}
+
+// modes are the ways in which Git spells modes. Group-writable files are of its first years.
+var modes = map[string]Mode{
+	"100644": Regular, "100664": Regular, "100755": Executable, "120000": Symlink, "160000": Submodule, "40000": folder,
+}
+
+// modeText is how a mode is written.
+var modeText = [...]string{Regular: "100644", Executable: "100755", Symlink: "120000", Submodule: "160000", folder: "40000"}
+
+// safeName reports whether a name can be an entry of a tree at all. Git itself refuses to check out the others.
+func safeName(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.Contains(name, "/") && !strings.EqualFold(name, ".git")
+}

@@ -1,0 +1,166 @@
+package git
+
+import (
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// location is a parsed repository URL.
+type location struct {
+	// scheme is "file", "http", "https" or "ssh".
+	scheme string
+	// user and password are those of the URL.
+	user     string
+	password Secret
+	// host is in lower case, without port; empty for files.
+	host string
+	port int // 0: the usual one
+	// path is the absolute folder for files, else the path on the host as the server wants it.
+	path string
+}
+
+// The usual ports, which a URL may name or not.
+var usualPort = map[string]int{"http": 80, "https": 443, "ssh": 22}
+
+// parseLocation parses a repository URL, or a path.
+func parseLocation(raw string) (location, error) {
+	if raw == "" {
+		return location{}, invalidURL(raw, "it is empty")
+	}
+	if strings.ContainsFunc(raw, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return location{}, invalidURL(raw, "it contains control characters")
+	}
+	if strings.Contains(raw, "://") {
+		return parseFullURL(raw)
+	}
+	if userOfHost.MatchString(raw) {
+		return location{}, invalidURL(raw, "host:path takes a user and no password")
+	}
+	if l, ok := parseHostPath(raw); ok {
+		return l, nil
+	}
+	path, err := filepath.Abs(raw)
+	if err != nil {
+		return location{}, invalidURL(raw, "the current folder is unknown")
+	}
+	return location{scheme: "file", path: path}, nil
+}
+
+func parseFullURL(raw string) (location, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return location{}, invalidURL(raw, "it does not parse")
+	}
+	l := location{scheme: strings.ToLower(u.Scheme), host: strings.ToLower(u.Hostname()), path: u.Path}
+	l.user = u.User.Username()
+	password, _ := u.User.Password()
+	l.password = Secret(password)
+	if port := u.Port(); port != "" {
+		if l.port, err = strconv.Atoi(port); err != nil || l.port < 1 || l.port > 65535 {
+			return location{}, invalidURL(raw, "its port is not a number between 1 and 65535")
+		}
+	}
+	switch {
+	case u.RawQuery != "" || u.Fragment != "":
+		return location{}, invalidURL(raw, "a repository URL has no query and no fragment")
+	case l.scheme == "file":
+		return fileLocation(raw, l)
+	case usualPort[l.scheme] == 0:
+		return location{}, invalidURL(raw, "its scheme is none of https, http, ssh and file")
+	case l.host == "" || strings.HasPrefix(l.host, "-"):
+		return location{}, invalidURL(raw, "it names no host")
+	case strings.Trim(l.path, "/") == "":
+		return location{}, invalidURL(raw, "it names no repository on the host")
+	}
+	if l.port == usualPort[l.scheme] {
+		l.port = 0
+	}
+	return l, nil
+}
+
+func fileLocation(raw string, l location) (location, error) {
+	if l.host != "" && l.host != "localhost" {
+		return location{}, invalidURL(raw, "a file URL has three slashes, file:///folder, and no host")
+	}
+	if l.path == "" {
+		return location{}, invalidURL(raw, "it names no folder")
+	}
+	return location{scheme: "file", path: filepath.Clean(filepath.FromSlash(l.path))}, nil
+}
+
+// parseHostPath understands the ssh form [user@]host:path. As for git, what exists as a local path is one,
+// and a colon behind a slash belongs to a path.
+func parseHostPath(raw string) (location, bool) {
+	host, path, found := strings.Cut(raw, ":")
+	if !found || host == "" || path == "" || strings.ContainsAny(host, `/\`) || filepath.VolumeName(raw) != "" {
+		return location{}, false
+	}
+	if _, err := os.Lstat(raw); err == nil {
+		return location{}, false
+	}
+	l := location{scheme: "ssh", host: strings.ToLower(host), path: path}
+	if i := strings.LastIndex(host, "@"); i >= 0 {
+		l.user, l.host = host[:i], strings.ToLower(host[i+1:])
+	}
+	return l, l.host != "" && !strings.HasPrefix(l.host, "-")
+}
+
+func invalidURL(raw, why string) error {
+	return &Error{
+		Kind: ErrInvalid, Op: "parse repository URL", Where: scrub(raw), Detail: why,
+		Hint: "write a folder, https://host/path, ssh://git@host/path or git@host:path",
+	}
+}
+
+// local reports whether the repository is on this machine's file system.
+func (l location) local() bool { return l.scheme == "file" }
+
+// hostPort is the host as credentials are bound to it: with the port where it is not the usual one.
+func (l location) hostPort() string {
+	if l.port == 0 {
+		return l.host
+	}
+	return net.JoinHostPort(l.host, strconv.Itoa(l.port))
+}
+
+// loopback reports whether the host is this machine.
+func (l location) loopback() bool {
+	ip := net.ParseIP(l.host)
+	return l.host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// String returns the URL without credentials.
+func (l location) String() string {
+	if l.local() {
+		return l.path
+	}
+	u := url.URL{Scheme: l.scheme, Host: l.hostPort(), Path: "/" + strings.TrimPrefix(l.path, "/")}
+	if l.scheme == "ssh" && l.user != "" {
+		u.User = url.User(l.user)
+	}
+	return u.String()
+}
+
+// key is what all spellings of a repository's URL have in common: host and path, or the local path.
+// Whether it is reached by https or ssh does not matter, nor do the user, a trailing ".git" or slashes,
+// because a person who cloned by ssh and a document that says https mean the same repository.
+func (l location) key() string {
+	path := strings.Trim(filepath.ToSlash(l.path), "/")
+	path = strings.TrimRight(strings.TrimSuffix(path, ".git"), "/")
+	if l.local() {
+		return "/" + path
+	}
+	return l.hostPort() + "/" + path
+}
+
+// SameRepository reports whether two URLs mean the same repository: host and path are equal, where the case of the host,
+// the scheme, the user, a trailing ".git" and slashes do not matter. Local paths are compared as absolute paths.
+func SameRepository(a, b string) bool {
+	la, errA := parseLocation(a)
+	lb, errB := parseLocation(b)
+	return errA == nil && errB == nil && la.key() == lb.key()
+}
