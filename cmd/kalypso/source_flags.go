@@ -1,33 +1,31 @@
 package main
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/git"
 )
 
 // sourceFlags say which repositories and folders a command reads. Every command shares them but init.
 type sourceFlags struct {
-	// controlPlane is a folder or a URL.
+	// controlPlane is a folder or a URL; empty means the repository of the current folder.
 	controlPlane string
 	// environment is the name of one; empty means all of them, where a command can do that.
 	environment string
 	// maps say where repositories are read from instead of their URL.
-	maps []urlMap
+	maps []git.Mapping
 	// main and envDir are plain folders that stand in for the branch main and the environment's branch.
 	main, envDir string
 }
 
-// urlMap says that a repository is read from a path instead of from its URL.
-type urlMap struct{ URL, Path string }
-
 // bind adds the flags to a command.
 func (f *sourceFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.controlPlane, "control-plane", ".", "the control plane, a `folder or URL`")
+	flags.StringVar(&f.controlPlane, "control-plane", "", "the control plane, a `folder or URL` (default: the repository of the current folder)")
 	flags.StringVarP(&f.environment, "environment", "e", "", "the `name` of the environment")
-	flags.Var((*mapFlag)(&f.maps), "map", "read the repository `URL=PATH` from a local path; may be repeated")
+	flags.Var((*mapFlag)(&f.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
 	flags.StringVar(&f.main, "main", "", "a plain `folder` that stands in for the branch main")
 	flags.StringVar(&f.envDir, "env-dir", "", "a plain `folder` that stands in for the branch of the environment")
 	for _, name := range []string{"control-plane", "main", "env-dir"} {
@@ -45,24 +43,24 @@ func (f *sourceFlags) wantEnvironment(cmd *cobra.Command) error {
 }
 
 // mapFlag is the value of --map.
-type mapFlag []urlMap
+type mapFlag []git.Mapping
 
 // String shows what was given.
 func (m *mapFlag) String() string {
 	var all []string
-	for _, entry := range *m {
-		all = append(all, entry.URL+"="+entry.Path)
+	for _, mapping := range *m {
+		all = append(all, mapping.From+"="+mapping.To)
 	}
 	return strings.Join(all, ",")
 }
 
-// Set adds one entry. The URL ends at the first "=".
+// Set adds one mapping.
 func (m *mapFlag) Set(value string) error {
-	url, path, ok := strings.Cut(value, "=")
-	if !ok || url == "" || path == "" {
-		return errors.New("want URL=PATH, as in https://github.com/org/app=../app")
+	mapping, err := git.ParseMapping(value)
+	if err != nil {
+		return err
 	}
-	*m = append(*m, urlMap{url, path})
+	*m = append(*m, mapping)
 	return nil
 }
 
