@@ -1,0 +1,233 @@
+package fleet
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+)
+
+// Inputs are the sources of one environment.
+type Inputs struct {
+	Environment string
+	// Main holds what is promoted: registrations, templates, schemas and configuration.
+	Main *Objects
+	// Branch holds what belongs to the environment alone.
+	Branch *Objects
+	// ConfigRepos are the further configuration repositories, by the name of the ConfigRepo.
+	ConfigRepos map[string]Fetched
+	// Workloads are the workload repositories, by the name of the registration. See [Registrations].
+	Workloads map[string]Fetched
+}
+
+// Fetched is a source that was asked for: its objects, or why it could not be read.
+type Fetched struct {
+	Objects *Objects
+	Err     error
+}
+
+// Registrations returns the registrations that count in an environment, sorted by name:
+// those of main, and those of the environment branch that main has none of the same name for.
+func Registrations(main, branch *Objects) []Object[v1alpha1.WorkloadRegistration] {
+	return override(main.Registrations, branch.Registrations)
+}
+
+// Assemble builds the snapshot of an environment: it derives the targets, resolves extends, checks names and references
+// across sources, and lists everything that is wrong.
+func Assemble(in Inputs) *Snapshot {
+	a := assembly{Inputs: in, s: &Snapshot{Environment: in.Environment}}
+	if a.Main == nil {
+		a.Main = &Objects{}
+	}
+	if a.Branch == nil {
+		a.Branch = &Objects{}
+	}
+	a.s.take(a.Main, onMain)
+	a.s.take(a.Branch, onBranch)
+	a.configRepos()
+	a.baseRepo()
+	a.gitOps()
+	a.clusterTypes()
+	a.policies()
+	a.configuration()
+	a.targets()
+	a.strayWorkloads()
+	a.s.Problems = SortProblems(a.s.Problems)
+	a.sortUnreadable()
+	return a.s
+}
+
+// assembly is a snapshot in the making.
+type assembly struct {
+	Inputs
+	s *Snapshot
+	// configs are the sources of configuration besides main: the branch and the configuration repositories.
+	configs []*Objects
+}
+
+func (a *assembly) sortUnreadable() {
+	slices.SortFunc(a.s.Unreadable, compareUnreadable)
+	a.s.Unreadable = slices.CompactFunc(a.s.Unreadable, func(x, y Unreadable) bool { return compareUnreadable(x, y) == 0 })
+}
+
+func (a *assembly) problem(severity Severity, kind ProblemKind, at written, hint, format string, args ...any) {
+	a.s.Problems = append(a.s.Problems, Problem{
+		Severity: severity, Kind: kind, Object: at.ref(), Position: at.position(), Message: fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+// lose lists an object that cannot be used.
+func (a *assembly) lose(w written) {
+	a.s.Unreadable = append(a.s.Unreadable, Unreadable{Ref: w.ref(), Labels: w.labelled(), Position: w.position()})
+}
+
+// configRepos takes the further configuration repositories of the branch.
+// Nobody knows what one said that cannot be reached.
+func (a *assembly) configRepos() {
+	a.configs = []*Objects{a.Branch}
+	for _, repo := range a.Branch.ConfigRepos {
+		fetched, asked := a.ConfigRepos[repo.Value.Name]
+		if err := fetched.failure(asked); err != nil {
+			a.problem(SeverityError, KindUnreachable, repo, "", "%v", err)
+			a.s.Unreadable = append(a.s.Unreadable, Unreadable{Position: repo.Position})
+			continue
+		}
+		a.s.take(fetched.Objects, inConfigs)
+		a.configs = append(a.configs, fetched.Objects)
+	}
+}
+
+func (f Fetched) failure(asked bool) error {
+	switch {
+	case f.Err != nil:
+		return f.Err
+	case !asked || f.Objects == nil:
+		return fmt.Errorf("the repository was not read")
+	}
+	return nil
+}
+
+// baseRepo finds the promoted commit. An environment without any BaseRepo uses the head of main.
+func (a *assembly) baseRepo() {
+	branch := a.Main.Source.Branch
+	if base, _, ok := a.Branch.BaseRepo(branch); ok {
+		a.s.PromotedCommit = base.Spec.Commit
+		return
+	}
+	for _, base := range a.Branch.BaseRepos {
+		a.problem(SeverityWarning, KindMissingObject, base, `name the one that counts "main"`,
+			"no BaseRepo is named like the base branch; its head is used, not the promoted commit")
+	}
+}
+
+// gitOps takes the one GitOpsRepo.
+func (a *assembly) gitOps() {
+	repos := a.Branch.GitOpsRepos
+	switch {
+	case len(repos) == 1:
+		a.s.GitOps = gitOpsRepo(repos[0])
+	case len(repos) > 1:
+		names := make([]string, len(repos))
+		for i, repo := range repos {
+			names[i] = fmt.Sprintf("%s (%s)", repo.Value.Name, repo.Position)
+		}
+		a.problem(SeverityError, KindDuplicate, repos[0], "keep one", "an environment has one GitOpsRepo, this has %q", names)
+	case !a.unreadable(kindGitOpsRepo):
+		a.s.Problems = append(a.s.Problems, Problem{
+			Severity: SeverityError, Kind: KindMissingObject, Object: Ref{Kind: kindGitOpsRepo},
+			Position: Position{Source: a.Branch.Source.Name},
+			Message:  fmt.Sprintf("the environment %q has no GitOpsRepo", a.Environment), Hint: "add one to the environment branch",
+		})
+	}
+}
+
+func (a *assembly) unreadable(kind string) bool {
+	return slices.ContainsFunc(a.s.Unreadable, func(u Unreadable) bool { return u.Ref.Kind == kind })
+}
+
+func gitOpsRepo(o Object[v1alpha1.GitOpsRepo]) *GitOpsRepo {
+	spec := o.Value.Spec
+	budget, _ := parseBudget(spec.DeletionBudget) // checked when it was read
+	return &GitOpsRepo{
+		Repo: spec.Repo, Branch: spec.Branch, Path: spec.Path,
+		AutoMerge: spec.AutoMerge, Budget: budget, Origin: o.Origin,
+	}
+}
+
+func (a *assembly) policies() {
+	for _, p := range a.Branch.Policies {
+		a.s.Policies = append(a.s.Policies, compilePolicy(p))
+	}
+}
+
+// configuration takes ConfigMaps and schemas from everywhere, and templates from main first.
+func (a *assembly) configuration() {
+	configs, schemas := slices.Clone(a.Main.Configs), slices.Clone(a.Main.Schemas)
+	for _, o := range a.configs {
+		configs = append(configs, o.Configs...)
+		schemas = append(schemas, o.Schemas...)
+	}
+	a.s.Configs = once(a, collapse(configs, sameConfigMap))
+	a.s.Schemas = once(a, collapse(schemas, sameSchema))
+	a.s.Templates = override(a.Main.Templates, a.Branch.Templates)
+}
+
+// once returns the objects sorted by name, and reports and loses those that share their name with another.
+func once[W written](a *assembly, list []W) []W {
+	kept, problems, unreadable := distinct(list)
+	a.s.Problems = append(a.s.Problems, problems...)
+	a.s.Unreadable = append(a.s.Unreadable, unreadable...)
+	return kept
+}
+
+// override returns the first list with those of the second that the first has no object of the same name for.
+func override[W written](first, second []W) []W {
+	list := slices.Clone(first)
+	for _, w := range second {
+		if !slices.ContainsFunc(first, func(f W) bool { return f.ref() == w.ref() }) {
+			list = append(list, w)
+		}
+	}
+	slices.SortFunc(list, byName)
+	return list
+}
+
+// collapse keeps the first of objects with one name that say the same:
+// a document that was promoted to main may still lie on the branch it came from.
+func collapse[W written](list []W, same func(a, b W) bool) []W {
+	slices.SortFunc(list, byName)
+	return slices.CompactFunc(list, func(x, y W) bool { return x.ref() == y.ref() && same(x, y) })
+}
+
+func sameConfigMap(a, b *ConfigMap) bool {
+	return reflect.DeepEqual(a.Labels, b.Labels) && slices.EqualFunc(a.Entries, b.Entries, func(x, y ConfigEntry) bool {
+		return x.Key == y.Key && sameNode(x.Value, y.Value)
+	})
+}
+
+// sameNode compares what two nodes say and how it is quoted, not where they stand or what is remarked there.
+func sameNode(a, b *yaml.Node) bool {
+	return a.Kind == b.Kind && a.Tag == b.Tag && a.Value == b.Value && a.Style == b.Style &&
+		slices.EqualFunc(a.Content, b.Content, sameNode)
+}
+
+func sameSchema(a, b *Schema) bool {
+	return a.OnMissing == b.OnMissing && reflect.DeepEqual(a.Labels, b.Labels) && reflect.DeepEqual(a.Document, b.Document)
+}
+
+// combine returns the digest of what is made of several parts.
+func combine(parts ...any) Digest {
+	h := sha256.New()
+	for _, part := range parts {
+		if digest, ok := part.(Digest); ok {
+			h.Write(digest[:])
+			continue
+		}
+		fmt.Fprintf(h, "%q ", fmt.Sprint(part))
+	}
+	return Digest(h.Sum(nil))
+}

@@ -1,0 +1,96 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+)
+
+// defaultConfig is the config type of a cluster type that names none.
+const defaultConfig = "configmap"
+
+func checkClusterType(d *decoder, root *yaml.Node, ct *v1alpha1.ClusterType) {
+	if parent := lookup(root, "spec", "extends"); parent != nil && ct.Spec.Extends != "" {
+		if err := checkLabel(ct.Spec.Extends); err != nil {
+			d.fail(KindInvalidName, parent, "", "spec.extends %s: %v", quoteShort(ct.Spec.Extends), err)
+		}
+	}
+}
+
+// clusterTypeDocuments are the cluster types of an environment as they are written, by name.
+type clusterTypeDocuments map[string]Object[v1alpha1.ClusterType]
+
+// clusterTypes takes the cluster types of the environment with what they extend.
+func (a *assembly) clusterTypes() {
+	var all []Object[v1alpha1.ClusterType]
+	for _, o := range a.configs {
+		all = append(all, o.ClusterTypes...)
+	}
+	all = once(a, all)
+	documents := clusterTypeDocuments{}
+	for _, o := range all {
+		documents[o.Value.Name] = o
+	}
+	for _, o := range all {
+		chain, problem := documents.ancestors(o)
+		if problem != nil {
+			a.s.Problems = append(a.s.Problems, *problem)
+			a.lose(o)
+			continue
+		}
+		a.s.ClusterTypes = append(a.s.ClusterTypes, inherit(chain))
+	}
+}
+
+// ancestors returns a cluster type, the one it extends, the one that this one extends and so on.
+// The problem says why there is no last one.
+func (all clusterTypeDocuments) ancestors(o Object[v1alpha1.ClusterType]) ([]Object[v1alpha1.ClusterType], *Problem) {
+	chain, names := []Object[v1alpha1.ClusterType]{o}, []string{o.Value.Name}
+	for at := o; at.Value.Spec.Extends != ""; {
+		parent, known := all[at.Value.Spec.Extends]
+		names = append(names, at.Value.Spec.Extends)
+		problem := Problem{Severity: SeverityError, Object: o.Ref, Position: o.Position}
+		way := strings.Join(names, " extends ")
+		switch {
+		case !known:
+			problem.Kind, problem.Message = KindMissingObject, fmt.Sprintf("%s, which is not there or cannot be read", way)
+			problem.Hint = didYouMean(at.Value.Spec.Extends, slices.Collect(maps.Keys(all)))
+			return nil, &problem
+		case slices.Contains(names[:len(names)-1], parent.Value.Name):
+			problem.Kind, problem.Message = KindExtendsCycle, way
+			problem.Hint = "let one of them extend nothing"
+			return nil, &problem
+		case len(chain) == MaxExtends:
+			problem.Kind, problem.Message = KindExtendsCycle, fmt.Sprintf("%s: more than %d one after another", way, MaxExtends)
+			return nil, &problem
+		}
+		chain, at = append(chain, parent), parent
+	}
+	return chain, nil
+}
+
+// inherit returns the first cluster type of a chain with what it does not set itself taken from the next.
+func inherit(chain []Object[v1alpha1.ClusterType]) *ClusterType {
+	first := chain[0]
+	ct := &ClusterType{Name: first.Value.Name, Labels: map[string]string{}, Origin: first.Origin}
+	digests := make([]any, 0, len(chain))
+	for _, o := range chain {
+		spec := o.Value.Spec
+		ct.Reconciler = cmp.Or(ct.Reconciler, spec.Reconciler)
+		ct.NamespaceService = cmp.Or(ct.NamespaceService, spec.NamespaceService)
+		ct.ConfigType = cmp.Or(ct.ConfigType, spec.ConfigType)
+		digests = append(digests, o.Digest)
+	}
+	for _, o := range slices.Backward(chain) {
+		maps.Copy(ct.Labels, o.Value.Labels)
+	}
+	ct.ConfigType = cmp.Or(ct.ConfigType, defaultConfig)
+	ct.Digest = combine(digests...)
+	return ct
+}

@@ -1,0 +1,83 @@
+package fleet
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// configLabel marks the ConfigMaps that are platform configuration.
+const configLabel = "platform-config"
+
+// configMapDocument is a ConfigMap whose values keep their nodes:
+// how a value is quoted says whether it is a template.
+type configMapDocument struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Data              *yaml.Node `json:"data"`
+	BinaryData        *yaml.Node `json:"binaryData"`
+	Immutable         bool       `json:"immutable"`
+}
+
+func decodeConfigMap(d *decoder, root *yaml.Node) any {
+	var doc configMapDocument
+	d.into(root, &doc)
+	if doc.BinaryData != nil && doc.BinaryData.Tag != nullTag {
+		d.warn(KindInvalidValue, doc.BinaryData, "write the values as text in data", "binaryData is ignored")
+	}
+	return &ConfigMap{Name: doc.Name, Labels: matchingLabels(doc.Labels), Entries: d.entries(doc.Data)}
+}
+
+// entries checks the data of a ConfigMap, values that are maps included.
+func (d *decoder) entries(data *yaml.Node) []ConfigEntry {
+	if data == nil || data.Tag == nullTag {
+		return nil
+	}
+	d.path = append(d.path, "data")
+	defer func() { d.path = d.path[:len(d.path)-1] }()
+	if !d.mapping(data) {
+		return nil
+	}
+	entries := make([]ConfigEntry, 0, len(data.Content)/2)
+	for key, value := range pairs(data) {
+		if errs := validation.IsConfigMapKey(key.Value); len(errs) > 0 {
+			d.fail(KindInvalidName, key, "use letters, digits, dashes, dots and underscores", "the key %s cannot be one of a ConfigMap", quoteShort(key.Value))
+		}
+		d.within(key.Value, func() { d.repeatedKeys(value) })
+		entries = append(entries, ConfigEntry{Key: key.Value, Value: value})
+	}
+	slices.SortStableFunc(entries, func(a, b ConfigEntry) int { return cmp.Compare(a.Key, b.Key) })
+	return entries
+}
+
+// repeatedKeys reports the keys that are written twice anywhere in a value.
+func (d *decoder) repeatedKeys(n *yaml.Node) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		d.mapping(n)
+	case yaml.ScalarNode:
+		return
+	}
+	for _, inner := range n.Content {
+		d.repeatedKeys(inner)
+	}
+}
+
+// matchingLabels returns the labels that say where a ConfigMap or ConfigSchema applies:
+// not the mark of platform configuration, and not those that reconcilers put on what they apply.
+func matchingLabels(labels map[string]string) map[string]string {
+	reconcilers := []string{"kustomize.toolkit.fluxcd.io/", "app.kubernetes.io/", "argocd.argoproj.io/"}
+	matching := maps.Clone(labels)
+	maps.DeleteFunc(matching, func(key, _ string) bool {
+		return key == configLabel || slices.ContainsFunc(reconcilers, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+	})
+	if matching == nil {
+		matching = map[string]string{}
+	}
+	return matching
+}

@@ -1,0 +1,271 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+)
+
+// decoder turns the nodes of one document into Go values, as Kubernetes would from its JSON.
+// It goes on after a problem, so that all of them are reported, each with its line and field.
+// A decoder of nodes is what makes that possible: JSON has no lines, and going through it costs more than the parsing.
+type decoder struct {
+	// object is what the document is called; problems are reported of it.
+	object Ref
+	// path leads to the field that is being decoded: "spec", "deploymentTargets", "[0]".
+	path     []string
+	problems []Problem
+	// failed says that the value cannot be used.
+	failed bool
+	// parts are the elements of a Workload that could not be used.
+	parts []Unreadable
+	// lines are those of the elements of a Workload that could.
+	lines []int
+}
+
+// fail reports an error at a node; the value that it lies in cannot be used.
+func (d *decoder) fail(kind ProblemKind, n *yaml.Node, hint, format string, args ...any) {
+	d.failed = true
+	d.report(SeverityError, kind, n, hint, fmt.Sprintf(format, args...))
+}
+
+// warn reports something at a node that can be used all the same.
+func (d *decoder) warn(kind ProblemKind, n *yaml.Node, hint, format string, args ...any) {
+	d.report(SeverityWarning, kind, n, hint, fmt.Sprintf(format, args...))
+}
+
+func (d *decoder) report(severity Severity, kind ProblemKind, n *yaml.Node, hint, message string) {
+	d.problems = append(d.problems, Problem{
+		Severity: severity, Kind: kind, Object: d.object, Position: Position{Line: n.Line}, Message: message, Hint: hint,
+	})
+}
+
+// field returns the path to the field that is being decoded, followed by the given names.
+func (d *decoder) field(names ...string) string {
+	path := strings.Join(append(d.path[:len(d.path):len(d.path)], names...), ".")
+	if path == "" {
+		return "the document"
+	}
+	return strings.ReplaceAll(path, ".[", "[")
+}
+
+// within decodes a part of the document with the path extended by a name.
+func (d *decoder) within(name string, decode func()) {
+	d.path = append(d.path, name)
+	decode()
+	d.path = d.path[:len(d.path)-1]
+}
+
+// into decodes a node into the value that out points to.
+func (d *decoder) into(n *yaml.Node, out any) { d.value(n, reflect.ValueOf(out).Elem()) }
+
+func (d *decoder) value(n *yaml.Node, out reflect.Value) {
+	t := out.Type()
+	if t == nodeType {
+		out.Set(reflect.ValueOf(n))
+		return
+	}
+	if n.Tag == nullTag {
+		return // what is written without content is not there
+	}
+	if reflect.PointerTo(t).Implements(jsonType) {
+		d.custom(n, out)
+		return
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		out.Set(reflect.New(t.Elem()))
+		d.value(n, out.Elem())
+	case reflect.Struct:
+		d.structure(n, out)
+	case reflect.Map:
+		d.texts(n, out)
+	case reflect.Slice:
+		d.list(n, out)
+	default:
+		d.scalar(n, out)
+	}
+}
+
+var (
+	nodeType   = reflect.TypeFor[*yaml.Node]()
+	jsonType   = reflect.TypeFor[json.Unmarshaler]()
+	targetType = reflect.TypeFor[v1alpha1.WorkloadTarget]()
+)
+
+const (
+	nullTag      = "!!null"
+	stringTag    = "!!str"
+	timestampTag = "!!timestamp"
+)
+
+func (d *decoder) structure(n *yaml.Node, out reflect.Value) {
+	if !d.mapping(n) {
+		return
+	}
+	fields := fieldsOf(out.Type())
+	for key, value := range pairs(n) {
+		index, known := fields[key.Value]
+		if !known {
+			d.warn(KindUnknownField, key, didYouMean(key.Value, fields.names()), "%s is not a field", quoteShort(d.field(key.Value)))
+			continue
+		}
+		d.path = append(d.path, key.Value)
+		d.value(value, out.FieldByIndex(index))
+		d.path = d.path[:len(d.path)-1]
+	}
+}
+
+// texts decodes a map of strings. Kubernetes refuses values that are not strings (edge: true);
+// here they count as their text, because that is what their author meant.
+func (d *decoder) texts(n *yaml.Node, out reflect.Value) {
+	if !d.mapping(n) {
+		return
+	}
+	texts := make(map[string]string, len(n.Content)/2)
+	for key, value := range pairs(n) {
+		switch {
+		case value.Tag == nullTag:
+			texts[key.Value] = ""
+			continue
+		case value.Kind != yaml.ScalarNode:
+			d.wrongType(value, d.field(key.Value), "a text")
+			continue
+		case !isText(value):
+			d.warn(KindWrongType, value, fmt.Sprintf("put it in quotes: %q", value.Value),
+				"%s is %s where Kubernetes wants a text", quoteShort(d.field(key.Value)), describe(value))
+		}
+		texts[key.Value] = value.Value
+	}
+	if out.Type().Elem().Kind() != reflect.String {
+		return // no kind has such a map; the fields that could be one are of no interest here
+	}
+	out.Set(reflect.ValueOf(texts).Convert(out.Type()))
+}
+
+func (d *decoder) list(n *yaml.Node, out reflect.Value) {
+	if n.Kind != yaml.SequenceNode {
+		d.wrongType(n, d.field(), "a list")
+		return
+	}
+	t := out.Type()
+	list := reflect.MakeSlice(t, 0, len(n.Content))
+	for i, element := range n.Content {
+		value, use := reflect.New(t.Elem()).Elem(), true
+		d.within("["+strconv.Itoa(i)+"]", func() {
+			if t.Elem() == targetType {
+				use = d.target(element, value)
+			} else {
+				d.value(element, value)
+			}
+		})
+		if use {
+			list = reflect.Append(list, value)
+		}
+	}
+	out.Set(list)
+}
+
+func (d *decoder) scalar(n *yaml.Node, out reflect.Value) {
+	if n.Kind == yaml.ScalarNode {
+		switch out.Kind() {
+		case reflect.String:
+			if isText(n) {
+				out.SetString(n.Value)
+				return
+			}
+		default:
+			if n.Tag != stringTag && n.Decode(out.Addr().Interface()) == nil {
+				return
+			}
+		}
+	}
+	d.wrongType(n, d.field(), wanted(out.Kind()))
+}
+
+// custom decodes types that read JSON themselves, such as times, durations and numbers that may be texts.
+func (d *decoder) custom(n *yaml.Node, out reflect.Value) {
+	text, err := json.Marshal(d.plain(n))
+	if err == nil {
+		err = json.Unmarshal(text, out.Addr().Interface())
+	}
+	if err != nil {
+		d.fail(KindWrongType, n, "", "%s is not a valid %s", quoteShort(d.field()), strings.ToLower(out.Type().Name()))
+	}
+}
+
+// mapping says whether the node is a map, and reports it when it is not, or when a key is written twice.
+func (d *decoder) mapping(n *yaml.Node) bool {
+	if n.Kind != yaml.MappingNode {
+		d.wrongType(n, d.field(), "a map")
+		return false
+	}
+	if key, first := repeatedKey(n); key != nil {
+		d.fail(KindDuplicate, key, "keep one of them", "%s is written twice, on lines %d and %d",
+			quoteShort(d.field(key.Value)), first.Line, key.Line)
+	}
+	return true
+}
+
+// repeatedKey returns the first key of a map that was there before, and where it was.
+func repeatedKey(n *yaml.Node) (key, first *yaml.Node) {
+	const few = 16 // below which comparing all is faster than a map
+	if len(n.Content) > 2*few {
+		seen := make(map[string]*yaml.Node, len(n.Content)/2)
+		for key := range pairs(n) {
+			if first := seen[key.Value]; first != nil {
+				return key, first
+			}
+			seen[key.Value] = key
+		}
+		return nil, nil
+	}
+	for i := 2; i < len(n.Content); i += 2 {
+		for j := 0; j < i; j += 2 {
+			if n.Content[i].Value == n.Content[j].Value {
+				return n.Content[i], n.Content[j]
+			}
+		}
+	}
+	return nil, nil
+}
+
+func (d *decoder) wrongType(n *yaml.Node, field, want string) {
+	d.fail(KindWrongType, n, "", "%s is %s, want %s", quoteShort(field), describe(n), want)
+}
+
+// isText says whether a scalar is a string. A date is one too: Kubernetes knows no other.
+func isText(n *yaml.Node) bool { return n.Tag == stringTag || n.Tag == timestampTag }
+
+// describe says what a node is, as people call it.
+func describe(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a map"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Tag == nullTag:
+		return "empty"
+	case n.Tag == "!!bool":
+		return "true or false"
+	case n.Tag == "!!int", n.Tag == "!!float":
+		return "a number"
+	}
+	return "a text"
+}
+
+func wanted(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a text"
+	}
+	return "a number"
+}

@@ -1,0 +1,118 @@
+package fleet
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+)
+
+// document is an object as it is written in a file, whatever the file is called and wherever it lies.
+// Its positions have lines only.
+type document struct {
+	header
+	// value points to the object; nil when it cannot be used.
+	value any
+	// lines are those of the elements of a Workload.
+	lines []int
+	// digest identifies the text of the document and its line.
+	digest Digest
+}
+
+// header is what every Kubernetes document begins with, as far as it can be read.
+type header struct {
+	apiVersion, kind, name string
+	labels                 map[string]string
+	line                   int
+}
+
+func (h header) ref() Ref { return Ref{Kind: h.kind, Name: h.name} }
+
+func (h header) group() string {
+	group, _, found := strings.Cut(h.apiVersion, "/")
+	if !found {
+		return "" // the core group
+	}
+	return group
+}
+
+func readHeader(root *yaml.Node) header {
+	metadata := child(root, "metadata")
+	return header{
+		apiVersion: readText(child(root, "apiVersion")),
+		kind:       readText(child(root, "kind")),
+		name:       readText(child(metadata, "name")),
+		labels:     readLabels(child(metadata, "labels")),
+		line:       root.Line,
+	}
+}
+
+func readText(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return n.Value
+}
+
+// readLabels reads the labels of an object that may be broken elsewhere.
+func readLabels(n *yaml.Node) map[string]string {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	labels := map[string]string{}
+	for key, value := range pairs(n) {
+		if value.Kind == yaml.ScalarNode {
+			labels[key.Value] = value.Value
+		}
+	}
+	return labels
+}
+
+// reading says what to do with a document, by its API version and kind.
+type reading int
+
+const (
+	readSkip    reading = iota // not a Kubernetes document, or one that is normal in such a repository and not ours
+	readForeign                // a Kubernetes document that is not ours
+	readList                   // a list of documents
+	readUnknown                // of our group, but no kind of it
+	readResult                 // of our group, but only the scheduler writes it
+	readVersion                // of our group, in a version that is not understood
+	readObject                 // one of ours
+)
+
+func (h header) reading() reading {
+	switch {
+	case h.apiVersion == "" || h.kind == "":
+		return readSkip
+	case h.apiVersion == "v1" && h.kind == kindConfigMap:
+		if h.labels[configLabel] == "true" {
+			return readObject
+		}
+		return readSkip
+	case h.apiVersion == "v1" && h.kind == "List":
+		return readList
+	case h.group() == "kustomize.config.k8s.io":
+		return readSkip
+	case h.group() == v1alpha1.GroupVersion.Group:
+		return h.ownReading()
+	}
+	return readForeign
+}
+
+// ownReading is that of a document of the scheduler's group.
+func (h header) ownReading() reading {
+	if h.apiVersion != v1alpha1.GroupVersion.String() {
+		return readVersion
+	}
+	for _, result := range results {
+		if h.kind == result {
+			return readResult
+		}
+	}
+	if _, known := kinds[h.kind]; known && h.kind != kindConfigMap {
+		return readObject
+	}
+	return readUnknown
+}

@@ -1,0 +1,111 @@
+package fleettest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// Format writes a snapshot as text that people can read and compare: an object a line with its place,
+// what it says indented below, then the problems and what is unreadable.
+func Format(s *fleet.Snapshot) string {
+	w := &writer{}
+	if s.PromotedCommit != "" {
+		w.line("promoted %s", s.PromotedCommit)
+	}
+	if g := s.GitOps; g != nil {
+		w.line("GitOps %s branch %q path %q merge %t budget %+v  %s", g.Repo, g.Branch, g.Path, g.AutoMerge, g.Budget, place(g.Position))
+	}
+	for _, ct := range s.ClusterTypes {
+		w.line("ClusterType %s%s reconciler %q namespace %q config %q  %s", ct.Name, labels(ct.Labels), ct.Reconciler, ct.NamespaceService, ct.ConfigType, place(ct.Position))
+	}
+	for _, t := range s.Targets {
+		w.target(t)
+	}
+	for _, p := range s.Policies {
+		w.line("Policy %s workspace %q targets %q types %q  %s", p.Name, p.Workspace, p.Targets, p.ClusterTypes, place(p.Position))
+	}
+	for _, c := range s.Configs {
+		w.line("ConfigMap %s%s  %s", c.Name, labels(c.Labels), place(c.Position))
+		for _, e := range c.Entries {
+			w.line("  %d: %s = %s", e.Value.Line, e.Key, node(e.Value))
+		}
+	}
+	for _, c := range s.Schemas {
+		w.line("Schema %s%s selects %t missing %s  %s", c.Name, labels(c.Labels), c.Selects, c.OnMissing, place(c.Position))
+		w.line("  %v", c.Document)
+	}
+	for _, t := range s.Templates {
+		w.template(t)
+	}
+	w.trouble(s)
+	return w.String()
+}
+
+type writer struct{ strings.Builder }
+
+func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+func (w *writer) target(t *fleet.Target) {
+	w.line("Target %s%s of %s workspace %q through %q  %s", t.Name, labels(t.Labels), t, t.Workspace, t.Registration, place(t.Position))
+	if len(t.Manifests) > 0 {
+		w.line("  manifests%s", labels(t.Manifests))
+	}
+	if len(t.ConfigSchemas) > 0 {
+		w.line("  schemas %s", strings.Join(t.ConfigSchemas, ", "))
+	}
+}
+
+func (w *writer) template(t *fleet.Template) {
+	w.line("Template %s type %s content %s chart %q  %s", t.Name, t.Type, t.ContentType, t.Chart, place(t.Position))
+	for _, m := range t.Manifests {
+		if m.Object != nil {
+			w.line("  %d: object %v", m.Position.Line, m.Object)
+		} else {
+			w.line("  %d: text %q", m.Position.Line, m.Text)
+		}
+	}
+}
+
+func (w *writer) trouble(s *fleet.Snapshot) {
+	for _, p := range s.Problems {
+		w.line("%s %s %s  %s\n  %s", p.Severity, p.Kind, name(p.Object), place(p.Position), p.Message)
+		if p.Hint != "" {
+			w.line("  -> %s", p.Hint)
+		}
+	}
+	for _, u := range s.Unreadable {
+		w.line("unreadable %s%s  %s", name(u.Ref), labels(u.Labels), place(u.Position))
+	}
+}
+
+func name(ref fleet.Ref) string {
+	if ref == (fleet.Ref{}) {
+		return "-"
+	}
+	return ref.String()
+}
+
+func place(p fleet.Position) string { return "(" + p.Source + " " + p.String() + ")" }
+
+func labels(m map[string]string) string {
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		fmt.Fprintf(&b, " %s=%s", key, m[key])
+	}
+	return b.String()
+}
+
+// node writes a value in one line, with its quotes.
+func node(n *yaml.Node) string {
+	text, err := yaml.Marshal(n)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%q", strings.TrimSuffix(string(text), "\n"))
+}

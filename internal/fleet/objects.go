@@ -1,0 +1,177 @@
+package fleet
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+)
+
+// Objects are the typed objects of one source, sorted by name within each kind.
+// A duplicate is reported and both documents are left out and listed as unreadable:
+// nobody knows which of them was meant.
+type Objects struct {
+	Source Source
+
+	Environments  []Object[v1alpha1.Environment]
+	BaseRepos     []Object[v1alpha1.BaseRepo]
+	GitOpsRepos   []Object[v1alpha1.GitOpsRepo]
+	ConfigRepos   []Object[v1alpha1.ConfigRepo]
+	Registrations []Object[v1alpha1.WorkloadRegistration]
+	Workloads     []Object[v1alpha1.Workload]
+	Targets       []Object[v1alpha1.DeploymentTarget]
+	Policies      []Object[v1alpha1.SchedulingPolicy]
+	ClusterTypes  []Object[v1alpha1.ClusterType]
+	Configs       []*ConfigMap
+	Schemas       []*Schema
+	Templates     []*Template
+
+	Problems   []Problem
+	Unreadable []Unreadable
+
+	// foreign are those of the problems that documents of other groups have.
+	// They matter only where the platform team writes.
+	foreign map[Problem]bool
+}
+
+// Object is a document of a known kind, decoded, with its origin.
+// Values may be shared with other Objects through the [Cache]; they are not to be changed.
+type Object[T any] struct {
+	Value T
+	Ref   Ref
+	Origin
+	// Lines are those of the elements of a list: of a Workload, its deployment targets.
+	Lines []int
+}
+
+// BaseRepo returns the pointer to the base branch: the BaseRepo named like the branch, or else "main".
+func (o *Objects) BaseRepo(branch string) (*v1alpha1.BaseRepo, Origin, bool) {
+	for _, name := range []string{branch, "main"} {
+		for i := range o.BaseRepos {
+			if o.BaseRepos[i].Value.Name == name {
+				return &o.BaseRepos[i].Value, o.BaseRepos[i].Origin, true
+			}
+		}
+	}
+	return nil, Origin{}, false
+}
+
+// written is what all objects have in common.
+type written interface {
+	ref() Ref
+	labelled() map[string]string
+	position() Position
+}
+
+func (o Origin) position() Position { return o.Position }
+
+func (o Object[T]) ref() Ref { return o.Ref }
+func (o Object[T]) labelled() map[string]string {
+	return any(&o.Value).(metav1.Object).GetLabels()
+}
+
+func (c *ConfigMap) ref() Ref                    { return Ref{Kind: kindConfigMap, Name: c.Name} }
+func (c *ConfigMap) labelled() map[string]string { return c.Labels }
+func (s *Schema) ref() Ref                       { return Ref{Kind: kindSchema, Name: s.Name} }
+func (s *Schema) labelled() map[string]string    { return s.Labels }
+func (t *Template) ref() Ref                     { return Ref{Kind: kindTemplate, Name: t.Name} }
+func (t *Template) labelled() map[string]string  { return nil }
+func (t *Target) ref() Ref                       { return Ref{Kind: kindTarget, Name: t.Name} }
+func (t *Target) labelled() map[string]string    { return t.Labels }
+
+// in gives a position that has only a line its file.
+func (p Position) in(source Source, file string) Position {
+	return Position{Source: source.Name, File: file, Line: p.Line}
+}
+
+// origin is that of a document in a file of a source.
+func (d *document) origin(source Source, file string) Origin {
+	h := sha256.New()
+	fmt.Fprintf(h, "%x %q %q", d.digest, source.Name, file)
+	return Origin{Position: Position{Line: d.line}.in(source, file), Digest: Digest(h.Sum(nil))}
+}
+
+// add appends the document to the list of its kind.
+func (o *Objects) add(d *document, file string) {
+	origin := d.origin(o.Source, file)
+	switch v := d.value.(type) {
+	case *v1alpha1.Environment:
+		appendObject(&o.Environments, v, d, origin)
+	case *v1alpha1.BaseRepo:
+		appendObject(&o.BaseRepos, v, d, origin)
+	case *v1alpha1.GitOpsRepo:
+		appendObject(&o.GitOpsRepos, v, d, origin)
+	case *v1alpha1.ConfigRepo:
+		appendObject(&o.ConfigRepos, v, d, origin)
+	case *v1alpha1.WorkloadRegistration:
+		appendObject(&o.Registrations, v, d, origin)
+	case *v1alpha1.Workload:
+		appendObject(&o.Workloads, v, d, origin)
+	case *v1alpha1.DeploymentTarget:
+		appendObject(&o.Targets, v, d, origin)
+	case *v1alpha1.SchedulingPolicy:
+		appendObject(&o.Policies, v, d, origin)
+	case *v1alpha1.ClusterType:
+		appendObject(&o.ClusterTypes, v, d, origin)
+	case *ConfigMap:
+		c := *v
+		c.Origin = origin
+		o.Configs = append(o.Configs, &c)
+	case *Schema:
+		s := *v
+		s.Origin = origin
+		o.Schemas = append(o.Schemas, &s)
+	case *Template:
+		o.Templates = append(o.Templates, v.at(origin))
+	}
+}
+
+func appendObject[T any](list *[]Object[T], value *T, d *document, origin Origin) {
+	*list = append(*list, Object[T]{Value: *value, Ref: d.ref(), Origin: origin, Lines: d.lines})
+}
+
+// at returns the template with its manifests where its file is.
+func (t *Template) at(origin Origin) *Template {
+	placed := *t
+	placed.Origin = origin
+	placed.Manifests = slices.Clone(t.Manifests)
+	for i := range placed.Manifests {
+		place := &placed.Manifests[i].Position
+		place.Source, place.File = origin.Position.Source, origin.Position.File
+	}
+	return &placed
+}
+
+// each calls f with every object, by kind and name.
+func (o *Objects) each(f func(written)) {
+	visit(o.Environments, f)
+	visit(o.BaseRepos, f)
+	visit(o.GitOpsRepos, f)
+	visit(o.ConfigRepos, f)
+	visit(o.Registrations, f)
+	visit(o.Workloads, f)
+	visit(o.Targets, f)
+	visit(o.Policies, f)
+	visit(o.ClusterTypes, f)
+	visit(o.Configs, f)
+	visit(o.Schemas, f)
+	visit(o.Templates, f)
+}
+
+func visit[W written](list []W, f func(written)) {
+	for _, w := range list {
+		f(w)
+	}
+}
+
+func byName[W written](a, b W) int {
+	return cmp.Or(cmp.Compare(a.ref().Name, b.ref().Name), comparePositions(a.position(), b.position()))
+}
+
+func comparePositions(a, b Position) int {
+	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+}

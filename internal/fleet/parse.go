@@ -1,0 +1,202 @@
+package fleet
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+)
+
+// parsed is the content of a file. It does not depend on the file's name, so files with the same content share it.
+// Its positions have lines only.
+type parsed struct {
+	documents []*document
+	problems  []Problem
+	// foreign are the problems of documents that are not ours.
+	foreign []Problem
+	// unreadable are objects that are there and cannot be used; the zero Ref stands for what nobody knows.
+	unreadable []Unreadable
+
+	expander expander
+	count    int
+}
+
+// parse reads the documents of a file. It does not panic, and its work is bounded, whatever the content.
+func parse(data []byte) *parsed {
+	p := &parsed{expander: expander{left: MaxNodes}}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	switch {
+	case len(data) == 0:
+		return p
+	case len(data) > MaxFileSize:
+		p.lose(tooLarge(int64(len(data))))
+		return p
+	case !utf8.Valid(data):
+		p.lose(notUTF8(data))
+		return p
+	}
+	for _, c := range split(data) {
+		p.chunk(c)
+	}
+	return p
+}
+
+func tooLarge(size int64) Problem {
+	return Problem{
+		Severity: SeverityError, Kind: KindFileTooLarge,
+		Message: fmt.Sprintf("the file has %d bytes, more than the %d that are read", size, MaxFileSize),
+		Hint:    "split it, or name it in .kalypsoignore",
+	}
+}
+
+func notUTF8(data []byte) Problem {
+	valid := 0
+	for r, size := utf8.DecodeRune(data); r != utf8.RuneError || size > 1; r, size = utf8.DecodeRune(data[valid:]) {
+		valid += size
+	}
+	return Problem{
+		Severity: SeverityError, Kind: KindNotUTF8, Position: Position{Line: 1 + bytes.Count(data[:valid], []byte("\n"))},
+		Message: "the file is not UTF-8 text", Hint: "save it as UTF-8, or name it in .kalypsoignore",
+	}
+}
+
+// lose reports a problem that hides what else the file says.
+func (p *parsed) lose(problem Problem) {
+	p.problems = append(p.problems, problem)
+	p.unreadable = append(p.unreadable, Unreadable{Position: problem.Position})
+}
+
+func (p *parsed) chunk(c chunk) {
+	roots, err := c.documents()
+	sum := sha256.Sum256(c.text)
+	for i, root := range roots {
+		p.root(root, c, contentDigest(sum, c.before, i))
+	}
+	if err != nil {
+		p.lose(Problem{
+			Severity: SeverityError, Kind: err.kind, Position: Position{Line: err.line}, Message: err.message,
+			Hint: "correct the YAML; until then nothing is removed that it may have said",
+		})
+	}
+}
+
+// contentDigest identifies the i-th document, or element of a list, of a text that begins at a line.
+func contentDigest(text [sha256.Size]byte, line, i int) Digest {
+	buf := binary.BigEndian.AppendUint64(text[:], uint64(line))
+	return sha256.Sum256(binary.BigEndian.AppendUint64(buf, uint64(i)))
+}
+
+func (p *parsed) root(root *yaml.Node, c chunk, digest Digest) {
+	if root.Kind != yaml.MappingNode {
+		return
+	}
+	h := readHeader(root)
+	h.line = root.Line + c.before
+	if err := p.expander.expand(root, c.before); err != nil {
+		p.outOfBounds(h, err)
+		return
+	}
+	p.document(root, digest)
+}
+
+// outOfBounds reports a document that is too large to look into. Of one that is not ours it is worth a warning:
+// it is not used, but it is hardly there for a good reason.
+func (p *parsed) outOfBounds(h header, err *yamlError) {
+	problem := Problem{
+		Severity: SeverityError, Kind: err.kind, Object: h.ref(), Position: Position{Line: err.line}, Message: err.message,
+		Hint: "write it without nested aliases, or split the file",
+	}
+	switch h.reading() {
+	case readSkip, readForeign:
+		problem.Severity, problem.Object = SeverityWarning, Ref{}
+	case readList:
+		problem.Object = Ref{}
+		p.unreadable = append(p.unreadable, Unreadable{Position: Position{Line: h.line}})
+	default:
+		p.unreadable = append(p.unreadable, Unreadable{Ref: h.ref(), Labels: h.labels, Position: Position{Line: h.line}})
+	}
+	p.problems = append(p.problems, problem)
+}
+
+// document adds what a document says, or the documents of a list.
+func (p *parsed) document(root *yaml.Node, digest Digest) {
+	if p.count++; p.count > MaxDocuments {
+		if p.count == MaxDocuments+1 {
+			p.lose(Problem{
+				Severity: SeverityError, Kind: KindYAMLBounds, Position: Position{Line: root.Line},
+				Message: fmt.Sprintf("the file has more than %d documents", MaxDocuments), Hint: "split the file",
+			})
+		}
+		return
+	}
+	h := readHeader(root)
+	switch h.reading() {
+	case readList:
+		p.list(child(root, "items"), digest)
+	case readObject:
+		p.object(root, h, digest)
+	case readUnknown:
+		p.unknown(h, didYouMean(h.kind, kindNames()), fmt.Sprintf("%s is not a kind of %s", quoteShort(h.kind), h.apiVersion))
+	case readResult:
+		p.unknown(h, "remove it", h.kind+" is written by the scheduler and ignored here")
+	case readForeign:
+		p.foreign = append(p.foreign, h.problem(SeverityWarning, KindUnknownKind,
+			"name the file in .kalypsoignore if it belongs here",
+			fmt.Sprintf("%s of %s is not a kind that is read here", quoteShort(h.kind), quoteShort(h.apiVersion))))
+	case readVersion:
+		p.problems = append(p.problems, h.problem(SeverityError, KindUnknownVersion,
+			"write apiVersion: "+v1alpha1.GroupVersion.String(), fmt.Sprintf("the API version %s is not known", quoteShort(h.apiVersion))))
+		p.unreadable = append(p.unreadable, Unreadable{Ref: h.ref(), Labels: h.labels, Position: Position{Line: h.line}})
+	}
+}
+
+func (p *parsed) unknown(h header, hint, message string) {
+	p.problems = append(p.problems, h.problem(SeverityWarning, KindUnknownKind, hint, message))
+}
+
+func (h header) problem(severity Severity, kind ProblemKind, hint, message string) Problem {
+	return Problem{Severity: severity, Kind: kind, Object: h.ref(), Position: Position{Line: h.line}, Message: message, Hint: hint}
+}
+
+// list adds the documents of a list. Elements of one text differ by their number.
+func (p *parsed) list(items *yaml.Node, digest Digest) {
+	if items == nil || items.Kind != yaml.SequenceNode {
+		return
+	}
+	for i, item := range items.Content {
+		if item.Kind == yaml.MappingNode {
+			p.document(item, contentDigest(digest, item.Line, i))
+		}
+	}
+}
+
+// object decodes a document of a known kind.
+func (p *parsed) object(root *yaml.Node, h header, digest Digest) {
+	d := &decoder{object: h.ref()}
+	k := kinds[h.kind]
+	value := k.decode(d, root)
+	d.checkName(root, h.name, k.checkName)
+	p.problems = append(p.problems, d.problems...)
+	p.unreadable = append(p.unreadable, d.parts...)
+	if d.failed {
+		p.unreadable = append(p.unreadable, Unreadable{Ref: h.ref(), Labels: h.labels, Position: Position{Line: h.line}})
+		return
+	}
+	p.documents = append(p.documents, &document{header: h, value: value, lines: d.lines, digest: digest})
+}
+
+func (d *decoder) checkName(root *yaml.Node, name string, check func(string) error) {
+	d.require(root, "metadata", "name")
+	n := lookup(root, "metadata", "name")
+	if n == nil || name == "" {
+		return
+	}
+	if err := check(name); err != nil {
+		d.fail(KindInvalidName, n, "", "the name %s: %v", quoteShort(name), err)
+	}
+}

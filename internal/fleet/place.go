@@ -1,0 +1,86 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+)
+
+// place is where a document was found. What counts there is the table of the repositories and branches.
+type place string
+
+const (
+	onMain      place = "main"
+	onBranch    place = "the environment branch"
+	inConfigs   place = "a configuration repository"
+	inWorkloads place = "an application repository"
+)
+
+// counts says where objects of a kind count, the place where they belong first.
+// Registrations and templates on an environment branch are used and reported:
+// repositories of the original scheduler have them there.
+var counts = map[string][]place{
+	kindEnvironment:  {onMain},
+	kindRegistration: {onMain, onBranch},
+	kindTemplate:     {onMain, onBranch},
+	kindBaseRepo:     {onBranch},
+	kindGitOpsRepo:   {onBranch},
+	kindConfigRepo:   {onBranch},
+	kindPolicy:       {onBranch},
+	kindClusterType:  {onBranch, inConfigs},
+	kindConfigMap:    {onBranch, onMain, inConfigs},
+	kindSchema:       {onBranch, onMain, inConfigs},
+	kindWorkload:     {inWorkloads},
+	kindTarget:       {inWorkloads, onMain, onBranch},
+}
+
+// isAt says whether objects of a kind count at a place.
+func (p place) takes(kind string) bool { return slices.Contains(counts[kind], p) }
+
+// misplaced returns a warning for each object that does not belong where it is.
+// Platform configuration that an application team has for itself is none of ours.
+func (p place) misplaced(o *Objects) []Problem {
+	var problems []Problem
+	o.each(func(w written) {
+		ref := w.ref()
+		home := counts[ref.Kind][0]
+		tolerated := p == onBranch && (ref.Kind == kindRegistration || ref.Kind == kindTemplate)
+		switch {
+		case p.takes(ref.Kind) && !tolerated,
+			p == inWorkloads && ref.Kind == kindConfigMap,
+			p == onMain && ref.Kind == kindWorkload, p == onBranch && ref.Kind == kindWorkload:
+			return
+		}
+		message := fmt.Sprintf("a %s on %s is ignored", ref.Kind, p)
+		if tolerated {
+			message = fmt.Sprintf("a %s on %s is used, but not promoted", ref.Kind, p)
+		}
+		problems = append(problems, Problem{
+			Severity: SeverityWarning, Kind: KindWrongBranch, Object: ref, Position: w.position(),
+			Message: message, Hint: fmt.Sprintf("move it to %s", home),
+		})
+	})
+	return problems
+}
+
+// take adds to the snapshot what a source says about itself. What would not count there
+// when it were readable holds nothing, and problems of an application repository are the application team's
+// unless they lie in what the scheduler reads.
+func (s *Snapshot) take(o *Objects, p place) {
+	for _, problem := range o.Problems {
+		if p != inWorkloads || !o.foreign[problem] && p.concerns(problem.Object.Kind) {
+			s.Problems = append(s.Problems, problem)
+		}
+	}
+	for _, u := range o.Unreadable {
+		if u.Ref.Kind == "" || p.takes(u.Ref.Kind) {
+			s.Unreadable = append(s.Unreadable, u)
+		}
+	}
+	s.Problems = append(s.Problems, p.misplaced(o)...)
+}
+
+// concerns says whether a problem in an object of this kind matters:
+// kinds that are not known may be meant for one that counts.
+func (p place) concerns(kind string) bool {
+	return counts[kind] == nil || p.takes(kind)
+}

@@ -1,0 +1,71 @@
+package fleet
+
+import (
+	"math"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// plain returns what a node says as plain values: map[string]any, []any, string, bool, nil and Go's numbers.
+// Keys that are not texts count as their text, and so do dates and numbers that JSON does not have.
+func (d *decoder) plain(n *yaml.Node) any {
+	switch n.Kind {
+	case yaml.MappingNode:
+		d.mapping(n) // reports repeated keys
+		m := make(map[string]any, len(n.Content)/2)
+		for key, value := range pairs(n) {
+			m[key.Value] = d.plain(value)
+		}
+		return m
+	case yaml.SequenceNode:
+		list := make([]any, len(n.Content))
+		for i, element := range n.Content {
+			list[i] = d.plain(element)
+		}
+		return list
+	}
+	return plainScalar(n)
+}
+
+func plainScalar(n *yaml.Node) any {
+	switch n.Tag {
+	case "!!bool", "!!int", "!!float", nullTag:
+	default:
+		return n.Value
+	}
+	var v any
+	if err := n.Decode(&v); err != nil {
+		return n.Value
+	}
+	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return n.Value
+	}
+	return v
+}
+
+// lookup follows keys from a map; nil when there is nothing.
+func lookup(n *yaml.Node, keys ...string) *yaml.Node {
+	for _, key := range keys {
+		n = child(n, key)
+	}
+	return n
+}
+
+// child returns the value of a key of a map; nil when there is none or nothing is written there.
+func child(n *yaml.Node, name string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for key, value := range pairs(n) {
+		if key.Value != name {
+			continue
+		}
+		if value.Kind == yaml.AliasNode {
+			value = value.Alias
+		}
+		if value.Tag != nullTag {
+			return value
+		}
+	}
+	return nil
+}

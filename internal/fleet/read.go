@@ -1,0 +1,156 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Read parses and decodes the files of a source. Files are parsed on all cores.
+// Unknown kinds are a warning, files that are not Kubernetes documents are skipped,
+// and no problem ever hides another.
+func Read(cache *Cache, source Source) *Objects {
+	source.Files = slices.Clone(source.Files)
+	slices.SortFunc(source.Files, func(a, b File) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.ID, b.ID)) })
+	o := &Objects{Source: source, foreign: map[Problem]bool{}}
+	for i, p := range parseAll(cache, source.Files) {
+		o.addFile(p, source.Files[i].Path)
+	}
+	o.leaveOutDuplicates()
+	o.Problems = SortProblems(o.Problems)
+	slices.SortFunc(o.Unreadable, compareUnreadable)
+	return o
+}
+
+// parseAll parses the files on all cores; the result has the order of the files.
+func parseAll(cache *Cache, files []File) []*parsed {
+	results := make([]*parsed, len(files))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
+				results[i] = files[i].parse(cache)
+			}
+		})
+	}
+	workers.Wait()
+	return results
+}
+
+func (f File) parse(cache *Cache) *parsed {
+	p := &parsed{}
+	switch {
+	case f.Symlink:
+		p.lose(Problem{
+			Severity: SeverityWarning, Kind: KindSymlink,
+			Message: "symbolic links are not followed", Hint: "put the file itself here, or name the link in .kalypsoignore",
+		})
+		return p
+	case f.Size > MaxFileSize:
+		p.lose(tooLarge(f.Size))
+		return p
+	}
+	if known := cache.get(f.ID); known != nil {
+		return known
+	}
+	data, err := f.Read()
+	if err != nil {
+		p.lose(Problem{Severity: SeverityError, Kind: KindUnreachable, Message: fmt.Sprintf("read the file: %v", err)})
+		return p
+	}
+	p = parse(data)
+	cache.put(f.ID, p)
+	return p
+}
+
+// addFile adds the content of a file with the positions it has there.
+func (o *Objects) addFile(p *parsed, file string) {
+	for _, problem := range p.problems {
+		problem.Position = problem.Position.in(o.Source, file)
+		o.Problems = append(o.Problems, problem)
+	}
+	for _, problem := range p.foreign {
+		problem.Position = problem.Position.in(o.Source, file)
+		o.Problems = append(o.Problems, problem)
+		o.foreign[problem] = true
+	}
+	for _, u := range p.unreadable {
+		u.Position = u.Position.in(o.Source, file)
+		o.Unreadable = append(o.Unreadable, u)
+	}
+	for _, d := range p.documents {
+		o.add(d, file)
+	}
+}
+
+func (o *Objects) leaveOutDuplicates() {
+	o.Environments = unique(o, o.Environments)
+	o.BaseRepos = unique(o, o.BaseRepos)
+	o.GitOpsRepos = unique(o, o.GitOpsRepos)
+	o.ConfigRepos = unique(o, o.ConfigRepos)
+	o.Registrations = unique(o, o.Registrations)
+	o.Workloads = unique(o, o.Workloads)
+	o.Targets = unique(o, o.Targets)
+	o.Policies = unique(o, o.Policies)
+	o.ClusterTypes = unique(o, o.ClusterTypes)
+	o.Configs = unique(o, o.Configs)
+	o.Schemas = unique(o, o.Schemas)
+	o.Templates = unique(o, o.Templates)
+}
+
+// unique returns the objects sorted by name, without those that share their name with another.
+func unique[W written](o *Objects, list []W) []W {
+	kept, problems, unreadable := distinct(list)
+	o.Problems = append(o.Problems, problems...)
+	o.Unreadable = append(o.Unreadable, unreadable...)
+	return kept
+}
+
+// distinct sorts objects by name and takes out those that share their name with another.
+func distinct[W written](list []W) (kept []W, problems []Problem, unreadable []Unreadable) {
+	slices.SortFunc(list, byName)
+	for len(list) > 0 {
+		name := list[0].ref().Name
+		n := 1
+		for n < len(list) && list[n].ref().Name == name {
+			n++
+		}
+		if n == 1 {
+			kept = append(kept, list[0])
+		} else {
+			problems = append(problems, duplicate(list[:n]))
+			for _, w := range list[:n] {
+				unreadable = append(unreadable, Unreadable{Ref: w.ref(), Labels: w.labelled(), Position: w.position()})
+			}
+		}
+		list = list[n:]
+	}
+	return kept, problems, unreadable
+}
+
+// duplicate is the problem of objects of one kind and name.
+func duplicate[W written](list []W) Problem {
+	places := make([]string, len(list))
+	for i, w := range list {
+		places[i] = w.position().String()
+		if source := w.position().Source; source != list[0].position().Source {
+			places[i] += " of " + source
+		}
+	}
+	return Problem{
+		Severity: SeverityError, Kind: KindDuplicate, Object: list[0].ref(), Position: list[0].position(),
+		Message: "written more than once: " + strings.Join(places, ", "), Hint: "rename or remove all but one",
+	}
+}
+
+func compareUnreadable(a, b Unreadable) int {
+	return cmp.Or(
+		cmp.Compare(a.Ref.Kind, b.Ref.Kind), cmp.Compare(a.Ref.Name, b.Ref.Name),
+		comparePositions(a.Position, b.Position),
+	)
+}

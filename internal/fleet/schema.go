@@ -1,0 +1,85 @@
+package fleet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+)
+
+// schemaDocument is a ConfigSchema whose schema keeps its node.
+type schemaDocument struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Schema    *yaml.Node             `json:"schema"`
+		OnMissing v1alpha1.MissingAction `json:"onMissing"`
+	} `json:"spec"`
+	Status v1alpha1.Status `json:"status"`
+}
+
+func decodeSchema(d *decoder, root *yaml.Node) any {
+	var doc schemaDocument
+	d.into(root, &doc)
+	d.require(root, "spec", "schema")
+	oneOf(d, root, doc.Spec.OnMissing, []v1alpha1.MissingAction{v1alpha1.MissingWarn, v1alpha1.MissingHold}, "spec", "onMissing")
+	labels := matchingLabels(doc.Labels)
+	s := &Schema{Name: doc.Name, Labels: labels, Selects: len(labels) > 0, OnMissing: doc.Spec.OnMissing}
+	if s.OnMissing == "" {
+		s.OnMissing = v1alpha1.MissingWarn
+	}
+	if n := lookup(root, "spec", "schema"); n != nil {
+		s.Document = d.schema(n)
+	}
+	return s
+}
+
+// schema returns the JSON Schema that a node holds, as text or as an object.
+func (d *decoder) schema(n *yaml.Node) any {
+	document := any(nil)
+	if n.Kind == yaml.ScalarNode && n.Tag == stringTag {
+		var err error
+		if document, err = d.schemaText(n.Value); err != nil {
+			d.fail(KindInvalidValue, n, "", "spec.schema is not a JSON Schema: %v", err)
+			return nil
+		}
+	} else {
+		d.within("spec.schema", func() { document = d.plain(n) })
+	}
+	switch document.(type) {
+	case map[string]any, bool:
+	default:
+		d.fail(KindInvalidValue, n, "", "spec.schema is not a JSON Schema: want an object")
+	}
+	return document
+}
+
+// schemaText decodes JSON or YAML.
+func (d *decoder) schemaText(text string) (any, error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var document any
+	if err := decoder.Decode(&document); err == nil && !decoder.More() {
+		return document, nil
+	}
+	roots, err := chunk{text: []byte(text)}.documents()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("line %d of it: %s", err.line, err.message)
+	case len(roots) == 0:
+		return nil, io.ErrUnexpectedEOF
+	case len(roots) > 1:
+		return nil, errors.New("it has more than one document")
+	}
+	e := expander{left: MaxNodes}
+	if err := e.expand(roots[0], 0); err != nil {
+		return nil, fmt.Errorf("line %d of it: %s", err.line, err.message)
+	}
+	return d.plain(roots[0]), nil
+}

@@ -1,0 +1,200 @@
+package fleet
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+)
+
+// The labels that every target has; nobody can set them to anything else.
+const (
+	workloadLabel  = "workload"
+	workspaceLabel = "workspace"
+)
+
+// targets derives the deployment targets of the environment, from the registered workloads and
+// from those that are written directly.
+func (a *assembly) targets() {
+	var all []*Target
+	for _, r := range Registrations(a.Main, a.Branch) {
+		all = append(all, a.registered(r)...)
+	}
+	for _, o := range []*Objects{a.Main, a.Branch} {
+		for _, t := range o.Targets {
+			all = append(all, a.direct(t, nil)...)
+		}
+	}
+	a.s.Targets = a.onceTargets(all)
+}
+
+// registered returns the targets that come through a registration.
+// A workload that cannot be reached, or is not where it should be, is no intent to remove it.
+func (a *assembly) registered(r Object[v1alpha1.WorkloadRegistration]) []*Target {
+	fetched, asked := a.Workloads[r.Value.Name]
+	if err := fetched.failure(asked); err != nil {
+		a.problem(SeverityError, KindUnreachable, r, "", "%v", err)
+		a.lose(r)
+		return nil
+	}
+	o := fetched.Objects
+	a.s.take(o, inWorkloads)
+	if len(o.Workloads)+len(o.Targets) == 0 {
+		a.lose(r)
+		if len(o.Unreadable) == 0 {
+			at := r.Value.Spec.Workload
+			a.problem(SeverityError, KindMissingObject, r, "add the Workload, or correct spec.workload",
+				"there is no Workload below path %q of %s", at.Path, quoteShort(at.Repo))
+		}
+		return nil
+	}
+	var targets []*Target
+	for _, w := range o.Workloads {
+		targets = append(targets, a.derive(r, w)...)
+	}
+	for _, t := range o.Targets {
+		targets = append(targets, a.direct(t, &r)...)
+	}
+	return targets
+}
+
+// derive returns the targets of a workload in this environment.
+func (a *assembly) derive(r Object[v1alpha1.WorkloadRegistration], w Object[v1alpha1.Workload]) []*Target {
+	var targets []*Target
+	workspace := r.Value.Spec.Workspace
+	a.reserved(w, w.Value.Labels, w.Value.Name, workspace)
+	for i, entry := range w.Value.Spec.DeploymentTargets {
+		if entry.Environment != a.Environment {
+			continue
+		}
+		t := &Target{
+			Name: TargetName(w.Value.Name, entry.Name), ShortName: entry.Name,
+			Workload: w.Value.Name, Workspace: workspace, Registration: r.Value.Name,
+			Labels:        overlay(w.Value.Labels, entry.Labels),
+			Manifests:     overlay(entry.Manifests),
+			ConfigSchemas: union(w.Value.Spec.ConfigSchemas, entry.ConfigSchemas),
+			Origin:        w.Origin,
+		}
+		t.Position.Line = w.Lines[i]
+		t.Digest = combine(w.Digest, r.Digest, strconv.Itoa(i))
+		a.reserved(t, entry.Labels, t.Workload, workspace)
+		t.own()
+		targets = append(targets, t)
+	}
+	return targets
+}
+
+// direct returns the target of a DeploymentTarget that is written as an object, when it is of this environment.
+// One that comes through a registration belongs to the workspace of the registration.
+func (a *assembly) direct(o Object[v1alpha1.DeploymentTarget], r *Object[v1alpha1.WorkloadRegistration]) []*Target {
+	if o.Value.Spec.Environment != a.Environment {
+		return nil
+	}
+	t := &Target{
+		Name: o.Value.Name, Workload: o.Value.Labels[workloadLabel], Workspace: o.Value.Labels[workspaceLabel],
+		Labels: overlay(o.Value.Labels), Manifests: overlay(o.Value.Spec.Manifests),
+		ConfigSchemas: union(o.Value.Spec.ConfigSchemas), Origin: o.Origin,
+	}
+	if r != nil {
+		t.Workspace, t.Registration = r.Value.Spec.Workspace, r.Value.Name
+		t.Digest = combine(o.Digest, r.Digest)
+		a.reserved(o, o.Value.Labels, t.Workload, t.Workspace)
+	}
+	t.ShortName = strings.TrimPrefix(t.Name, t.Workload+"-")
+	t.own()
+	return []*Target{t}
+}
+
+// own sets the labels that say whose the target is.
+func (t *Target) own() {
+	t.Labels[workloadLabel] = t.Workload
+	delete(t.Labels, workspaceLabel)
+	if t.Workspace != "" {
+		t.Labels[workspaceLabel] = t.Workspace
+	}
+}
+
+// reserved reports labels that try to say whose the target is.
+func (a *assembly) reserved(w written, labels map[string]string, workload, workspace string) {
+	own := map[string]string{workloadLabel: workload, workspaceLabel: workspace}
+	for _, key := range []string{workloadLabel, workspaceLabel} {
+		if value, set := labels[key]; set && value != own[key] {
+			a.problem(SeverityWarning, KindReservedLabel, w, "remove the label",
+				"the label %s: %s is ignored, it is %q for every target here", key, quoteShort(value), own[key])
+		}
+	}
+}
+
+// onceTargets leaves out targets of one name, and names the registrations they come from.
+func (a *assembly) onceTargets(all []*Target) []*Target {
+	kept, problems, unreadable := distinct(slices.Clone(all))
+	for i := range problems {
+		if origins := registrations(all, problems[i].Object.Name); origins != "" {
+			problems[i].Message += ", through the registrations " + origins
+		}
+	}
+	a.s.Problems = append(a.s.Problems, problems...)
+	a.s.Unreadable = append(a.s.Unreadable, unreadable...)
+	return kept
+}
+
+// registrations lists whom the targets of a name come from.
+func registrations(all []*Target, name string) string {
+	var names []string
+	for _, t := range all {
+		if t.Name == name && t.Registration != "" {
+			names = append(names, t.Registration)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// strayWorkloads warns of Workloads in the control plane that no registration of this repository leads to.
+func (a *assembly) strayWorkloads() {
+	for _, o := range []*Objects{a.Main, a.Branch} {
+		for _, w := range o.Workloads {
+			if !a.leadsTo(o.Source, w.Position.File) {
+				a.problem(SeverityWarning, KindWrongBranch, w, "add a WorkloadRegistration that leads to it",
+					"a Workload counts only through a registration")
+			}
+		}
+	}
+}
+
+func (a *assembly) leadsTo(source Source, file string) bool {
+	return slices.ContainsFunc(Registrations(a.Main, a.Branch), func(r Object[v1alpha1.WorkloadRegistration]) bool {
+		at := r.Value.Spec.Workload
+		return sameRepo(at.Repo, source.Repo) && (at.Path == "" || strings.HasPrefix(file, at.Path+"/"))
+	})
+}
+
+// sameRepo compares addresses as people write them, with and without the ending of a Git repository.
+func sameRepo(a, b string) bool {
+	trim := func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "/"), ".git") }
+	return trim(a) == trim(b)
+}
+
+// overlay returns a new map of the given ones; the last wins. It is never nil.
+func overlay(layers ...map[string]string) map[string]string {
+	merged := map[string]string{}
+	for _, layer := range layers {
+		maps.Copy(merged, layer)
+	}
+	return merged
+}
+
+// union returns the names of all lists, sorted, each once.
+func union(lists ...[]string) []string {
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// joinLines lists lines for a message: "3, 9".
+func joinLines(lines []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(lines), " ", ", "), "[]")
+}

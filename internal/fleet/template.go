@@ -1,0 +1,62 @@
+package fleet
+
+import (
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+)
+
+// templateDocument is a Template whose manifests keep their nodes, and with them their lines.
+type templateDocument struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Type        v1alpha1.TemplateType `json:"type"`
+		ContentType v1alpha1.ContentType  `json:"contentType"`
+		Manifests   []*yaml.Node          `json:"manifests"`
+		Chart       string                `json:"chart"`
+	} `json:"spec"`
+	Status v1alpha1.Status `json:"status"`
+}
+
+func decodeTemplate(d *decoder, root *yaml.Node) any {
+	var doc templateDocument
+	d.into(root, &doc)
+	d.require(root, "spec", "type")
+	oneOf(d, root, doc.Spec.Type, []v1alpha1.TemplateType{
+		v1alpha1.ReconcilerTemplate, v1alpha1.NamespaceTemplate, v1alpha1.ConfigTemplate,
+	}, "spec", "type")
+	oneOf(d, root, doc.Spec.ContentType, []v1alpha1.ContentType{v1alpha1.ContentYAML, v1alpha1.ContentShell}, "spec", "contentType")
+	d.cleanPath(root, &doc.Spec.Chart, "spec", "chart")
+	if lookup(root, "spec", "chart") == nil {
+		d.require(root, "spec", "manifests")
+	}
+	t := &Template{Name: doc.Name, Type: doc.Spec.Type, ContentType: doc.Spec.ContentType, Chart: doc.Spec.Chart}
+	if t.ContentType == "" {
+		t.ContentType = v1alpha1.ContentYAML
+	}
+	for i, n := range doc.Spec.Manifests {
+		d.within("spec.manifests["+strconv.Itoa(i)+"]", func() { t.Manifests = append(t.Manifests, d.manifest(n)) })
+	}
+	return t
+}
+
+// manifest takes a text, or an object in which every string is a template.
+func (d *decoder) manifest(n *yaml.Node) TemplateManifest {
+	m := TemplateManifest{Position: Position{Line: n.Line}}
+	switch {
+	case n.Kind == yaml.MappingNode:
+		m.Object = d.plain(n).(map[string]any)
+	case n.Kind == yaml.ScalarNode && n.Tag == stringTag:
+		m.Text = n.Value
+		if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+			m.Position.Line++ // the text begins below its indicator
+		}
+	default:
+		d.wrongType(n, d.field(), "a text or a map")
+	}
+	return m
+}

@@ -1,0 +1,109 @@
+package fleet
+
+import (
+	"reflect"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+)
+
+// target decodes one element of a Workload's deploymentTargets and says whether it can be used.
+// One that cannot does not take the others with it.
+func (d *decoder) target(n *yaml.Node, out reflect.Value) bool {
+	workload, failed := d.object, d.failed
+	defer func() { d.object, d.failed = workload, failed }()
+
+	d.failed = false
+	d.object = Ref{Kind: kindTarget, Name: targetRefName(workload.Name, n)}
+	target := out.Addr().Interface().(*v1alpha1.WorkloadTarget)
+	d.value(n, out)
+	if n.Kind == yaml.MappingNode {
+		d.checkTargetEntry(n, target)
+	} else if n.Tag == nullTag {
+		d.wrongType(n, d.field(), "a map")
+	}
+	if d.failed {
+		d.loseTarget(n)
+		return false
+	}
+	d.lines = append(d.lines, n.Line)
+	return true
+}
+
+func (d *decoder) checkTargetEntry(n *yaml.Node, target *v1alpha1.WorkloadTarget) {
+	d.require(n, "name")
+	if name := lookup(n, "name"); name != nil && target.Name != "" {
+		if err := checkLabel(target.Name); err != nil {
+			d.fail(KindInvalidName, name, "", "the name %s: %v", quoteShort(target.Name), err)
+		}
+	}
+	d.checkTargetSpec(n, &target.DeploymentTargetSpec)
+}
+
+// checkTargetSpec checks what a target in a Workload and a DeploymentTarget have in common.
+func (d *decoder) checkTargetSpec(parent *yaml.Node, spec *v1alpha1.DeploymentTargetSpec) {
+	d.require(parent, "environment")
+	if n := lookup(parent, "environment"); n != nil && spec.Environment != "" {
+		if err := checkLabel(spec.Environment); err != nil {
+			d.fail(KindInvalidName, n, "", "%s %s: %v", d.field("environment"), quoteShort(spec.Environment), err)
+		}
+	}
+}
+
+// loseTarget lists the element as unreadable.
+func (d *decoder) loseTarget(n *yaml.Node) {
+	d.parts = append(d.parts, Unreadable{Ref: d.object, Labels: readLabels(child(n, "labels")), Position: Position{Line: n.Line}})
+}
+
+// targetRefName is the name the target would have; empty when it says none.
+func targetRefName(workload string, n *yaml.Node) string {
+	if name := lookup(n, "name"); name != nil && name.Value != "" {
+		return TargetName(workload, name.Value)
+	}
+	return ""
+}
+
+// checkWorkload leaves out targets of the same name: nobody knows which of them was meant.
+func checkWorkload(d *decoder, root *yaml.Node, w *v1alpha1.Workload) {
+	lines := map[string][]int{}
+	for i, target := range w.Spec.DeploymentTargets {
+		lines[target.Name] = append(lines[target.Name], d.lines[i])
+	}
+	var targets []v1alpha1.WorkloadTarget
+	var kept []int
+	for i, target := range w.Spec.DeploymentTargets {
+		same := lines[target.Name]
+		if len(same) == 1 {
+			targets, kept = append(targets, target), append(kept, d.lines[i])
+			continue
+		}
+		d.repeatedTarget(TargetName(w.Name, target.Name), target.Labels, d.lines[i], same)
+	}
+	w.Spec.DeploymentTargets, d.lines = targets, kept
+}
+
+func (d *decoder) repeatedTarget(name string, labels map[string]string, line int, same []int) {
+	workload, failed := d.object, d.failed
+	defer func() { d.object, d.failed = workload, failed }()
+	d.object = Ref{Kind: kindTarget, Name: name}
+	at := Position{Line: line}
+	d.parts = append(d.parts, Unreadable{Ref: d.object, Labels: labels, Position: at})
+	if line == same[0] {
+		d.fail(KindDuplicate, &yaml.Node{Line: line}, "rename or remove all but one", "the target is written more than once, on lines %s", joinLines(same))
+	}
+}
+
+func checkTarget(d *decoder, root *yaml.Node, target *v1alpha1.DeploymentTarget) {
+	if spec := lookup(root, "spec"); spec != nil {
+		d.within("spec", func() { d.checkTargetSpec(spec, &target.Spec) })
+	} else {
+		d.require(root, "spec", "environment")
+	}
+	d.require(root, "metadata", "labels", workloadLabel)
+	if n := lookup(root, "metadata", "labels", workloadLabel); n != nil && n.Value != "" {
+		if err := checkLabel(n.Value); err != nil {
+			d.fail(KindInvalidName, n, "", "the label %q is %s: %v", workloadLabel, quoteShort(n.Value), err)
+		}
+	}
+}

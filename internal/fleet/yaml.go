@@ -1,0 +1,100 @@
+package fleet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// chunk is the text from one document marker to the next.
+type chunk struct {
+	text []byte
+	// before is the number of lines before the chunk in its file.
+	before int
+}
+
+// split cuts a file at its document markers, so that a document that cannot be parsed costs only itself.
+// YAML forbids a "---" at the beginning of a line everywhere else, even within a quoted text.
+// A file with directives stays whole, because a directive stands before the marker of the document it belongs to.
+func split(data []byte) []chunk {
+	if data[0] == '%' || bytes.Contains(data, []byte("\n%")) {
+		return []chunk{{text: data}}
+	}
+	var chunks []chunk
+	line := 0
+	for len(data) > 0 {
+		end := nextMarker(data)
+		chunks = append(chunks, chunk{text: data[:end], before: line})
+		line += bytes.Count(data[:end], []byte("\n"))
+		data = data[end:]
+	}
+	return chunks
+}
+
+// nextMarker returns where the next document begins, after the one at the beginning of data.
+func nextMarker(data []byte) int {
+	for at := 0; ; {
+		i := bytes.Index(data[at:], []byte("\n---"))
+		if i < 0 {
+			return len(data)
+		}
+		at += i + len("\n---")
+		if at == len(data) || strings.IndexByte(" \t\r\n", data[at]) >= 0 {
+			return at - len("---")
+		}
+	}
+}
+
+// yamlError says where and why a text cannot be used as YAML.
+type yamlError struct {
+	kind    ProblemKind
+	line    int
+	message string
+}
+
+func (e *yamlError) Error() string { return e.message }
+
+// documents parses the documents of a chunk; usually there is one. With an error come the documents before it.
+func (c chunk) documents() (roots []*yaml.Node, err *yamlError) {
+	// The parser has been seen to panic on input that it should refuse.
+	defer func() {
+		if r := recover(); r != nil {
+			err = &yamlError{KindYAMLSyntax, c.before + 1, fmt.Sprintf("the YAML parser gave up: %v", r)}
+		}
+	}()
+	decoder := yaml.NewDecoder(bytes.NewReader(c.text))
+	for {
+		var doc yaml.Node
+		switch err := decoder.Decode(&doc); {
+		case errors.Is(err, io.EOF):
+			return roots, nil
+		case err != nil:
+			return roots, c.syntaxError(err)
+		}
+		if len(doc.Content) == 1 {
+			roots = append(roots, doc.Content[0])
+		}
+	}
+}
+
+// syntaxError takes the line out of the parser's message, "yaml: line 3: did not find expected key".
+func (c chunk) syntaxError(err error) *yamlError {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := 1
+	if rest, ok := strings.CutPrefix(message, "line "); ok {
+		number, text, _ := strings.Cut(rest, ": ")
+		if n, err := strconv.Atoi(number); err == nil {
+			line, message = n, text
+		}
+		// The parser counts these from 0, the others from 1.
+		if strings.HasPrefix(message, "did not find expected") {
+			line++
+		}
+	}
+	return &yamlError{KindYAMLSyntax, c.before + line, message}
+}
