@@ -1,0 +1,84 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// Assignment is the decision that a target runs on a cluster type.
+type Assignment struct {
+	ClusterType *fleet.ClusterType
+	Target      *fleet.Target
+	// Policies are the names of all policies that select the pair, sorted. The slice is shared; do not change it.
+	Policies []string
+}
+
+// Decisions are the assignments of one environment. They are immutable and safe for concurrent use.
+type Decisions struct {
+	environment  string
+	targets      []*fleet.Target      // sorted by name
+	clusterTypes []*fleet.ClusterType // sorted by name
+	candidates   []candidates         // one for each policy, sorted by its name
+	selected     selected
+	// The indexes answer what hints and explanations ask for.
+	targetIndex, clusterTypeIndex *index
+}
+
+// Decide assigns the targets of a snapshot to its cluster types.
+// It is deterministic and does not depend on the order of the objects.
+func Decide(s *fleet.Snapshot) *Decisions {
+	d := &Decisions{
+		environment:  s.Environment,
+		targets:      sortedByName(s.Targets, func(t *fleet.Target) string { return t.Name }),
+		clusterTypes: sortedByName(s.ClusterTypes, func(ct *fleet.ClusterType) string { return ct.Name }),
+	}
+	d.targetIndex = newIndex(targetObjects(d.targets))
+	d.clusterTypeIndex = newIndex(clusterTypeObjects(d.clusterTypes))
+	policies := sortedByName(s.Policies, func(p *fleet.Policy) string { return p.Name })
+
+	d.candidates = filter(policies, d.targetIndex, d.clusterTypeIndex)
+	scored := score(d.candidates)
+	d.selected = selectAll(scored, len(d.targets), len(d.clusterTypes))
+	return d
+}
+
+// For returns the assignments to a cluster type, sorted by target name; none for a cluster type that does not exist.
+// The slice is the caller's, it is made anew by each call.
+func (d *Decisions) For(clusterType string) []Assignment {
+	i, ok := d.clusterType(clusterType)
+	if !ok {
+		return nil
+	}
+	row := d.selected.rows[i]
+	assignments := make([]Assignment, len(row.targets))
+	for n, target := range row.targets {
+		assignments[n] = Assignment{
+			ClusterType: d.clusterTypes[i],
+			Target:      d.targets[target],
+			Policies:    d.selected.lists.names[row.policies[n]],
+		}
+	}
+	return assignments
+}
+
+// Count returns the number of assignments.
+func (d *Decisions) Count() int {
+	count := 0
+	for _, row := range d.selected.rows {
+		count += len(row.targets)
+	}
+	return count
+}
+
+// clusterType returns the position of a cluster type.
+func (d *Decisions) clusterType(name string) (int, bool) {
+	return slices.BinarySearchFunc(d.clusterTypes, name, func(ct *fleet.ClusterType, name string) int {
+		return cmp.Compare(ct.Name, name)
+	})
+}
+
+func sortedByName[T any](objects []T, name func(T) string) []T {
+	return slices.SortedFunc(slices.Values(objects), func(a, b T) int { return cmp.Compare(name(a), name(b)) })
+}

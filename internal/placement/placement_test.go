@@ -1,0 +1,192 @@
+package placement
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden decisions of the cases")
+
+// Each case is a fleet and what is decided about it: "decisions" has what runs on each cluster type,
+// "reasons" why the other pairs were not taken, and "unused" the warnings about policies.
+func TestCases(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runCase(t, file) })
+	}
+}
+
+func runCase(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := parseFleet(t, archive.Files[0].Data)
+	d := Decide(s)
+	got := &txtar.Archive{Comment: archive.Comment, Files: []txtar.File{
+		archive.Files[0],
+		{Name: "decisions", Data: []byte(decisions(s, d))},
+		{Name: "reasons", Data: []byte(reasons(t, s, d))},
+		{Name: "unused", Data: []byte(unusedText(d))},
+	}}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if want := txtar.Format(archive); !bytes.Equal(txtar.Format(got), want) {
+		t.Errorf("case (-got +want):\n%s", cmp.Diff(string(txtar.Format(got)), string(want)))
+	}
+}
+
+func decisions(s *fleet.Snapshot, d *Decisions) string {
+	var b strings.Builder
+	for _, ct := range s.ClusterTypes {
+		fmt.Fprintf(&b, "%s\n", ct.Name)
+		for _, a := range d.For(ct.Name) {
+			fmt.Fprintf(&b, "  %s by %s\n", a.Target, strings.Join(a.Policies, ", "))
+		}
+	}
+	return b.String()
+}
+
+func reasons(t *testing.T, s *fleet.Snapshot, d *Decisions) string {
+	var b strings.Builder
+	for _, ct := range s.ClusterTypes {
+		for _, target := range s.Targets {
+			e, err := d.Explain(target.Name, ct.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Assigned {
+				continue
+			}
+			fmt.Fprintf(&b, "%s not on %s\n", target, ct.Name)
+			for _, p := range e.Policies {
+				for _, r := range p.Failed {
+					fmt.Fprintf(&b, "  %s: %s wants %s, has %s\n", p.Policy, r.Of, r.Want, r.Have)
+				}
+			}
+		}
+	}
+	return b.String()
+}
+
+func unusedText(d *Decisions) string {
+	var b strings.Builder
+	for _, p := range d.Unused() {
+		fmt.Fprintf(&b, "%s %s %s %s: %s\n  %s\n", p.Severity, p.Kind, p.Position, p.Object, p.Message, p.Hint)
+	}
+	return b.String()
+}
+
+func TestExplainNamesWhatWasProbablyMeant(t *testing.T) {
+	d := Decide(parseFleet(t, []byte(`
+targets:
+- name: hello-world-app/functional-test
+- name: hello-world-app/performance-test
+- name: shop/web
+clusterTypes:
+- name: large
+- name: small
+`)))
+	tests := []struct {
+		target, clusterType, want string
+	}{
+		{
+			"hello-world-app-functional-tset", "large",
+			`no target "hello-world-app-functional-tset" in environment "dev": did you mean ` +
+				`"hello-world-app-functional-test", "hello-world-app-performance-test" or "shop-web"?`,
+		},
+		{
+			"shop/wbe", "large",
+			`no target "shop/wbe" in environment "dev": did you mean ` +
+				`"shop/web", "hello-world-app/functional-test" or "hello-world-app/performance-test"?`,
+		},
+		{
+			"shop/web", "larg",
+			`no cluster type "larg" in environment "dev": did you mean "large" or "small"?`,
+		},
+	}
+	for _, test := range tests {
+		_, err := d.Explain(test.target, test.clusterType)
+		if diff := cmp.Diff(fmt.Sprint(err), test.want); diff != "" {
+			t.Errorf("Explain(%q, %q) (-got +want):\n%s", test.target, test.clusterType, diff)
+		}
+	}
+}
+
+func TestNoObjectsAtAll(t *testing.T) {
+	d := Decide(&fleet.Snapshot{Environment: "dev"})
+	if d.Count() != 0 || d.For("large") != nil || d.Unused() != nil {
+		t.Errorf("an empty environment has %d assignments and %v", d.Count(), d.Unused())
+	}
+	_, err := d.Explain("shop-web", "large")
+	if got, want := fmt.Sprint(err), `no target "shop-web": environment "dev" has none at all`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Gt and Lt have no place in a LabelSelector, but selectors know them.
+func TestGreaterAndLessCompareWholeNumbers(t *testing.T) {
+	between, err := labels.Parse("nodes>5,nodes<10")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := parseFleet(t, []byte(`
+targets: [{name: shop/web}]
+clusterTypes:
+- {name: big, labels: {nodes: "50"}}
+- {name: mid, labels: {nodes: "7"}}
+- {name: none}
+- {name: words, labels: {nodes: many}}
+policies: [{name: between}]
+`))
+	s.Policies[0].ClusterTypes = between
+	d := Decide(s)
+	if got, want := decisions(s, d), "big\nmid\n  shop/web by between\nnone\nwords\n"; got != want {
+		t.Errorf("decisions:\n%s", cmp.Diff(got, want))
+	}
+	want := `shop/web not on big
+  between: clusterType wants nodes < 10, has nodes=50
+shop/web not on none
+  between: clusterType wants nodes < 10, has no label nodes
+  between: clusterType wants nodes > 5, has no label nodes
+shop/web not on words
+  between: clusterType wants nodes < 10, has nodes=many, which is not a whole number
+  between: clusterType wants nodes > 5, has nodes=many, which is not a whole number
+`
+	if diff := cmp.Diff(reasons(t, s, d), want); diff != "" {
+		t.Errorf("reasons (-got +want):\n%s", diff)
+	}
+}
+
+func TestRowsAreShared(t *testing.T) {
+	d := Decide(parseFleet(t, []byte(`
+targets: [{name: shop/web}, {name: shop/db}]
+clusterTypes: [{name: a}, {name: b}]
+policies: [{name: everything}]
+`)))
+	if d.selected.rows[0] != d.selected.rows[1] {
+		t.Error("cluster types that the same policies select have rows of their own")
+	}
+	a, b := d.For("a"), d.For("b")
+	if &a[0].Policies[0] != &b[1].Policies[0] {
+		t.Error("equal lists of policies are kept twice")
+	}
+}

@@ -1,0 +1,136 @@
+package placement
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// Unused returns a warning for each policy that selects nothing, saying which half was empty
+// and what the selector probably got wrong.
+func (d *Decisions) Unused() []fleet.Problem {
+	var problems []fleet.Problem
+	for _, c := range d.candidates {
+		var empty, hints []string
+		if len(c.targets) == 0 {
+			empty = append(empty, "deployment target")
+			hints = append(hints, d.targetIndex.hints("target", c.target)...)
+		}
+		if len(c.clusterTypes) == 0 {
+			empty = append(empty, "cluster type")
+			hints = append(hints, d.clusterTypeIndex.hints("cluster type", c.clusterType)...)
+		}
+		if len(empty) > 0 {
+			problems = append(problems, unused(c.policy, empty, hints))
+		}
+	}
+	return fleet.SortProblems(problems)
+}
+
+func unused(p *fleet.Policy, empty, hints []string) fleet.Problem {
+	return fleet.Problem{
+		Severity: fleet.SeverityWarning,
+		Kind:     fleet.KindUnusedPolicy,
+		Object:   fleet.Ref{Kind: "SchedulingPolicy", Name: p.Name},
+		Position: p.Position,
+		Message:  "selects no " + strings.Join(empty, " and no "),
+		Hint:     strings.Join(hints, "; "),
+	}
+}
+
+// hints says what kept conditions from selecting any object: each condition that no object satisfies,
+// or that no object satisfies all of them.
+func (x *index) hints(noun string, c conditions) []string {
+	if len(x.objects) == 0 {
+		return []string{"the environment has no " + noun + "s"}
+	}
+	var hints []string
+	if c.workspace != "" && len(x.byWorkspace[c.workspace]) == 0 {
+		hints = append(hints, fmt.Sprintf("no %s is in %s", noun, workspaceWords(c.workspace))+x.otherWorkspace(c.workspace))
+	}
+	for i := range c.requirements {
+		r := &c.requirements[i]
+		if len(x.find(conditions{requirements: labels.Requirements{*r}})) == 0 {
+			hints = append(hints, x.unsatisfied(noun, r))
+		}
+	}
+	if c.never {
+		hints = append(hints, "the selector selects nothing, whatever there is")
+	}
+	if len(hints) == 0 {
+		hints = append(hints, fmt.Sprintf("each condition holds for some %s, but all of them for none: %s", noun, c.words()))
+	}
+	return hints
+}
+
+// words lists all conditions.
+func (c conditions) words() string {
+	var words []string
+	if c.workspace != "" {
+		words = append(words, workspaceWords(c.workspace))
+	}
+	for i := range c.requirements {
+		words = append(words, wantWords(&c.requirements[i]))
+	}
+	return strings.Join(words, ", ")
+}
+
+func (x *index) otherWorkspace(workspace string) string {
+	return instead("", workspace, "", slices.Sorted(maps.Keys(x.byWorkspace)))
+}
+
+// unsatisfied says that no object satisfies a requirement, and which label, or which value of it, may have been meant.
+func (x *index) unsatisfied(noun string, r *labels.Requirement) string {
+	if r.Operator() == selection.DoesNotExist {
+		return fmt.Sprintf("every %s has label %s", noun, r.Key())
+	}
+	none := fmt.Sprintf("no %s has %s", noun, wantWords(r))
+	label, ok := x.byKey[r.Key()]
+	if !ok {
+		return none + instead("label ", r.Key(), "labels ", slices.Sorted(maps.Keys(x.byKey)))
+	}
+	values := slices.Sorted(maps.Keys(label.byValue))
+	if want, ok := onlyValue(r); ok {
+		return none + instead(r.Key()+"=", want, "", values)
+	}
+	return none + inUse("", values)
+}
+
+// onlyValue returns the value that a requirement asks for, when it is a single one.
+func onlyValue(r *labels.Requirement) (string, bool) {
+	switch r.Operator() {
+	case selection.Equals, selection.DoubleEquals, selection.In:
+		values := r.ValuesUnsorted()
+		return values[0], len(values) == 1
+	default:
+		return "", false
+	}
+}
+
+// instead offers the word that was probably meant, or else shows those there are.
+func instead(prefix, word, plural string, words []string) string {
+	if near, ok := meant(word, words); ok {
+		return fmt.Sprintf(", did you mean %s%s?", prefix, near)
+	}
+	return inUse(plural, words)
+}
+
+// inUse shows the first few words.
+func inUse(plural string, words []string) string {
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+	if len(words) == 0 {
+		return ""
+	}
+	const most = 5
+	more := ""
+	if len(words) > most {
+		words, more = words[:most], "..."
+	}
+	return fmt.Sprintf(" (%sin use: %s%s)", plural, strings.Join(words, ", "), more)
+}
