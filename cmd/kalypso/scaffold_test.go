@@ -1,9 +1,73 @@
 package main
 
 import (
+	"fmt"
+	"path"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
+
+// What init writes needs no other repository, and nothing in it is wrong.
+func TestANewControlPlaneHasNoProblems(t *testing.T) {
+	branches, err := controlPlaneBranches(hellofleet.Files(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	main := readBranch(branches[0], "")
+	for _, environment := range branches[1:] {
+		in := fleet.Inputs{
+			Environment: environment.name,
+			Main:        main,
+			Branch:      readBranch(environment, ""),
+			Workloads:   map[string]fleet.Fetched{},
+		}
+		for _, registration := range main.Registrations {
+			at := registration.Value.Spec.Workload
+			if at.Repo != "." || at.Branch != "main" {
+				t.Errorf("%s lies in %s@%s, want this repository", registration.Value.Name, at.Repo, at.Branch)
+			}
+			in.Workloads[registration.Value.Name] = fleet.Fetched{Objects: readBranch(branches[0], path.Clean(at.Path)+"/")}
+		}
+		snapshot := fleet.Assemble(in)
+		if len(snapshot.Problems)+len(snapshot.Unreadable) > 0 {
+			t.Errorf("%s has problems: %v, unreadable: %v", environment.name, snapshot.Problems, snapshot.Unreadable)
+		}
+		var targets []string
+		for _, target := range snapshot.Targets {
+			targets = append(targets, target.String())
+		}
+		want := map[string][]string{
+			"dev": {
+				"hello-world-app/functional-test", "hello-world-app/performance-test", "nginx/dev", "prometheus/dev",
+			},
+			"stage": {"hello-world-app/uat-test", "nginx/stage", "prometheus/stage"},
+		}[environment.name]
+		if diff := cmp.Diff(want, targets); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", environment.name, diff)
+		}
+	}
+}
+
+// readBranch reads the YAML files below a folder.
+func readBranch(b branch, below string) *fleet.Objects {
+	source := fleet.Source{Name: b.name, Repo: ".", Branch: b.name}
+	for name, content := range b.files {
+		if strings.HasPrefix(name, below) && strings.HasSuffix(name, ".yaml") {
+			source.Files = append(source.Files, fleet.File{
+				Path: name,
+				ID:   fmt.Sprintf("%s:%s", b.name, name),
+				Size: int64(len(content)),
+				Read: func() ([]byte, error) { return content, nil },
+			})
+		}
+	}
+	return fleet.Read(&fleet.Cache{}, source)
+}
 
 func TestResolveURL(t *testing.T) {
 	for _, test := range []struct{ base, relative, want string }{
