@@ -17,7 +17,9 @@ const (
 	ofClusterType = "clusterType"
 )
 
-// conditions are what a policy asks of one half of a pair.
+// conditions are what a policy asks of one half of a pair: a workspace and the requirements of a label selector,
+// all of which must hold. Whether a requirement holds is Kubernetes' own answer;
+// this package only decides which objects it is asked about, and puts it into words.
 type conditions struct {
 	of           string
 	workspace    string              // empty means any
@@ -58,6 +60,7 @@ func (c conditions) inWorkspace(o object) bool {
 }
 
 // failed lists the conditions that an object does not satisfy; none exactly when they hold.
+// Unlike hold it does not stop at the first: who repairs a selector wants to see everything at once.
 func (c conditions) failed(o object) []Requirement {
 	var failed []Requirement
 	miss := func(want, have string) {
@@ -77,6 +80,7 @@ func (c conditions) failed(o object) []Requirement {
 	return failed
 }
 
+// workspaceWords serves both sides of a reason: what is wanted and what is there.
 func workspaceWords(workspace string) string {
 	if workspace == "" {
 		return "no workspace"
@@ -109,7 +113,7 @@ func wantWords(r *labels.Requirement) string {
 func membership(key, sign, set string, values []string) string {
 	values = slices.Compact(slices.Sorted(slices.Values(values)))
 	if len(values) == 1 {
-		return label(key, sign, values[0])
+		return labelWords(key, sign, values[0])
 	}
 	return fmt.Sprintf("%s%s(%s)", key, set, strings.Join(values, ", "))
 }
@@ -120,8 +124,9 @@ func haveWords(r *labels.Requirement, have labels.Set) string {
 	if !ok {
 		return "no label " + r.Key()
 	}
-	words := label(r.Key(), "=", value)
+	words := labelWords(r.Key(), "=", value)
 	if op := r.Operator(); op == selection.GreaterThan || op == selection.LessThan {
+		// Such a label satisfies neither comparison, which is hard to see from the value alone.
 		if _, err := strconv.ParseInt(value, 10, 64); err != nil {
 			words += ", which is not a whole number"
 		}
@@ -129,7 +134,8 @@ func haveWords(r *labels.Requirement, have labels.Set) string {
 	return words
 }
 
-func label(key, sign, value string) string {
+// labelWords writes one label. An empty value is quoted, or nobody would see it.
+func labelWords(key, sign, value string) string {
 	if value == "" {
 		value = `""`
 	}

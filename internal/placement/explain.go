@@ -80,6 +80,7 @@ func (d *Decisions) Explain(target, clusterType string) (Explanation, error) {
 	return e, nil
 }
 
+// reason asks both halves of a policy again, for all that failed. The decision itself kept no reasons.
 func (c candidates) reason(target, clusterType object) PolicyReason {
 	failed := slices.Concat(c.target.failed(target), c.clusterType.failed(clusterType))
 	return PolicyReason{
@@ -90,6 +91,7 @@ func (c candidates) reason(target, clusterType object) PolicyReason {
 	}
 }
 
+// targetNamed returns the position of a target. Both forms of a name are clear, because names have no slashes.
 func (d *Decisions) targetNamed(name string) (int, error) {
 	i := slices.IndexFunc(d.targets, func(t *fleet.Target) bool { return t.Name == name || t.String() == name })
 	if i >= 0 {
@@ -98,6 +100,7 @@ func (d *Decisions) targetNamed(name string) (int, error) {
 	names := make([]string, len(d.targets))
 	for i, t := range d.targets {
 		names[i] = t.Name
+		// Names are offered in the form that was asked in.
 		if strings.Contains(name, "/") {
 			names[i] = t.String()
 		}

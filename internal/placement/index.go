@@ -31,7 +31,8 @@ func clusterTypeObjects(clusterTypes []*fleet.ClusterType) []object {
 	return objects
 }
 
-// index finds objects by what conditions ask for. Lists are ascending positions.
+// index finds objects by what conditions ask for. Lists are ascending positions in the order of names.
+// It is built once for all policies, in a time that grows with the number of labels.
 type index struct {
 	objects     []object
 	all         []int32
@@ -82,6 +83,7 @@ func (x *index) find(c conditions) []int32 {
 	start := x.start(c)
 	for _, list := range start {
 		for _, position := range list {
+			// Asking the first condition again costs less than knowing which one it was.
 			if c.hold(x.objects[position]) {
 				found = append(found, position)
 			}

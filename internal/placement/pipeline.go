@@ -50,6 +50,8 @@ type row struct {
 // selectAll takes every possible pair, and joins the policies that select the same one.
 func selectAll(scored []candidates, targets, clusterTypes int) selected {
 	s := selected{rows: make([]*row, clusterTypes), lists: newPolicyLists()}
+	// What runs on a cluster type depends on nothing but the policies that select it,
+	// and a hundred cluster types are often selected by the same few.
 	shared := make(map[string]*row)
 	scratch := make([]int32, targets)
 	for clusterType, policies := range policiesByClusterType(scored, clusterTypes) {
@@ -82,7 +84,8 @@ func mapKey(numbers []int32) string {
 	return string(key)
 }
 
-// policyLists keeps each distinct list of policy names once; a fleet has few of them. List 0 is empty.
+// policyLists keeps each distinct list of policy names once; a fleet has few of them.
+// Lists have numbers and grow by one policy at a time, so that finding one never compares names. List 0 is empty.
 type policyLists struct {
 	names  [][]string
 	longer map[extension]int32
@@ -116,6 +119,7 @@ func (l *policyLists) join(scored []candidates, policies, scratch []int32) *row 
 }
 
 // extend returns the number of the list that has one more policy.
+// Policies come in the order of their names, so the lists are sorted.
 func (l *policyLists) extend(list, policy int32, name string) int32 {
 	to := extension{list, policy}
 	number, ok := l.longer[to]

@@ -69,7 +69,7 @@ func (x *index) hints(noun string, c conditions) []string {
 	return hints
 }
 
-// words lists all conditions.
+// words lists all conditions, as a person would read the selector aloud.
 func (c conditions) words() string {
 	var words []string
 	if c.workspace != "" {
@@ -81,6 +81,7 @@ func (c conditions) words() string {
 	return strings.Join(words, ", ")
 }
 
+// otherWorkspace says which workspace may have been meant.
 func (x *index) otherWorkspace(workspace string) string {
 	return instead("", workspace, "", slices.Sorted(maps.Keys(x.byWorkspace)))
 }
@@ -88,6 +89,7 @@ func (x *index) otherWorkspace(workspace string) string {
 // unsatisfied says that no object satisfies a requirement, and which label, or which value of it, may have been meant.
 func (x *index) unsatisfied(noun string, r *labels.Requirement) string {
 	if r.Operator() == selection.DoesNotExist {
+		// "No target has no label" is correct and unreadable.
 		return fmt.Sprintf("every %s has label %s", noun, r.Key())
 	}
 	none := fmt.Sprintf("no %s has %s", noun, wantWords(r))
@@ -121,8 +123,9 @@ func instead(prefix, word, plural string, words []string) string {
 	return inUse(plural, words)
 }
 
-// inUse shows the first few words.
+// inUse shows the first few words, which is enough to see what they look like.
 func inUse(plural string, words []string) string {
+	// The empty workspace and empty values are no advice.
 	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
 	if len(words) == 0 {
 		return ""
