@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"path"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
 // What init writes needs no other repository, and nothing in it is wrong.
@@ -55,17 +55,14 @@ func TestANewControlPlaneHasNoProblems(t *testing.T) {
 
 // readBranch reads the YAML files below a folder.
 func readBranch(b branch, below string) *fleet.Objects {
-	source := fleet.Source{Name: b.name, Repo: ".", Branch: b.name}
+	files := map[string]string{}
 	for name, content := range b.files {
 		if strings.HasPrefix(name, below) && strings.HasSuffix(name, ".yaml") {
-			source.Files = append(source.Files, fleet.File{
-				Path: name,
-				ID:   fmt.Sprintf("%s:%s", b.name, name),
-				Size: int64(len(content)),
-				Read: func() ([]byte, error) { return content, nil },
-			})
+			files[name] = string(content)
 		}
 	}
+	source := fleettest.Source(b.name, files)
+	source.Repo = "." // as the registrations name it
 	return fleet.Read(&fleet.Cache{}, source)
 }
 

@@ -1,8 +1,6 @@
 package hellofleet
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"path"
 	"strings"
 	"testing"
@@ -10,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
 // names are what one environment of the example consists of.
@@ -81,20 +80,13 @@ func assemble(t *testing.T, environment string) *fleet.Snapshot {
 
 func read(t *testing.T, repository, branch, below string) *fleet.Objects {
 	t.Helper()
-	source := fleet.Source{Name: branch, Repo: repository, Branch: branch}
+	files := map[string]string{}
 	for name, content := range contents(t, Files(), repository+"/"+branch) {
-		if !strings.HasPrefix(name, below) {
-			continue
+		if strings.HasPrefix(name, below) {
+			files[name] = string(content)
 		}
-		id := sha256.Sum256(content)
-		source.Files = append(source.Files, fleet.File{
-			Path: name,
-			ID:   hex.EncodeToString(id[:]),
-			Size: int64(len(content)),
-			Read: func() ([]byte, error) { return content, nil },
-		})
 	}
-	return fleet.Read(&fleet.Cache{}, source)
+	return fleet.Read(&fleet.Cache{}, fleettest.Source(repository, files))
 }
 
 func list[T any](all []T, name func(T) string) []string {
