@@ -7,7 +7,8 @@ import (
 
 // Repository points to a folder on a branch of a Git repository.
 type Repository struct {
-	// Repo is the URL of the repository: https://, ssh://, git@host:path, file:// or a local path.
+	// Repo is the URL of the repository: https://, ssh://, git@host:path, file:// or a path.
+	// A relative path counts from the location of the control plane repository.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	Repo string `json:"repo"`

@@ -1,0 +1,27 @@
+# Everything here needs Go and git and nothing else; Go fetches what it is missing.
+
+.DEFAULT_GOAL := help
+.PHONY: help build test lint generate bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Go stamps the version into the program: the tag, or the commit it is built from.
+build: ## build bin/kalypso
+	go build -trimpath -buildvcs=auto -o bin/kalypso ./cmd/kalypso
+
+test: ## run every test
+	go test -timeout 5m ./...
+
+# The linters are pinned in a module of their own, so that their dependencies are not the program's.
+lint: ## check the code with golangci-lint
+	go tool -modfile=tools/go.mod golangci-lint run ./...
+
+generate: ## write all generated files: deep copies, CRDs, editor schemas
+	go generate ./...
+
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . -benchmem -timeout 30m ./...
+
+clean: ## remove what was built
+	rm -rf bin dist

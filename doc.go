@@ -1,0 +1,42 @@
+// Package kalypso connects two teams through Git: application teams say what should run,
+// platform teams say where it may run, and Kalypso schedules the one onto the other.
+// This package is the map of the module and holds no code, only the tests of its conventions.
+//
+// # Words
+//
+// Each of these means one thing, in the code, the documents and what people see.
+//
+//	control plane    the platform team's repository: a branch main, and a branch for each environment
+//	environment      a step on the way to production, such as dev or stage
+//	workload         an application or platform service, as its team describes it
+//	target           a place a workload wants to run at, in one environment: a deployment target
+//	workspace        the team, or group of applications, that owns a workload
+//	cluster type     clusters that are configured alike; what targets are scheduled onto
+//	policy           a rule that schedules the targets it selects onto the cluster types it selects
+//	assignment       the decision that a target runs on a cluster type
+//	layer            a ConfigMap with platform configuration that applies to an assignment
+//	template         text that is filled in for each assignment: its namespace, configuration, reconciler
+//	GitOps           the repository that generated files are proposed to, and that clusters pull from
+//	reconciler       the program in a cluster that pulls: Flux, Argo CD and others
+//	held             kept as it was published last, because something it depends on cannot be used
+//	problem          something a person should look at: what, where, and what to do about it
+//	snapshot         everything known about one environment at fixed commits
+//	plan             what a change does to the files and assignments of an environment
+//
+// # Packages
+//
+// In reading order, from the nouns to the program:
+//
+//	api/scheduler/v1alpha1   the documents both teams write, as Go types
+//	internal/fleet           documents to a snapshot of an environment
+//	internal/placement       policies, targets and cluster types to decisions
+//	internal/config          layers to the configuration of an assignment
+//	internal/render          templates to the manifests of an assignment
+//	internal/bundle          assignments to a tree of files
+//	internal/plan            two trees to what changes
+//	internal/git             reading and writing Git repositories
+//	internal/scheduling      all of it in order: repositories to a plan
+//	cmd/kalypso              the command line
+//
+// ARCHITECTURE.md shows how they fit together; the table in layers_test.go says who may import whom.
+package kalypso
