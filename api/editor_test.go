@@ -45,7 +45,7 @@ func loadEditor(t *testing.T) editor {
 // check returns everything an editor underlines. The two schemas have to agree.
 func (e editor) check(t *testing.T, doc map[string]any) []string {
 	t.Helper()
-	schema, ok := e.byKind[strings.ToLower(unstructuredKind(doc))]
+	schema, ok := e.byKind[strings.ToLower(kindOf(doc))]
 	if !ok {
 		return []string{"no schema of this kind"}
 	}

@@ -14,10 +14,10 @@ type AssignmentSpec struct {
 	Policies []string `json:"policies,omitempty"`
 }
 
-// Assignment is the decision that a deployment target runs on a cluster type.
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+
+// Assignment is the decision that a deployment target runs on a cluster type.
 type Assignment struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -36,10 +36,10 @@ type AssignmentPackageSpec struct {
 	Files map[string]string `json:"files,omitempty"`
 }
 
-// AssignmentPackage is what is written to the GitOps repository for one assignment.
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+
+// AssignmentPackage is what is written to the GitOps repository for one assignment.
 type AssignmentPackage struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -25,11 +25,11 @@ type ClusterTypeSpec struct {
 	ConfigType string `json:"configType,omitempty"`
 }
 
-// ClusterType is a group of clusters that are configured alike; its labels are what policies select.
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
+
+// ClusterType is a group of clusters that are configured alike; its labels are what policies select.
 type ClusterType struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -5,8 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MissingAction says what follows when a required configuration value is missing.
 // +kubebuilder:validation:Enum=warn;hold
+
+// MissingAction says what follows when a required configuration value is missing.
 type MissingAction string
 
 const (
@@ -28,11 +29,11 @@ type ConfigSchemaSpec struct {
 	OnMissing MissingAction `json:"onMissing,omitempty"`
 }
 
-// ConfigSchema describes the composed platform configuration of the assignments it applies to:
-// those whose target or workload names it, and those its labels match like a ConfigMap's.
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+
+// ConfigSchema describes the composed platform configuration of the assignments it applies to:
+// those whose target or workload names it, and those its labels match like a ConfigMap's.
 type ConfigSchema struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

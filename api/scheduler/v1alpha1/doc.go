@@ -1,3 +1,6 @@
+// +kubebuilder:object:generate=true
+// +groupName=scheduler.kalypso.io
+
 // Package v1alpha1 holds the nouns that platform and application teams write,
 // as Kubernetes resource types of the group scheduler.kalypso.io.
 //
@@ -10,7 +13,4 @@
 //
 // The types describe documents in Git first. A control plane repository needs no cluster;
 // the custom resource definitions generated from this package are an optional front door.
-//
-// +kubebuilder:object:generate=true
-// +groupName=scheduler.kalypso.io
 package v1alpha1

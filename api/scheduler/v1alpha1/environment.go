@@ -16,12 +16,12 @@ type EnvironmentSpec struct {
 	Promotion *Promotion `json:"promotion,omitempty"`
 }
 
-// Environment is one step on the way to production, such as dev, stage or prod.
-// Environments are read at the head of the control plane's main branch.
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
+
+// Environment is one step on the way to production, such as dev, stage or prod.
+// Environments are read at the head of the control plane's main branch.
 type Environment struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -31,8 +31,9 @@ type Environment struct {
 	Status Status          `json:"status,omitempty"`
 }
 
-// Approval says how an environment's BaseRepo moves to the next commit.
 // +kubebuilder:validation:Enum=automatic;pullRequest
+
+// Approval says how an environment's BaseRepo moves to the next commit.
 type Approval string
 
 const (
@@ -42,8 +43,9 @@ const (
 	ApprovalPullRequest Approval = "pullRequest"
 )
 
-// FailureAction says what follows when a promoted commit fails in an environment.
 // +kubebuilder:validation:Enum=stop;rollback
+
+// FailureAction says what follows when a promoted commit fails in an environment.
 type FailureAction string
 
 const (
@@ -114,8 +116,9 @@ type Window struct {
 	TimeZone string `json:"timeZone,omitempty"`
 }
 
-// Freeze is a single span of time in which nothing is promoted.
 // +kubebuilder:validation:XValidation:rule="self.from < self.to",message="a freeze ends after it begins"
+
+// Freeze is a single span of time in which nothing is promoted.
 type Freeze struct {
 	// From is the beginning.
 	From metav1.Time `json:"from"`
@@ -126,8 +129,9 @@ type Freeze struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// OfflinePolicy says how a cluster that has not been heard of counts at the gate.
 // +kubebuilder:validation:Enum=block;ignore;wait
+
+// OfflinePolicy says how a cluster that has not been heard of counts at the gate.
 type OfflinePolicy string
 
 const (
@@ -172,8 +176,9 @@ type Gate struct {
 	AllowNone bool `json:"allowNone,omitempty"`
 }
 
-// Verification is one check after the gate. Exactly one of its fields is set.
 // +kubebuilder:validation:XValidation:rule="has(self.http) != has(self.command)",message="a verification is either http or command"
+
+// Verification is one check after the gate. Exactly one of its fields is set.
 type Verification struct {
 	// Name is shown with the result.
 	// +optional

@@ -2,9 +2,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// AssignmentList is a list of Assignment objects.
-//
 // +kubebuilder:object:root=true
+
+// AssignmentList is a list of Assignment objects.
 type AssignmentList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -12,9 +12,9 @@ type AssignmentList struct {
 	Items []Assignment `json:"items"`
 }
 
-// AssignmentPackageList is a list of AssignmentPackage objects.
-//
 // +kubebuilder:object:root=true
+
+// AssignmentPackageList is a list of AssignmentPackage objects.
 type AssignmentPackageList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -22,9 +22,9 @@ type AssignmentPackageList struct {
 	Items []AssignmentPackage `json:"items"`
 }
 
-// BaseRepoList is a list of BaseRepo objects.
-//
 // +kubebuilder:object:root=true
+
+// BaseRepoList is a list of BaseRepo objects.
 type BaseRepoList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -32,9 +32,9 @@ type BaseRepoList struct {
 	Items []BaseRepo `json:"items"`
 }
 
-// ClusterTypeList is a list of ClusterType objects.
-//
 // +kubebuilder:object:root=true
+
+// ClusterTypeList is a list of ClusterType objects.
 type ClusterTypeList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -42,9 +42,9 @@ type ClusterTypeList struct {
 	Items []ClusterType `json:"items"`
 }
 
-// ConfigRepoList is a list of ConfigRepo objects.
-//
 // +kubebuilder:object:root=true
+
+// ConfigRepoList is a list of ConfigRepo objects.
 type ConfigRepoList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -52,9 +52,9 @@ type ConfigRepoList struct {
 	Items []ConfigRepo `json:"items"`
 }
 
-// ConfigSchemaList is a list of ConfigSchema objects.
-//
 // +kubebuilder:object:root=true
+
+// ConfigSchemaList is a list of ConfigSchema objects.
 type ConfigSchemaList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -62,9 +62,9 @@ type ConfigSchemaList struct {
 	Items []ConfigSchema `json:"items"`
 }
 
-// DeploymentTargetList is a list of DeploymentTarget objects.
-//
 // +kubebuilder:object:root=true
+
+// DeploymentTargetList is a list of DeploymentTarget objects.
 type DeploymentTargetList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -72,9 +72,9 @@ type DeploymentTargetList struct {
 	Items []DeploymentTarget `json:"items"`
 }
 
-// EnvironmentList is a list of Environment objects.
-//
 // +kubebuilder:object:root=true
+
+// EnvironmentList is a list of Environment objects.
 type EnvironmentList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -82,9 +82,9 @@ type EnvironmentList struct {
 	Items []Environment `json:"items"`
 }
 
-// GitOpsRepoList is a list of GitOpsRepo objects.
-//
 // +kubebuilder:object:root=true
+
+// GitOpsRepoList is a list of GitOpsRepo objects.
 type GitOpsRepoList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -92,9 +92,9 @@ type GitOpsRepoList struct {
 	Items []GitOpsRepo `json:"items"`
 }
 
-// SchedulingPolicyList is a list of SchedulingPolicy objects.
-//
 // +kubebuilder:object:root=true
+
+// SchedulingPolicyList is a list of SchedulingPolicy objects.
 type SchedulingPolicyList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -102,9 +102,9 @@ type SchedulingPolicyList struct {
 	Items []SchedulingPolicy `json:"items"`
 }
 
-// TemplateList is a list of Template objects.
-//
 // +kubebuilder:object:root=true
+
+// TemplateList is a list of Template objects.
 type TemplateList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -112,9 +112,9 @@ type TemplateList struct {
 	Items []Template `json:"items"`
 }
 
-// WorkloadList is a list of Workload objects.
-//
 // +kubebuilder:object:root=true
+
+// WorkloadList is a list of Workload objects.
 type WorkloadList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -122,9 +122,9 @@ type WorkloadList struct {
 	Items []Workload `json:"items"`
 }
 
-// WorkloadRegistrationList is a list of WorkloadRegistration objects.
-//
 // +kubebuilder:object:root=true
+
+// WorkloadRegistrationList is a list of WorkloadRegistration objects.
 type WorkloadRegistrationList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`

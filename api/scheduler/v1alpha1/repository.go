@@ -36,12 +36,12 @@ type BaseRepoSpec struct {
 	Commit string `json:"commit,omitempty"`
 }
 
-// BaseRepo is the pointer from an environment branch to the promoted commit of main.
-// The one that counts is named like the base branch, usually "main".
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=baserepoes
+
+// BaseRepo is the pointer from an environment branch to the promoted commit of main.
+// The one that counts is named like the base branch, usually "main".
 type BaseRepo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -71,11 +71,11 @@ type GitOpsRepoSpec struct {
 	DeletionBudget *intstr.IntOrString `json:"deletionBudget,omitempty"`
 }
 
-// GitOpsRepo is the place in the platform GitOps repository that an environment's files are proposed to.
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=gitopsrepoes
+
+// GitOpsRepo is the place in the platform GitOps repository that an environment's files are proposed to.
 type GitOpsRepo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -85,12 +85,12 @@ type GitOpsRepo struct {
 	Status Status         `json:"status,omitempty"`
 }
 
-// ConfigRepo adds a platform configuration repository to an environment:
-// its ClusterTypes, ConfigMaps and ConfigSchemas count as if they lay in the environment branch.
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=configrepoes
+
+// ConfigRepo adds a platform configuration repository to an environment:
+// its ClusterTypes, ConfigMaps and ConfigSchemas count as if they lay in the environment branch.
 type ConfigRepo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -31,12 +31,12 @@ type ClusterTypeSelector struct {
 	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
 }
 
-// SchedulingPolicy schedules deployment targets onto cluster types of its environment.
-// A target is assigned to a cluster type when at least one policy selects both.
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=schedulingpolicies
+
+// SchedulingPolicy schedules deployment targets onto cluster types of its environment.
+// A target is assigned to a cluster type when at least one policy selects both.
 type SchedulingPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -5,8 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TemplateType says which file of an assignment a template writes.
 // +kubebuilder:validation:Enum=reconciler;namespace;config
+
+// TemplateType says which file of an assignment a template writes.
 type TemplateType string
 
 const (
@@ -18,8 +19,9 @@ const (
 	ConfigTemplate TemplateType = "config"
 )
 
-// ContentType is the format of what a template writes.
 // +kubebuilder:validation:Enum=yaml;sh
+
+// ContentType is the format of what a template writes.
 type ContentType string
 
 const (
@@ -29,8 +31,10 @@ const (
 	ContentShell ContentType = "sh"
 )
 
-// TemplateSpec holds the manifests that are filled in for each assignment: either manifests or a chart.
-// No CEL rule can say so, because manifests are of any type; reading a control plane checks it.
+// No CEL rule can ask for either manifests or a chart, because manifests are of any type, which CEL does not see.
+// Reading a control plane checks it, and so does the editor schema.
+
+// TemplateSpec holds what is filled in for each assignment: either manifests or a chart.
 type TemplateSpec struct {
 	// Type says which file of an assignment the template writes.
 	Type TemplateType `json:"type"`
@@ -51,11 +55,11 @@ type TemplateSpec struct {
 	Chart string `json:"chart,omitempty"`
 }
 
-// Template turns an assignment into manifests: its namespace, its platform configuration,
-// or the resources of the reconciler that delivers it.
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+
+// Template turns an assignment into manifests: its namespace, its platform configuration,
+// or the resources of the reconciler that delivers it.
 type Template struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -13,10 +13,10 @@ type WorkloadRegistrationSpec struct {
 	Workspace string `json:"workspace,omitempty"`
 }
 
-// WorkloadRegistration brings a workload into the control plane.
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+
+// WorkloadRegistration brings a workload into the control plane.
 type WorkloadRegistration struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -57,11 +57,11 @@ type WorkloadTarget struct {
 	DeploymentTargetSpec `json:",inline"`
 }
 
-// Workload is an application or platform service, as its team describes it: what should run, never where.
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
+
+// Workload is an application or platform service, as its team describes it: what should run, never where.
 type Workload struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -89,11 +89,11 @@ type DeploymentTargetSpec struct {
 	ConfigSchemas []string `json:"configSchemas,omitempty"`
 }
 
-// DeploymentTarget is a named place a workload wants to run at. It is derived from a Workload;
-// it may also be written directly, with the labels "workload" and "workspace".
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+
+// DeploymentTarget is a named place a workload wants to run at. It is derived from a Workload;
+// it may also be written directly, with the labels "workload" and "workspace".
 type DeploymentTarget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
