@@ -1,0 +1,136 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// Composed is the configuration of one or more assignments. It is shared and immutable.
+type Composed struct {
+	// Data is what templates see as ConfigData: at the top level texts, maps and lists; texts stay texts ("3306").
+	// Values inside maps and lists keep their YAML types. It is never nil.
+	Data map[string]any
+	// Keys has an entry for every leaf, sorted by path.
+	Keys []Key
+	// Layers are the names of the ConfigMaps that apply, in the order of application.
+	Layers []string
+	// Digest identifies Data.
+	Digest fleet.Digest
+}
+
+// Result is the configuration of one assignment and what is to be said about it.
+type Result struct {
+	*Composed
+	// Problems are those of this configuration: conflicts, schema findings, values that do not evaluate; sorted.
+	// Problem.Assignment is empty; the caller knows whose they are. Conflicts and broken objects are equal values
+	// for all assignments they concern: drop repetitions and they are reported once.
+	// The slice may be shared; do not change it.
+	Problems []fleet.Problem
+	// Hold is true when the assignment must keep its published state.
+	Hold bool
+}
+
+// add adds errors, which hold the assignment. The shared slice is left alone.
+func (r *Result) add(errors []fleet.Problem) {
+	if len(errors) > 0 {
+		r.Problems = fleet.SortProblems(slices.Concat(r.Problems, errors))
+		r.Hold = true
+	}
+}
+
+// composition is a configuration with what it takes to check it.
+type composition struct {
+	*Composed
+	fields map[string]*node
+
+	mu sync.Mutex
+	// checked are the findings by set of schemas.
+	checked map[string][]fleet.Problem
+}
+
+func newComposition(layers []*layer, results map[string]string) *composition {
+	fields := compose(layers, results)
+	c := &composition{
+		Composed: &Composed{Data: dataOf(fields), Keys: keysOf(fields)},
+		fields:   fields,
+		checked:  map[string][]fleet.Problem{},
+	}
+	c.Digest = digest(c.Data)
+	for _, l := range layers {
+		c.Layers = append(c.Layers, l.config.Name)
+	}
+	return c
+}
+
+// result adds to a configuration what is to be said about it for a selection.
+func (c *composition) result(sel *selection) Result {
+	findings := c.check(sel)
+	r := Result{
+		Composed: c.Composed,
+		Problems: fleet.SortProblems(slices.Concat(sel.problems, sel.broken, findings)),
+	}
+	isError := func(p fleet.Problem) bool { return p.Severity == fleet.SeverityError }
+	r.Hold = slices.ContainsFunc(r.Problems, isError)
+	return r
+}
+
+// check validates the configuration, once for each set of schemas.
+func (c *composition) check(sel *selection) []fleet.Problem {
+	if len(sel.schemas) == 0 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if findings, done := c.checked[sel.schemaKey]; done {
+		return findings
+	}
+	var findings []fleet.Problem
+	root := &node{kind: mapping, fields: c.fields}
+	for _, sch := range sel.schemas {
+		findings = append(findings, sch.check(root)...)
+	}
+	c.checked[sel.schemaKey] = findings
+	return findings
+}
+
+func digest(data map[string]any) fleet.Digest {
+	h := sha256.New()
+	writeValue(h, data)
+	return fleet.Digest(h.Sum(nil))
+}
+
+// writeValue writes a value unambiguously: its type, its length, and what is in it.
+func writeValue(h hash.Hash, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		writeHead(h, 'm', len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			writeHead(h, 'k', len(key))
+			h.Write([]byte(key))
+			writeValue(h, v[key])
+		}
+	case []any:
+		writeHead(h, 'l', len(v))
+		for _, item := range v {
+			writeValue(h, item)
+		}
+	case string:
+		writeHead(h, 's', len(v))
+		h.Write([]byte(v))
+	default:
+		text := fmt.Sprintf("%T %v", v, v)
+		writeHead(h, 'v', len(text))
+		h.Write([]byte(text))
+	}
+}
+
+func writeHead(h hash.Hash, kind byte, length int) {
+	h.Write(binary.AppendUvarint([]byte{kind}, uint64(length)))
+}

@@ -1,0 +1,100 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// layer is a ConfigMap with its values parsed.
+type layer struct {
+	config *fleet.ConfigMap
+	// rank is the number of labels, order the place among all layers of the environment.
+	rank, order int
+	entries     []entry
+	// templates are the leaves that have to be evaluated, in the order of the keys.
+	templates []template
+	// problems are the values that cannot be used; whatever the layer applies to is held.
+	problems []fleet.Problem
+}
+
+// entry is one key of a layer.
+type entry struct {
+	key   string
+	value *node
+}
+
+// template is a leaf that has to be evaluated.
+type template struct {
+	path string
+	leaf *node
+}
+
+// newLayers parses the ConfigMaps and puts them in the order of application.
+func newLayers(configs []*fleet.ConfigMap) []*layer {
+	layers := make([]*layer, 0, len(configs))
+	for _, c := range configs {
+		l := &layer{config: c, rank: len(c.Labels)}
+		for _, e := range c.Entries {
+			l.read(e)
+		}
+		layers = append(layers, l)
+	}
+	slices.SortFunc(layers, func(a, b *layer) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.config.Name, b.config.Name))
+	})
+	for i, l := range layers {
+		l.order = i
+	}
+	return layers
+}
+
+func (l *layer) read(e fleet.ConfigEntry) {
+	value, err := readValue(l, e.Value)
+	if err != nil {
+		l.problems = append(l.problems, l.unusable(e, err))
+		return
+	}
+	l.entries = append(l.entries, entry{e.Key, value})
+	if value.dynamic {
+		value.eachLeaf(e.Key, func(path string, leaf *node) {
+			if leaf.template {
+				l.templates = append(l.templates, template{path, leaf})
+			}
+		})
+	}
+}
+
+func (l *layer) unusable(e fleet.ConfigEntry, err error) fleet.Problem {
+	p := fleet.Problem{
+		Severity: fleet.SeverityError,
+		Kind:     fleet.KindConfigValue,
+		Object:   l.ref(),
+		Position: l.config.Position,
+		Message:  fmt.Sprintf("the value of %s cannot be used: %v", e.Key, err),
+		Hint:     "correct the value",
+	}
+	p.Position.Line = e.Value.Line
+	if errors.Is(err, errBounds) {
+		p.Kind = fleet.KindYAMLBounds
+		p.Hint = "split the value, or write its aliases out"
+	}
+	return p
+}
+
+func (l *layer) ref() fleet.Ref { return fleet.Ref{Kind: "ConfigMap", Name: l.config.Name} }
+
+// compose applies the layers in their order. The results of the templates are by their text;
+// without them templates stay as they are written.
+func compose(layers []*layer, results map[string]string) map[string]*node {
+	fields := map[string]*node{}
+	for _, l := range layers {
+		for _, e := range l.entries {
+			fields[e.key] = merge(fields[e.key], e.value.evaluated(results))
+		}
+	}
+	return fields
+}

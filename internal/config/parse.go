@@ -1,0 +1,222 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Bounds of one value of a ConfigMap, so that a few lines with aliases cannot grow into gigabytes.
+const (
+	maxMapText = 1 << 20 // bytes of a text that may be a map
+	maxNodes   = 10_000
+	maxDepth   = 64
+)
+
+// errBounds is the error of a value that is too large or too deep to be used.
+var errBounds = errors.New("too large")
+
+// valueReader turns the YAML of one value into nodes.
+type valueReader struct {
+	layer *layer
+	// line converts a line of the YAML text into one of the file.
+	line  func(int) int
+	nodes int
+}
+
+// readValue reads the value of a key. The error says why the value cannot be used.
+func readValue(l *layer, y *yaml.Node) (*node, error) {
+	for hops := 0; y != nil && y.Kind == yaml.AliasNode && hops < maxDepth; hops++ {
+		y = y.Alias
+	}
+	if y == nil {
+		return &node{value: "", from: l}, nil
+	}
+	if y.Kind == yaml.ScalarNode {
+		return readText(l, y)
+	}
+	r := valueReader{layer: l, line: func(line int) int { return line }}
+	return r.node(y, 0)
+}
+
+// readText reads a scalar: a map if the text is one, else the text.
+func readText(l *layer, y *yaml.Node) (*node, error) {
+	n := &node{value: y.Value, raw: y.Value, from: l, line: y.Line}
+	if y.ShortTag() == "!!null" {
+		n.value, n.raw = "", ""
+		return n, nil
+	}
+	if literal(y) {
+		return n, nil
+	}
+	m, err := readMap(l, y)
+	if m != nil || err != nil {
+		return m, err
+	}
+	n.setTemplate()
+	return n, nil
+}
+
+func (n *node) setTemplate() {
+	n.template = strings.Contains(n.raw, "{{")
+	n.dynamic = n.template
+}
+
+// literal is true for a text in single quotes: YAML's own, or such as are part of the text.
+func literal(y *yaml.Node) bool {
+	s := y.Value
+	return y.Style&yaml.SingleQuotedStyle != 0 ||
+		len(s) >= 2 && s[0] == '\'' && s[len(s)-1] == '\''
+}
+
+// readMap reads a text that is a YAML map; nil for any other text.
+// The error is errBounds: whether the text is a map can then not be known.
+func readMap(l *layer, y *yaml.Node) (*node, error) {
+	if !strings.ContainsAny(y.Value, ":{?") {
+		return nil, nil // no map without one of these; most values end here
+	}
+	if len(y.Value) > maxMapText {
+		return nil, fmt.Errorf("%w: more than %d bytes", errBounds, maxMapText)
+	}
+	root := parseOne(y.Value)
+	if root == nil || root.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	r := valueReader{layer: l, line: lineWithin(y)}
+	n, err := r.node(root, 0)
+	if err != nil && !errors.Is(err, errBounds) {
+		return nil, nil // such as a key that is there twice
+	}
+	return n, err
+}
+
+// parseOne parses a text of exactly one YAML document; nil for any other.
+func parseOne(text string) *yaml.Node {
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	var document, more yaml.Node
+	if decoder.Decode(&document) != nil || decoder.Decode(&more) != io.EOF || len(document.Content) != 1 {
+		return nil
+	}
+	return document.Content[0]
+}
+
+// lineWithin converts lines of a text to lines of the file. Only in a literal block do they correspond.
+func lineWithin(y *yaml.Node) func(int) int {
+	if y.Style&yaml.LiteralStyle == 0 {
+		return func(int) int { return y.Line }
+	}
+	return func(line int) int { return y.Line + line }
+}
+
+func (r *valueReader) node(y *yaml.Node, depth int) (*node, error) {
+	r.nodes++
+	if r.nodes > maxNodes {
+		return nil, fmt.Errorf("%w: more than %d values", errBounds, maxNodes)
+	}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("%w: nested deeper than %d", errBounds, maxDepth)
+	}
+	switch y.Kind {
+	case yaml.AliasNode:
+		return r.node(y.Alias, depth+1)
+	case yaml.MappingNode:
+		return r.mapping(y, depth)
+	case yaml.SequenceNode:
+		return r.list(y, depth)
+	default:
+		return r.scalar(y), nil
+	}
+}
+
+func (r *valueReader) list(y *yaml.Node, depth int) (*node, error) {
+	n := &node{kind: list, from: r.layer, line: r.line(y.Line)}
+	for _, element := range y.Content {
+		item, err := r.node(element, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		n.items = append(n.items, item)
+		n.dynamic = n.dynamic || item.dynamic
+	}
+	return n, nil
+}
+
+func (r *valueReader) mapping(y *yaml.Node, depth int) (*node, error) {
+	n := &node{kind: mapping, fields: map[string]*node{}, from: r.layer, line: r.line(y.Line)}
+	var inherited []*yaml.Node
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		key, value := y.Content[i], y.Content[i+1]
+		if key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		switch {
+		case key.Kind != yaml.ScalarNode:
+			return nil, errors.New("a key is not a text; put quotes around a template")
+		case key.ShortTag() == "!!merge":
+			inherited = append(inherited, value)
+			continue
+		case n.fields[key.Value] != nil:
+			return nil, fmt.Errorf("the key %q is there twice", key.Value)
+		}
+		field, err := r.node(value, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		n.fields[key.Value] = field
+	}
+	if err := r.inherit(n, inherited, depth); err != nil {
+		return nil, err
+	}
+	for _, field := range n.fields {
+		n.dynamic = n.dynamic || field.dynamic
+	}
+	return n, nil
+}
+
+// inherit adds the fields of YAML merge keys ("<<"): what is there already wins, and so does the earlier of several maps.
+func (r *valueReader) inherit(n *node, sources []*yaml.Node, depth int) error {
+	for _, source := range sources {
+		from, err := r.node(source, depth+1)
+		if err != nil {
+			return err
+		}
+		maps := from.items
+		if from.kind == mapping {
+			maps = []*node{from}
+		}
+		for _, m := range maps {
+			if m.kind != mapping {
+				return errors.New(`the merge key "<<" wants a map`)
+			}
+			for key, field := range m.fields {
+				if n.fields[key] == nil {
+					n.fields[key] = field
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// scalar reads a scalar within a map or list, which keeps its YAML type.
+// Dates and binary data stay the text they were written as.
+func (r *valueReader) scalar(y *yaml.Node) *node {
+	n := &node{value: y.Value, raw: y.Value, from: r.layer, line: r.line(y.Line)}
+	switch y.ShortTag() {
+	case "!!null":
+		n.value = nil
+	case "!!bool", "!!int", "!!float":
+		var typed any
+		if y.Decode(&typed) == nil {
+			n.value = typed
+		}
+	default:
+		if !literal(y) {
+			n.setTemplate()
+		}
+	}
+	return n
+}

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// Precedence lists the keys of which the winner differs from the original scheduler's rule, which went by name alone:
+// a warning where the value differs too, a notice where both layers say the same.
+// Templates are compared as they are written.
+func (c *Composer) Precedence(s *Stack, t *fleet.Target) []fleet.Problem {
+	sel := s.selection(c.class(t))
+	return slices.Clone(sel.precedence())
+}
+
+func precedence(layers []*layer) []fleet.Problem {
+	byName := func(a, b *layer) int { return cmp.Compare(a.config.Name, b.config.Name) }
+	if slices.IsSortedFunc(layers, byName) {
+		return nil
+	}
+	original := map[string]Key{}
+	for _, key := range keysOf(compose(slices.SortedFunc(slices.Values(layers), byName), nil)) {
+		original[key.Path] = key
+	}
+	var found []fleet.Problem
+	for _, key := range keysOf(compose(layers, nil)) {
+		was, exists := original[key.Path]
+		if !exists || was.From != key.From {
+			found = append(found, outranked(key, was, exists))
+		}
+	}
+	return found
+}
+
+func outranked(key, was Key, exists bool) fleet.Problem {
+	p := fleet.Problem{
+		Severity: fleet.SeverityWarning,
+		Kind:     fleet.KindConfigPrecedence,
+		Object:   fleet.Ref{Kind: "ConfigMap", Name: key.From.ConfigMap},
+		Position: key.From.Position,
+		Hint:     "nothing to do if the more specific value is the one that is meant; else change the labels",
+	}
+	if !exists {
+		p.Message = fmt.Sprintf("%s is %s here; by the names of the ConfigMaps alone it would not be there",
+			key.Path, quoteText(key.Value))
+		return p
+	}
+	p.Message = fmt.Sprintf("%s is %s here, because %s is more specific; by name alone it would be %s from %s (ConfigMap %s)",
+		key.Path, quoteText(key.Value), key.From.ConfigMap, quoteText(was.Value), was.From.Position, was.From.ConfigMap)
+	if was.Value == key.Value {
+		p.Severity = fleet.SeverityNotice
+	}
+	return p
+}

@@ -1,0 +1,179 @@
+package config
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"slices"
+	"sync"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// Stack holds the layers that can apply on one cluster type. It is safe for concurrent use.
+type Stack struct {
+	composer *Composer
+	facts    facts
+	digest   fleet.Digest
+
+	// selections are by *class: what is asked for once per assignment.
+	selections sync.Map
+
+	mu        sync.Mutex
+	layerSets map[string]*layerSet // by layers
+	// compositions are by layers and results of templates.
+	compositions map[string]*composition
+	evaluated    int
+}
+
+// maxEvaluated bounds how many compositions with templates a stack keeps for sharing.
+// Templates that differ for every target would otherwise fill the memory with what nobody shares.
+const maxEvaluated = 256
+
+// Stack prepares the layers for a cluster type. Keep it for as long as its configurations are asked for.
+func (c *Composer) Stack(ct *fleet.ClusterType) *Stack {
+	s := &Stack{
+		composer:     c,
+		facts:        c.vocabulary.clusterType(ct),
+		layerSets:    map[string]*layerSet{},
+		compositions: map[string]*composition{},
+	}
+	s.digest = s.computeDigest()
+	return s
+}
+
+// Digest identifies everything a composition on this cluster type can depend on besides the target:
+// the candidate layers and schemas with their order. A layer is a candidate when the cluster type and
+// the targets of the snapshot together meet its labels.
+func (s *Stack) Digest() fleet.Digest { return s.digest }
+
+func (s *Stack) computeDigest() fleet.Digest {
+	c, h := s.composer, sha256.New()
+	for _, i := range c.layerIndex.match(s.facts, c.everyTarget) {
+		h.Write(c.layers[i].config.Digest[:])
+		s.writeMet(h, c.layerIndex.needs[i])
+	}
+	for _, i := range c.schemaIndex.match(s.facts, c.everyTarget) {
+		fmt.Fprintf(h, "schema %q %x", c.selecting[i].source.Name, c.selecting[i].source.Digest)
+		s.writeMet(h, c.schemaIndex.needs[i])
+	}
+	for _, name := range c.named {
+		fmt.Fprintf(h, "named %q", name)
+		if sch, ok := c.byName[name]; ok {
+			h.Write(sch.source.Digest[:])
+		}
+	}
+	for _, i := range c.unreadableIndex.match(s.facts, c.everyTarget) {
+		u := c.unreadable[i]
+		fmt.Fprintf(h, "unreadable %q %q %v", u.Ref, u.Position, u.selects)
+		s.writeMet(h, c.unreadableIndex.needs[i])
+	}
+	// Named schemas apply whatever their labels are, and so do unreadable ones.
+	for _, u := range c.unreadable {
+		if _, named := slices.BinarySearch(c.named, u.Ref.Name); named && u.Ref.Kind == "ConfigSchema" {
+			fmt.Fprintf(h, "unreadable named %q %q", u.Ref, u.Position)
+		}
+	}
+	return fleet.Digest(h.Sum(nil))
+}
+
+// writeMet adds which requirements the cluster type meets itself: the others are left to the target.
+func (s *Stack) writeMet(h hash.Hash, needs []int) {
+	for _, id := range needs {
+		met := byte(0)
+		if s.facts.has[id] {
+			met = 1
+		}
+		h.Write([]byte{met})
+	}
+	h.Write([]byte{'\n'})
+}
+
+// Compose returns the configuration of a target. eval is called for values that are templates, and only for those;
+// when it is nil they stay as they are written.
+//
+// Targets with equal layers and equal results of their templates share one *Composed, as long as they are not too many;
+// its Digest is equal in any case.
+func (s *Stack) Compose(t *fleet.Target, eval Eval) Result {
+	sel := s.selection(s.composer.class(t))
+	if len(sel.templates) == 0 && len(sel.unknown) == 0 {
+		return sel.fixed()
+	}
+	results, failed := evaluate(sel.templates, eval)
+	r := s.composition(sel.layerSet, results).result(sel)
+	r.add(failed)
+	r.add(sel.unknownSchemas(t))
+	return r
+}
+
+// selection returns what applies to a class of targets.
+func (s *Stack) selection(cl *class) *selection {
+	if sel, ok := s.selections.Load(cl); ok {
+		return sel.(*selection)
+	}
+	sel, _ := s.selections.LoadOrStore(cl, s.selectFor(cl))
+	return sel.(*selection)
+}
+
+// composition returns the one composition of these layers and results of templates.
+func (s *Stack) composition(set *layerSet, results map[string]string) *composition {
+	key := set.compositionKey(results)
+	if known := s.known(key); known != nil {
+		return known
+	}
+	made := newComposition(set.layers, results)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.compositions[key]; known != nil {
+		return known
+	}
+	if len(results) > 0 {
+		if s.evaluated == maxEvaluated {
+			return made
+		}
+		s.evaluated++
+	}
+	s.compositions[key] = made
+	return made
+}
+
+func (s *Stack) known(key string) *composition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.compositions[key]
+}
+
+// evaluate executes templates, equal ones once. What does not evaluate is a problem and has no result.
+func evaluate(templates []template, eval Eval) (results map[string]string, failed []fleet.Problem) {
+	if eval == nil {
+		return nil, nil
+	}
+	results = make(map[string]string, len(templates))
+	errs := map[string]error{}
+	for _, t := range templates {
+		text := t.leaf.raw
+		if _, done := results[text]; !done && errs[text] == nil {
+			result, err := eval(text)
+			if err != nil {
+				errs[text] = err
+			} else {
+				results[text] = result
+			}
+		}
+		if err := errs[text]; err != nil {
+			failed = append(failed, t.failure(err))
+		}
+	}
+	return results, failed
+}
+
+func (t template) failure(err error) fleet.Problem {
+	return fleet.Problem{
+		Severity: fleet.SeverityError,
+		Kind:     fleet.KindConfigValue,
+		Object:   t.leaf.from.ref(),
+		Position: t.leaf.place().Position,
+		Message:  fmt.Sprintf("evaluate %s: %v", t.path, err),
+		Hint:     "correct the template, or put the value in single quotes if it is none",
+	}
+}
