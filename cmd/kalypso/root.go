@@ -32,6 +32,10 @@ and Kalypso writes a folder for each assignment, from which clusters pull:
 
 	root.AddCommand(
 		newInit(t),
+		newValidate(t),
+		newPlan(t),
+		newExplain(t),
+		newSchedule(t),
 		newMan(),
 		newDocs(),
 	)

@@ -22,6 +22,15 @@ type cell struct {
 	paint func(string) string
 }
 
+// String is the cell outside of a table.
+func (c cell) String() string {
+	text := printable(c.text)
+	if c.paint != nil {
+		text = c.paint(text)
+	}
+	return text
+}
+
 // plain is a cell as it is.
 func plain(text string) cell { return cell{text: text} }
 

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/plan"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// planCommand is "kalypso plan".
+type planCommand struct {
+	t        *terminal
+	source   sourceFlags
+	output   *output
+	baseRef  string
+	baseMain string
+	against  string
+	diff     bool
+	exitCode bool
+}
+
+func newPlan(t *terminal) *cobra.Command {
+	c := &planCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "plan -e ENVIRONMENT",
+		Short: "Show what a change does to the fleet",
+		Long: `Show what a change does to the fleet: which assignments are added, changed, removed or held,
+which configuration keys change and where they are written, and whether somebody has to agree first.
+
+Without --base-ref and --base-main it compares what the control plane wants with what the GitOps branch holds:
+
+    control plane (main + dev)  ◄── compared with ──►  platform GitOps repository (dev)
+
+With them it compares two states of the control plane, as for a pull request to it.`,
+		Example: `  kalypso plan -e dev
+  kalypso plan -e dev --base-ref HEAD~1 --diff
+  kalypso plan -e stage --base-main v1.4 -o markdown`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.source.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML, formatMarkdown)
+	flags := cmd.Flags()
+	flags.StringVar(&c.baseRef, "base-ref", "", "compare with this `revision` of the environment's branch")
+	flags.StringVar(&c.baseMain, "base-main", "", "compare with this `revision` of main")
+	flags.StringVar(&c.against, "against", "", "`gitops` to compare with what the GitOps branch holds (default), or a folder that stands in for it")
+	flags.BoolVar(&c.diff, "diff", false, "show the unified difference of every file")
+	flags.BoolVar(&c.exitCode, "exit-code", false, "exit with 3 when there are changes")
+	return cmd
+}
+
+func (c *planCommand) run(cmd *cobra.Command) error {
+	if err := c.source.wantEnvironment(cmd); err != nil {
+		return err
+	}
+	if c.against != "" && (c.baseRef != "" || c.baseMain != "") {
+		return usage(cmd, "--against compares with what is published, --base-ref and --base-main with an earlier state: choose one")
+	}
+	session, err := c.source.open(cmd.Context(), c.t)
+	if err != nil {
+		return err
+	}
+	defer session.close()
+	p, err := c.plan(cmd.Context(), session)
+	if err != nil {
+		return err
+	}
+	session.progress.end()
+	if err := c.output.write(c.t.out, p, func(w io.Writer) error { return c.show(w, p) }); err != nil {
+		return err
+	}
+	if c.exitCode && !p.Empty() || len(p.Refusals) > 0 && c.exitCode {
+		return answerNo()
+	}
+	return nil
+}
+
+func (c *planCommand) show(w io.Writer, p *plan.Plan) error {
+	if c.output.format == formatMarkdown {
+		_, err := io.WriteString(w, p.Markdown(plan.MarkdownOptions{Diffs: c.diff}))
+		return err
+	}
+	return planText{plan: p, style: c.t.outStyle, diff: c.diff}.write(w)
+}
+
+// plan computes the difference that was asked for.
+func (c *planCommand) plan(ctx context.Context, s *session) (*plan.Plan, error) {
+	after, err := s.loader.Load(ctx, s.request)
+	if err != nil {
+		return nil, err
+	}
+	if c.baseRef != "" || c.baseMain != "" {
+		return c.planBetween(ctx, s, after)
+	}
+	folder := c.against
+	if folder == "gitops" {
+		folder = ""
+	}
+	gitops, err := s.loader.GitOps(ctx, after, folder)
+	if err != nil {
+		return nil, gitOpsUnread(err)
+	}
+	s.progress.say("scheduling %s", s.request.Environment)
+	return gitops.Plan(after, bundle.Build(after.Snapshot, gitops.Published, nil))
+}
+
+// gitOpsUnread adds to an error what else can be compared.
+func gitOpsUnread(err error) error {
+	if errors.Is(err, scheduling.ErrNoGitOpsRepo) {
+		return err
+	}
+	return failed(err, "--against FOLDER compares with a folder instead, --map URL=PATH reads a repository from a local path")
+}
+
+// planBetween compares two states of the control plane.
+func (c *planCommand) planBetween(ctx context.Context, s *session, after *scheduling.Loaded) (*plan.Plan, error) {
+	request := s.request
+	request.BranchRef, request.MainRef = c.baseRef, c.baseMain
+	if c.baseRef != "" {
+		request.Branch = ""
+	}
+	if c.baseMain != "" {
+		request.Main = ""
+	}
+	before, err := s.loader.Load(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	s.progress.say("scheduling %s twice", s.request.Environment)
+	was := bundle.Build(before.Snapshot, nil, nil)
+	return plan.Compare(plan.BundleState(before.Name(), was), after.Name(), bundle.Build(after.Snapshot, nil, was))
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/plan"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// scheduleCommand is "kalypso schedule".
+type scheduleCommand struct {
+	t              *terminal
+	source         sourceFlags
+	output         *output
+	out            string
+	commit         bool
+	branch         string
+	allowDeletions bool
+	strict         bool
+}
+
+// scheduled is the result of the command.
+type scheduled struct {
+	Plan *plan.Plan `json:"plan"`
+	// Files is how many files were written or deleted.
+	Files int `json:"files"`
+	// Folder is where they were written to; or Branch and Commit, which is empty when there was nothing to commit.
+	Folder string `json:"folder,omitempty"`
+	Branch string `json:"branch,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	// Pushed says that the repository is elsewhere and has the commit.
+	Pushed bool `json:"pushed,omitempty"`
+}
+
+func newSchedule(t *terminal) *cobra.Command {
+	c := &scheduleCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "schedule -e ENVIRONMENT (--out FOLDER | --commit)",
+		Short: "Write the files of an environment to a folder or a branch",
+		Long: `Write the files of an environment to a folder, or as a commit to a branch of the GitOps repository.
+
+Only files that Kalypso wrote are changed or deleted; everything else there is left alone.
+An assignment that cannot be rendered is held: it keeps the files it has.
+A change that removes more than the deletion budget is refused until --allow-deletions agrees to it.`,
+		Example: `  kalypso schedule -e dev --out rendered
+  kalypso schedule -e dev --commit
+  kalypso schedule -e dev --commit --branch proposal`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.source.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	flags := cmd.Flags()
+	flags.StringVar(&c.out, "out", "", "write to this `folder`, which stands in for the GitOps branch")
+	flags.BoolVar(&c.commit, "commit", false, "commit to a branch of the GitOps repository, and push it when that is elsewhere")
+	flags.StringVar(&c.branch, "branch", "", "the `name` of the branch to commit to (default: kalypso/ENVIRONMENT)")
+	flags.BoolVar(&c.allowDeletions, "allow-deletions", false, "agree to more removals than the deletion budget")
+	flags.BoolVar(&c.strict, "strict", false, "exit with 3 when assignments are held")
+	_ = cmd.MarkFlagDirname("out") // the error only says that the flag does not exist
+	return cmd
+}
+
+func (c *scheduleCommand) run(cmd *cobra.Command) error {
+	if err := c.source.wantEnvironment(cmd); err != nil {
+		return err
+	}
+	switch {
+	case c.commit == (c.out != ""):
+		return usage(cmd, "where to? choose one of --out FOLDER and --commit")
+	case c.branch != "" && !c.commit:
+		return usage(cmd, "--branch goes with --commit")
+	}
+	session, err := c.source.open(cmd.Context(), c.t)
+	if err != nil {
+		return err
+	}
+	defer session.close()
+	result, err := c.schedule(cmd.Context(), session)
+	if err != nil {
+		return err
+	}
+	session.progress.end()
+	if err := c.output.write(c.t.out, result, func(w io.Writer) error { return c.show(w, result) }); err != nil {
+		return err
+	}
+	if c.refused(result.Plan) {
+		return &failure{exitNo, errRefused, "look at the plan; if it is right, run again with --allow-deletions"}
+	}
+	if c.strict && result.Plan.Counts.Held > 0 {
+		return answerNo()
+	}
+	return nil
+}
+
+var errRefused = fmt.Errorf("nothing was written: somebody has to agree to this change")
+
+func (c *scheduleCommand) refused(p *plan.Plan) bool {
+	return len(p.Refusals) > 0 && !c.allowDeletions
+}
+
+func (c *scheduleCommand) schedule(ctx context.Context, s *session) (*scheduled, error) {
+	loaded, err := s.loader.Load(ctx, s.request)
+	if err != nil {
+		return nil, err
+	}
+	gitops, err := s.loader.GitOps(ctx, loaded, c.out)
+	if err != nil {
+		return nil, err
+	}
+	s.progress.say("scheduling %s", s.request.Environment)
+	b := bundle.Build(loaded.Snapshot, gitops.Published, nil)
+	p, err := gitops.Plan(loaded, b)
+	if err != nil {
+		return nil, err
+	}
+	result := &scheduled{Plan: p}
+	if c.refused(p) {
+		return result, nil
+	}
+	if c.out != "" {
+		return result, c.writeFolder(ctx, b, result)
+	}
+	return result, c.writeCommit(ctx, s, loaded, gitops, b, result)
+}
+
+func (c *scheduleCommand) writeFolder(ctx context.Context, b *bundle.Bundle, result *scheduled) error {
+	put, remove := edits(b)
+	result.Folder, result.Files = c.out, len(put)+len(remove)
+	return git.WriteFolder(ctx, c.out, put, remove)
+}
+
+// edits returns the contents to write and the files to delete.
+func edits(b *bundle.Bundle) (put map[string][]byte, remove []string) {
+	put = map[string][]byte{}
+	for _, change := range b.Changes() {
+		if change.Content == nil {
+			remove = append(remove, change.Path)
+			continue
+		}
+		put[change.Path] = change.Content
+	}
+	return put, remove
+}
+
+// show says what was done, after the plan.
+func (c *scheduleCommand) show(w io.Writer, r *scheduled) error {
+	if err := (planText{plan: r.Plan, style: c.t.outStyle}).write(w); err != nil {
+		return err
+	}
+	if line := c.done(r); line != "" {
+		fmt.Fprintf(w, "\n%s\n", printable(line))
+	}
+	return nil
+}
+
+func (c *scheduleCommand) done(r *scheduled) string {
+	switch {
+	case r.Folder != "" && r.Files == 0:
+		return "nothing to write: " + r.Folder + " is up to date"
+	case r.Folder != "":
+		return fmt.Sprintf("%s written or deleted in %s", count(r.Files, "file"), r.Folder)
+	case r.Branch != "" && r.Commit == "":
+		return "nothing to commit: the branch is up to date"
+	case r.Branch != "":
+		pushed := ""
+		if r.Pushed {
+			pushed = ", and pushed"
+		}
+		return fmt.Sprintf("%s committed to %s as %s%s", count(r.Files, "file"), r.Branch, short(r.Commit), pushed)
+	}
+	return ""
+}
+
+// commitMessage says what a commit does and which commits it was made from.
+func commitMessage(loaded *scheduling.Loaded, p *plan.Plan) string {
+	var b strings.Builder
+	b.WriteString(p.Title() + "\n\n")
+	fmt.Fprintf(&b, "Scheduled by Kalypso from the %s.\n\n", loaded.Name())
+	for _, line := range loaded.Inputs.Trailers() {
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// validateCommand is "kalypso validate".
+type validateCommand struct {
+	t      *terminal
+	source sourceFlags
+	output *output
+	strict bool
+}
+
+// validationReport is the result of the command.
+type validationReport struct {
+	Environments []scheduling.Validation `json:"environments"`
+	// Problems are those that belong to no environment.
+	Problems []fleet.Problem `json:"problems,omitempty"`
+}
+
+func newValidate(t *terminal) *cobra.Command {
+	c := &validateCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "validate [-e ENVIRONMENT]",
+		Short: "List every problem of a control plane, with file, line and what to do",
+		Long: `List every problem of a control plane, with file, line and what to do.
+
+Everything is read, scheduled, configured and rendered as "kalypso schedule" would do it; nothing is written.
+It exits with 3 when there are errors, with --strict also for warnings.`,
+		Example: `  kalypso validate
+  kalypso validate -e dev --strict
+  kalypso validate -o github`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.source.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML, formatSARIF, formatGitHub)
+	cmd.Flags().BoolVar(&c.strict, "strict", false, "exit with 3 for warnings too")
+	return cmd
+}
+
+func (c *validateCommand) run(cmd *cobra.Command) error {
+	session, err := c.source.open(cmd.Context(), c.t)
+	if err != nil {
+		return err
+	}
+	defer session.close()
+	report, err := c.validate(cmd.Context(), session)
+	if err != nil {
+		return err
+	}
+	session.progress.end()
+	if err := c.output.write(c.t.out, report, func(w io.Writer) error { return c.show(w, report) }); err != nil {
+		return err
+	}
+	counts := report.count()
+	if counts[fleet.SeverityError] > 0 || c.strict && counts[fleet.SeverityWarning] > 0 {
+		return answerNo()
+	}
+	return nil
+}
+
+// validate looks at one environment, or at all that main lists.
+func (c *validateCommand) validate(ctx context.Context, s *session) (*validationReport, error) {
+	report := &validationReport{}
+	names := []string{s.request.Environment}
+	if s.request.Environment == "" {
+		known, problems, err := s.loader.Environments(ctx, s.request)
+		if err != nil {
+			return nil, err
+		}
+		if len(known) == 0 && len(problems) == 0 {
+			return nil, failed(errors.New("main lists no Environment"), "add one, or name the branch of one: kalypso validate -e NAME")
+		}
+		names, report.Problems = known, problems
+	}
+	for _, name := range names {
+		request := s.request
+		request.Environment = name
+		loaded, err := s.loader.Load(ctx, request)
+		if err != nil && (len(names) == 1 || ctx.Err() != nil) {
+			return nil, err
+		}
+		if err != nil {
+			report.Problems = append(report.Problems, fleet.Problem{
+				Severity: fleet.SeverityError, Kind: fleet.KindUnreachable,
+				Object: fleet.Ref{Kind: "Environment", Name: name}, Message: err.Error(),
+			})
+			continue
+		}
+		s.progress.say("validating %s", name)
+		report.Environments = append(report.Environments, scheduling.Validate(loaded))
+	}
+	return report, nil
+}
+
+// found is a problem with the environments it was found in.
+type found struct {
+	fleet.Problem
+	environments []string
+}
+
+// all returns the problems of all environments, each once, in the order of files.
+// What several assignments suffer from is one problem.
+func (r *validationReport) all() []found {
+	index := map[fleet.Problem]int{}
+	var list []found
+	add := func(p fleet.Problem, environment string) {
+		p.Assignment = ""
+		i, ok := index[p]
+		if !ok {
+			i = len(list)
+			index[p] = i
+			list = append(list, found{Problem: p})
+		}
+		if environment != "" && !slices.Contains(list[i].environments, environment) {
+			list[i].environments = append(list[i].environments, environment)
+		}
+	}
+	for _, p := range r.Problems {
+		add(p, "")
+	}
+	for _, e := range r.Environments {
+		for _, p := range e.Problems {
+			add(p, e.Environment)
+		}
+	}
+	return list
+}
+
+func (r *validationReport) count() map[fleet.Severity]int {
+	counts := map[fleet.Severity]int{}
+	for _, p := range r.all() {
+		counts[p.Severity]++
+	}
+	return counts
+}
+
+func (c *validateCommand) show(w io.Writer, r *validationReport) error {
+	switch c.output.format {
+	case formatSARIF:
+		return writeSARIF(w, r.all())
+	case formatGitHub:
+		return writeAnnotations(w, r.all())
+	}
+	c.showProblems(w, r)
+	t := &table{}
+	for _, e := range r.Environments {
+		held := ""
+		if e.Held > 0 {
+			held = fmt.Sprintf("%d held", e.Held)
+		}
+		t.row(painted(c.t.outStyle.bold, e.Environment), plain(count(e.ClusterTypes, "cluster type")),
+			plain(count(e.Targets, "target")), plain(count(e.Assignments, "assignment")), plain(held))
+	}
+	if err := t.write(w); err != nil {
+		return err
+	}
+	counts := r.count()
+	_, err := fmt.Fprintf(w, "\n%s, %s, %s\n", count(counts[fleet.SeverityError], "error"),
+		count(counts[fleet.SeverityWarning], "warning"), count(counts[fleet.SeverityNotice], "notice"))
+	return err
+}
+
+func (c *validateCommand) showProblems(w io.Writer, r *validationReport) {
+	s := c.t.outStyle
+	for _, p := range r.all() {
+		where := p.Position.String()
+		if p.Position.Source != "" {
+			where = p.Position.Source + ": " + where
+		}
+		fmt.Fprintf(w, "%s  %s%s\n", s.severity(p.Severity).String(), printable(p.Message), dimmed(s, inEnvironments(p, r)))
+		for _, line := range []string{where, p.Hint} {
+			if line != "" {
+				fmt.Fprintf(w, "    %s\n", s.dim(printable(line)))
+			}
+		}
+	}
+	if len(r.all()) > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
+func dimmed(s style, text string) string {
+	if text == "" {
+		return ""
+	}
+	return "  " + s.dim(text)
+}
+
+// inEnvironments names the environments of a problem, unless it is in all of them.
+func inEnvironments(p found, r *validationReport) string {
+	if len(p.environments) == 0 || len(p.environments) == len(r.Environments) {
+		return ""
+	}
+	return "(" + printable(strings.Join(p.environments, ", ")) + ")"
+}
+
+// count says how many there are of something.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

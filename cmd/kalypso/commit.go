@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// writeCommit commits a bundle on top of the GitOps branch, and moves a branch of its own there.
+// The commit is dated by its inputs: the same inputs make the same commit, and a second run finds nothing to do.
+func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, loaded *scheduling.Loaded, g *scheduling.GitOps, b *bundle.Bundle, result *scheduled) error {
+	result.Branch = c.branch
+	if c.branch == "" {
+		result.Branch = "kalypso/" + loaded.Snapshot.Environment
+	}
+	put, remove := edits(b)
+	if len(put)+len(remove) == 0 {
+		return nil
+	}
+	repo, err := s.client.Open(ctx, g.Location.Repo)
+	if err != nil {
+		return err
+	}
+	if repo.IsFolder() {
+		return failed(errors.New("the GitOps repository is a plain folder, which has no commits"), "write to it with --out FOLDER")
+	}
+	request := git.CommitRequest{
+		Put: put, Delete: remove,
+		Message: commitMessage(loaded, result.Plan),
+		When:    loaded.Inputs.Time(),
+	}
+	if g.Exists {
+		if request.Parent, err = repo.Resolve(ctx, g.Location.Branch, g.Commit); err != nil {
+			return err
+		}
+	}
+	request.When = newest(request.When, request.Parent.Time)
+	if request.When.IsZero() {
+		request.When = c.t.now()
+	}
+	who := author(c.t.env, request.When)
+	request.Author = git.Person{Name: who.Name, Email: who.Email}
+	s.progress.say("committing to %s", result.Branch)
+	return c.push(ctx, repo, request, result)
+}
+
+func newest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// push makes the commit and moves the branch, unless it is there already.
+func (c *scheduleCommand) push(ctx context.Context, repo *git.Repository, request git.CommitRequest, result *scheduled) error {
+	head, err := repo.Resolve(ctx, result.Branch, "")
+	if err != nil && !errors.Is(err, git.ErrBranchNotFound) && !errors.Is(err, git.ErrEmpty) {
+		return err
+	}
+	commit, err := repo.Commit(ctx, request)
+	if err != nil {
+		return err
+	}
+	if commit.Hash == head.Hash {
+		return nil
+	}
+	if err := repo.Push(ctx, result.Branch, head.Hash, commit); err != nil {
+		return err
+	}
+	result.Commit, result.Files = commit.Hash, len(request.Put)+len(request.Delete)
+	result.Pushed = repo.Local() == ""
+	return nil
+}

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/plan"
+)
+
+// planText shows a plan to a person: what is compared, what happens to which assignments and why, and the sum of it.
+type planText struct {
+	plan  *plan.Plan
+	style style
+	// diff adds the unified difference of every file.
+	diff bool
+}
+
+// write shows the plan.
+func (v planText) write(w io.Writer) error {
+	s := v.style
+	fmt.Fprintf(w, "%s   %s   compared with   %s\n", s.bold(printable(v.plan.Environment)), printable(v.plan.After), printable(v.plan.Before))
+	if p := v.plan.Promotion; p != nil {
+		fmt.Fprintf(w, "promotes main to %s%s\n", short(p.To), wasAt(p.From))
+	}
+	if err := v.changes(w); err != nil {
+		return err
+	}
+	v.drift(w)
+	v.sum(w)
+	v.problems(w)
+	for _, r := range v.plan.Refusals {
+		fmt.Fprintf(w, "\n  %s %s\n", s.red("refused:"), printable(r.Message))
+	}
+	if v.diff {
+		return v.diffs(w)
+	}
+	return nil
+}
+
+func wasAt(commit string) string {
+	if commit == "" {
+		return ""
+	}
+	return ", it was at " + short(commit)
+}
+
+func short(commit string) string { return printable(commit[:min(7, len(commit))]) }
+
+// changes shows a row for each group of changes that say the same.
+func (v planText) changes(w io.Writer) error {
+	groups := v.plan.Groups()
+	if len(groups) == 0 {
+		return nil
+	}
+	t := &table{indent: "  "}
+	for _, g := range groups {
+		lines := v.details(g)
+		head := []cell{v.symbol(g.Op), plain(names(g.ClusterTypes(), 3, "cluster types")), plain(targets(g))}
+		t.row(append(head, lines[0])...)
+		for _, line := range lines[1:] {
+			t.row(plain(""), plain(""), plain(""), line)
+		}
+	}
+	fmt.Fprintln(w)
+	return t.write(w)
+}
+
+func (v planText) symbol(op plan.Op) cell {
+	switch op {
+	case plan.Added:
+		return painted(v.style.green, "+")
+	case plan.Removed:
+		return painted(v.style.red, "-")
+	case plan.Held:
+		return painted(v.style.yellow, "!")
+	default:
+		return painted(v.style.yellow, "~")
+	}
+}
+
+// names lists up to max names, or counts them.
+func names(all []string, most int, plural string) string {
+	if len(all) <= most {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%d %s", len(all), plural)
+}
+
+// targets names the one target of a group, or counts its assignments.
+func targets(g plan.Group) string {
+	all := g.Targets()
+	switch {
+	case len(all) == 1:
+		return all[0]
+	case len(g.Changes) == len(all):
+		return names(all, 2, "targets")
+	default:
+		return fmt.Sprintf("%s (%d assignments)", names(all, 2, "targets"), len(g.Changes))
+	}
+}
+
+// maxKeys is how many configuration keys of a group are shown one by one.
+const maxKeys = 12
+
+// details says what happens to the assignments of a group, in at least one line.
+func (v planText) details(g plan.Group) []cell {
+	c := g.Changes[0]
+	switch g.Op {
+	case plan.Added:
+		return []cell{painted(v.style.dim, by(c.Policies))}
+	case plan.Removed:
+		return []cell{painted(v.style.dim, "no policy selects it any more")}
+	case plan.Held:
+		return []cell{plain("held: " + c.Reason.Message + at(c.Reason.Position))}
+	}
+	var lines []cell
+	for i, key := range c.Config {
+		if i == maxKeys {
+			lines = append(lines, painted(v.style.dim, fmt.Sprintf("and %d more keys", len(c.Config)-maxKeys)))
+			break
+		}
+		lines = append(lines, v.config(key)...)
+	}
+	for _, namespace := range c.Gone {
+		lines = append(lines, painted(v.style.red, "namespace "+namespace+" is not written any more: clusters delete it"))
+	}
+	if len(lines) == 0 {
+		lines = append(lines, plain(fileNames(c.Files)))
+	}
+	return lines
+}
+
+func by(policies []string) string {
+	if len(policies) == 0 {
+		return ""
+	}
+	return "by " + strings.Join(policies, ", ")
+}
+
+func at(p fleet.Position) string {
+	if p == (fleet.Position{}) {
+		return ""
+	}
+	return "  (" + p.String() + ")"
+}
+
+// config shows one key: its values in one line, and below it where the new one is written.
+func (v planText) config(c plan.ConfigChange) []cell {
+	line := plain(c.Key + "  " + value(c.Old) + " -> " + value(c.New))
+	if c.From == (fleet.Position{}) {
+		return []cell{line}
+	}
+	origin := c.From.String()
+	if c.Over != (fleet.Position{}) {
+		origin += ", over " + c.Over.String()
+	}
+	return []cell{line, painted(v.style.dim, origin)}
+}
+
+// maxValue is how much of a configuration value is shown.
+const maxValue = 80
+
+// value shows a configuration value; one that is not there differs from an empty one.
+func value(text *string) string {
+	switch {
+	case text == nil:
+		return "(not set)"
+	case *text == "":
+		return `""`
+	}
+	runes := []rune(*text)
+	if len(runes) > maxValue {
+		return string(runes[:maxValue]) + "…"
+	}
+	return *text
+}
+
+// fileNames lists the files that differ: with a sign where a file is new or gone.
+func fileNames(files []plan.FileChange) string {
+	var all []string
+	for _, f := range files {
+		sign := ""
+		switch f.Op {
+		case plan.Added:
+			sign = "+"
+		case plan.Removed:
+			sign = "-"
+		}
+		all = append(all, sign+path.Base(f.Path))
+	}
+	return strings.Join(all, ", ")
+}
+
+// drift lists what was changed by hand.
+func (v planText) drift(w io.Writer) {
+	if len(v.plan.Drift) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n  changed by hand on the GitOps branch, and restored:\n")
+	for _, d := range v.plan.Drift {
+		what := ""
+		if d.Deleted {
+			what = "  (deleted)"
+		}
+		fmt.Fprintf(w, "    %s%s\n", printable(d.Path), what)
+	}
+}
+
+// sum shows the counts and the budget.
+func (v planText) sum(w io.Writer) {
+	c, b := v.plan.Counts, v.plan.Budget
+	fmt.Fprintf(w, "\n  %d added, %d changed, %d removed, %d held, %d unchanged", c.Added, c.Changed, c.Removed, c.Held, c.Unchanged)
+	if b.Removals > 0 {
+		fmt.Fprintf(w, "       removals %d of a budget of %d", b.Removals, b.Allowed)
+	}
+	fmt.Fprintln(w)
+	if v.plan.OnlyRecords() {
+		fmt.Fprintln(w, "  no manifest changes; the records of who scheduled what do")
+	}
+}
+
+// problems shows what has to be mended, but not what a held assignment said already, and no notices.
+func (v planText) problems(w io.Writer) {
+	said := map[fleet.Problem]bool{}
+	for _, c := range v.plan.Assignments {
+		if c.Reason != nil {
+			said[*c.Reason] = true
+		}
+	}
+	t := &table{indent: "  "}
+	for _, p := range v.plan.Problems {
+		if p.Severity != fleet.SeverityNotice && !said[p] {
+			t.row(v.style.severity(p.Severity), plain(p.Message+at(p.Position)))
+		}
+	}
+	if len(t.rows) > 0 {
+		fmt.Fprintln(w)
+		_ = t.write(w) // the writer is the one that shows everything else; it fails there as well
+	}
+}
+
+// severity names how bad a problem is.
+func (s style) severity(severity fleet.Severity) cell {
+	switch severity {
+	case fleet.SeverityError:
+		return painted(s.red, "error")
+	case fleet.SeverityWarning:
+		return painted(s.yellow, "warning")
+	default:
+		return painted(s.dim, "notice")
+	}
+}
+
+// diffs shows the unified differences.
+func (v planText) diffs(w io.Writer) error {
+	for i := range v.plan.Assignments {
+		diff, err := v.plan.Diff(&v.plan.Assignments[i])
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(diff) {
+			fmt.Fprintln(w, v.diffLine(printableText(strings.TrimSuffix(line, "\n"))))
+		}
+	}
+	return nil
+}
+
+func (v planText) diffLine(line string) string {
+	switch {
+	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "):
+		return v.style.bold(line)
+	case strings.HasPrefix(line, "+"):
+		return v.style.green(line)
+	case strings.HasPrefix(line, "-"):
+		return v.style.red(line)
+	}
+	return line
+}

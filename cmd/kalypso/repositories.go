@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// repositories lets the scheduling flow read through the Git client.
+// Each branch is resolved once, so that everything one command reads of a branch is of the same commit.
+type repositories struct {
+	client *git.Client
+
+	mu       sync.Mutex
+	resolved map[resolveKey]func() (resolvedTree, error)
+}
+
+type resolveKey struct{ repo, branch, commit string }
+
+// resolvedTree is a tree and what it was resolved from.
+type resolvedTree struct {
+	tree   *git.Tree
+	commit git.Commit
+}
+
+func newRepositories(client *git.Client) *repositories {
+	return &repositories{client: client, resolved: map[resolveKey]func() (resolvedTree, error){}}
+}
+
+var _ scheduling.Repositories = (*repositories)(nil)
+
+// Source lists the YAML files at a location.
+func (r *repositories) Source(ctx context.Context, at scheduling.Location) (fleet.Source, error) {
+	return r.source(ctx, at, git.Manifests)
+}
+
+// Environments lists the YAML files at a location, whatever ignore files say.
+func (r *repositories) Environments(ctx context.Context, at scheduling.Location) (fleet.Source, error) {
+	return r.source(ctx, at, git.AllManifests)
+}
+
+func (r *repositories) source(ctx context.Context, at scheduling.Location, list func(context.Context, *git.Tree, string) ([]git.Entry, error)) (fleet.Source, error) {
+	found, err := r.resolve(ctx, at)
+	if err != nil {
+		return fleet.Source{}, err
+	}
+	entries, err := list(ctx, found.tree, at.Path)
+	if err != nil {
+		return fleet.Source{}, err
+	}
+	source := fleet.Source{
+		Repo: git.Redact(at.Repo), Branch: found.commit.Branch, Commit: found.commit.Hash, Time: found.commit.Time,
+	}
+	for _, e := range entries {
+		source.Files = append(source.Files, fleet.File{
+			Path: e.Path, ID: e.Hash, Size: e.Size, Symlink: e.Mode == git.Symlink,
+			Read: func() ([]byte, error) { return found.tree.Read(ctx, e, fleet.MaxFileSize) },
+		})
+	}
+	return source, nil
+}
+
+// GitOps lists all files of a branch.
+func (r *repositories) GitOps(ctx context.Context, at scheduling.Location) (bundle.Branch, string, error) {
+	found, err := r.resolve(ctx, at)
+	if err != nil {
+		return bundle.Branch{}, "", err
+	}
+	entries, err := found.tree.Files(ctx, "")
+	if err != nil {
+		return bundle.Branch{}, "", err
+	}
+	branch := bundle.Branch{Files: make([]bundle.File, 0, len(entries))}
+	byPath := make(map[string]git.Entry, len(entries))
+	for _, e := range entries {
+		hash, err := bundle.ParseHash(e.Hash)
+		if err != nil {
+			return bundle.Branch{}, "", err
+		}
+		branch.Files = append(branch.Files, bundle.File{Path: e.Path, Hash: hash})
+		byPath[e.Path] = e
+	}
+	branch.Read = func(path string) ([]byte, error) { return found.tree.Read(ctx, byPath[path], maxPublishedFile) }
+	return branch, found.commit.Hash, nil
+}
+
+// maxPublishedFile bounds what is read of one file of a GitOps branch: an inventory of a large cluster type has some megabytes.
+const maxPublishedFile = 64 << 20
+
+// resolve returns the tree of a location. What was resolved once stays.
+func (r *repositories) resolve(ctx context.Context, at scheduling.Location) (resolvedTree, error) {
+	if at.Folder != "" {
+		tree, err := git.Folder(at.Folder)
+		return resolvedTree{tree, git.Commit{}}, noBranch(err, git.ErrPathNotFound)
+	}
+	key := resolveKey{at.Repo, at.Branch, at.Commit}
+	r.mu.Lock()
+	once, ok := r.resolved[key]
+	if !ok {
+		once = sync.OnceValues(func() (resolvedTree, error) { return r.ask(ctx, at) })
+		r.resolved[key] = once
+	}
+	r.mu.Unlock()
+	return once()
+}
+
+func (r *repositories) ask(ctx context.Context, at scheduling.Location) (resolvedTree, error) {
+	repo, err := r.client.Open(ctx, at.Repo)
+	if err != nil {
+		return resolvedTree{}, err
+	}
+	commit, err := repo.Resolve(ctx, at.Branch, at.Commit)
+	if err != nil {
+		return resolvedTree{}, noBranch(err, git.ErrBranchNotFound)
+	}
+	return resolvedTree{repo.Tree(commit), commit}, nil
+}
+
+// noBranch marks an error of a kind as that of a branch that does not exist.
+func noBranch(err, kind error) error {
+	if errors.Is(err, kind) {
+		return fmt.Errorf("%w: %w", scheduling.ErrNoBranch, err)
+	}
+	return err
+}
+
+// Resolve returns the URL that a document of a repository means. A URL that begins with a dot is relative to the repository,
+// as those of Git submodules are: "." is the repository itself, "../gitops" its sibling.
+// Documents of a repository elsewhere are not trusted with this machine's files, unless a --map says so.
+func (r *repositories) Resolve(repository, url string) (string, error) {
+	if url == "" {
+		return "", errors.New("the URL of a repository is missing")
+	}
+	if isRelative(url) {
+		return joinURL(repository, url)
+	}
+	target, err := r.client.Locate(url)
+	if err != nil {
+		return "", err
+	}
+	from, err := r.client.Locate(repository)
+	if err != nil {
+		return "", err
+	}
+	if isLocal(url) && isLocal(target) && !isLocal(from) {
+		return "", fmt.Errorf("%q is on this machine, where a repository elsewhere cannot point to; use a URL, or --map it", url)
+	}
+	return url, nil
+}
+
+func isRelative(url string) bool {
+	return url == "." || url == ".." || strings.HasPrefix(url, "./") || strings.HasPrefix(url, "../")
+}
+
+// isLocal reports whether a location is a path or a file URL, rather than host:path or another URL.
+func isLocal(url string) bool {
+	if strings.HasPrefix(url, "file://") || strings.HasPrefix(url, "/") {
+		return true
+	}
+	colon, slash := strings.IndexByte(url, ':'), strings.IndexByte(url, '/')
+	return colon < 0 || slash >= 0 && slash < colon
+}
+
+// joinURL resolves a relative URL against a repository's URL or path.
+func joinURL(repository, relative string) (string, error) {
+	prefix, base := splitURL(repository)
+	joined := path.Join(base, relative)
+	rooted := prefix != ""
+	if joined == "." || joined == "/" || rooted && (joined == ".." || strings.HasPrefix(joined, "../")) {
+		if relative == "." {
+			return repository, nil
+		}
+		return "", fmt.Errorf("%q leads out of %s", relative, git.Redact(repository))
+	}
+	return prefix + joined, nil
+}
+
+// splitURL separates what cannot be walked up, scheme and host, from the path.
+func splitURL(url string) (prefix, base string) {
+	if scheme, rest, ok := strings.Cut(url, "://"); ok {
+		host, base, _ := strings.Cut(rest, "/")
+		return scheme + "://" + host + "/", base
+	}
+	if !isLocal(url) {
+		host, base, _ := strings.Cut(url, ":")
+		return host + ":", base
+	}
+	return "", url
+}

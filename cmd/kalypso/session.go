@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// session is what a command reads a control plane with.
+type session struct {
+	client   *git.Client
+	loader   *scheduling.Loader
+	request  scheduling.Request
+	progress *progress
+}
+
+// open finds the control plane and connects the scheduling flow to the repositories.
+func (f *sourceFlags) open(ctx context.Context, t *terminal) (*session, error) {
+	s := &session{progress: t.progress()}
+	controlPlane, err := f.locate()
+	if err != nil {
+		return nil, err
+	}
+	s.client = &git.Client{
+		Map:      f.maps,
+		Env:      func(name string) string { return t.env[name] },
+		Progress: func(line string) { s.progress.say("%s", line) },
+	}
+	if isLocal(controlPlane) {
+		s.client.Config = controlPlane
+		s.client.Map = append(s.client.Map, standIn(ctx, controlPlane)...)
+	}
+	s.loader = &scheduling.Loader{
+		Repositories: newRepositories(s.client),
+		Progress:     func(what string) { s.progress.say("%s", what) },
+	}
+	s.request = scheduling.Request{
+		ControlPlane: controlPlane,
+		Environment:  f.environment,
+		Main:         f.main,
+		Branch:       f.envDir,
+	}
+	return s, nil
+}
+
+// close ends the progress line and releases the repositories.
+func (s *session) close() {
+	s.progress.end()
+	_ = s.client.Close() // files were only read
+}
+
+// locate returns the control plane as a URL or an absolute path. Without the flag it is the repository of the current folder.
+func (f *sourceFlags) locate() (string, error) {
+	if f.controlPlane != "" && !isLocal(f.controlPlane) {
+		return f.controlPlane, nil
+	}
+	if f.controlPlane != "" {
+		return filepath.Abs(f.controlPlane)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	found, err := git.Discover(here)
+	if err != nil && f.main != "" && f.envDir != "" {
+		// Two plain folders are a control plane without any repository.
+		return here, nil
+	}
+	if err != nil {
+		return "", failed(err, "name the control plane with --control-plane FOLDER or URL")
+	}
+	return found, nil
+}
+
+// standIn maps the URLs of a local repository's remotes to the repository itself:
+// a clone stands for what it was cloned from.
+func standIn(ctx context.Context, path string) []git.Mapping {
+	client := git.Client{Env: func(string) string { return "" }}
+	defer client.Close() //nolint:errcheck // files were only read
+	repo, err := client.Open(ctx, path)
+	if err != nil {
+		return nil // whoever reads it next says what is wrong
+	}
+	remotes, err := repo.Remotes()
+	if err != nil {
+		return nil
+	}
+	var maps []git.Mapping
+	for _, url := range remotes {
+		maps = append(maps, git.Mapping{From: url, To: path})
+	}
+	return maps
+}

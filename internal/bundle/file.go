@@ -1,0 +1,91 @@
+package bundle
+
+import (
+	"crypto/sha1" //nolint:gosec // Git names blobs by SHA-1.
+	"encoding/hex"
+	"fmt"
+	"path"
+	"strconv"
+)
+
+// Hash is the id Git gives to a file's content.
+type Hash [sha1.Size]byte
+
+// HashOf returns the Git blob id of a content.
+func HashOf(content []byte) Hash {
+	header := make([]byte, 0, 64)
+	header = append(header, "blob "...)
+	header = strconv.AppendInt(header, int64(len(content)), 10)
+	header = append(header, 0)
+
+	h := sha1.New() //nolint:gosec // Git names blobs by SHA-1.
+	h.Write(header)
+	h.Write(content)
+	return Hash(h.Sum(header[:0]))
+}
+
+// ParseHash parses the hexadecimal form.
+func ParseHash(s string) (Hash, error) {
+	var h Hash
+	if n, err := hex.Decode(h[:], []byte(s)); err != nil || n != len(h) || len(s) != 2*len(h) {
+		return Hash{}, fmt.Errorf("%q is not a blob id of 40 hexadecimal digits", s)
+	}
+	return h, nil
+}
+
+// String returns the hexadecimal form.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText returns the hexadecimal form.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// File is one file of the GitOps branch.
+type File struct {
+	// Path is relative to the root of the repository.
+	Path string
+	// Hash is the blob id of the content.
+	Hash Hash
+	// Content is nil for a file that stays as it is published.
+	Content []byte
+}
+
+// newFile returns a file with a content of its own.
+func newFile(path string, content []byte) File {
+	return File{Path: path, Hash: HashOf(content), Content: content}
+}
+
+// Name returns the last element of the path.
+func (f File) Name() string { return path.Base(f.Path) }
+
+// The names of the files, and of those that the original scheduler wrote under another name.
+const (
+	readmeName       = "README.md"
+	namespaceName    = "namespace.yaml"
+	reconcilerName   = "reconciler.yaml"
+	configYAMLName   = "platform-config.yaml"
+	configShellName  = "platform-config.sh"
+	legacyConfigYAML = "config.yaml"
+	legacyConfigSh   = "config.sh"
+	inventoryFolder  = ".kalypso/inventory"
+)
+
+// TrackingPath is the file that holds the promoted commit of main.
+const TrackingPath = ".github/tracking/Promoted_Commit_Id"
+
+// isAssignmentFile reports whether a name is one that an assignment's folder may hold.
+func isAssignmentFile(name string) bool {
+	switch name {
+	case namespaceName, reconcilerName, configYAMLName, configShellName, legacyConfigYAML, legacyConfigSh:
+		return true
+	}
+	return false
+}
+
+// IsConfig reports whether a path is that of a rendered platform configuration.
+func IsConfig(p string) bool {
+	switch path.Base(p) {
+	case configYAMLName, configShellName, legacyConfigYAML, legacyConfigSh:
+		return true
+	}
+	return false
+}

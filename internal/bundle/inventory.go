@@ -1,0 +1,233 @@
+package bundle
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// inventory is the file that lists what Kalypso wrote for a cluster type and what it belongs to, one line an assignment:
+//
+//	{
+//	  "version": 1,
+//	  "clusterType": "drone",
+//	  "readme": "0d1f…",
+//	  "sources": {
+//	    "3fa9c1e2": ["ConfigMap/dev-config", "ConfigMap/drone-config", "Template/arc-flux"]
+//	  },
+//	  "assignments": {
+//	    "hello-world-app-functional-test": {"workload": "hello-world-app", "workspace": "kaizen-app-team", …, "sources": "3fa9c1e2", "files": {"namespace.yaml": "9b2c…"}}
+//	  }
+//	}
+//
+// The hashes are Git blob ids: a file that has another one was changed by hand.
+type inventory struct {
+	Version     int                            `json:"version"`
+	ClusterType string                         `json:"clusterType"`
+	Readme      string                         `json:"readme"`
+	Sources     map[string][]string            `json:"sources"`
+	Assignments map[string]inventoryAssignment `json:"assignments"`
+}
+
+type inventoryAssignment struct {
+	Workload     string            `json:"workload,omitempty"`
+	Workspace    string            `json:"workspace,omitempty"`
+	Registration string            `json:"registration,omitempty"`
+	Policies     []string          `json:"policies,omitempty"`
+	Sources      string            `json:"sources,omitempty"`
+	Files        map[string]string `json:"files"`
+}
+
+// inventoryVersion is the version of the format that is written, and the only one that is read.
+const inventoryVersion = 1
+
+// newSources returns the set of the given references.
+func newSources(refs []fleet.Ref) *Sources {
+	refs = slices.Clone(refs)
+	slices.SortFunc(refs, func(a, b fleet.Ref) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	refs = slices.Compact(refs)
+
+	h := sha256.New()
+	for _, ref := range refs {
+		fmt.Fprintf(h, "%s\n", ref)
+	}
+	return &Sources{Refs: refs, id: hex.EncodeToString(h.Sum(nil)[:6])}
+}
+
+// encodeInventory writes the inventory of a folder. Keys are sorted, so equal folders give equal bytes.
+func encodeInventory(f *Folder) []byte {
+	w := jsonWriter{buf: make([]byte, 0, 512+320*len(f.Assignments))}
+	w.raw("{\n  \"version\": 1,\n  \"clusterType\": ").text(f.ClusterType)
+	w.raw(",\n  \"readme\": \"").hash(f.Readme.Hash).raw("\",\n  \"sources\": {")
+	for i, s := range f.sources() {
+		w.separator(i).raw("\n    ").text(s.id).raw(": ").refs(s.Refs)
+	}
+	w.raw("\n  },\n  \"assignments\": {")
+	for i, a := range f.published() {
+		w.separator(i).raw("\n    ").text(a.Target).raw(": ").assignment(a, f.recorded)
+	}
+	return w.raw("\n  }\n}\n").buf
+}
+
+// published returns the assignments that have files.
+func (f *Folder) published() []*Assignment {
+	list := make([]*Assignment, 0, len(f.Assignments))
+	for i := range f.Assignments {
+		if len(f.Assignments[i].Files) > 0 {
+			list = append(list, &f.Assignments[i])
+		}
+	}
+	return list
+}
+
+// sources returns the distinct source sets of the folder, by id.
+func (f *Folder) sources() []*Sources {
+	sets := map[string]*Sources{}
+	for _, a := range f.published() {
+		if a.Sources != nil {
+			sets[a.Sources.id] = a.Sources
+		}
+	}
+	ids := slices.Sorted(maps.Keys(sets))
+	list := make([]*Sources, len(ids))
+	for i, id := range ids {
+		list[i] = sets[id]
+	}
+	return list
+}
+
+// jsonWriter appends JSON to a buffer: encoding/json would spend as long on a large inventory as rendering takes.
+type jsonWriter struct{ buf []byte }
+
+func (w *jsonWriter) raw(s string) *jsonWriter {
+	w.buf = append(w.buf, s...)
+	return w
+}
+
+func (w *jsonWriter) separator(i int) *jsonWriter {
+	if i > 0 {
+		w.buf = append(w.buf, ',')
+	}
+	return w
+}
+
+func (w *jsonWriter) hash(h Hash) *jsonWriter {
+	w.buf = hex.AppendEncode(w.buf, h[:])
+	return w
+}
+
+// text appends a string. Names are plain words; anything else takes the slow way.
+func (w *jsonWriter) text(s string) *jsonWriter {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+			quoted, err := json.Marshal(s)
+			if err != nil {
+				quoted = []byte(`""`) // cannot happen: every string has a JSON form
+			}
+			w.buf = append(w.buf, quoted...)
+			return w
+		}
+	}
+	w.buf = append(w.buf, '"')
+	w.buf = append(w.buf, s...)
+	w.buf = append(w.buf, '"')
+	return w
+}
+
+func (w *jsonWriter) field(name, value string) *jsonWriter {
+	if value == "" {
+		return w
+	}
+	return w.text(name).raw(": ").text(value).raw(", ")
+}
+
+func (w *jsonWriter) refs(refs []fleet.Ref) *jsonWriter {
+	w.raw("[")
+	for i, ref := range refs {
+		if i > 0 {
+			w.raw(", ")
+		}
+		w.text(ref.String())
+	}
+	return w.raw("]")
+}
+
+func (w *jsonWriter) assignment(a *Assignment, recorded map[string]Hash) *jsonWriter {
+	w.raw("{").field("workload", a.Workload).field("workspace", a.Workspace).field("registration", a.Registration)
+	if len(a.Policies) > 0 {
+		w.raw(`"policies": [`)
+		for i, p := range a.Policies {
+			if i > 0 {
+				w.raw(", ")
+			}
+			w.text(p)
+		}
+		w.raw("], ")
+	}
+	if a.Sources != nil {
+		w.field("sources", a.Sources.id)
+	}
+	w.raw(`"files": {`)
+	for i, file := range a.Files {
+		if i > 0 {
+			w.raw(", ")
+		}
+		// A file kept as published stays listed with what was written once, so that a change by hand stays visible.
+		hash, ok := recorded[file.Path]
+		if !ok || file.Content != nil {
+			hash = file.Hash
+		}
+		w.text(file.Name()).raw(`: "`).hash(hash).raw(`"`)
+	}
+	return w.raw("}}")
+}
+
+// decodeInventory reads an inventory. It is hostile input: anybody who can push to the branch can write it,
+// so it can only name files that an assignment's folder may hold.
+func decodeInventory(content []byte, clusterType string) (*inventory, error) {
+	var inv inventory
+	if err := json.Unmarshal(content, &inv); err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	if inv.Version != inventoryVersion {
+		return nil, fmt.Errorf("version %d is not one this program knows", inv.Version)
+	}
+	if inv.ClusterType != clusterType {
+		return nil, fmt.Errorf("it says cluster type %q", inv.ClusterType)
+	}
+	for target, a := range inv.Assignments {
+		if !isFolderName(target) {
+			return nil, fmt.Errorf("%q is not the name of a target", target)
+		}
+		for name, hash := range a.Files {
+			if !isAssignmentFile(name) {
+				return nil, fmt.Errorf("%q is not a file of an assignment", path.Join(target, name))
+			}
+			if _, err := ParseHash(hash); err != nil {
+				return nil, fmt.Errorf("file %q: %w", path.Join(target, name), err)
+			}
+		}
+	}
+	return &inv, nil
+}
+
+// isFolderName reports whether a name can be one path element of ours.
+func isFolderName(name string) bool {
+	return name != "" && name[0] != '.' && !strings.ContainsAny(name, "/\\\x00")
+}
+
+// parseRef parses "Kind/name".
+func parseRef(s string) (fleet.Ref, bool) {
+	kind, name, ok := strings.Cut(s, "/")
+	return fleet.Ref{Kind: kind, Name: name}, ok && kind != "" && name != ""
+}

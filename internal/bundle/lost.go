@@ -1,0 +1,119 @@
+package bundle
+
+import (
+	"fmt"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// lost answers what cannot be known because something could not be read.
+type lost struct {
+	// refs are the objects that exist and could not be used.
+	refs map[fleet.Ref]fleet.Unreadable
+	// file is one of the files of which nobody knows what they said; nil when there is none.
+	file *fleet.Unreadable
+	// present are the objects of the snapshot that contents are made from.
+	present map[fleet.Ref]bool
+}
+
+func newLost(s *fleet.Snapshot) lost {
+	l := lost{refs: map[fleet.Ref]fleet.Unreadable{}, present: map[fleet.Ref]bool{}}
+	for i, u := range s.Unreadable {
+		if u.Ref == (fleet.Ref{}) && l.file == nil {
+			l.file = &s.Unreadable[i]
+		}
+		l.refs[u.Ref] = u
+	}
+	for _, c := range s.Configs {
+		l.present[configRef(c.Name)] = true
+	}
+	for _, t := range s.Templates {
+		l.present[templateRef(t.Name)] = true
+	}
+	return l
+}
+
+func configRef(name string) fleet.Ref   { return fleet.Ref{Kind: "ConfigMap", Name: name} }
+func templateRef(name string) fleet.Ref { return fleet.Ref{Kind: "Template", Name: name} }
+
+// contents says why the contents of a published assignment may not change: something it was made from cannot be read.
+// It returns nil when everything it was made from is known.
+func (l *lost) contents(published *Assignment) *fleet.Problem {
+	if len(l.refs) == 0 || published == nil {
+		return nil
+	}
+	if published.Sources == nil {
+		if l.file == nil {
+			return nil
+		}
+		return withheld(published, fmt.Sprintf("what it was made from is not recorded, and %s cannot be read", l.file.Position.File), *l.file)
+	}
+	for _, ref := range published.Sources.Refs {
+		if u, ok := l.refs[ref]; ok {
+			return withheld(published, fmt.Sprintf("it was made from %s, which cannot be read", ref), u)
+		}
+		if l.file != nil && !l.present[ref] {
+			return withheld(published, fmt.Sprintf("it was made from %s, which is gone, and %s cannot be read", ref, l.file.Position.File), *l.file)
+		}
+	}
+	return nil
+}
+
+// removal says why a published assignment that is not wanted any more may not be removed: absence is not intent
+// while something that could want it cannot be read. It returns nil when the removal is certain.
+func (l *lost) removal(published *Assignment) *fleet.Problem {
+	if len(l.refs) == 0 {
+		return nil
+	}
+	if l.file != nil {
+		return withheld(published, fmt.Sprintf("nothing schedules it any more, but %s cannot be read", l.file.Position.File), *l.file)
+	}
+	for _, ref := range belongsTo(published) {
+		if u, ok := l.refs[ref]; ok {
+			return withheld(published, fmt.Sprintf("nothing schedules it any more, but %s cannot be read", ref), u)
+		}
+	}
+	if published.Workload == "" {
+		for _, u := range l.refs {
+			if decides(u.Ref.Kind) {
+				return withheld(published, "nothing schedules it any more, but who scheduled it is not recorded, and not everything can be read", fleet.Unreadable{})
+			}
+		}
+	}
+	return nil
+}
+
+// belongsTo returns the objects that have a say in whether an assignment exists.
+func belongsTo(a *Assignment) []fleet.Ref {
+	refs := []fleet.Ref{
+		{Kind: "ClusterType", Name: a.ClusterType},
+		{Kind: "DeploymentTarget", Name: a.Target},
+		{Kind: "Workload", Name: a.Workload},
+		{Kind: "WorkloadRegistration", Name: a.Registration},
+	}
+	for _, p := range a.Policies {
+		refs = append(refs, fleet.Ref{Kind: "SchedulingPolicy", Name: p})
+	}
+	return refs
+}
+
+// decides reports whether objects of a kind have a say in which assignments exist.
+func decides(kind string) bool {
+	switch kind {
+	case "ClusterType", "DeploymentTarget", "Workload", "WorkloadRegistration", "SchedulingPolicy":
+		return true
+	}
+	return false
+}
+
+func withheld(a *Assignment, message string, cause fleet.Unreadable) *fleet.Problem {
+	return &fleet.Problem{
+		Severity:   fleet.SeverityError,
+		Kind:       fleet.KindHeld,
+		Object:     cause.Ref,
+		Position:   cause.Position,
+		Assignment: a.Name(),
+		Message:    message,
+		Hint:       "it stays as it is published until that is mended",
+	}
+}

@@ -1,0 +1,275 @@
+package bundle
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// Published is what the GitOps branch of an environment holds. It is immutable.
+// The nil pointer stands for a branch that holds nothing.
+type Published struct {
+	// Folders are those of the cluster types that the branch knows, sorted by name.
+	Folders []*Folder
+	// Drift lists the files of the inventories that somebody changed or deleted by hand, sorted by path.
+	Drift []Drift
+	// Promoted is the content of the tracking file without white space; empty when there is none.
+	Promoted string
+	// Problems are inventories that cannot be read.
+	Problems []fleet.Problem
+
+	hashes map[string]Hash
+	read   func(path string) ([]byte, error)
+}
+
+// Drift is a file that is not as Kalypso wrote it.
+type Drift struct {
+	Path string `json:"path"`
+	// Deleted is true when the file is gone, false when its content was changed.
+	Deleted bool `json:"deleted,omitempty"`
+}
+
+// Branch is a GitOps branch as an edge lists it.
+type Branch struct {
+	// Root is the folder that generated files go to; empty means the root of the repository.
+	Root string
+	// Files are all files of the branch, in any order, without content.
+	Files []File
+	// Read returns the content of one of the files.
+	Read func(path string) ([]byte, error)
+}
+
+// ReadPublished finds out which files of a branch are ours: those that an inventory lists, and in the folders of the given
+// cluster types that have no inventory, written by the original scheduler, those with the names that it wrote.
+func ReadPublished(branch Branch, clusterTypes []string) (*Published, error) {
+	p := &Published{hashes: make(map[string]Hash, len(branch.Files)), read: branch.Read}
+	byFolder := map[string][]File{}
+	for _, f := range branch.Files {
+		p.hashes[f.Path] = f.Hash
+		if top, ok := topFolder(branch.Root, f.Path); ok {
+			byFolder[top] = append(byFolder[top], f)
+		}
+	}
+	inventories, err := p.inventories(branch.Root)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Concat(slices.Collect(maps.Keys(inventories)), clusterTypes)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if f := p.folder(branch.Root, name, inventories[name], byFolder[name]); f != nil {
+			p.Folders = append(p.Folders, f)
+		}
+	}
+	slices.SortFunc(p.Drift, func(a, b Drift) int { return cmp.Compare(a.Path, b.Path) })
+	return p, p.readTracking()
+}
+
+// topFolder returns the name of the folder below root that a file lies in.
+func topFolder(root, file string) (string, bool) {
+	if root != "" {
+		rest, ok := strings.CutPrefix(file, root+"/")
+		if !ok {
+			return "", false
+		}
+		file = rest
+	}
+	top, _, ok := strings.Cut(file, "/")
+	return top, ok && isFolderName(top)
+}
+
+// inventories reads every inventory below root. One that cannot be decoded is a problem, and its folder is adopted anew.
+func (p *Published) inventories(root string) (map[string]*inventory, error) {
+	prefix := path.Join(root, inventoryFolder) + "/"
+	result := map[string]*inventory{}
+	for _, file := range slices.Sorted(maps.Keys(p.hashes)) {
+		name, isInventory := strings.CutPrefix(file, prefix)
+		name, isJSON := strings.CutSuffix(name, ".json")
+		if !isInventory || !isJSON || !isFolderName(name) {
+			continue
+		}
+		content, err := p.read(file)
+		if err != nil {
+			return nil, fmt.Errorf("read inventory %q: %w", file, err)
+		}
+		inv, err := decodeInventory(content, name)
+		if err != nil {
+			p.Problems = append(p.Problems, corruptedInventory(file, err))
+			inv = nil
+		}
+		result[name] = inv
+	}
+	return result, nil
+}
+
+func corruptedInventory(file string, err error) fleet.Problem {
+	return fleet.Problem{
+		Severity: fleet.SeverityWarning,
+		Kind:     fleet.KindInventoryCorrupted,
+		Position: fleet.Position{Source: "gitops", File: file},
+		Message:  "the inventory cannot be read: " + err.Error(),
+		Hint:     "the files of this cluster type are taken over by their names, and the inventory is written anew",
+	}
+}
+
+// folder builds the published state of one cluster type; nil when the branch has nothing of it.
+func (p *Published) folder(root, clusterType string, inv *inventory, files []File) *Folder {
+	base := path.Join(root, clusterType)
+	f := &Folder{ClusterType: clusterType, adopted: inv == nil}
+	for name, file := range map[string]*File{path.Join(base, readmeName): &f.Readme, inventoryPath(root, clusterType): &f.Inventory} {
+		if hash, ok := p.hashes[name]; ok {
+			*file = File{Path: name, Hash: hash}
+		}
+	}
+	if inv == nil {
+		f.Assignments = adopt(base, clusterType, files)
+	} else {
+		f.Assignments = p.recorded(base, f, inv)
+	}
+	if f.Readme.Path == "" && f.Inventory.Path == "" && len(f.Assignments) == 0 {
+		return nil
+	}
+	f.digest = f.publishedDigest(files)
+	return f
+}
+
+// adopt takes over the files of a folder that has no inventory, by their names.
+func adopt(base, clusterType string, files []File) []Assignment {
+	byTarget := map[string][]File{}
+	for _, file := range files {
+		target, name, ok := strings.Cut(strings.TrimPrefix(file.Path, base+"/"), "/")
+		if ok && isFolderName(target) && isAssignmentFile(name) {
+			byTarget[target] = append(byTarget[target], file)
+		}
+	}
+	assignments := make([]Assignment, 0, len(byTarget))
+	for _, target := range slices.Sorted(maps.Keys(byTarget)) {
+		own := byTarget[target]
+		sortFiles(own)
+		assignments = append(assignments, Assignment{ClusterType: clusterType, Target: target, Files: own})
+	}
+	return assignments
+}
+
+// recorded returns the assignments that an inventory lists, with the files as they are now, and notes the drift.
+func (p *Published) recorded(base string, f *Folder, inv *inventory) []Assignment {
+	f.recorded = make(map[string]Hash, 3*len(inv.Assignments))
+	if hash, err := ParseHash(inv.Readme); err == nil {
+		p.compare(path.Join(base, readmeName), hash)
+	}
+	sources := map[string]*Sources{}
+	for _, id := range slices.Sorted(maps.Keys(inv.Sources)) {
+		sources[id] = decodeSources(inv.Sources[id])
+	}
+	assignments := make([]Assignment, 0, len(inv.Assignments))
+	for _, target := range slices.Sorted(maps.Keys(inv.Assignments)) {
+		entry := inv.Assignments[target]
+		a := Assignment{
+			ClusterType: f.ClusterType, Target: target,
+			Workload: entry.Workload, Workspace: entry.Workspace, Registration: entry.Registration,
+			Policies: entry.Policies, Sources: sources[entry.Sources],
+		}
+		for _, name := range slices.Sorted(maps.Keys(entry.Files)) {
+			file := path.Join(base, target, name)
+			hash, _ := ParseHash(entry.Files[name]) // checked when the inventory was decoded
+			f.recorded[file] = hash
+			if actual, ok := p.compare(file, hash); ok {
+				a.Files = append(a.Files, File{Path: file, Hash: actual})
+			}
+		}
+		assignments = append(assignments, a)
+	}
+	return assignments
+}
+
+func decodeSources(texts []string) *Sources {
+	refs := make([]fleet.Ref, 0, len(texts))
+	for _, text := range texts {
+		if ref, ok := parseRef(text); ok {
+			refs = append(refs, ref)
+		}
+	}
+	return newSources(refs)
+}
+
+// compare notes drift when a file is not what was written. It returns the hash the file has now.
+func (p *Published) compare(file string, written Hash) (Hash, bool) {
+	actual, ok := p.hashes[file]
+	if !ok || actual != written {
+		p.Drift = append(p.Drift, Drift{Path: file, Deleted: !ok})
+	}
+	return actual, ok
+}
+
+// publishedDigest identifies everything the branch holds of a cluster type.
+func (f *Folder) publishedDigest(files []File) fleet.Digest {
+	sortFiles(files)
+	h := sha256.New()
+	h.Write(f.Inventory.Hash[:])
+	for _, file := range files {
+		h.Write([]byte(file.Path))
+		h.Write([]byte{0})
+		h.Write(file.Hash[:])
+	}
+	return fleet.Digest(h.Sum(nil))
+}
+
+func (p *Published) readTracking() error {
+	if _, ok := p.hashes[TrackingPath]; !ok {
+		return nil
+	}
+	content, err := p.read(TrackingPath)
+	if err != nil {
+		return fmt.Errorf("read %q: %w", TrackingPath, err)
+	}
+	p.Promoted = string(bytes.TrimSpace(content))
+	return nil
+}
+
+// Read returns the content of a published file.
+func (p *Published) Read(path string) ([]byte, error) {
+	if p == nil {
+		return nil, fmt.Errorf("file %q is not published", path)
+	}
+	return p.read(path)
+}
+
+// Hash returns the blob id of a published file, and whether there is such a file.
+func (p *Published) Hash(path string) (Hash, bool) {
+	if p == nil {
+		return Hash{}, false
+	}
+	h, ok := p.hashes[path]
+	return h, ok
+}
+
+// Count returns the number of published assignments.
+func (p *Published) Count() int {
+	if p == nil {
+		return 0
+	}
+	n := 0
+	for _, f := range p.Folders {
+		n += len(f.Assignments)
+	}
+	return n
+}
+
+// folderOf returns the published folder of a cluster type, or nil.
+func (p *Published) folderOf(clusterType string) *Folder {
+	if p == nil {
+		return nil
+	}
+	return findFolder(p.Folders, clusterType)
+}
+
+func sortFiles(files []File) {
+	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+}

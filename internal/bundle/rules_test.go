@@ -1,0 +1,217 @@
+package bundle_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden parts of the cases")
+
+// TestRules runs the cases of testdata, one for each rule. The files of a case:
+//
+//	before/...      an earlier control plane, in the layout of fleettest; what it gives is published
+//	published/...   files on the GitOps branch, laid over what before gave; "(deleted)" as content takes one away
+//	main/..., env/..., workloads/...   the control plane of now, laid over that of before; "(deleted)" likewise
+//	golden          what happens to the branch
+//	files/...       golden contents of files that the branch has then
+func TestRules(t *testing.T) {
+	names, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(names) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := newCase(ar)
+			got := bundle.Build(c.now, c.published(t), nil)
+			branch := apply(c.branch, got)
+			compareGolden(t, name, ar, got, branch)
+
+			again := bundle.Build(c.now, read(t, c.now, branch), nil)
+			if changes := again.Changes(); len(changes) > 0 {
+				t.Errorf("a second run changes the branch again: %s", format(again))
+			}
+		})
+	}
+}
+
+func compareGolden(t *testing.T, name string, ar *txtar.Archive, got *bundle.Bundle, branch map[string]string) {
+	t.Helper()
+	for i, f := range ar.Files {
+		want := ""
+		switch path, isFile := strings.CutPrefix(f.Name, "files/"); {
+		case f.Name == "golden":
+			want = format(got)
+		case isFile:
+			content, ok := branch[path]
+			if !ok {
+				t.Errorf("there is no file %s", path)
+			}
+			want = content
+		default:
+			continue
+		}
+		if *update {
+			ar.Files[i].Data = []byte(want)
+		} else if diff := cmp.Diff(string(f.Data), want); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(name, txtar.Format(ar), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// testCase is a control plane and the branch that it is scheduled to.
+type testCase struct {
+	now    *fleet.Snapshot
+	branch map[string]string // path to content
+}
+
+func newCase(ar *txtar.Archive) testCase {
+	before, now, published := map[string]string{}, map[string]string{}, map[string]string{}
+	for _, f := range ar.Files {
+		if path, ok := strings.CutPrefix(f.Name, "before/"); ok {
+			before[path] = string(f.Data)
+			now[path] = string(f.Data)
+		}
+	}
+	for _, f := range ar.Files {
+		if path, ok := strings.CutPrefix(f.Name, "published/"); ok {
+			published[path] = string(f.Data)
+		} else if isSource(f.Name) {
+			lay(now, f.Name, string(f.Data))
+		}
+	}
+	c := testCase{now: snapshot(now), branch: map[string]string{}}
+	if len(before) > 0 {
+		c.branch = apply(c.branch, bundle.Build(snapshot(before), nil, nil))
+	}
+	for path, content := range published {
+		lay(c.branch, path, content)
+	}
+	return c
+}
+
+func isSource(name string) bool {
+	return strings.HasPrefix(name, "main/") || strings.HasPrefix(name, "env/") || strings.HasPrefix(name, "workloads/")
+}
+
+func lay(files map[string]string, path, content string) {
+	if strings.TrimSpace(content) == "(deleted)" {
+		delete(files, path)
+		return
+	}
+	files[path] = content
+}
+
+func snapshot(files map[string]string) *fleet.Snapshot {
+	return fleet.Assemble(fleettest.Inputs("dev", files))
+}
+
+func (c testCase) published(t *testing.T) *bundle.Published { return read(t, c.now, c.branch) }
+
+// read returns a branch the way a repository holds it; nil when it has no file.
+func read(t testing.TB, s *fleet.Snapshot, files map[string]string) *bundle.Published {
+	t.Helper()
+	if len(files) == 0 {
+		return nil
+	}
+	branch := bundle.Branch{Read: func(path string) ([]byte, error) { return []byte(files[path]), nil }}
+	for path, content := range files {
+		branch.Files = append(branch.Files, bundle.File{Path: path, Hash: bundle.HashOf([]byte(content))})
+	}
+	if s.GitOps != nil {
+		branch.Root = s.GitOps.Path
+	}
+	var clusterTypes []string
+	for _, ct := range s.ClusterTypes {
+		clusterTypes = append(clusterTypes, ct.Name)
+	}
+	p, err := bundle.ReadPublished(branch, clusterTypes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// apply returns the branch after the changes of a bundle.
+func apply(branch map[string]string, b *bundle.Bundle) map[string]string {
+	branch = maps.Clone(branch)
+	for _, c := range b.Changes() {
+		if c.Content == nil {
+			delete(branch, c.Path)
+			continue
+		}
+		branch[c.Path] = string(c.Content)
+	}
+	return branch
+}
+
+// format writes what a bundle does to the branch.
+func format(b *bundle.Bundle) string {
+	var w bytes.Buffer
+	for _, f := range b.Folders {
+		fmt.Fprintf(&w, "%s/\n", f.ClusterType)
+		for i := range f.Assignments {
+			formatAssignment(&w, &f.Assignments[i])
+		}
+	}
+	for _, a := range b.Removed {
+		fmt.Fprintf(&w, "removed %s\n", a.Name())
+	}
+	for _, c := range b.Changes() {
+		switch {
+		case c.Content == nil:
+			fmt.Fprintf(&w, "- %s\n", c.Path)
+		case c.Old == bundle.Hash{}:
+			fmt.Fprintf(&w, "+ %s\n", c.Path)
+		default:
+			fmt.Fprintf(&w, "~ %s\n", c.Path)
+		}
+	}
+	if p := b.Published(); p != nil {
+		for _, d := range p.Drift {
+			fmt.Fprintf(&w, "drift %s deleted=%t\n", d.Path, d.Deleted)
+		}
+	}
+	for _, p := range b.Problems {
+		if p.Severity != fleet.SeverityNotice {
+			fmt.Fprintf(&w, "%s %s %s %s: %s\n", p.Severity, p.Kind, p.Position, p.Assignment, p.Message)
+		}
+	}
+	return w.String()
+}
+
+func formatAssignment(w *bytes.Buffer, a *bundle.Assignment) {
+	var names []string
+	for _, f := range a.Files {
+		names = append(names, f.Name())
+	}
+	fmt.Fprintf(w, "  %s by %s: %s\n", a.Target, strings.Join(a.Policies, ", "), strings.Join(names, " "))
+	if a.Held != nil {
+		fmt.Fprintf(w, "    held: %s\n", a.Held.Message)
+	}
+}
+
+// paths returns the sorted paths of a branch.
+func paths(branch map[string]string) []string { return slices.Sorted(maps.Keys(branch)) }

@@ -1,0 +1,87 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Group is a set of changes that say the same, so that one configuration value of a thousand assignments is one thing to read.
+type Group struct {
+	Op Op
+	// Changes are the assignments, in the order of the plan.
+	Changes []*Change
+}
+
+// Groups puts the changes that say the same together, in the order of their first assignments.
+func (p *Plan) Groups() []Group {
+	index := map[string]int{}
+	var groups []Group
+	for i := range p.Assignments {
+		c := &p.Assignments[i]
+		key := c.says()
+		at, ok := index[key]
+		if !ok {
+			at = len(groups)
+			index[key] = at
+			groups = append(groups, Group{Op: c.Op})
+		}
+		groups[at].Changes = append(groups[at].Changes, c)
+	}
+	return groups
+}
+
+// ClusterTypes returns the distinct cluster types of the group, in order.
+func (g Group) ClusterTypes() []string {
+	var names []string
+	for _, c := range g.Changes {
+		if len(names) == 0 || names[len(names)-1] != c.ClusterType {
+			names = append(names, c.ClusterType)
+		}
+	}
+	return names
+}
+
+// Targets returns the distinct titles of the group, in order of their first mention.
+func (g Group) Targets() []string {
+	seen := map[string]bool{}
+	var titles []string
+	for _, c := range g.Changes {
+		if !seen[c.Title] {
+			seen[c.Title] = true
+			titles = append(titles, c.Title)
+		}
+	}
+	return titles
+}
+
+// says returns everything a change says besides which assignment it is about.
+func (c *Change) says() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\x00%s\x00", c.Op, strings.Join(c.Policies, ","))
+	if c.Op == Changed || c.Op == Held {
+		b.Reset()
+		fmt.Fprintf(&b, "%s\x00", c.Op)
+	}
+	for _, k := range c.Config {
+		fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%s\x00%s\x00", k.Key, text(k.Old), text(k.New), k.From, k.Over)
+	}
+	for _, f := range c.Files {
+		fmt.Fprintf(&b, "%s %s\x00", f.Op, path.Base(f.Path))
+	}
+	if len(c.Gone) > 0 {
+		b.WriteString("gone\x00")
+	}
+	if c.Reason != nil {
+		fmt.Fprintf(&b, "%s\x00%s\x00%s", c.Reason.Message, c.Reason.Position.File, c.Reason.Position)
+	}
+	return b.String()
+}
+
+// text tells an absent value from an empty one.
+func text(value *string) string {
+	if value == nil {
+		return "\x01"
+	}
+	return *value
+}

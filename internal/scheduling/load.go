@@ -1,0 +1,317 @@
+package scheduling
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// DefaultBase is the branch that holds what is promoted.
+const DefaultBase = "main"
+
+// Request names what to schedule.
+type Request struct {
+	// ControlPlane is the URL or path of the control plane repository. // required
+	ControlPlane string
+	// Environment is the name of the environment. // required
+	Environment string
+
+	// Main and Branch are plain folders that stand in for the base branch and the environment's; empty for none.
+	Main, Branch string
+
+	// BranchRef and MainRef are commits or other revisions to read instead of the environment branch's head and
+	// the promoted commit of main; empty for those.
+	BranchRef, MainRef string
+}
+
+// Loader reads environments. The zero value of its cache is ready; it makes later loads faster.
+type Loader struct {
+	// Repositories is where the sources come from. // required
+	Repositories Repositories
+	// Progress is told what is being read; nil for nobody.
+	Progress func(what string)
+
+	cache fleet.Cache
+}
+
+// Inputs are the commits an environment was read at. A plain folder has no commit.
+type Inputs struct {
+	// Branch and Main are the environment's branch and the base branch of the control plane.
+	Branch, Main Input
+	// Others are the configuration and workload repositories, sorted by repository and branch.
+	Others []Input
+}
+
+// Input is one source with its commit.
+type Input struct {
+	// Name is what people call it: the name of a branch of the control plane, or a URL.
+	Name   string `json:"name"`
+	Repo   string `json:"repo"`
+	Branch string `json:"branch,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	// Time is when the commit was made; zero for a plain folder.
+	Time time.Time `json:"-"`
+}
+
+// String returns the name with the short commit: "dev@1f0c2aa".
+func (i Input) String() string {
+	if i.Commit == "" {
+		return i.Name
+	}
+	return i.Name + "@" + i.Commit[:min(7, len(i.Commit))]
+}
+
+// String names the control plane's commits: "dev@1f0c2aa, main@5523a85".
+func (i Inputs) String() string { return i.Branch.String() + ", " + i.Main.String() }
+
+// Loaded is an environment at fixed commits.
+type Loaded struct {
+	Snapshot *fleet.Snapshot
+	Inputs   Inputs
+	// Environments are the names of all environments that main knows, sorted.
+	Environments []string
+
+	controlPlane string
+}
+
+// Environments returns the names of the environments that the control plane's base branch lists, sorted,
+// with what is wrong with the documents that describe them.
+func (l *Loader) Environments(ctx context.Context, r Request) ([]string, []fleet.Problem, error) {
+	objects, err := l.environments(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	return environmentNames(objects), objects.Problems, nil
+}
+
+func environmentNames(objects *fleet.Objects) []string {
+	var names []string
+	if objects != nil {
+		for _, e := range objects.Environments {
+			names = append(names, e.Value.Name)
+		}
+	}
+	return names
+}
+
+// environments reads the Environment objects at the head of the base branch.
+func (l *Loader) environments(ctx context.Context, r Request) (*fleet.Objects, error) {
+	source, err := l.Repositories.Environments(ctx, l.baseHead(r))
+	if err != nil {
+		return nil, fmt.Errorf("read branch %q of the control plane: %w", DefaultBase, err)
+	}
+	source.Name = DefaultBase
+	objects := fleet.Read(&l.cache, source)
+	objects.Problems = slices.DeleteFunc(objects.Problems, func(p fleet.Problem) bool {
+		return p.Object.Kind != "Environment"
+	})
+	return objects, nil
+}
+
+func (l *Loader) baseHead(r Request) Location {
+	return Location{Repo: r.ControlPlane, Folder: r.Main, Branch: DefaultBase}
+}
+
+// Load reads everything about one environment.
+func (l *Loader) Load(ctx context.Context, r Request) (*Loaded, error) {
+	walk := &walk{Loader: l, request: r}
+	at, err := walk.findEnvironment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.progress("reading " + r.Environment)
+	if walk.in.Branch, walk.inputs.Branch, err = walk.read(ctx, r.Environment, at); err != nil {
+		return nil, fmt.Errorf("read environment %q: %w", r.Environment, err)
+	}
+	if walk.in.Main, walk.inputs.Main, err = walk.readMain(ctx); err != nil {
+		return nil, err
+	}
+	walk.in.ConfigRepos = walk.readConfigRepos(ctx)
+	walk.in.Workloads = walk.readWorkloads(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	walk.in.Environment = r.Environment
+	snapshot := fleet.Assemble(walk.in)
+	walk.problems = append(walk.problems, walk.unknownEnvironments()...)
+	snapshot.Problems = fleet.SortProblems(append(snapshot.Problems, walk.problems...))
+	return &Loaded{
+		Snapshot:     snapshot,
+		Inputs:       walk.sortedInputs(),
+		Environments: walk.known,
+		controlPlane: walk.controlPlane,
+	}, nil
+}
+
+func (l *Loader) progress(what string) {
+	if l.Progress != nil {
+		l.Progress(what)
+	}
+}
+
+// walk is one load in progress.
+type walk struct {
+	*Loader
+	request Request
+	in      fleet.Inputs
+	inputs  Inputs
+	// known are the environments that main lists.
+	known []string
+	// controlPlane is the repository of the environment branch, which relative URLs are resolved against.
+	controlPlane string
+	problems     []fleet.Problem
+}
+
+// findEnvironment returns where the environment is described: by its Environment object on main,
+// else on the branch of its name.
+func (w *walk) findEnvironment(ctx context.Context) (Location, error) {
+	r := w.request
+	w.controlPlane = r.ControlPlane
+	objects, err := w.environments(ctx, r)
+	if err != nil && (r.Branch == "" || ctx.Err() != nil) && !errors.Is(err, ErrNoBranch) {
+		return Location{}, err
+	}
+	w.known = environmentNames(objects)
+	at := Location{Repo: r.ControlPlane, Folder: r.Branch, Branch: r.Environment, Commit: r.BranchRef}
+	if objects == nil {
+		return at, nil
+	}
+	w.problems = append(w.problems, objects.Problems...)
+	for _, e := range objects.Environments {
+		if e.Value.Name == r.Environment {
+			return w.locate(at, e)
+		}
+	}
+	if r.Branch != "" {
+		return at, nil
+	}
+	if _, err := w.Repositories.Source(ctx, at); errors.Is(err, ErrNoBranch) {
+		return Location{}, w.unknownEnvironment()
+	}
+	return at, nil
+}
+
+// locate takes repository, branch and path from the Environment object.
+func (w *walk) locate(at Location, e fleet.Object[v1alpha1.Environment]) (Location, error) {
+	spec := e.Value.Spec.ControlPlane
+	path, err := fleet.CleanPath(spec.Path)
+	if err != nil {
+		return Location{}, fmt.Errorf("%s: environment %q: %w", e.Position, e.Value.Name, err)
+	}
+	at.Path = path
+	if spec.Branch != "" {
+		at.Branch = spec.Branch
+	}
+	if at.Folder != "" || spec.Repo == "" {
+		return at, nil
+	}
+	repo, err := w.Repositories.Resolve(w.request.ControlPlane, spec.Repo)
+	if err != nil {
+		return Location{}, fmt.Errorf("%s: environment %q: %w", e.Position, e.Value.Name, err)
+	}
+	at.Repo, w.controlPlane = repo, repo
+	return at, nil
+}
+
+func (w *walk) unknownEnvironment() error {
+	known := "main lists no Environment"
+	if len(w.known) > 0 {
+		known = "there are " + strings.Join(w.known, ", ")
+	}
+	return fmt.Errorf("environment %q: %w, and no Environment object of that name on %s (%s)",
+		w.request.Environment, ErrNoBranch, DefaultBase, known)
+}
+
+// read lists and reads one source.
+func (w *walk) read(ctx context.Context, name string, at Location) (*fleet.Objects, Input, error) {
+	source, err := w.Repositories.Source(ctx, at)
+	if err != nil {
+		return nil, Input{}, err
+	}
+	source.Name = name
+	input := Input{Name: name, Repo: source.Repo, Branch: source.Branch, Commit: source.Commit, Time: source.Time}
+	return fleet.Read(&w.cache, source), input, nil
+}
+
+// readMain reads the base branch at the promoted commit.
+func (w *walk) readMain(ctx context.Context) (*fleet.Objects, Input, error) {
+	at := Location{Repo: w.controlPlane, Branch: DefaultBase}
+	if base, origin, ok := w.in.Branch.BaseRepo(DefaultBase); ok {
+		located, err := w.repository(base.Spec.Repository)
+		if err != nil {
+			return nil, Input{}, fmt.Errorf("%s: BaseRepo %q: %w", origin.Position, base.Name, err)
+		}
+		at = located
+		at.Commit = base.Spec.Commit
+	}
+	if w.request.MainRef != "" {
+		at.Commit = w.request.MainRef
+	}
+	at.Folder = w.request.Main
+	name := at.Branch
+	if name == "" {
+		name = DefaultBase
+	}
+	w.progress("reading " + name)
+	objects, input, err := w.read(ctx, name, at)
+	if err != nil {
+		return nil, Input{}, fmt.Errorf("read %s at its promoted commit: %w", name, err)
+	}
+	return objects, input, nil
+}
+
+// repository returns the location that a document of the control plane names.
+func (w *walk) repository(r v1alpha1.Repository) (Location, error) {
+	path, err := fleet.CleanPath(r.Path)
+	if err != nil {
+		return Location{}, err
+	}
+	repo, err := w.Repositories.Resolve(w.controlPlane, r.Repo)
+	if err != nil {
+		return Location{}, err
+	}
+	return Location{Repo: repo, Branch: r.Branch, Path: path}, nil
+}
+
+func (w *walk) sortedInputs() Inputs {
+	slices.SortFunc(w.inputs.Others, func(a, b Input) int {
+		return strings.Compare(a.Repo+"\x00"+a.Branch, b.Repo+"\x00"+b.Branch)
+	})
+	w.inputs.Others = slices.Compact(w.inputs.Others)
+	return w.inputs
+}
+
+// all returns every input.
+func (i Inputs) all() []Input { return append([]Input{i.Branch, i.Main}, i.Others...) }
+
+// Time returns when the newest of the commits was made; zero when all inputs are plain folders.
+// A commit that is dated by it is the same whenever it is made.
+func (i Inputs) Time() time.Time {
+	var newest time.Time
+	for _, input := range i.all() {
+		if input.Time.After(newest) {
+			newest = input.Time
+		}
+	}
+	return newest
+}
+
+// Trailers returns the inputs as lines for the end of a commit message, one for each source that has a commit:
+//
+//	Kalypso-Inputs: dev@1f0c2aa…
+//	Kalypso-Inputs: https://example.com/shop@77d1e04…
+func (i Inputs) Trailers() []string {
+	var lines []string
+	for _, input := range i.all() {
+		if input.Commit != "" {
+			lines = append(lines, fmt.Sprintf("Kalypso-Inputs: %s@%s", input.Name, input.Commit))
+		}
+	}
+	return lines
+}

@@ -1,0 +1,38 @@
+package scheduling
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// Location is a folder on a branch of a repository.
+type Location struct {
+	// Repo is a URL or a path. Folder is a plain folder that stands in for a branch; then the other fields but Path do not count.
+	Repo, Folder string
+	// Branch may be empty for the default branch.
+	Branch string
+	// Commit is a commit of the branch; empty means its head.
+	Commit string
+	// Path is clean and relative to the root; empty means the root.
+	Path string
+}
+
+// Repositories is where the sources come from.
+type Repositories interface {
+	// Source lists the YAML files at a location, without what ignore files and conventions leave out.
+	// Errors are [ErrNoBranch] where the repository has no such branch, and any other where it cannot be read.
+	Source(ctx context.Context, at Location) (fleet.Source, error)
+	// Environments lists the YAML files at a location, those included that ignore files name.
+	Environments(ctx context.Context, at Location) (fleet.Source, error)
+	// GitOps lists all files of a branch and returns the commit they were read at.
+	GitOps(ctx context.Context, at Location) (bundle.Branch, string, error)
+	// Resolve returns the URL that a document of a repository means by a URL that may be relative to that repository,
+	// as those of Git submodules are. A repository elsewhere cannot point to this machine.
+	Resolve(repository, url string) (string, error)
+}
+
+// ErrNoBranch says that a repository exists and the branch does not.
+var ErrNoBranch = errors.New("no such branch")
