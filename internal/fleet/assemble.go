@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"reflect"
 	"slices"
@@ -33,7 +32,7 @@ type Fetched struct {
 // Registrations returns the registrations that count in an environment, sorted by name:
 // those of main, and those of the environment branch that main has none of the same name for.
 func Registrations(main, branch *Objects) []Object[v1alpha1.WorkloadRegistration] {
-	return override(main.Registrations, branch.Registrations)
+	return override(main, main.Registrations, branch.Registrations)
 }
 
 // Assemble builds the snapshot of an environment: it derives the targets, resolves extends, checks names and references
@@ -138,7 +137,7 @@ func (a *assembly) gitOps() {
 		a.problem(SeverityError, KindDuplicate, repos[0], "keep one", "an environment has one GitOpsRepo, this has %q", names)
 	case !a.unreadable(kindGitOpsRepo):
 		a.s.Problems = append(a.s.Problems, Problem{
-			Severity: SeverityError, Kind: KindMissingObject, Object: Ref{Kind: kindGitOpsRepo},
+			Severity: SeverityError, Kind: KindMissingObject,
 			Position: Position{Source: a.Branch.Source.Name},
 			Message:  fmt.Sprintf("the environment %q has no GitOpsRepo", a.Environment), Hint: "add one to the environment branch",
 		})
@@ -173,7 +172,7 @@ func (a *assembly) configuration() {
 	}
 	a.s.Configs = once(a, collapse(configs, sameConfigMap))
 	a.s.Schemas = once(a, collapse(schemas, sameSchema))
-	a.s.Templates = override(a.Main.Templates, a.Branch.Templates)
+	a.s.Templates = override(a.Main, a.Main.Templates, a.Branch.Templates)
 }
 
 // once returns the objects sorted by name, and reports and loses those that share their name with another.
@@ -184,11 +183,17 @@ func once[W written](a *assembly, list []W) []W {
 	return kept
 }
 
-// override returns the first list with those of the second that the first has no object of the same name for.
-func override[W written](first, second []W) []W {
-	list := slices.Clone(first)
-	for _, w := range second {
-		if !slices.ContainsFunc(first, func(f W) bool { return f.ref() == w.ref() }) {
+// override returns the objects of main with those of the branch that main has none of the same name for,
+// not even one that cannot be read.
+func override[W written](main *Objects, own, more []W) []W {
+	taken := map[Ref]bool{}
+	visit(own, func(w written) { taken[w.ref()] = true })
+	for _, u := range main.Unreadable {
+		taken[u.Ref] = true
+	}
+	list := slices.Clone(own)
+	for _, w := range more {
+		if !taken[w.ref()] {
 			list = append(list, w)
 		}
 	}
@@ -217,17 +222,4 @@ func sameNode(a, b *yaml.Node) bool {
 
 func sameSchema(a, b *Schema) bool {
 	return a.OnMissing == b.OnMissing && reflect.DeepEqual(a.Labels, b.Labels) && reflect.DeepEqual(a.Document, b.Document)
-}
-
-// combine returns the digest of what is made of several parts.
-func combine(parts ...any) Digest {
-	h := sha256.New()
-	for _, part := range parts {
-		if digest, ok := part.(Digest); ok {
-			h.Write(digest[:])
-			continue
-		}
-		fmt.Fprintf(h, "%q ", fmt.Sprint(part))
-	}
-	return Digest(h.Sum(nil))
 }

@@ -15,12 +15,8 @@ import (
 // defaultConfig is the config type of a cluster type that names none.
 const defaultConfig = "configmap"
 
-func checkClusterType(d *decoder, root *yaml.Node, ct *v1alpha1.ClusterType) {
-	if parent := lookup(root, "spec", "extends"); parent != nil && ct.Spec.Extends != "" {
-		if err := checkLabel(ct.Spec.Extends); err != nil {
-			d.fail(KindInvalidName, parent, "", "spec.extends %s: %v", quoteShort(ct.Spec.Extends), err)
-		}
-	}
+func checkClusterType(d *decoder, root *yaml.Node, _ *v1alpha1.ClusterType) {
+	d.name(root, dnsLabel, "spec", "extends")
 }
 
 // clusterTypeDocuments are the cluster types of an environment as they are written, by name.
@@ -60,7 +56,7 @@ func (all clusterTypeDocuments) ancestors(o Object[v1alpha1.ClusterType]) ([]Obj
 		switch {
 		case !known:
 			problem.Kind, problem.Message = KindMissingObject, fmt.Sprintf("%s, which is not there or cannot be read", way)
-			problem.Hint = didYouMean(at.Value.Spec.Extends, slices.Collect(maps.Keys(all)))
+			problem.Hint = didYouMean(at.Value.Spec.Extends, all.besides(names))
 			return nil, &problem
 		case slices.Contains(names[:len(names)-1], parent.Value.Name):
 			problem.Kind, problem.Message = KindExtendsCycle, way
@@ -75,11 +71,17 @@ func (all clusterTypeDocuments) ancestors(o Object[v1alpha1.ClusterType]) ([]Obj
 	return chain, nil
 }
 
+// besides returns the names of the others.
+func (all clusterTypeDocuments) besides(names []string) []string {
+	others := slices.Collect(maps.Keys(all))
+	return slices.DeleteFunc(others, func(name string) bool { return slices.Contains(names, name) })
+}
+
 // inherit returns the first cluster type of a chain with what it does not set itself taken from the next.
 func inherit(chain []Object[v1alpha1.ClusterType]) *ClusterType {
 	first := chain[0]
 	ct := &ClusterType{Name: first.Value.Name, Labels: map[string]string{}, Origin: first.Origin}
-	digests := make([]any, 0, len(chain))
+	digests := make([]Digest, 0, len(chain))
 	for _, o := range chain {
 		spec := o.Value.Spec
 		ct.Reconciler = cmp.Or(ct.Reconciler, spec.Reconciler)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
@@ -196,7 +198,7 @@ func (d *decoder) custom(n *yaml.Node, out reflect.Value) {
 		err = json.Unmarshal(text, out.Addr().Interface())
 	}
 	if err != nil {
-		d.fail(KindWrongType, n, "", "%s is not a valid %s", quoteShort(d.field()), strings.ToLower(out.Type().Name()))
+		d.wrongType(n, d.field(), wantedCustom(out.Type()))
 	}
 }
 
@@ -207,8 +209,8 @@ func (d *decoder) mapping(n *yaml.Node) bool {
 		return false
 	}
 	if key, first := repeatedKey(n); key != nil {
-		d.fail(KindDuplicate, key, "keep one of them", "%s is written twice, on lines %d and %d",
-			quoteShort(d.field(key.Value)), first.Line, key.Line)
+		d.fail(KindDuplicate, key, "keep one of them", "%s is written twice, on lines %s",
+			quoteShort(d.field(key.Value)), joinLines([]int{first.Line, key.Line}))
 	}
 	return true
 }
@@ -240,6 +242,11 @@ func (d *decoder) wrongType(n *yaml.Node, field, want string) {
 	d.fail(KindWrongType, n, "", "%s is %s, want %s", quoteShort(field), describe(n), want)
 }
 
+// joinLines lists lines for a message: "3 and 9".
+func joinLines(lines []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(lines), " ", " and "), "[]")
+}
+
 // isText says whether a scalar is a string. A date is one too: Kubernetes knows no other.
 func isText(n *yaml.Node) bool { return n.Tag == stringTag || n.Tag == timestampTag }
 
@@ -258,6 +265,19 @@ func describe(n *yaml.Node) string {
 		return "a number"
 	}
 	return "a text"
+}
+
+// wantedCustom says what the types that read JSON themselves understand.
+func wantedCustom(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[metav1.Duration]():
+		return "a duration such as 1h30m"
+	case reflect.TypeFor[metav1.Time]():
+		return "a time such as 2024-01-31T12:00:00Z"
+	case reflect.TypeFor[intstr.IntOrString]():
+		return `a number or a percentage such as "20%"`
+	}
+	return "something else"
 }
 
 func wanted(kind reflect.Kind) string {

@@ -27,7 +27,16 @@ type header struct {
 	line                   int
 }
 
-func (h header) ref() Ref { return Ref{Kind: h.kind, Name: h.name} }
+// ref names the object, also one with a name that is refused.
+func (h header) ref() Ref { return Ref{Kind: safe(h.kind), Name: safe(h.name)} }
+
+func (h header) unreadable() Unreadable {
+	labels := h.labels
+	if h.kind == kindConfigMap || h.kind == kindSchema {
+		labels = matchingLabels(labels)
+	}
+	return Unreadable{Ref: h.ref(), Labels: labels, Position: Position{Line: h.line}}
+}
 
 func (h header) group() string {
 	group, _, found := strings.Cut(h.apiVersion, "/")

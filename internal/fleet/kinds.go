@@ -9,8 +9,7 @@ import (
 
 // kind is how documents of a kind are read.
 type kind struct {
-	// checkName says why a name is not one for this kind.
-	checkName func(string) error
+	name nameRule
 	// decode returns the object as a pointer; whether it can be used is in the decoder.
 	decode func(d *decoder, root *yaml.Node) any
 }
@@ -32,18 +31,18 @@ const (
 )
 
 var kinds = map[string]kind{
-	kindEnvironment:  {checkLabel, typed(checkEnvironment)},
-	kindBaseRepo:     {checkSubdomain, typed(checkBaseRepo)},
-	kindGitOpsRepo:   {checkSubdomain, typed(checkGitOpsRepo)},
-	kindConfigRepo:   {checkSubdomain, typed(checkConfigRepo)},
-	kindRegistration: {checkLabel, typed(checkRegistration)},
-	kindWorkload:     {checkLabel, typed(checkWorkload)},
-	kindTarget:       {checkLabel, typed(checkTarget)},
-	kindPolicy:       {checkSubdomain, typed(checkPolicy)},
-	kindClusterType:  {checkLabel, typed(checkClusterType)},
-	kindConfigMap:    {checkSubdomain, decodeConfigMap},
-	kindSchema:       {checkSubdomain, decodeSchema},
-	kindTemplate:     {checkSubdomain, decodeTemplate},
+	kindEnvironment:  {dnsLabel, typed(checkEnvironment)},
+	kindBaseRepo:     {dnsSubdomain, typed(checkBaseRepo)},
+	kindGitOpsRepo:   {dnsSubdomain, typed(checkGitOpsRepo)},
+	kindConfigRepo:   {dnsSubdomain, typed(checkConfigRepo)},
+	kindRegistration: {dnsLabel, typed(checkRegistration)},
+	kindWorkload:     {dnsLabel, typed(checkWorkload)},
+	kindTarget:       {dnsLabel, typed(checkTarget)},
+	kindPolicy:       {dnsSubdomain, typed(checkPolicy)},
+	kindClusterType:  {dnsLabel, typed(checkClusterType)},
+	kindConfigMap:    {dnsSubdomain, decodeConfigMap},
+	kindSchema:       {dnsSubdomain, decodeSchema},
+	kindTemplate:     {dnsSubdomain, decodeTemplate},
 }
 
 // results are kinds that the scheduler writes; nobody else does.

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/agnivade/levenshtein"
+	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -50,22 +51,46 @@ func CleanPath(p string) (string, error) {
 	return p, nil
 }
 
-// checkLabel says why name is not a DNS label; nil when it is one.
-func checkLabel(name string) error {
-	if len(validation.IsDNS1123Label(name)) == 0 {
-		return nil
-	}
-	return fmt.Errorf("a name here has at most %d lower-case letters, digits and dashes, "+
-		"and begins and ends with a letter or digit", MaxLabel)
+// nameRule says what the names of a kind look like.
+type nameRule struct {
+	what, hint string
+	// check returns what is wrong.
+	check func(name string) []string
 }
 
-// checkSubdomain says why name is not a DNS subdomain; nil when it is one.
-func checkSubdomain(name string) error {
-	if len(validation.IsDNS1123Subdomain(name)) == 0 {
-		return nil
+// The names of Kubernetes. Labels become folders, namespaces and label values; the others may contain dots.
+var (
+	dnsLabel = nameRule{
+		"a DNS label", "use up to 63 lower-case letters, digits and dashes, a letter or digit first and last",
+		validation.IsDNS1123Label,
 	}
-	return fmt.Errorf("a name here has at most %d lower-case letters, digits, dashes and dots, "+
-		"and begins and ends with a letter or digit", MaxSubdomain)
+	dnsSubdomain = nameRule{
+		"a DNS subdomain", "use up to 253 lower-case letters, digits, dashes and dots, a letter or digit first and last",
+		validation.IsDNS1123Subdomain,
+	}
+)
+
+// name reports a name at the given keys that breaks the rule. One that is not there is none.
+func (d *decoder) name(root *yaml.Node, rule nameRule, keys ...string) {
+	n := lookup(root, keys...)
+	if n == nil || n.Kind != yaml.ScalarNode || n.Value == "" || len(rule.check(n.Value)) == 0 {
+		return
+	}
+	d.fail(KindInvalidName, n, rule.hint, "%s %s is not %s", d.field(keys...), quoteShort(n.Value), rule.what)
+}
+
+// safe returns text that somebody else wrote so that it can be shown anywhere:
+// bounded, and without what a terminal would act on. Valid names stay as they are.
+func safe(s string) string {
+	if len(s) > MaxSubdomain {
+		s = strings.ToValidUTF8(s[:MaxSubdomain], "") + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }
 
 // quoteShort quotes text that somebody else wrote, so that a terminal is safe and the line stays readable.

@@ -2,8 +2,6 @@ package fleet
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,9 +88,10 @@ func (p Position) in(source Source, file string) Position {
 
 // origin is that of a document in a file of a source.
 func (d *document) origin(source Source, file string) Origin {
-	h := sha256.New()
-	fmt.Fprintf(h, "%x %q %q", d.digest, source.Name, file)
-	return Origin{Position: Position{Line: d.line}.in(source, file), Digest: Digest(h.Sum(nil))}
+	return Origin{
+		Position: Position{Line: d.line}.in(source, file),
+		Digest:   d.digest.with([]string{source.Name, file}),
+	}
 }
 
 // add appends the document to the list of its kind.

@@ -3,7 +3,6 @@ package fleet
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"unicode/utf8"
 
@@ -73,9 +72,9 @@ func (p *parsed) lose(problem Problem) {
 
 func (p *parsed) chunk(c chunk) {
 	roots, err := c.documents()
-	sum := sha256.Sum256(c.text)
+	text := Digest(sha256.Sum256(c.text))
 	for i, root := range roots {
-		p.root(root, c, contentDigest(sum, c.before, i))
+		p.root(root, c, text.with(nil, c.before, i))
 	}
 	if err != nil {
 		p.lose(Problem{
@@ -83,12 +82,6 @@ func (p *parsed) chunk(c chunk) {
 			Hint: "correct the YAML; until then nothing is removed that it may have said",
 		})
 	}
-}
-
-// contentDigest identifies the i-th document, or element of a list, of a text that begins at a line.
-func contentDigest(text [sha256.Size]byte, line, i int) Digest {
-	buf := binary.BigEndian.AppendUint64(text[:], uint64(line))
-	return sha256.Sum256(binary.BigEndian.AppendUint64(buf, uint64(i)))
 }
 
 func (p *parsed) root(root *yaml.Node, c chunk, digest Digest) {
@@ -118,7 +111,7 @@ func (p *parsed) outOfBounds(h header, err *yamlError) {
 		problem.Object = Ref{}
 		p.unreadable = append(p.unreadable, Unreadable{Position: Position{Line: h.line}})
 	default:
-		p.unreadable = append(p.unreadable, Unreadable{Ref: h.ref(), Labels: h.labels, Position: Position{Line: h.line}})
+		p.unreadable = append(p.unreadable, h.unreadable())
 	}
 	p.problems = append(p.problems, problem)
 }
@@ -151,7 +144,7 @@ func (p *parsed) document(root *yaml.Node, digest Digest) {
 	case readVersion:
 		p.problems = append(p.problems, h.problem(SeverityError, KindUnknownVersion,
 			"write apiVersion: "+v1alpha1.GroupVersion.String(), fmt.Sprintf("the API version %s is not known", quoteShort(h.apiVersion))))
-		p.unreadable = append(p.unreadable, Unreadable{Ref: h.ref(), Labels: h.labels, Position: Position{Line: h.line}})
+		p.unreadable = append(p.unreadable, h.unreadable())
 	}
 }
 
@@ -170,7 +163,7 @@ func (p *parsed) list(items *yaml.Node, digest Digest) {
 	}
 	for i, item := range items.Content {
 		if item.Kind == yaml.MappingNode {
-			p.document(item, contentDigest(digest, item.Line, i))
+			p.document(item, digest.with(nil, i))
 		}
 	}
 }
@@ -180,23 +173,13 @@ func (p *parsed) object(root *yaml.Node, h header, digest Digest) {
 	d := &decoder{object: h.ref()}
 	k := kinds[h.kind]
 	value := k.decode(d, root)
-	d.checkName(root, h.name, k.checkName)
+	d.require(root, "metadata", "name")
+	d.name(root, k.name, "metadata", "name")
 	p.problems = append(p.problems, d.problems...)
 	p.unreadable = append(p.unreadable, d.parts...)
 	if d.failed {
-		p.unreadable = append(p.unreadable, Unreadable{Ref: h.ref(), Labels: h.labels, Position: Position{Line: h.line}})
+		p.unreadable = append(p.unreadable, h.unreadable())
 		return
 	}
 	p.documents = append(p.documents, &document{header: h, value: value, lines: d.lines, digest: digest})
-}
-
-func (d *decoder) checkName(root *yaml.Node, name string, check func(string) error) {
-	d.require(root, "metadata", "name")
-	n := lookup(root, "metadata", "name")
-	if n == nil || name == "" {
-		return
-	}
-	if err := check(name); err != nil {
-		d.fail(KindInvalidName, n, "", "the name %s: %v", quoteShort(name), err)
-	}
 }

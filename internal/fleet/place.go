@@ -9,10 +9,10 @@ import (
 type place string
 
 const (
-	onMain      place = "main"
-	onBranch    place = "the environment branch"
-	inConfigs   place = "a configuration repository"
-	inWorkloads place = "an application repository"
+	onMain      place = "on main"
+	onBranch    place = "on the environment branch"
+	inConfigs   place = "in a configuration repository"
+	inWorkloads place = "in an application repository"
 )
 
 // counts says where objects of a kind count, the place where they belong first.
@@ -33,7 +33,7 @@ var counts = map[string][]place{
 	kindTarget:       {inWorkloads, onMain, onBranch},
 }
 
-// isAt says whether objects of a kind count at a place.
+// takes says whether objects of a kind count at a place.
 func (p place) takes(kind string) bool { return slices.Contains(counts[kind], p) }
 
 // misplaced returns a warning for each object that does not belong where it is.
@@ -50,13 +50,13 @@ func (p place) misplaced(o *Objects) []Problem {
 			p == onMain && ref.Kind == kindWorkload, p == onBranch && ref.Kind == kindWorkload:
 			return
 		}
-		message := fmt.Sprintf("a %s on %s is ignored", ref.Kind, p)
+		message := fmt.Sprintf("%s is ignored %s", ref.Kind, p)
 		if tolerated {
-			message = fmt.Sprintf("a %s on %s is used, but not promoted", ref.Kind, p)
+			message = fmt.Sprintf("%s is not promoted %s, and used only when main has none of the name", ref.Kind, p)
 		}
 		problems = append(problems, Problem{
 			Severity: SeverityWarning, Kind: KindWrongBranch, Object: ref, Position: w.position(),
-			Message: message, Hint: fmt.Sprintf("move it to %s", home),
+			Message: message, Hint: fmt.Sprintf("it belongs %s", home),
 		})
 	})
 	return problems

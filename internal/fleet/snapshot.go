@@ -37,7 +37,7 @@ type Unreadable struct {
 	// Ref names the object; zero for a file whose objects nobody knows.
 	// For a workload repository that cannot be reached it names the WorkloadRegistration.
 	Ref Ref
-	// Labels are the labels of the object, where they could be read.
+	// Labels are the labels of the object, where they could be read; of a ConfigMap or ConfigSchema, those that have to match.
 	Labels   map[string]string
 	Position Position
 }
@@ -49,9 +49,6 @@ type Origin struct {
 	// Two objects with equal digests are interchangeable in every computation.
 	Digest Digest
 }
-
-// Digest is a SHA-256 over what an object, or a set of inputs, consists of.
-type Digest [32]byte
 
 // ClusterType is a cluster type after "extends" was resolved.
 type ClusterType struct {

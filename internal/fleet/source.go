@@ -1,5 +1,7 @@
 package fleet
 
+import "time"
+
 // Source is a folder of a repository at one commit, or a plain folder.
 // The edge that lists it leaves out what no reader wants to see:
 // .git, .github and their like, submodules, folders with a Chart.yaml and what .sourceignore or .kalypsoignore name.
@@ -8,6 +10,8 @@ type Source struct {
 	Name string
 	// Repo, Branch and Commit say what was read. Commit is empty for a plain folder.
 	Repo, Branch, Commit string
+	// Time is when the commit was made; zero for a plain folder.
+	Time time.Time
 	// Files are the YAML files, in any order.
 	Files []File
 }

@@ -1,10 +1,8 @@
 package fleet
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
@@ -79,7 +77,7 @@ func (a *assembly) derive(r Object[v1alpha1.WorkloadRegistration], w Object[v1al
 			Origin:        w.Origin,
 		}
 		t.Position.Line = w.Lines[i]
-		t.Digest = combine(w.Digest, r.Digest, strconv.Itoa(i))
+		t.Digest = combine(w.Digest, r.Digest).with(nil, i)
 		a.reserved(t, entry.Labels, t.Workload, workspace)
 		t.own()
 		targets = append(targets, t)
@@ -192,9 +190,4 @@ func union(lists ...[]string) []string {
 	all := slices.Concat(lists...)
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// joinLines lists lines for a message: "3, 9".
-func joinLines(lines []int) string {
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(lines), " ", ", "), "[]")
 }

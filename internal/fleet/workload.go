@@ -16,10 +16,11 @@ func (d *decoder) target(n *yaml.Node, out reflect.Value) bool {
 
 	d.failed = false
 	d.object = Ref{Kind: kindTarget, Name: targetRefName(workload.Name, n)}
-	target := out.Addr().Interface().(*v1alpha1.WorkloadTarget)
 	d.value(n, out)
 	if n.Kind == yaml.MappingNode {
-		d.checkTargetEntry(n, target)
+		d.require(n, "name")
+		d.name(n, dnsLabel, "name")
+		d.checkTargetSpec(n)
 	} else if n.Tag == nullTag {
 		d.wrongType(n, d.field(), "a map")
 	}
@@ -31,24 +32,11 @@ func (d *decoder) target(n *yaml.Node, out reflect.Value) bool {
 	return true
 }
 
-func (d *decoder) checkTargetEntry(n *yaml.Node, target *v1alpha1.WorkloadTarget) {
-	d.require(n, "name")
-	if name := lookup(n, "name"); name != nil && target.Name != "" {
-		if err := checkLabel(target.Name); err != nil {
-			d.fail(KindInvalidName, name, "", "the name %s: %v", quoteShort(target.Name), err)
-		}
-	}
-	d.checkTargetSpec(n, &target.DeploymentTargetSpec)
-}
-
 // checkTargetSpec checks what a target in a Workload and a DeploymentTarget have in common.
-func (d *decoder) checkTargetSpec(parent *yaml.Node, spec *v1alpha1.DeploymentTargetSpec) {
-	d.require(parent, "environment")
-	if n := lookup(parent, "environment"); n != nil && spec.Environment != "" {
-		if err := checkLabel(spec.Environment); err != nil {
-			d.fail(KindInvalidName, n, "", "%s %s: %v", d.field("environment"), quoteShort(spec.Environment), err)
-		}
-	}
+func (d *decoder) checkTargetSpec(parent *yaml.Node, keys ...string) {
+	keys = append(keys, "environment")
+	d.require(parent, keys...)
+	d.name(parent, dnsLabel, keys...)
 }
 
 // loseTarget lists the element as unreadable.
@@ -59,7 +47,7 @@ func (d *decoder) loseTarget(n *yaml.Node) {
 // targetRefName is the name the target would have; empty when it says none.
 func targetRefName(workload string, n *yaml.Node) string {
 	if name := lookup(n, "name"); name != nil && name.Value != "" {
-		return TargetName(workload, name.Value)
+		return safe(TargetName(workload, name.Value))
 	}
 	return ""
 }
@@ -94,16 +82,8 @@ func (d *decoder) repeatedTarget(name string, labels map[string]string, line int
 	}
 }
 
-func checkTarget(d *decoder, root *yaml.Node, target *v1alpha1.DeploymentTarget) {
-	if spec := lookup(root, "spec"); spec != nil {
-		d.within("spec", func() { d.checkTargetSpec(spec, &target.Spec) })
-	} else {
-		d.require(root, "spec", "environment")
-	}
+func checkTarget(d *decoder, root *yaml.Node, _ *v1alpha1.DeploymentTarget) {
+	d.checkTargetSpec(root, "spec")
 	d.require(root, "metadata", "labels", workloadLabel)
-	if n := lookup(root, "metadata", "labels", workloadLabel); n != nil && n.Value != "" {
-		if err := checkLabel(n.Value); err != nil {
-			d.fail(KindInvalidName, n, "", "the label %q is %s: %v", workloadLabel, quoteShort(n.Value), err)
-		}
-	}
+	d.name(root, dnsLabel, "metadata", "labels", workloadLabel)
 }

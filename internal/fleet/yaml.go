@@ -36,18 +36,29 @@ func split(data []byte) []chunk {
 	return chunks
 }
 
-// nextMarker returns where the next document begins, after the one at the beginning of data.
+// nextMarker returns where the document at the beginning of data ends: before the next "---", or after a "...",
+// which the parser does not expect to be followed by anything else.
 func nextMarker(data []byte) int {
 	for at := 0; ; {
-		i := bytes.Index(data[at:], []byte("\n---"))
+		i := bytes.IndexByte(data[at:], '\n')
 		if i < 0 {
 			return len(data)
 		}
-		at += i + len("\n---")
-		if at == len(data) || strings.IndexByte(" \t\r\n", data[at]) >= 0 {
-			return at - len("---")
+		at += i + 1
+		switch {
+		case isMarker(data[at:], "---"):
+			return at
+		case isMarker(data[at:], "..."):
+			if i := bytes.IndexByte(data[at:], '\n'); i >= 0 {
+				return at + i + 1
+			}
 		}
 	}
+}
+
+func isMarker(line []byte, marker string) bool {
+	rest, ok := bytes.CutPrefix(line, []byte(marker))
+	return ok && (len(rest) == 0 || strings.IndexByte(" \t\r\n", rest[0]) >= 0)
 }
 
 // yamlError says where and why a text cannot be used as YAML.

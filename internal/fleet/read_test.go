@@ -1,0 +1,162 @@
+package fleet_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
+)
+
+// TestReadFiles shows files that text archives cannot: what they are reported as, and what of them is used.
+func TestReadFiles(t *testing.T) {
+	const good = "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: %s}\n"
+	one := fmt.Sprintf(good, "one")
+	unread := func() ([]byte, error) { t.Error("the content is read"); return nil, nil }
+	tests := []struct {
+		name  string
+		file  fleet.File
+		names []string
+		want  string // severity, kind and place of the problem; the file is unreadable when there is one
+	}{
+		{name: "byte order mark and Windows lines", file: fleettest.File("a.yaml", "\ufeff"+strings.ReplaceAll(one, "\n", "\r\n")), names: []string{"one"}},
+		{name: "no line at the end", file: fleettest.File("a.yaml", strings.TrimSuffix(one, "\n")), names: []string{"one"}},
+		{name: "ends of documents", file: fleettest.File("a.yaml", one+"...\n"+fmt.Sprintf(good, "two")), names: []string{"one", "two"}},
+		{name: "directives", file: fleettest.File("a.yaml", "%YAML 1.1\n---\n"+one), names: []string{"one"}},
+		{name: "marker in a text", file: fleettest.File("a.yaml", "key: |\n  a\n  ---\n  b\n---\n"+one+"# ---\n"), names: []string{"one"}},
+		{name: "not UTF-8", file: fleettest.File("a.yaml", one+"# \xff"), want: "error not-utf8 a.yaml:4"},
+		{name: "UTF-16", file: fleettest.File("a.yaml", "\xff\xfek\x00"), want: "error not-utf8 a.yaml:1"},
+		{name: "NUL", file: fleettest.File("a.yaml", one+"---\nkey: \x00"), names: []string{"one"}, want: "error yaml-syntax a.yaml:4"},
+		{name: "large", file: fleet.File{Path: "a.yaml", Size: fleet.MaxFileSize + 1, Read: unread}, want: "error file-too-large a.yaml"},
+		{name: "larger than it says", file: file5MiB(), want: "error file-too-large a.yaml"},
+		{name: "symbolic link", file: fleet.File{Path: "a.yaml", Symlink: true, Read: unread}, want: "warning symlink a.yaml"},
+		{name: "unreachable", file: fleet.File{Path: "a.yaml", Read: func() ([]byte, error) { return nil, errors.New("gone") }}, want: "error unreachable a.yaml"},
+		{name: "many documents", file: fleettest.File("a.yaml", strings.Repeat("a: b\n---\n", fleet.MaxDocuments+5)), want: "error yaml-bounds a.yaml:20001"},
+		{name: "deep", file: fleettest.File("a.yaml", strings.Repeat("[", 20_000)), want: "error yaml-syntax a.yaml:1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			o := fleet.Read(nil, fleet.Source{Name: "main", Files: []fleet.File{test.file}})
+			var names []string
+			for _, ct := range o.ClusterTypes {
+				names = append(names, ct.Value.Name)
+			}
+			if diff := cmp.Diff(test.names, names); diff != "" {
+				t.Errorf("cluster types (-want +got):\n%s", diff)
+			}
+			var got []string
+			for _, p := range o.Problems {
+				got = append(got, fmt.Sprintf("%s %s %s", p.Severity, p.Kind, p.Position))
+			}
+			if diff := cmp.Diff(test.want, strings.Join(got, ", ")); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+			if unreadable := len(o.Unreadable) > 0 && o.Unreadable[0].Ref == (fleet.Ref{}); unreadable != (test.want != "") {
+				t.Errorf("unreadable: %v", o.Unreadable)
+			}
+		})
+	}
+}
+
+func file5MiB() fleet.File {
+	f := fleettest.File("a.yaml", strings.Repeat("# comment\n", fleet.MaxFileSize/10+1))
+	f.Size = 10
+	return f
+}
+
+// TestCache reads a source again after one of its files changed.
+func TestCache(t *testing.T) {
+	var reads atomic.Int64
+	counted := func(f fleet.File) fleet.File {
+		read := f.Read
+		f.Read = func() ([]byte, error) { reads.Add(1); return read() }
+		return f
+	}
+	source := controlPlane(1, 3)
+	for i, f := range source.Files {
+		source.Files[i] = counted(f)
+	}
+	var cache fleet.Cache
+	first := fleet.Read(&cache, source)
+	if got, want := reads.Swap(0), int64(len(source.Files)); got != want {
+		t.Errorf("read %d files at first, want %d", got, want)
+	}
+
+	changed := source.Files[0].Path
+	source.Files[0] = counted(fleettest.File(changed, "# changed\n"))
+	source.Name = "another"
+	second := fleet.Read(&cache, source)
+	if got := reads.Load(); got != 1 {
+		t.Errorf("read %d files after one changed, want 1", got)
+	}
+	for _, c := range append(first.Configs, second.Configs...) {
+		if want := map[bool]string{true: "dev", false: "another"}[slicesContains(first.Configs, c)]; c.Position.Source != want {
+			t.Errorf("%s has the position %+v, want source %s", c.Name, c.Position, want)
+		}
+	}
+}
+
+func slicesContains(list []*fleet.ConfigMap, c *fleet.ConfigMap) bool {
+	for _, other := range list {
+		if other == c {
+			return true
+		}
+	}
+	return false
+}
+
+// TestCacheForgetsFailures reads a file that could not be read the first time.
+func TestCacheForgetsFailures(t *testing.T) {
+	good := fleettest.File("a.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: one}\n")
+	bad := good
+	bad.Read = func() ([]byte, error) { return nil, errors.New("gone") }
+	var cache fleet.Cache
+	fleet.Read(&cache, fleet.Source{Files: []fleet.File{bad}})
+	if o := fleet.Read(&cache, fleet.Source{Files: []fleet.File{good}}); len(o.ClusterTypes) != 1 || len(o.Unreadable) != 0 {
+		t.Errorf("got %d cluster types, unreadable %v", len(o.ClusterTypes), o.Unreadable)
+	}
+}
+
+// TestDigest says what digests tell apart, and that a document keeps its digest when another one in its file changes.
+func TestDigest(t *testing.T) {
+	const document = "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: one}\nspec: {reconciler: %s}\n---\n"
+	digest := func(source, path, text string) fleet.Digest {
+		o := fleet.Read(nil, fleettest.Source(source, map[string]string{path: text}))
+		return o.ClusterTypes[0].Digest
+	}
+	flux := fmt.Sprintf(document, "flux")
+	base := digest("dev", "a.yaml", flux+"# below")
+	if digest("dev", "a.yaml", flux+"# changed") != base {
+		t.Error("what is written below a document changes its digest")
+	}
+	for name, other := range map[string]fleet.Digest{
+		"content": digest("dev", "a.yaml", fmt.Sprintf(document, "argocd")+"# below"),
+		"source":  digest("stage", "a.yaml", flux+"# below"),
+		"path":    digest("dev", "b.yaml", flux+"# below"),
+		"line":    digest("dev", "a.yaml", "---\n"+flux+"# below"),
+	} {
+		if other == base {
+			t.Errorf("another %s has the same digest", name)
+		}
+	}
+}
+
+func TestBaseRepo(t *testing.T) {
+	document := func(name string) string {
+		return "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: BaseRepo\nmetadata: {name: " + name + "}\nspec: {repo: r}\n---\n"
+	}
+	o := fleet.Read(nil, fleettest.Source("dev", map[string]string{"a.yaml": document("main") + document("trunk") + document("a")}))
+	for branch, want := range map[string]string{"trunk": "trunk", "main": "main", "master": "main", "": "main"} {
+		if base, _, ok := o.BaseRepo(branch); !ok || base.Name != want {
+			t.Errorf("BaseRepo(%q) = %v, %t, want %s", branch, base, ok, want)
+		}
+	}
+	if _, _, ok := (&fleet.Objects{}).BaseRepo("main"); ok {
+		t.Error("no objects have a BaseRepo")
+	}
+}
