@@ -1,0 +1,98 @@
+package render
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"text/template"
+)
+
+// comparisons are text/template's own, which cannot be called but from a template.
+var comparisons = template.Must(template.New("").Parse(
+	`{{define "eq"}}{{eq .A .B}}{{end}}{{define "ne"}}{{ne .A .B}}{{end}}` +
+		`{{define "lt"}}{{lt .A .B}}{{end}}{{define "le"}}{{le .A .B}}{{end}}` +
+		`{{define "gt"}}{{gt .A .B}}{{end}}{{define "ge"}}{{ge .A .B}}{{end}}`))
+
+// operands of a comparison.
+type operands struct{ A, B any }
+
+// equal is eq: whether the first value equals one of the others. Texts, the usual case, are compared here.
+func (m *meter) equal(a reflect.Value, others ...reflect.Value) (bool, error) {
+	if len(others) == 0 {
+		return false, fmt.Errorf("missing argument for comparison")
+	}
+	for _, b := range others {
+		if is, err := m.compare("eq", a, b); is || err != nil {
+			return is, err
+		}
+	}
+	return false, nil
+}
+
+// comparison returns one of the other comparisons, which take two values.
+func (m *meter) comparison(name string) func(a, b reflect.Value) (bool, error) {
+	return func(a, b reflect.Value) (bool, error) { return m.compare(name, a, b) }
+}
+
+func (m *meter) compare(name string, a, b reflect.Value) (bool, error) {
+	a, b = concrete(a), concrete(b)
+	if err := m.charge(workPerCall); err != nil {
+		return false, err
+	}
+	if a.Kind() != reflect.String || b.Kind() != reflect.String {
+		return m.compareOther(name, a, b)
+	}
+	if err := m.charge(float64(min(a.Len(), b.Len()))); err != nil {
+		return false, err
+	}
+	order := strings.Compare(a.String(), b.String())
+	switch name {
+	case "eq":
+		return order == 0, nil
+	case "ne":
+		return order != 0, nil
+	case "lt":
+		return order < 0, nil
+	case "le":
+		return order <= 0, nil
+	case "gt":
+		return order > 0, nil
+	default:
+		return order >= 0, nil
+	}
+}
+
+// compareOther asks text/template.
+func (m *meter) compareOther(name string, a, b reflect.Value) (bool, error) {
+	if err := m.charge(20 * workPerCall); err != nil {
+		return false, err
+	}
+	var result strings.Builder
+	err := comparisons.ExecuteTemplate(&result, name, operands{value(a), value(b)})
+	if err != nil {
+		return false, fmt.Errorf("%s of %s and %s is not possible", name, typeName(a), typeName(b))
+	}
+	return result.String() == "true", nil
+}
+
+// concrete returns what is in an interface; the zero Value when there is nothing.
+func concrete(v reflect.Value) reflect.Value {
+	for v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	return v
+}
+
+func value(v reflect.Value) any {
+	if !v.IsValid() {
+		return nil
+	}
+	return v.Interface()
+}
+
+func typeName(v reflect.Value) string {
+	if !v.IsValid() {
+		return "an absent value"
+	}
+	return v.Type().String()
+}

@@ -1,0 +1,225 @@
+package render
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// verdict is what is to be said about the documents that a manifest has become.
+type verdict struct {
+	// broken is why they are not YAML; nil when they are.
+	broken *finding
+	// warnings are about documents that parse.
+	warnings []finding
+}
+
+// finding is one thing about a rendered text. It quotes nothing that a plain word could have been printed into.
+type finding struct {
+	line    int // in the rendered text
+	kind    fleet.ProblemKind
+	message string
+	hint    string
+}
+
+// maxVerdicts bounds the verdicts that are remembered for one manifest.
+const maxVerdicts = 1 << 16
+
+// verdicts remembers the verdicts on the output of one manifest, by the trace of the execution.
+// All workers share it.
+type verdicts struct {
+	mu   sync.RWMutex
+	by   map[[32]byte]*verdict
+	full int // how often a text was parsed, for tests
+}
+
+// of returns the verdict on a text that was written by an execution with the given trace.
+func (v *verdicts) of(sum [32]byte, text []byte) *verdict {
+	v.mu.RLock()
+	known := v.by[sum]
+	v.mu.RUnlock()
+	if known != nil {
+		return known
+	}
+	made := judge(text)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.full++
+	if v.by == nil {
+		v.by = map[[32]byte]*verdict{}
+	}
+	if len(v.by) < maxVerdicts {
+		v.by[sum] = made
+	}
+	return made
+}
+
+// judge parses the documents of a text.
+func judge(text []byte) *verdict {
+	v := &verdict{}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return v
+		}
+		if err != nil {
+			v.broken = syntaxFinding(err)
+			return v
+		}
+		v.document(&document)
+		if v.broken != nil {
+			return v
+		}
+	}
+}
+
+// lineOfError finds the line in yaml's messages: "yaml: line 3: did not find expected key".
+var lineOfError = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+func syntaxFinding(err error) *finding {
+	message := err.Error()
+	line := 1
+	if m := lineOfError.FindStringSubmatch(message); m != nil {
+		message = message[len(m[0]):]
+		line, _ = strconv.Atoi(m[1])
+	}
+	return &finding{
+		line: max(line, 1), kind: fleet.KindTemplateOutput,
+		message: "the output is not YAML: " + brief(message),
+		hint:    "quote printed values (quote, toYaml) and check the indentation",
+	}
+}
+
+func (v *verdict) document(document *yaml.Node) {
+	root := document
+	if root.Kind == yaml.DocumentNode && len(root.Content) == 1 {
+		root = root.Content[0]
+	}
+	if root.Kind == 0 || root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
+		return // nothing but comments
+	}
+	if twice := duplicateKey(root); twice != nil {
+		v.broken = &finding{
+			line: twice.Line, kind: fleet.KindTemplateOutput,
+			message: fmt.Sprintf("the output has the key %q twice in one map", brief(twice.Value)),
+			hint:    "a cluster would refuse the document, or take either of the two",
+		}
+		return
+	}
+	v.object(root)
+}
+
+// object checks that a document is a Kubernetes object of a version that is still served.
+func (v *verdict) object(root *yaml.Node) {
+	version, kind := child(root, "apiVersion"), child(root, "kind")
+	name := child(child(root, "metadata"), "name")
+	for _, required := range []struct {
+		key   string
+		value *yaml.Node
+	}{{"apiVersion", version}, {"kind", kind}, {"metadata.name", name}} {
+		if !isText(required.value) {
+			v.warnings = append(v.warnings, notAnObject(root.Line, required.key))
+			return
+		}
+	}
+	if replacement := replacements[version.Value]; replacement != "" {
+		v.warnings = append(v.warnings, oldVersion(version.Line, version.Value, replacement))
+	}
+}
+
+func notAnObject(line int, key string) finding {
+	return finding{
+		line: line, kind: fleet.KindTemplateOutput,
+		message: fmt.Sprintf("the output is no Kubernetes object: it has no text %s", key),
+		hint:    "a manifest has apiVersion, kind and metadata.name",
+	}
+}
+
+func isText(n *yaml.Node) bool {
+	return n != nil && n.Kind == yaml.ScalarNode && n.Tag == "!!str" && n.Value != ""
+}
+
+// child returns the value of a key of a map; nil when there is none.
+func child(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// duplicateKey returns the second of two equal keys of one map, which the parser lets pass; nil when there is none.
+func duplicateKey(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.MappingNode {
+		seen := make(map[string]bool, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			if key.Kind != yaml.ScalarNode {
+				continue
+			}
+			if seen[key.Value] {
+				return key
+			}
+			seen[key.Value] = true
+		}
+	}
+	for _, c := range n.Content {
+		if twice := duplicateKey(c); twice != nil {
+			return twice
+		}
+	}
+	return nil
+}
+
+// replacements are the API versions that current reconcilers no longer serve.
+var replacements = map[string]string{
+	"source.toolkit.fluxcd.io/v1beta1":       "source.toolkit.fluxcd.io/v1",
+	"source.toolkit.fluxcd.io/v1beta2":       "source.toolkit.fluxcd.io/v1",
+	"kustomize.toolkit.fluxcd.io/v1beta1":    "kustomize.toolkit.fluxcd.io/v1",
+	"kustomize.toolkit.fluxcd.io/v1beta2":    "kustomize.toolkit.fluxcd.io/v1",
+	"helm.toolkit.fluxcd.io/v2beta1":         "helm.toolkit.fluxcd.io/v2",
+	"helm.toolkit.fluxcd.io/v2beta2":         "helm.toolkit.fluxcd.io/v2",
+	"notification.toolkit.fluxcd.io/v1beta1": "notification.toolkit.fluxcd.io/v1beta3 (Receiver: v1)",
+	"notification.toolkit.fluxcd.io/v1beta2": "notification.toolkit.fluxcd.io/v1beta3 (Receiver: v1)",
+	"image.toolkit.fluxcd.io/v1beta1":        "image.toolkit.fluxcd.io/v1",
+	"image.toolkit.fluxcd.io/v1beta2":        "image.toolkit.fluxcd.io/v1",
+}
+
+func oldVersion(line int, version, replacement string) finding {
+	return finding{
+		line: line, kind: fleet.KindOldAPIVersion,
+		message: fmt.Sprintf("current reconcilers no longer serve %s", version),
+		hint:    fmt.Sprintf("use %s", replacement),
+	}
+}
+
+// versionLine matches a line of a template that says its API version.
+var versionLine = regexp.MustCompile(`(?m)^[ -]*["']?apiVersion["']?:[ \t]*["']?([A-Za-z0-9./]+)`)
+
+// writtenVersions finds the old API versions that are written in a template as such, so that they are reported once
+// for the template and not once for each assignment.
+func writtenVersions(text string) []finding {
+	var found []finding
+	for _, m := range versionLine.FindAllStringSubmatchIndex(text, -1) {
+		version := text[m[2]:m[3]]
+		if replacement := replacements[version]; replacement != "" {
+			found = append(found, oldVersion(1+strings.Count(text[:m[2]], "\n"), version, replacement))
+		}
+	}
+	return found
+}

@@ -1,0 +1,129 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+)
+
+// Reasons for leaving functions of sprig out.
+const (
+	readsClock   = "it depends on the clock or the time zone, and the same commits have to give the same files"
+	readsMachine = "it looks at the machine that renders"
+	isRandom     = "it gives something else every time, and the same commits have to give the same files"
+	isCostly     = "it takes too long to be called for every assignment"
+)
+
+// leftOut are the functions of sprig that templates cannot call, with the reason.
+var leftOut = map[string]string{
+	"env":           readsMachine,
+	"expandenv":     readsMachine,
+	"getHostByName": readsMachine,
+
+	"ago": readsClock, "date": readsClock, "date_in_zone": readsClock, "date_modify": readsClock,
+	"dateInZone": readsClock, "dateModify": readsClock, "htmlDate": readsClock, "htmlDateInZone": readsClock,
+	"must_date_modify": readsClock, "mustDateModify": readsClock, "mustToDate": readsClock, "now": readsClock,
+	"toDate": readsClock, "unixEpoch": readsClock,
+
+	"randAlphaNum": isRandom, "randAlpha": isRandom, "randAscii": isRandom, "randNumeric": isRandom,
+	"randBytes": isRandom, "randInt": isRandom, "shuffle": isRandom, "uuidv4": isRandom,
+	"bcrypt": isRandom, "htpasswd": isRandom, "encryptAES": isRandom,
+	"genPrivateKey": isRandom, "genCA": isRandom, "genCAWithKey": isRandom, "genSelfSignedCert": isRandom,
+	"genSelfSignedCertWithKey": isRandom, "genSignedCert": isRandom, "genSignedCertWithKey": isRandom,
+
+	"derivePassword": isCostly, "buildCustomCert": isCostly,
+}
+
+// builtinNames are the functions of text/template itself.
+var builtinNames = []string{
+	"and", "call", "html", "index", "slice", "js", "len", "not", "or", "print", "printf", "println", "urlquery",
+	"eq", "ge", "gt", "le", "lt", "ne",
+}
+
+// library returns what templates can call besides the functions a worker has of its own, not yet metered.
+var library = sync.OnceValue(func() template.FuncMap {
+	functions := sprig.TxtFuncMap()
+	maps.DeleteFunc(functions, func(name string, _ any) bool { return leftOut[name] != "" })
+	functions["print"], functions["printf"], functions["println"] = fmt.Sprint, fmt.Sprintf, fmt.Sprintln
+	functions["html"], functions["js"], functions["urlquery"] =
+		template.HTMLEscaper, template.JSEscaper, template.URLQueryEscaper
+	functions["keys"], functions["values"], functions["sortAlpha"] = keys, values, sortAlpha
+	functions["unquote"] = unquote
+	return functions
+})
+
+// functionNames returns the names that a text may call, as the parser wants them.
+var functionNames = sync.OnceValue(func() map[string]any {
+	names := map[string]any{}
+	for name := range library() {
+		names[name] = true
+	}
+	for _, name := range builtinNames {
+		names[name] = true
+	}
+	for name := range new(Worker).functions() {
+		names[name] = true
+	}
+	for _, name := range injected {
+		delete(names, name)
+	}
+	return names
+})
+
+// functionProblem says why a function cannot be called.
+func functionProblem(line int, name string) *syntaxError {
+	e := &syntaxError{line: line, message: brief(fmt.Sprintf("function %q is not defined", name))}
+	if reason := leftOut[name]; reason != "" {
+		e.message, e.hint = fmt.Sprintf("function %q is left out", name), reason
+	} else if near := nearest(name, slices.Sorted(maps.Keys(functionNames()))); near != "" {
+		e.hint = fmt.Sprintf("did you mean %s?", near)
+	}
+	return e
+}
+
+// keys returns the keys of maps, each map's sorted. Sprig's own gives them in random order.
+func keys(dicts ...map[string]any) []string {
+	all := []string{}
+	for _, dict := range dicts {
+		all = append(all, slices.Sorted(maps.Keys(dict))...)
+	}
+	return all
+}
+
+// values returns the values of a map in the order of its keys. Sprig's own gives them in random order.
+func values(dict map[string]any) []any {
+	all := []any{}
+	for _, key := range slices.Sorted(maps.Keys(dict)) {
+		all = append(all, dict[key])
+	}
+	return all
+}
+
+// sortAlpha sorts the texts of a list. Sprig's own may sort the list itself, which may be shared.
+func sortAlpha(list any) []string {
+	v := reflect.ValueOf(list)
+	if v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
+		return []string{plainText(list)}
+	}
+	texts := make([]string, 0, v.Len())
+	for i := range v.Len() {
+		if item := v.Index(i).Interface(); item != nil {
+			texts = append(texts, plainText(item))
+		}
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// unquote removes one pair of surrounding quotes, single or double, if there is one.
+func unquote(s string) string {
+	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
+		return s[1 : len(s)-1]
+	}
+	return s
+}

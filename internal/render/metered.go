@@ -1,0 +1,118 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// errAbsent is the error of printing what is not there.
+var errAbsent = errors.New("the value is not set")
+
+// cheap functions look at their arguments without walking through them.
+var cheap = setOf(
+	"all", "any", "atoi", "coalesce", "default", "dict", "dig", "empty", "first", "float64", "get", "hasKey",
+	"int", "int64", "kindIs", "kindOf", "last", "list", "mustFirst", "mustLast", "pluck", "set", "ternary",
+	"tuple", "typeIs", "typeIsLike", "typeOf", "unset",
+)
+
+// formatters turn a value into text. What is printed through them is printed, so it has to be there.
+var formatters = setOf(
+	"cat", "hash", "html", "js", "mustToJson", "mustToPrettyJson", "mustToRawJson", "print", "printf", "println", "quote",
+	"squote", "stringify", "toJson", "toPrettyJson", "toRawJson", "toString", "toYaml", "urlquery",
+)
+
+func setOf(names ...string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// metered returns a function that does what fn does and draws from the meter:
+// before the call for what it will read and build, after it for what it has built.
+func (m *meter) metered(name string, fn any) any {
+	function := reflect.ValueOf(fn)
+	t := function.Type()
+	call := function.Call
+	if t.IsVariadic() {
+		call = function.CallSlice
+	}
+	return reflect.MakeFunc(fallible(t), func(args []reflect.Value) []reflect.Value {
+		if err := m.admit(name, args, t.IsVariadic()); err != nil {
+			return failed(t, err)
+		}
+		results := call(args)
+		if err := m.measureTop(results[0]); err != nil {
+			return failed(t, err)
+		}
+		if len(results) == 1 {
+			results = append(results, reflect.Zero(reflect.TypeFor[error]()))
+		}
+		return results
+	}).Interface()
+}
+
+// fallible returns the type of a function that also returns an error.
+func fallible(t reflect.Type) reflect.Type {
+	in := make([]reflect.Type, t.NumIn())
+	for i := range in {
+		in[i] = t.In(i)
+	}
+	return reflect.FuncOf(in, []reflect.Type{t.Out(0), reflect.TypeFor[error]()}, t.IsVariadic())
+}
+
+func failed(t reflect.Type, err error) []reflect.Value {
+	return []reflect.Value{reflect.Zero(t.Out(0)), reflect.ValueOf(&err).Elem()}
+}
+
+// admit charges for a call that is about to happen.
+func (m *meter) admit(name string, args []reflect.Value, variadic bool) error {
+	if err := m.charge(workPerCall); err != nil {
+		return err
+	}
+	if formatters[name] && anyAbsent(args, variadic) {
+		return errAbsent
+	}
+	before := m.left
+	for _, arg := range args {
+		if err := m.read(arg, cheap[name]); err != nil {
+			return err
+		}
+	}
+	estimate := estimates[name]
+	if estimate == nil {
+		return nil
+	}
+	want := estimate(arguments{list: args, size: before - m.left})
+	if want > m.left {
+		return &boundsError{fmt.Sprintf("%s would need %.3g units of work, and %d are allowed for a manifest", name, want, maxWork)}
+	}
+	return m.charge(want)
+}
+
+// read charges for what a function does with an argument.
+func (m *meter) read(arg reflect.Value, isCheap bool) error {
+	if isCheap {
+		return m.measureTop(arg)
+	}
+	return m.measure(arg, 0)
+}
+
+// anyAbsent reports whether one of the arguments is an absent value.
+func anyAbsent(args []reflect.Value, variadic bool) bool {
+	for i, arg := range args {
+		if arg.Kind() == reflect.Interface && arg.IsNil() {
+			return true
+		}
+		if variadic && i == len(args)-1 && arg.Type().Elem().Kind() == reflect.Interface {
+			for j := range arg.Len() {
+				if arg.Index(j).IsNil() {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,125 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// separator stands between two documents of a file.
+const separator = "---\n"
+
+// Render returns what a template writes for an assignment. The bytes end with a newline; several manifests are separated
+// by "---". Problems are warnings about the output; a non-nil error is a *Error and means that the assignment is held.
+func (w *Worker) Render(t *Template, d *Data) ([]byte, []fleet.Problem, error) {
+	w.out = w.out[:0]
+	var problems []fleet.Problem
+	for _, m := range t.manifests {
+		warnings, err := w.manifest(m, d)
+		if err != nil {
+			return nil, nil, err
+		}
+		problems = append(problems, warnings...)
+	}
+	return slices.Clone(w.out), problems, nil
+}
+
+// manifest appends what one manifest writes.
+func (w *Worker) manifest(m *manifest, d *Data) ([]fleet.Problem, error) {
+	before := len(w.out)
+	if before > 0 && m.template.ContentType == v1alpha1.ContentYAML {
+		w.out = append(w.out, separator...)
+	}
+	w.begin(m.traced())
+	root, err := w.content(m, d)
+	if err != nil {
+		return nil, m.executionError(err, d)
+	}
+	if !w.trim(m.template.ContentType) {
+		w.out = w.out[:before]
+		return nil, nil
+	}
+	return w.judge(m, root, d)
+}
+
+// content appends the manifest as it is written. The map is nil unless the manifest is an object.
+func (w *Worker) content(m *manifest, d *Data) (map[string]any, error) {
+	if m.object != nil {
+		return w.executeObject(m.object, d)
+	}
+	return nil, w.execute(m.text, d)
+}
+
+// trim drops what is around the content of the manifest: empty lines and, in YAML, markers of documents.
+// It leaves one newline at the end, and reports whether there is any content.
+func (w *Worker) trim(format v1alpha1.ContentType) bool {
+	content := w.out[w.start:]
+	if format == v1alpha1.ContentYAML {
+		content = trimDocument(content)
+	} else {
+		content = bytes.TrimRight(content, " \t\r\n")
+	}
+	n := copy(w.out[w.start:], content)
+	w.out = append(w.out[:w.start+n], '\n')
+	return n > 0
+}
+
+func trimDocument(content []byte) []byte {
+	for {
+		line, rest, found := bytes.Cut(content, []byte("\n"))
+		if blank := bytes.TrimRight(line, " \t\r"); !found || len(blank) > 0 && !isMarker(line) {
+			break
+		}
+		content = rest
+	}
+	for {
+		content = bytes.TrimRight(content, " \t\r\n")
+		last := content[bytes.LastIndexByte(content, '\n')+1:]
+		if !isMarker(last) {
+			return content
+		}
+		content = content[:len(content)-len(last)]
+	}
+}
+
+// isMarker reports whether a line does nothing but begin a document.
+func isMarker(line []byte) bool { return string(bytes.TrimRight(line, " \t\r")) == "---" }
+
+// judge returns the warnings about the manifest that was written last, or why the assignment is held.
+func (w *Worker) judge(m *manifest, root map[string]any, d *Data) ([]fleet.Problem, error) {
+	var v *verdict
+	switch {
+	case m.template.ContentType != v1alpha1.ContentYAML:
+		return nil, nil
+	case m.object != nil:
+		v = judgeObject(root)
+	default:
+		v = m.verdicts.of(w.trace.sum(), w.out[w.start:])
+	}
+	if v.broken != nil {
+		return nil, &Error{w.found(m, fleet.SeverityError, v.broken, d)}
+	}
+	var problems []fleet.Problem
+	for i := range v.warnings {
+		if !m.reported(v.warnings[i].message) {
+			problems = append(problems, w.found(m, fleet.SeverityWarning, &v.warnings[i], d))
+		}
+	}
+	return problems, nil
+}
+
+// reported reports whether the same was said about the template as it is written.
+func (m *manifest) reported(message string) bool {
+	return slices.ContainsFunc(m.written, func(f finding) bool { return f.message == message })
+}
+
+// found returns the problem of a finding. Its position is the manifest's; the line of the file is in the message.
+func (w *Worker) found(m *manifest, severity fleet.Severity, f *finding, d *Data) fleet.Problem {
+	line := f.line + bytes.Count(w.out[:w.start], []byte("\n"))
+	p := m.problem(severity, f.kind, 1, fmt.Sprintf("line %d of the rendered file: %s", line, f.message), f.hint)
+	p.Assignment = d.assignment()
+	return p
+}

@@ -1,0 +1,184 @@
+package render
+
+import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/tools/txtar"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden output in testdata")
+
+// TestRules runs the cases in testdata. Each is named after the rule it shows and consists of
+// template.yaml (Template documents), data.yaml (what the templates see) and want (problems and output, in the order of the documents).
+func TestRules(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runCase(t, file) })
+	}
+}
+
+func runCase(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := map[string][]byte{}
+	for _, f := range archive.Files {
+		parts[f.Name] = f.Data
+	}
+	got := outcome(t, decodeTemplates(t, parts["template.yaml"]), decodeData(t, parts["data.yaml"]), string(parts["eval"]))
+	if *update {
+		for i := range archive.Files {
+			if archive.Files[i].Name == "want" {
+				archive.Files[i].Data = []byte(got)
+			}
+		}
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(parts["want"]), got); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+}
+
+// outcome renders the templates and describes everything that came of it.
+func outcome(t *testing.T, templates []*fleet.Template, d Data, eval string) string {
+	t.Helper()
+	var b strings.Builder
+	l, problems := NewLibrary(&fleet.Snapshot{Templates: templates})
+	describe(&b, problems...)
+	w := l.Worker()
+	for _, source := range templates {
+		fmt.Fprintf(&b, "== %s\n", source.Name)
+		parsed, problem := l.Find(source.Type, source.Name)
+		if problem != nil {
+			describe(&b, *problem)
+			continue
+		}
+		out, problems, err := w.Render(parsed, &d)
+		describe(&b, problems...)
+		describeError(t, &b, err)
+		b.Write(out)
+	}
+	for text := range strings.Lines(eval) {
+		fmt.Fprintf(&b, "== %s", text)
+		value, err := w.Eval(strings.TrimSuffix(text, "\n"), &d)
+		describeError(t, &b, err)
+		if err == nil {
+			fmt.Fprintf(&b, "%s\n", value)
+		}
+	}
+	return b.String()
+}
+
+func describe(b *strings.Builder, problems ...fleet.Problem) {
+	for _, p := range problems {
+		fmt.Fprintf(b, "%s %s %s %s", p.Severity, p.Kind, p.Object, p.Position)
+		if p.Assignment != "" {
+			fmt.Fprintf(b, " [%s]", p.Assignment)
+		}
+		fmt.Fprintf(b, "\n    %s\n", p.Message)
+		if p.Hint != "" {
+			fmt.Fprintf(b, "    %s\n", p.Hint)
+		}
+	}
+}
+
+func describeError(t *testing.T, b *strings.Builder, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	e, ok := err.(*Error)
+	if !ok {
+		t.Fatalf("error is a %T, want *Error: %v", err, err)
+	}
+	describe(b, e.Problem)
+}
+
+// decodeTemplates reads Template documents as they are written in a control plane.
+func decodeTemplates(t *testing.T, text []byte) []*fleet.Template {
+	t.Helper()
+	var templates []*fleet.Template
+	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+	for {
+		var doc struct {
+			Metadata struct{ Name string }
+			Spec     struct {
+				Type        v1alpha1.TemplateType
+				ContentType v1alpha1.ContentType `yaml:"contentType"`
+				Chart       string
+				Manifests   []yaml.Node
+			}
+		}
+		if err := decoder.Decode(&doc); err != nil {
+			return templates
+		}
+		source := &fleet.Template{Name: doc.Metadata.Name, Type: doc.Spec.Type, ContentType: doc.Spec.ContentType, Chart: doc.Spec.Chart}
+		if source.ContentType == "" {
+			source.ContentType = v1alpha1.ContentYAML
+		}
+		source.Digest = sha256.Sum256([]byte(source.Name))
+		for _, node := range doc.Spec.Manifests {
+			m := fleet.TemplateManifest{Position: fleet.Position{Source: "main", File: "template.yaml", Line: node.Line}}
+			if node.Kind == yaml.ScalarNode {
+				m.Text = node.Value
+				m.Position.Line++ // block scalars begin on the next line
+			} else if err := node.Decode(&m.Object); err != nil {
+				t.Fatal(err)
+			}
+			source.Manifests = append(source.Manifests, m)
+		}
+		templates = append(templates, source)
+	}
+}
+
+func decodeData(t *testing.T, text []byte) Data {
+	t.Helper()
+	written := struct {
+		Target, Workload, Workspace, Environment, ClusterType string
+		Labels, Manifests, ClusterTypeLabels                  map[string]string
+		ConfigData                                            map[string]any `yaml:"configData"`
+	}{
+		Target: "hello-world-app-functional-test", Workload: "hello-world-app", Workspace: "kaizen-app-team",
+		Environment: "dev", ClusterType: "drone",
+		Labels:            map[string]string{"purpose": "functional-test", "use-case": "demo"},
+		Manifests:         map[string]string{"repo": "https://example.com/kaizen/gitops", "branch": "dev", "path": "./functional-test"},
+		ClusterTypeLabels: map[string]string{"edge": "true"},
+	}
+	if err := yaml.Unmarshal(text, &written); err != nil {
+		t.Fatal(err)
+	}
+	d := NewData(written.Environment,
+		&fleet.ClusterType{Name: written.ClusterType, Labels: written.ClusterTypeLabels},
+		&fleet.Target{Name: written.Target, Workload: written.Workload, Workspace: written.Workspace, Labels: written.Labels, Manifests: written.Manifests})
+	d.ConfigData = written.ConfigData
+	return d
+}
+
+// exampleData returns the data of an assignment to the cluster type drone.
+func exampleData(target string) Data {
+	return NewData("dev", &fleet.ClusterType{Name: "drone", Labels: map[string]string{"edge": "true"}}, &fleet.Target{
+		Name:      target,
+		Workload:  "hello-world-app",
+		Workspace: "kaizen-app-team",
+		Labels:    map[string]string{"purpose": "functional-test", "use-case": "demo"},
+		Manifests: map[string]string{"repo": "https://example.com/kaizen/gitops", "branch": "dev", "path": "./functional-test"},
+	})
+}

@@ -1,0 +1,179 @@
+package render
+
+import (
+	"strconv"
+	"text/template/parse"
+)
+
+// step writes a piece of a template's text or one key of the data.
+//
+// Most of every template is made of those. text/template executes each as calls through reflection,
+// so the rewriter joins neighbouring ones into one call that writes them all.
+type step struct {
+	text []byte // written as it is; the rest is unused then
+
+	// Exactly one of these reads the value.
+	field func(*Data) string            // a text that is always there
+	table func(*Data) map[string]string // a map in which key is looked up
+	conf  bool                          // ConfigData, in which key is looked up
+	key   string
+
+	fallback *string // what stands in for an absent or empty value
+	quoted   bool
+	pos      parse.Pos
+}
+
+// fields are the texts of the data, tables its maps.
+var (
+	fields = map[string]func(*Data) string{
+		"DeploymentTargetName": func(d *Data) string { return d.DeploymentTargetName },
+		"Namespace":            func(d *Data) string { return d.Namespace },
+		"Environment":          func(d *Data) string { return d.Environment },
+		"Workspace":            func(d *Data) string { return d.Workspace },
+		"Workload":             func(d *Data) string { return d.Workload },
+		"ClusterType":          func(d *Data) string { return d.ClusterType },
+	}
+	tables = map[string]func(*Data) map[string]string{
+		"Labels":            func(d *Data) map[string]string { return d.Labels },
+		"Manifests":         func(d *Data) map[string]string { return d.Manifests },
+		"ClusterTypeLabels": func(d *Data) map[string]string { return d.ClusterTypeLabels },
+	}
+)
+
+// stepOf returns the step that an action can be replaced by:
+// a key of the data, with or without a default, quoted or not.
+func stepOf(n *parse.ActionNode, s scope) (step, bool) {
+	cmds := n.Pipe.Cmds
+	st := step{pos: n.Pos}
+	if len(n.Pipe.Decl) > 0 || len(cmds) == 0 {
+		return st, false
+	}
+	if last := cmds[len(cmds)-1]; len(cmds) == 2 && len(last.Args) == 1 && calls(last, "quote") {
+		st.quoted = true
+		cmds = cmds[:1]
+	}
+	if len(cmds) != 1 {
+		return st, false
+	}
+	args := cmds[0].Args
+	switch {
+	case len(args) == 1:
+	case len(args) == 2 && !st.quoted && calls(cmds[0], "quote"):
+		st.quoted = true
+	case len(args) == 3 && calls(cmds[0], "default"):
+		literal, ok := args[1].(*parse.StringNode)
+		if !ok {
+			return st, false
+		}
+		st.fallback = &literal.Text
+	default:
+		return st, false
+	}
+	return st, st.reads(chain(args[len(args)-1], s))
+}
+
+func calls(cmd *parse.CommandNode, name string) bool {
+	function, ok := cmd.Args[0].(*parse.IdentifierNode)
+	return ok && function.Ident == name
+}
+
+// chain returns the keys of an expression that starts at the data; nil for another one.
+func chain(n parse.Node, s scope) []string {
+	switch n := n.(type) {
+	case *parse.FieldNode:
+		if s.dot {
+			return n.Ident
+		}
+	case *parse.VariableNode:
+		if s.dollar && n.Ident[0] == "$" {
+			return n.Ident[1:]
+		}
+	}
+	return nil
+}
+
+// reads makes the step read a chain of keys, and reports whether it can.
+func (st *step) reads(keys []string) bool {
+	if len(keys) == 1 && shorthands[keys[0]] != nil {
+		keys = shorthands[keys[0]]
+	}
+	switch len(keys) {
+	case 1:
+		st.field = fields[keys[0]]
+	case 2:
+		st.key = keys[1]
+		st.table = tables[keys[0]]
+		st.conf = keys[0] == "ConfigData"
+	}
+	return st.field != nil || st.table != nil || st.conf
+}
+
+// run writes the steps of a run.
+func (w *Worker) run(number int) (none, error) {
+	for i := range w.program.runs[number] {
+		st := &w.program.runs[number][i]
+		if st.text != nil {
+			w.out = append(w.out, st.text...)
+		} else if err := w.step(st); err != nil {
+			return none{}, &stepError{st.pos, err}
+		}
+	}
+	return none{}, w.bounded()
+}
+
+// stepError says which action of the text went wrong.
+type stepError struct {
+	pos parse.Pos
+	err error
+}
+
+func (e *stepError) Error() string { return e.err.Error() }
+func (e *stepError) Unwrap() error { return e.err }
+
+// step writes the value that a step reads.
+func (w *Worker) step(st *step) error {
+	text, found := "", true
+	switch {
+	case st.field != nil:
+		text = st.field(w.data)
+	case st.table != nil:
+		text, found = st.table(w.data)[st.key]
+	default:
+		var isText bool
+		v := w.data.ConfigData[st.key]
+		if text, isText = v.(string); !isText && v != nil {
+			return w.stepAny(st, v)
+		}
+		found = v != nil
+	}
+	if text == "" && st.fallback != nil {
+		text, found = *st.fallback, true
+	}
+	if !found {
+		return errAbsent
+	}
+	start := len(w.out)
+	if st.quoted {
+		w.out = strconv.AppendQuote(w.out, text)
+	} else {
+		w.out = append(w.out, text...)
+	}
+	w.trace.printed(w.out, w.start, start)
+	return w.bounded()
+}
+
+// stepAny writes a value that is not a text.
+func (w *Worker) stepAny(st *step, v any) error {
+	var err error
+	if st.fallback != nil {
+		if v, err = w.orDefault(*st.fallback, v); err != nil {
+			return err
+		}
+	}
+	if st.quoted {
+		_, err = w.printQuoted(v)
+	} else {
+		_, err = w.print(v)
+	}
+	return err
+}

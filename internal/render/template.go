@@ -1,0 +1,128 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// Template is a parsed template.
+type Template struct {
+	source    *fleet.Template
+	manifests []*manifest
+}
+
+// Name returns the template's name.
+func (t *Template) Name() string { return t.source.Name }
+
+// ContentType returns the format of what the template writes.
+func (t *Template) ContentType() v1alpha1.ContentType { return t.source.ContentType }
+
+// Digest identifies the template.
+func (t *Template) Digest() fleet.Digest { return t.source.Digest }
+
+// manifest is one of a template's manifests: a text, or an object in which every string is a text.
+type manifest struct {
+	template *fleet.Template
+	position fleet.Position
+	text     *program
+	object   *object
+	// written are old API versions that were reported when the template was read.
+	written  []finding
+	verdicts verdicts
+}
+
+// newTemplate parses a template. It is nil when one of the problems is an error.
+func newTemplate(source *fleet.Template) (*Template, []fleet.Problem) {
+	if source.Chart != "" {
+		return nil, []fleet.Problem{chartProblem(source)}
+	}
+	t := &Template{source: source}
+	var problems []fleet.Problem
+	broken := false
+	for i := range source.Manifests {
+		m, err := newManifest(source, &source.Manifests[i])
+		if err != nil {
+			problems = append(problems, m.syntaxProblem(err))
+			broken = true
+			continue
+		}
+		for _, f := range m.written {
+			problems = append(problems, m.problem(fleet.SeverityWarning, f.kind, f.line, f.message, f.hint))
+		}
+		t.manifests = append(t.manifests, m)
+	}
+	if broken {
+		return nil, problems
+	}
+	return t, problems
+}
+
+// newManifest parses a manifest. With an error the manifest still knows its position.
+func newManifest(source *fleet.Template, written *fleet.TemplateManifest) (*manifest, error) {
+	m := &manifest{template: source, position: written.Position}
+	var err error
+	if written.Object != nil {
+		m.object, err = compileObject(written.Object)
+		return m, err
+	}
+	m.text, err = compile(written.Text)
+	if source.ContentType == v1alpha1.ContentYAML {
+		m.written = writtenVersions(written.Text)
+	}
+	return m, err
+}
+
+// traced reports whether executions are traced, because their output is to be judged by it.
+func (m *manifest) traced() bool {
+	return m.text != nil && m.template.ContentType == v1alpha1.ContentYAML
+}
+
+// problem returns a problem at a line of the manifest; the first line is 1.
+func (m *manifest) problem(severity fleet.Severity, kind fleet.ProblemKind, line int, message, hint string) fleet.Problem {
+	return fleet.Problem{
+		Severity: severity,
+		Kind:     kind,
+		Object:   m.ref(),
+		Position: m.at(line),
+		Message:  message,
+		Hint:     hint,
+	}
+}
+
+func (m *manifest) ref() fleet.Ref { return fleet.Ref{Kind: "Template", Name: m.template.Name} }
+
+// at returns the position of a line of the manifest. Texts within an object have no lines of their own.
+func (m *manifest) at(line int) fleet.Position {
+	position := m.position
+	if m.text != nil && position.Line > 0 && line > 0 {
+		position.Line += line - 1
+	}
+	return position
+}
+
+func (m *manifest) syntaxProblem(err error) fleet.Problem {
+	p := m.problem(fleet.SeverityError, fleet.KindTemplateSyntax, 1, err.Error(), "")
+	mistake := asSyntax(err)
+	if mistake == nil {
+		return p
+	}
+	p.Message, p.Hint = mistake.message, mistake.hint
+	if m.object == nil && p.Position.Line > 0 && !strings.HasPrefix(mistake.message, pathPrefix) {
+		p.Position.Line += mistake.line - 1
+	}
+	return p
+}
+
+func chartProblem(source *fleet.Template) fleet.Problem {
+	return fleet.Problem{
+		Severity: fleet.SeverityError,
+		Kind:     fleet.KindTemplateSyntax,
+		Object:   fleet.Ref{Kind: "Template", Name: source.Name},
+		Position: source.Position,
+		Message:  fmt.Sprintf("the template names the chart %q, and this version cannot render charts", source.Chart),
+		Hint:     "write manifests instead of chart",
+	}
+}

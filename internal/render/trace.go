@@ -1,0 +1,176 @@
+package render
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// trace identifies everything about an execution that the structure of its output can depend on:
+// the way through the template's branches, and the printed values that mean something in YAML.
+// Two executions with equal traces write documents that differ in plain words only; both parse, or neither does.
+//
+// Why that holds. The blocks that were entered, in their order, determine which pieces of the template's text and which actions
+// were executed. Of the printed values all are part of the trace but the plain ones, so the two outputs are equal
+// except for plain words at the same places. A place where a word counts as plain is one ([isValuePlace]) where YAML reads
+// it as part of the value of a key that stands before it on the same line, or where it is part of a longer quoted or literal text,
+// or where nothing that could be written would be valid. In the value of a key, replacing one plain word by another changes nothing
+// but that value:
+//
+//   - It is never empty and has no character that ends or begins anything: no colon before a blank, no '#', quote, bracket, comma,
+//     ampersand, asterisk, exclamation mark, backslash, blank or line break; it does not begin with a dash.
+//   - It does not stand where a line begins, so that it is neither a key nor a marker of documents nor part of the indentation.
+//   - It is short, so that no limit of the parser is reached by one word and not by the other.
+//
+// The type YAML gives to the value may change: "null" and "1.5" are plain words. It matters only for the keys of an object that have
+// to be texts, so in lines that speak of a name only words count as plain that cannot be read as anything but text, alone and as part
+// of a longer scalar; and in lines that speak of an apiVersion or kind none does, because they are compared.
+type trace struct {
+	on  bool
+	key []byte
+}
+
+func (t *trace) reset(on bool) { t.on, t.key = on, t.key[:0] }
+
+// sum identifies the trace. It is cryptographic because values are hostile:
+// who finds two values with one sum could hide a broken document behind a good one.
+func (t *trace) sum() [sha256.Size]byte { return sha256.Sum256(t.key) }
+
+// block notes that a block was entered.
+func (t *trace) block(number int) {
+	if t.on {
+		t.key = append(t.key, 'b')
+		t.key = binary.AppendUvarint(t.key, uint64(number))
+	}
+}
+
+// printed notes that out[start:] was printed. The manifest begins at out[first:].
+func (t *trace) printed(out []byte, first, start int) {
+	if !t.on {
+		return
+	}
+	value := out[start:]
+	if isPlainAt(out[first:start], value) {
+		t.key = append(t.key, 'p')
+		return
+	}
+	t.key = append(t.key, 'v')
+	t.key = binary.AppendUvarint(t.key, uint64(len(value)))
+	t.key = append(t.key, value...)
+}
+
+const (
+	maxWord   = 256 // bytes of a plain word
+	maxPrefix = 256 // bytes before it on its line
+)
+
+// isPlainAt reports whether value, printed after before, is a plain word at a place where it can be one.
+func isPlainAt(before, value []byte) bool {
+	line := before[max(0, len(before)-maxPrefix):]
+	end := bytes.LastIndexByte(line, '\n')
+	if end < 0 && len(line) < len(before) {
+		return false
+	}
+	line = line[end+1:]
+	if len(value) > 0 && value[0] == '"' {
+		return isQuotedWord(value) && isWholeValue(line) && !isCompared(line)
+	}
+	return isPlainWord(value) && isValuePlace(line) && !isCompared(line) && (!isName(line) || isSurelyText(value))
+}
+
+// isQuotedWord reports whether value is a plain word in double quotes. As a whole value it is text whatever it says.
+func isQuotedWord(value []byte) bool {
+	return len(value) > 2 && value[len(value)-1] == '"' && isPlainWord(value[1:len(value)-1])
+}
+
+// isPlainWord reports whether value has no character that means something in YAML.
+func isPlainWord(value []byte) bool {
+	if len(value) == 0 || len(value) > maxWord || value[0] == '-' {
+		return false
+	}
+	for i, c := range value {
+		if !isWordByte(c) && !(i > 0 && isInnerByte(value, i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func isWordByte(c byte) bool {
+	return isAlphanumeric(c) || c == '_' || c == '.' || c == '/' || c == '-'
+}
+
+func isAlphanumeric(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// isInnerByte accepts what occurs in URLs, where something harmless follows: https://, git@host:path.
+func isInnerByte(value []byte, i int) bool {
+	switch value[i] {
+	case ':', '@', '+', '~', '=':
+		return i+1 < len(value) && (isAlphanumeric(value[i+1]) || value[i+1] == '/')
+	default:
+		return false
+	}
+}
+
+// isValuePlace reports whether a line that begins like this is within the value of a key written before on it:
+// blanks, dashes of lists, a word, a colon and a blank, and then nothing but words, quotes and blanks.
+func isValuePlace(line []byte) bool {
+	rest, ok := afterKey(line)
+	if !ok {
+		return false
+	}
+	for i, c := range rest {
+		switch {
+		case isWordByte(c), c == ' ', c == '"', c == '\'':
+		case i > 0 && isInnerByte(rest, i):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// isWholeValue reports whether nothing but blanks follows the key.
+func isWholeValue(line []byte) bool {
+	rest, ok := afterKey(line)
+	return ok && len(bytes.TrimLeft(rest, " ")) == 0
+}
+
+// afterKey returns what follows the key that a line begins with.
+func afterKey(line []byte) ([]byte, bool) {
+	line = bytes.TrimLeft(line, " ")
+	for len(line) > 1 && line[0] == '-' && line[1] == ' ' {
+		line = bytes.TrimLeft(line[1:], " ")
+	}
+	n := 0
+	for n < len(line) && isWordByte(line[n]) {
+		n++
+	}
+	if n == 0 || n+1 >= len(line) || line[n] != ':' || line[n+1] != ' ' {
+		return nil, false
+	}
+	return line[n+2:], true
+}
+
+// isCompared reports whether a line may speak of a key whose value is compared with something.
+func isCompared(line []byte) bool {
+	return bytes.Contains(line, []byte("apiVersion")) || bytes.Contains(line, []byte("kind"))
+}
+
+// isName reports whether a line may speak of a key that has to be text.
+func isName(line []byte) bool { return bytes.Contains(line, []byte("name")) }
+
+// isSurelyText reports whether a scalar with this word in it is text, whatever else it consists of:
+// no number, date or truth value has a dash between two letters.
+func isSurelyText(word []byte) bool {
+	for i := 1; i+1 < len(word); i++ {
+		if word[i] == '-' && isLetter(word[i-1]) && isLetter(word[i+1]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isLetter(c byte) bool { return isAlphanumeric(c) && (c < '0' || c > '9') }

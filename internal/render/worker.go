@@ -1,0 +1,274 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"text/template"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// Worker executes the templates of a library. It is not safe for concurrent use: each goroutine has its own.
+//
+// What a template calls while it is executed belongs to the worker, so that nothing is copied for an execution.
+type Worker struct {
+	meter
+
+	bound map[*program]*template.Template
+	evals map[string]*program
+	memo  memo
+
+	// The rest is the state of one execution.
+	data    *Data
+	program *program
+	depth   int
+	out     []byte // what the template has written so far, of all its manifests
+	start   int    // where the manifest begins in out
+	trace   trace
+}
+
+// Worker returns a new worker.
+func (l *Library) Worker() *Worker {
+	return &Worker{bound: map[*program]*template.Template{}, evals: map[string]*program{}}
+}
+
+// none is what an injected action returns.
+type none struct{}
+
+// functions returns the functions that a worker has of its own.
+func (w *Worker) functions() template.FuncMap {
+	functions := template.FuncMap{
+		enterFunc: w.enter, leaveFunc: w.leave, atFunc: w.at, overFunc: w.over,
+		printFunc: w.print, quoteFunc: w.printQuoted, runFunc: w.run,
+		"toYaml": w.toYAML, "stringify": w.stringify, "hash": w.hash,
+		"quote": w.quote, "default": w.orDefault,
+		"eq": w.equal,
+	}
+	for _, name := range []string{"ne", "lt", "le", "gt", "ge"} {
+		functions[name] = w.comparison(name)
+	}
+	return functions
+}
+
+// bind returns a program that calls this worker's functions.
+func (w *Worker) bind(p *program) (*template.Template, error) {
+	if t := w.bound[p]; t != nil {
+		return t, nil
+	}
+	own, functions := w.functions(), template.FuncMap{}
+	for _, name := range injected {
+		functions[name] = own[name]
+	}
+	for _, name := range p.functions {
+		if function := own[name]; function != nil {
+			functions[name] = function
+		} else if function := library()[name]; function != nil {
+			functions[name] = w.metered(name, function)
+		}
+	}
+	t := template.New(mainName).Funcs(functions)
+	for _, name := range slices.Sorted(maps.Keys(p.trees)) {
+		if _, err := t.AddParseTree(name, p.trees[name]); err != nil {
+			return nil, fmt.Errorf("bind template %q: %w", name, err)
+		}
+	}
+	w.bound[p] = t
+	return t, nil
+}
+
+// begin prepares the execution of a manifest.
+func (w *Worker) begin(traced bool) {
+	w.left = maxWork
+	w.start = len(w.out)
+	w.trace.reset(traced)
+}
+
+// execute appends what a program writes.
+func (w *Worker) execute(p *program, d *Data) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the template engine gave up: %v", r)
+		}
+	}()
+	t, err := w.bind(p)
+	if err != nil {
+		return err
+	}
+	w.program, w.data, w.depth = p, d, 0
+	if p.mutates {
+		if w.data, err = w.private(d); err != nil {
+			return err
+		}
+	}
+	return t.Execute(w, w.data)
+}
+
+// private returns data that a template may change.
+func (w *Worker) private(d *Data) (*Data, error) {
+	if err := w.measure(reflect.ValueOf(d.ConfigData), 0); err != nil {
+		return nil, err
+	}
+	own := *d
+	if d.ConfigData != nil {
+		own.ConfigData, _ = deepCopy(d.ConfigData).(map[string]any)
+	}
+	return &own, nil
+}
+
+func deepCopy(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		c := make(map[string]any, len(v))
+		for key, value := range v {
+			c[key] = deepCopy(value)
+		}
+		return c
+	case []any:
+		c := make([]any, len(v))
+		for i, value := range v {
+			c[i] = deepCopy(value)
+		}
+		return c
+	default:
+		return v
+	}
+}
+
+// Write appends text of the template itself.
+func (w *Worker) Write(text []byte) (int, error) {
+	w.out = append(w.out, text...)
+	return len(text), w.bounded()
+}
+
+func (w *Worker) bounded() error {
+	if len(w.out)-w.start > maxOutput {
+		return &boundsError{fmt.Sprintf("the template writes more than %d bytes", maxOutput)}
+	}
+	return nil
+}
+
+// enter begins the body of a template.
+func (w *Worker) enter(block int) (none, error) {
+	if w.depth++; w.depth > maxDepth {
+		return none{}, &boundsError{fmt.Sprintf("templates call each other more than %d levels deep", maxDepth)}
+	}
+	return w.at(block)
+}
+
+func (w *Worker) leave() none {
+	w.depth--
+	return none{}
+}
+
+// at begins a block.
+func (w *Worker) at(block int) (none, error) {
+	w.trace.block(block)
+	return none{}, w.charge(w.program.costs[block])
+}
+
+// over admits what a loop runs over. Maps are sorted before the first iteration.
+func (w *Worker) over(v reflect.Value) (reflect.Value, error) {
+	if m := concrete(v); m.Kind() == reflect.Map {
+		return v, w.charge(float64(m.Len()) * 4 * workPerItem)
+	}
+	return v, nil
+}
+
+// print writes the value of an action.
+func (w *Worker) print(v any) (none, error) {
+	start := len(w.out)
+	switch v := v.(type) {
+	case nil:
+		return none{}, errAbsent
+	case string:
+		w.out = append(w.out, v...)
+	default:
+		if err := w.measure(reflect.ValueOf(v), 0); err != nil {
+			return none{}, err
+		}
+		w.out = fmt.Append(w.out, printable(v))
+	}
+	w.trace.printed(w.out, w.start, start)
+	return none{}, w.bounded()
+}
+
+// printQuoted writes the value of an action in double quotes.
+func (w *Worker) printQuoted(v any) (none, error) {
+	text, ok := v.(string)
+	if !ok {
+		quoted, err := w.quote(v)
+		if err != nil {
+			return none{}, err
+		}
+		return w.print(quoted)
+	}
+	start := len(w.out)
+	w.out = strconv.AppendQuote(w.out, text)
+	w.trace.printed(w.out, w.start, start)
+	return none{}, w.bounded()
+}
+
+// printable returns what a pointer points to, unless the pointer itself knows how to be printed.
+func printable(v any) any {
+	switch v.(type) {
+	case fmt.Stringer, error:
+		return v
+	}
+	p := reflect.ValueOf(v)
+	for p.Kind() == reflect.Pointer && !p.IsNil() {
+		p = p.Elem()
+	}
+	return p.Interface()
+}
+
+// Eval executes a configuration value with the data of an assignment. ConfigData is not available in it.
+func (w *Worker) Eval(text string, d *Data) (string, error) {
+	p, err := w.evalProgram(text)
+	if err != nil {
+		return "", w.evalError(err, nil, d)
+	}
+	w.out = w.out[:0]
+	w.begin(false)
+	if err := w.execute(p, d); err != nil {
+		return "", w.evalError(err, p, d)
+	}
+	return string(w.out), nil
+}
+
+func (w *Worker) evalProgram(text string) (*program, error) {
+	if p := w.evals[text]; p != nil {
+		return p, nil
+	}
+	p, err := compile(text, "ConfigData")
+	if err != nil {
+		return nil, err
+	}
+	if len(w.evals) >= maxMemo {
+		clear(w.evals)
+		clear(w.bound)
+	}
+	w.evals[text] = p
+	return p, nil
+}
+
+func (w *Worker) evalError(err error, p *program, d *Data) error {
+	problem := explain(err, p, d, fleet.Position{})
+	if problem.Kind != fleet.KindTemplateBounds {
+		problem.Kind = fleet.KindConfigValue
+	}
+	problem.Position.Line = 0 // the value's position is the caller's to know
+	return &Error{problem}
+}
+
+// asSyntax returns the mistake that kept a text from being compiled; nil for another error.
+func asSyntax(err error) *syntaxError {
+	var mistake *syntaxError
+	if errors.As(err, &mistake) {
+		return mistake
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package render
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/mitchellh/hashstructure"
+	"go.yaml.in/yaml/v3"
+)
+
+// maxMemo bounds the results that a worker remembers.
+const maxMemo = 1 << 12
+
+// memo remembers what was made of the shared maps, by the map's identity: marshalling a configuration of ten keys takes as long
+// as executing ten templates, and a thousand assignments have the same configuration.
+// It holds on to each map, so that no other can come to lie at the same address.
+type memo struct {
+	results map[memoKey]memoResult
+}
+
+type memoKey struct {
+	function string
+	address  uintptr
+}
+
+type memoResult struct {
+	of     any
+	result any
+}
+
+// remember returns the result of a function of a value; make computes it.
+// Only shared maps are remembered: the configuration itself and what stringify made of it.
+func (w *Worker) remember(function string, v any, make func(any) (any, error)) (any, error) {
+	address, ok := w.shared(v)
+	if !ok {
+		if err := w.measure(reflect.ValueOf(v), 0); err != nil {
+			return nil, err
+		}
+		return make(v)
+	}
+	key := memoKey{function, address}
+	if found, ok := w.memo.results[key]; ok {
+		return found.result, nil
+	}
+	if err := w.measure(reflect.ValueOf(v), 0); err != nil {
+		return nil, err
+	}
+	result, err := make(v)
+	if err != nil {
+		return nil, err
+	}
+	if len(w.memo.results) >= maxMemo || w.memo.results == nil {
+		w.memo.results = map[memoKey]memoResult{}
+	}
+	w.memo.results[key] = memoResult{v, result}
+	return result, nil
+}
+
+// shared returns the identity of a map that no template can change.
+func (w *Worker) shared(v any) (uintptr, bool) {
+	if w.program.mutates || w.data == nil {
+		return 0, false
+	}
+	switch m := v.(type) {
+	case map[string]any:
+		address := reflect.ValueOf(m).Pointer()
+		return address, m != nil && address == reflect.ValueOf(w.data.ConfigData).Pointer()
+	case map[string]string:
+		return w.stringified(m)
+	default:
+		return 0, false
+	}
+}
+
+// stringified returns the identity of a map that stringify made of the configuration.
+func (w *Worker) stringified(m map[string]string) (uintptr, bool) {
+	address := reflect.ValueOf(m).Pointer()
+	made, ok := w.memo.results[memoKey{"stringify", reflect.ValueOf(w.data.ConfigData).Pointer()}]
+	if !ok {
+		return 0, false
+	}
+	original, ok := made.result.(map[string]string)
+	return address, ok && reflect.ValueOf(original).Pointer() == address
+}
+
+// toYAML returns a value as YAML, without the newline at its end.
+func (w *Worker) toYAML(v any) (string, error) {
+	return w.text("toYaml", v, marshal)
+}
+
+// stringify returns a map whose values are texts: nested maps and lists as YAML.
+func (w *Worker) stringify(v any) (any, error) {
+	if err := w.admitValue(v); err != nil {
+		return nil, err
+	}
+	return w.remember("stringify", v, stringify)
+}
+
+// hash returns the hash of a value by mitchellh/hashstructure, format 1.
+func (w *Worker) hash(v any) (string, error) {
+	return w.text("hash", v, func(v any) (any, error) {
+		sum, err := hashstructure.Hash(v, nil)
+		return strconv.FormatUint(sum, 10), err
+	})
+}
+
+func (w *Worker) text(function string, v any, make func(any) (any, error)) (string, error) {
+	if err := w.admitValue(v); err != nil {
+		return "", err
+	}
+	result, err := w.remember(function, v, make)
+	if err != nil {
+		return "", err
+	}
+	text, _ := result.(string)
+	return text, w.charge(float64(len(text)))
+}
+
+func (w *Worker) admitValue(v any) error {
+	if v == nil {
+		return errAbsent
+	}
+	return w.charge(workPerCall)
+}
+
+func marshal(v any) (any, error) {
+	data, err := yaml.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("marshal %T: %w", v, err)
+	}
+	return strings.TrimSuffix(string(data), "\n"), nil
+}
+
+func stringify(v any) (any, error) {
+	m := reflect.ValueOf(v)
+	if m.Kind() != reflect.Map {
+		return scalarText(v)
+	}
+	texts := make(map[string]string, m.Len())
+	for entries := m.MapRange(); entries.Next(); {
+		text, err := scalarText(entries.Value().Interface())
+		if err != nil {
+			return nil, err
+		}
+		texts[fmt.Sprint(entries.Key().Interface())] = text
+	}
+	return texts, nil
+}
+
+// scalarText returns a text as it is and everything else as YAML.
+func scalarText(v any) (string, error) {
+	if text, ok := v.(string); ok {
+		return text, nil
+	}
+	if v == nil {
+		return "", nil
+	}
+	marshalled, err := marshal(v)
+	if err != nil {
+		return "", err
+	}
+	text, _ := marshalled.(string)
+	return text, nil
+}
