@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,12 +79,15 @@ func (c *initCommand) controlPlane(cmd *cobra.Command, dir string) error {
 	if err := checkURL(c.url); err != nil {
 		return usage(cmd, "--url: %w", err)
 	}
-	branches, err := controlPlaneBranches(hellofleet.Files(), c.url)
+	urls, err := repositoryURLs(c.url)
+	if err != nil {
+		return usage(cmd, "--url: %w", err)
+	}
+	branches, err := controlPlaneBranches(hellofleet.Files(), urls)
 	if err != nil {
 		return err
 	}
-	return c.create(dir, "control plane", branches,
-		"kalypso plan -e dev --control-plane "+shellWord(dir))
+	return c.create(dir, "control plane", branches, planFirst(dir, urls[gitOpsSibling]))
 }
 
 func (c *initCommand) gitOps(cmd *cobra.Command, dir string) error {
@@ -90,11 +95,27 @@ func (c *initCommand) gitOps(cmd *cobra.Command, dir string) error {
 		return usage(cmd, "--url: %w", err)
 	}
 	return c.create(dir, "GitOps repository", gitOpsBranches(),
-		"kalypso schedule -e dev --commit --control-plane CONTROL-PLANE")
+		[]string{"kalypso schedule -e dev --commit --control-plane CONTROL-PLANE"})
+}
+
+// planFirst returns the commands that lead from a new control plane to its first plan.
+// A plan compares with the GitOps repository, so there has to be one; url is its URL, empty when it has none.
+func planFirst(dir, url string) []string {
+	gitops := filepath.Join(dir, gitOpsSibling)
+	create := "kalypso init gitops " + shellWord(gitops)
+	plan := "kalypso plan -e dev --control-plane " + shellWord(dir)
+	if url != "" {
+		create += " --url " + shellWord(url)
+		plan += " --map " + shellWord(url+"="+gitops)
+	}
+	if _, err := os.Stat(gitops); err == nil {
+		return []string{plan}
+	}
+	return []string{create, plan}
 }
 
 // create makes the repository and says what to try next.
-func (c *initCommand) create(dir, what string, branches []branch, next string) error {
+func (c *initCommand) create(dir, what string, branches []branch, next []string) error {
 	err := createRepository(dir, repository{
 		branches: branches,
 		remote:   c.url,
@@ -108,6 +129,6 @@ func (c *initCommand) create(dir, what string, branches []branch, next string) e
 		names = append(names, b.name)
 	}
 	_, err = fmt.Fprintf(c.t.out, "%s a %s to %s, with the branches %s\n\ntry next:\n  %s\n",
-		c.t.outStyle.green("wrote"), what, printable(dir), strings.Join(names, ", "), next)
+		c.t.outStyle.green("wrote"), what, printable(dir), strings.Join(names, ", "), strings.Join(next, "\n  "))
 	return err
 }

@@ -29,8 +29,8 @@ type branch struct {
 
 // controlPlaneBranches returns the example fleet as the branches of one repository that needs no other:
 // the sources of the example's workloads lie in main, below samples/.
-// With a URL the documents name it, otherwise they say ".".
-func controlPlaneBranches(example fs.FS, url string) ([]branch, error) {
+// The documents name repositories by the URLs given; see [repositoryURLs].
+func controlPlaneBranches(example fs.FS, urls map[string]string) ([]branch, error) {
 	var branches []branch
 	for _, name := range []string{"main", "dev", "stage"} {
 		files, err := readFiles(example, "control-plane/"+name)
@@ -56,7 +56,7 @@ func controlPlaneBranches(example fs.FS, url string) ([]branch, error) {
 	}
 	for _, b := range branches {
 		for name, content := range b.files {
-			b.files[name] = nameRepositories(content, url)
+			b.files[name] = nameRepositories(content, urls)
 		}
 	}
 	main["README.md"] = controlPlaneReadme
@@ -92,33 +92,37 @@ func pointToSamples(registration []byte) []byte {
 	return siblingSource.ReplaceAll(registration, []byte("repo: .${2}samples/${1}/"))
 }
 
-// The example names repositories relative to the control plane: "." is itself, "../gitops" its neighbour.
-var relativeRepo = regexp.MustCompile(`(?m)^(\s*repo: )(\.|\.\./\S+)( .*)?$`)
+// gitOpsSibling is how the example's control plane names its GitOps repository: it lies beside it.
+const gitOpsSibling = "../gitops"
 
-func nameRepositories(document []byte, controlPlane string) []byte {
+// repositoryURLs returns the URLs of what the example names relative to the control plane.
+// It is empty when the control plane has no URL yet: then the names stay relative.
+func repositoryURLs(controlPlane string) (map[string]string, error) {
+	urls := map[string]string{}
 	if controlPlane == "" {
-		return document
+		return urls, nil
 	}
-	return relativeRepo.ReplaceAllFunc(document, func(line []byte) []byte {
-		m := relativeRepo.FindSubmatch(line)
-		return append(bytes.Clone(m[1]), yamlScalar(resolveURL(controlPlane, string(m[2])))...)
-	})
+	for _, name := range []string{".", gitOpsSibling} {
+		url, err := joinURL(controlPlane, name)
+		if err != nil {
+			return nil, err
+		}
+		urls[name] = url
+	}
+	return urls, nil
 }
 
-// resolveURL returns the URL that is meant by "." or "../neighbour" in a document of the repository base,
-// the way git does it for submodules.
-func resolveURL(base, relative string) string {
-	neighbour, ok := strings.CutPrefix(relative, "../")
-	if !ok {
-		return base
-	}
-	base = strings.TrimRight(base, "/")
-	end := strings.LastIndex(base, "/")
-	if end < 0 {
-		// In git@host:repository the repository follows a colon.
-		end = strings.LastIndex(base, ":")
-	}
-	return base[:end+1] + neighbour
+var relativeRepo = regexp.MustCompile(`(?m)^(\s*repo: )(\.\S*)( .*)?$`)
+
+func nameRepositories(document []byte, urls map[string]string) []byte {
+	return relativeRepo.ReplaceAllFunc(document, func(line []byte) []byte {
+		m := relativeRepo.FindSubmatch(line)
+		url, ok := urls[string(m[2])]
+		if !ok {
+			return line
+		}
+		return append(bytes.Clone(m[1]), yamlScalar(url)...)
+	})
 }
 
 // yamlScalar writes a text the way YAML needs it: usually as it is, in quotes where it would mean something else.

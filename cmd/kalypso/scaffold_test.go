@@ -14,7 +14,7 @@ import (
 
 // What init writes needs no other repository, and nothing in it is wrong.
 func TestANewControlPlaneHasNoProblems(t *testing.T) {
-	branches, err := controlPlaneBranches(hellofleet.Files(), "")
+	branches, err := controlPlaneBranches(hellofleet.Files(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,32 +66,32 @@ func readBranch(b branch, below string) *fleet.Objects {
 	return fleet.Read(&fleet.Cache{}, source)
 }
 
-func TestResolveURL(t *testing.T) {
-	for _, test := range []struct{ base, relative, want string }{
-		{"https://github.com/org/fleet", ".", "https://github.com/org/fleet"},
-		{"https://github.com/org/fleet", "../gitops", "https://github.com/org/gitops"},
-		{"https://github.com/org/fleet.git/", "../gitops", "https://github.com/org/gitops"},
-		{"git@github.com:org/fleet", "../gitops", "git@github.com:org/gitops"},
-		{"git@example.com:fleet", "../gitops", "git@example.com:gitops"},
-		{"/srv/git/fleet", "../gitops", "/srv/git/gitops"},
+func TestRepositoryURLs(t *testing.T) {
+	for url, want := range map[string]map[string]string{
+		"":                            {},
+		"https://github.com/o/fleet":  {".": "https://github.com/o/fleet", "../gitops": "https://github.com/o/gitops"},
+		"git@github.com:o/fleet.git":  {".": "git@github.com:o/fleet.git", "../gitops": "git@github.com:o/gitops"},
+		"git@example.com:fleet":       {".": "git@example.com:fleet", "../gitops": "git@example.com:gitops"},
+		"/srv/git/fleet":              {".": "/srv/git/fleet", "../gitops": "/srv/git/gitops"},
+		"https://example.com/a/b/c/d": {".": "https://example.com/a/b/c/d", "../gitops": "https://example.com/a/b/c/gitops"},
 	} {
-		if got := resolveURL(test.base, test.relative); got != test.want {
-			t.Errorf("%s in %s: got %s, want %s", test.relative, test.base, got, test.want)
+		got, err := repositoryURLs(url)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%q: error %v, -want +got:\n%s", url, err, diff)
 		}
 	}
 }
 
 func TestNameRepositories(t *testing.T) {
-	in := "spec:\n  repo: . # this repository\n  path: .\nother:\n  repo: ../gitops\n  repo: https://github.com/org/app\n"
-	for url, want := range map[string]string{
-		"":                  in,
-		"https://h/o/fleet": "spec:\n  repo: https://h/o/fleet\n  path: .\nother:\n  repo: https://h/o/gitops\n  repo: https://github.com/org/app\n",
-		// What means something in YAML is quoted.
-		"https://h/o/fleet:": "spec:\n  repo: 'https://h/o/fleet:'\n  path: .\nother:\n  repo: https://h/o/gitops\n  repo: https://github.com/org/app\n",
-	} {
-		if got := string(nameRepositories([]byte(in), url)); got != want {
-			t.Errorf("%q: got\n%s\nwant\n%s", url, got, want)
-		}
+	in := "spec:\n  repo: . # this repository\n  path: .\nother:\n  repo: ../gitops\n  repo: ../app\n"
+	// What means something in YAML is quoted.
+	urls := map[string]string{".": "https://h/o/fleet", "../gitops": "https://h/o/gitops:"}
+	want := "spec:\n  repo: https://h/o/fleet\n  path: .\nother:\n  repo: 'https://h/o/gitops:'\n  repo: ../app\n"
+	if diff := cmp.Diff(want, string(nameRepositories([]byte(in), urls))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(in, string(nameRepositories([]byte(in), nil))); diff != "" {
+		t.Errorf("without a URL, -want +got:\n%s", diff)
 	}
 }
 
