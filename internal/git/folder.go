@@ -2,7 +2,7 @@ package git
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // Git's object names are SHA-1.
+	"crypto/sha1" // Git's object names are SHA-1.
 	"errors"
 	"fmt"
 	"io"
@@ -154,7 +154,7 @@ func hashFile(e Entry, path string, d fs.DirEntry) (Entry, bool, error) {
 	}
 	defer file.Close()
 	e.Size = info.Size()
-	h := sha1.New() //nolint:gosec // see the import
+	h := sha1.New()
 	_, _ = io.WriteString(h, "blob "+strconv.FormatInt(e.Size, 10)+"\x00")
 	if n, err := io.Copy(h, io.LimitReader(file, e.Size)); err != nil || n != e.Size {
 		return e, false, errors.Join(err, fmt.Errorf("%q changed while it was read", path))

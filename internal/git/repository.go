@@ -140,8 +140,12 @@ func (r *Repository) defaultHead() (plumbing.Hash, string, error) {
 func (r *Repository) noBranch(branch string) error {
 	names, err := r.localBranches()
 	if err == nil && len(names) == 0 {
-		return r.empty()
+		return &Error{Kind: ErrEmpty, Op: "read", Where: r.Name, Detail: "it has no commit yet", Hint: "commit something first"}
 	}
+	return noBranch(r.Name, branch, names)
+}
+
+func noBranch(where, branch string, names []string) error {
 	hint := "create it, or name another"
 	if len(names) > 0 {
 		hint = "it has " + strings.Join(names[:min(len(names), 8)], ", ")
@@ -149,11 +153,7 @@ func (r *Repository) noBranch(branch string) error {
 			hint += fmt.Sprintf(" and %d more", len(names)-8)
 		}
 	}
-	return &Error{Kind: ErrBranchNotFound, Op: fmt.Sprintf("read branch %q of", printable(branch)), Where: r.Name, Hint: hint}
-}
-
-func (r *Repository) empty() error {
-	return &Error{Kind: ErrEmpty, Op: "read", Where: r.Name, Detail: "it has no commit yet", Hint: "commit and push something first"}
+	return &Error{Kind: ErrBranchNotFound, Op: fmt.Sprintf("read branch %q of", printable(branch)), Where: where, Hint: hint}
 }
 
 // Branches returns the names of the branches, sorted. A remote is asked for them, and nothing is fetched.
@@ -173,29 +173,22 @@ func (r *Repository) Branches(ctx context.Context) ([]string, error) {
 }
 
 func (r *Repository) localBranches() ([]string, error) {
-	r.store().mu.Lock()
-	defer r.store().mu.Unlock()
-	refs, err := r.store().own.IterReferences()
-	if err != nil {
-		return nil, r.corrupt("list branches of", err)
-	}
-	defer refs.Close()
-	seen := map[string]bool{}
-	err = refs.ForEach(func(ref *plumbing.Reference) error {
-		name := ref.Name().String()
-		for _, prefix := range []string{"refs/heads/", "refs/remotes/origin/"} {
-			if branch, ok := strings.CutPrefix(name, prefix); ok && branch != "HEAD" {
+	seen := map[string]bool{"HEAD": true}
+	var branches []string
+	for _, prefix := range []string{"refs/heads/", "refs/remotes/origin/"} {
+		names, err := r.store().references(prefix)
+		if err != nil {
+			return nil, r.corrupt("list branches of", err)
+		}
+		for _, name := range names {
+			if branch := strings.TrimPrefix(name, prefix); !seen[branch] {
 				seen[branch] = true
+				branches = append(branches, branch)
 			}
 		}
-		return nil
-	})
-	names := make([]string, 0, len(seen))
-	for name := range seen {
-		names = append(names, name)
 	}
-	sort.Strings(names)
-	return names, err
+	sort.Strings(branches)
+	return branches, nil
 }
 
 // Remotes returns the URLs of a local repository's remotes, sorted; none for others.

@@ -16,11 +16,13 @@ func (r *Repository) revision(revision string) (plumbing.Hash, error) {
 	if hash, ok := parseHash(revision); ok {
 		return hash, nil
 	}
-	hash, err := r.store().revision(revision)
-	if err != nil {
-		return hash, r.noCommit(revision)
+	// A branch that only "origin" has counts as well, as it does for Resolve.
+	for _, spelling := range []string{revision, "refs/remotes/origin/" + revision} {
+		if hash, err := r.store().revision(spelling); err == nil {
+			return hash, nil
+		}
 	}
-	return hash, nil
+	return plumbing.ZeroHash, r.noCommit(revision)
 }
 
 // revision leaves the grammar of revisions to go-git.

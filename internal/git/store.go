@@ -2,7 +2,7 @@ package git
 
 import (
 	"bytes"
-	"crypto/sha1" //nolint:gosec // Git's object names are SHA-1.
+	"crypto/sha1" // Git's object names are SHA-1.
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -16,7 +16,7 @@ import (
 	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/cache"
+	objectcache "github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
@@ -57,7 +57,7 @@ func openStorage(dir, common string) *filesystem.Storage {
 	if common != dir {
 		fs = dotgit.NewRepositoryFilesystem(fs, osfs.New(common))
 	}
-	return filesystem.NewStorageWithOptions(withoutAlternates{fs}, cache.NewObjectLRUDefault(), filesystem.Options{KeepDescriptors: true})
+	return filesystem.NewStorageWithOptions(withoutAlternates{fs}, objectcache.NewObjectLRUDefault(), filesystem.Options{KeepDescriptors: true})
 }
 
 // withoutAlternates hides the list of alternates from go-git, which would open them again for every single object
@@ -246,21 +246,11 @@ func (s *store) size(hash plumbing.Hash) (size int64, err error) {
 	return s.sizeLocked(hash)
 }
 
-// reference returns where a reference points to, following symbolic ones; plumbing.ErrReferenceNotFound if it does not exist.
-func (s *store) reference(name plumbing.ReferenceName) (plumbing.Hash, error) {
+// reindex makes packs visible that were written since.
+func (s *store) reindex() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for range 5 {
-		ref, err := s.own.Reference(name)
-		if err != nil {
-			return plumbing.ZeroHash, err
-		}
-		if ref.Type() == plumbing.HashReference {
-			return ref.Hash(), nil
-		}
-		name = ref.Target()
-	}
-	return plumbing.ZeroHash, fmt.Errorf("symbolic reference %q does not end", name)
+	s.own.Reindex()
 }
 
 // shallow reports whether history is cut off.
@@ -282,7 +272,7 @@ func (s *store) close() error {
 
 // objectHash computes the name of an object.
 func objectHash(kind plumbing.ObjectType, content []byte) plumbing.Hash {
-	h := sha1.New() //nolint:gosec // see the import
+	h := sha1.New()
 	_, _ = io.WriteString(h, kind.String()+" "+strconv.Itoa(len(content))+"\x00")
 	_, _ = h.Write(content)
 	return plumbing.Hash(h.Sum(nil))

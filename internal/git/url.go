@@ -122,6 +122,9 @@ func (l location) local() bool { return l.scheme == "file" }
 // hostPort is the host as credentials are bound to it: with the port where it is not the usual one.
 func (l location) hostPort() string {
 	if l.port == 0 {
+		if strings.Contains(l.host, ":") {
+			return "[" + l.host + "]"
+		}
 		return l.host
 	}
 	return net.JoinHostPort(l.host, strconv.Itoa(l.port))

@@ -1,0 +1,140 @@
+package git
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+)
+
+// cache is the place of one remote repository's bare clone:
+//
+//	<cache folder>/<hash of the URL>.git      the clone
+//	<cache folder>/<hash of the URL>.lock     locked while somebody fetches
+//	<cache folder>/<hash of the URL>.damaged  says that the clone has to be fetched anew
+type cache struct{ base string }
+
+// newCache names the place by scheme, user, host and path: two users may see different repositories at one URL.
+func newCache(dir string, l location) cache {
+	sum := sha256.Sum256([]byte(l.scheme + "\x00" + l.user + "\x00" + l.hostPort() + "\x00" + l.path))
+	return cache{filepath.Join(dir, hex.EncodeToString(sum[:16]))}
+}
+
+func (c cache) dir() string { return c.base + ".git" }
+
+// markDamaged is best effort: what cannot be marked is found damaged again.
+func (c cache) markDamaged() { _ = os.WriteFile(c.base+".damaged", nil, 0o600) }
+
+func (c cache) damaged() bool {
+	_, err := os.Lstat(c.base + ".damaged")
+	return err == nil
+}
+
+// lock waits until no other process and no other client fetches this repository.
+// The operating system releases the lock of a process that dies.
+func (c cache) lock(ctx context.Context, progress func(string)) (unlock func(), err error) {
+	// The clones hold what only this user may read.
+	if err := os.MkdirAll(filepath.Dir(c.base), 0o700); err != nil {
+		return nil, cacheError("create", filepath.Dir(c.base), err)
+	}
+	type result struct {
+		unlock func()
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		unlock, err := lockedfile.MutexAt(c.base + ".lock").Lock()
+		done <- result{unlock, err}
+	}()
+	patience := time.NewTimer(time.Second)
+	defer patience.Stop()
+	for {
+		select {
+		case r := <-done:
+			if r.err != nil {
+				return nil, cacheError("lock", c.base+".lock", r.err)
+			}
+			return r.unlock, nil
+		case <-patience.C:
+			progress("waiting for another process that fetches the same repository")
+		case <-ctx.Done():
+			go func() {
+				if r := <-done; r.err == nil {
+					r.unlock()
+				}
+			}()
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// maxPacks is how many fetches a clone holds before it is fetched anew: nothing else ever packs it.
+const maxPacks = 200
+
+// open opens the clone, and makes an empty one if there is none, or none that can be used. It must be locked.
+func (c cache) open() (*store, error) {
+	packs, _ := filepath.Glob(filepath.Join(c.dir(), "objects", "pack", "*.pack"))
+	if !c.damaged() && len(packs) <= maxPacks && isGitDir(c.dir()) {
+		if s, err := openStore(c.dir()); err == nil {
+			return s, nil
+		}
+	}
+	if err := c.reset(); err != nil {
+		return nil, cacheError("create", c.dir(), err)
+	}
+	s, err := openStore(c.dir())
+	if err != nil {
+		return nil, cacheError("open", c.dir(), err)
+	}
+	return s, nil
+}
+
+// reset makes an empty clone. The mark of damage goes last, so that a process killed in between starts over.
+func (c cache) reset() error {
+	if err := os.RemoveAll(c.dir()); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.dir(), 0o700); err != nil {
+		return err
+	}
+	s := openStorage(c.dir(), c.dir())
+	if err := s.Init(); err != nil {
+		return err
+	}
+	files := map[string]string{
+		"HEAD":   "ref: refs/heads/main\n",
+		"config": "[core]\n\trepositoryformatversion = 0\n\tbare = true\n",
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(c.dir(), name), []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(c.base + ".damaged"); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func cacheError(op, path string, err error) error { return storageError(op+" cached clone", path, err) }
+
+// storageError gives an error of writing to the disk its kind.
+func storageError(op, path string, err error) error {
+	var ours *Error
+	if errors.As(err, &ours) {
+		return err
+	}
+	kind := ErrUnavailable
+	if errors.Is(err, os.ErrPermission) {
+		kind = ErrDenied
+	}
+	return &Error{
+		Kind: kind, Op: op, Where: path, Detail: scrub(err.Error()),
+		Hint: "check the folder's permissions and the space on its disk",
+	}
+}

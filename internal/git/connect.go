@@ -1,0 +1,220 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
+	sshagent "github.com/xanzy/ssh-agent"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+)
+
+// connection is one conversation with a remote, after it has told its references.
+type connection struct {
+	transport.Session
+	refs *packp.AdvRefs
+	// used is the credential that was sent, so that it can be kept out of errors.
+	used credential
+}
+
+// service is what a conversation is for.
+type service string
+
+const (
+	fetching service = transport.UploadPackServiceName
+	pushing  service = transport.ReceivePackServiceName
+)
+
+// connect asks a remote for its references. If the server wants a credential and none was known,
+// git's credential helpers are asked and it is tried once more.
+func (c *Client) connect(ctx context.Context, l location, s service) (*connection, error) {
+	known, err := c.credentialFor(l)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := dial(ctx, l, s, known)
+	if errors.Is(err, transport.ErrAuthenticationRequired) && known.empty() {
+		if asked := c.askHelper(ctx, l); !asked.empty() {
+			known = asked
+			conn, err = dial(ctx, l, s, known)
+		}
+	}
+	if err != nil {
+		return nil, remoteError(ctx, "connect to", l, known, err)
+	}
+	return conn, nil
+}
+
+// dial opens a session in the background, because ssh connects without looking at the context.
+func dial(ctx context.Context, l location, s service, cred credential) (*connection, error) {
+	type result struct {
+		conn *connection
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		conn, err := openSession(ctx, l, s, cred)
+		done <- result{conn, err}
+	}()
+	select {
+	case r := <-done:
+		return r.conn, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-done; r.conn != nil {
+				_ = r.conn.Close()
+			}
+		}()
+		return nil, ctx.Err()
+	}
+}
+
+func openSession(ctx context.Context, l location, s service, cred credential) (*connection, error) {
+	client, auth := l.transport(cred)
+	endpoint := l.endpoint()
+	conn := &connection{used: cred}
+	var err error
+	if s == fetching {
+		conn.Session, err = client.NewUploadPackSession(endpoint, auth)
+	} else {
+		conn.Session, err = client.NewReceivePackSession(endpoint, auth)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if conn.refs, err = conn.AdvertisedReferencesContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// endpoint never carries a password: go-git would put it into URLs, and those into errors.
+func (l location) endpoint() *transport.Endpoint {
+	e := &transport.Endpoint{Protocol: l.scheme, Host: l.host, Port: l.port, Path: l.path}
+	if l.scheme == "ssh" {
+		e.User = or(l.user, "git")
+		return e
+	}
+	if strings.Contains(e.Host, ":") {
+		e.Host = "[" + e.Host + "]"
+	}
+	e.Path = (&url.URL{Path: l.path}).EscapedPath()
+	return e
+}
+
+// transport returns go-git's client for the scheme, and how it authenticates.
+func (l location) transport(cred credential) (transport.Transport, transport.AuthMethod) {
+	if l.scheme == "ssh" {
+		// The known_hosts files are go-git's default; a host that they do not list is refused.
+		return gitssh.NewClient(nil), &gitssh.PublicKeysCallback{User: or(l.user, "git"), Callback: sshKeys}
+	}
+	// go-git drops credentials where a redirect leads to another host.
+	client := githttp.NewClient(&http.Client{Transport: httpTransport()})
+	if cred.empty() {
+		return client, nil
+	}
+	return client, &githttp.BasicAuth{Username: cred.username, Password: string(cred.password)}
+}
+
+// httpTransport is the default one, with an end to waiting for a server that accepts connections and says nothing.
+func httpTransport() *http.Transport {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		t = &http.Transport{Proxy: http.ProxyFromEnvironment}
+	}
+	t = t.Clone()
+	t.ResponseHeaderTimeout = 2 * time.Minute
+	// One conversation is two requests at most; idle connections would outlive it.
+	t.DisableKeepAlives = true
+	return t
+}
+
+// sshKeys returns the keys of the agent and those of the user's folder that need no passphrase.
+func sshKeys() ([]ssh.Signer, error) {
+	var signers []ssh.Signer
+	if sshagent.Available() {
+		if agent, _, err := sshagent.New(); err == nil {
+			signers, _ = agent.Signers()
+		}
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return signers, nil // then the agent's keys are all there are
+	}
+	for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
+		pem, err := os.ReadFile(filepath.Join(home, ".ssh", name))
+		if err != nil {
+			continue
+		}
+		if signer, err := ssh.ParsePrivateKey(pem); err == nil {
+			signers = append(signers, signer)
+		}
+	}
+	return signers, nil
+}
+
+// remoteError gives the errors of a conversation their kind.
+func remoteError(ctx context.Context, op string, l location, used credential, err error) error {
+	var ours *Error
+	var hostKey *knownhosts.KeyError
+	var network net.Error
+	e := &Error{Op: op, Where: l.String()}
+	switch end := ended(ctx, err); {
+	case end != nil:
+		return end
+	case errors.As(err, &ours):
+		return err
+	case errors.Is(err, transport.ErrEmptyRemoteRepository):
+		e.Kind, e.Detail, e.Hint = ErrEmpty, "it has no commit yet", "commit and push something first"
+	case errors.Is(err, transport.ErrRepositoryNotFound):
+		e.Kind, e.Hint = ErrRepositoryNotFound, "check the URL; a server also says so of private repositories when the credential may not see them"
+	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
+		e.Kind, e.Detail, e.Hint = ErrDenied, used.describe(), l.credentialHint()
+	case errors.As(err, &hostKey) && len(hostKey.Want) > 0:
+		e.Kind, e.Detail = ErrDenied, "its host key is not the one that known_hosts lists"
+		e.Hint = "find out why before you connect: somebody may be listening"
+	case errors.As(err, &hostKey):
+		e.Kind, e.Detail, e.Hint = ErrDenied, "known_hosts does not list its host key", "connect once with ssh, or add the key to known_hosts"
+	case isSSHDenied(err):
+		e.Kind, e.Detail = ErrDenied, scrub(err.Error())
+		e.Hint = "load a key that the server knows into the ssh agent, and list the host in known_hosts"
+	case errors.As(err, &network) && network.Timeout():
+		e.Kind, e.Detail, e.Hint = ErrUnavailable, "it did not answer in time", "try again"
+	default:
+		e.Kind, e.Detail, e.Hint = ErrUnavailable, scrub(err.Error(), used.password, l.password), "check the network and the URL, and try again"
+	}
+	return e
+}
+
+// isSSHDenied knows the texts of errors that golang.org/x/crypto/ssh and go-git give no type.
+func isSSHDenied(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "unable to authenticate") || strings.Contains(text, "valid known_hosts file")
+}
+
+func (c credential) describe() string {
+	if c.empty() {
+		return "it wants a credential and none is known for its host"
+	}
+	return "the credential from " + c.source + " was refused"
+}
+
+// credentialHint says how to give a credential for a location.
+func (l location) credentialHint() string {
+	if l.scheme == "http" && !l.loopback() {
+		return "use https: credentials are not sent over plain http"
+	}
+	return "set KALYPSO_GIT_TOKEN and KALYPSO_GIT_HOST=" + l.hostPort() + ", or use a netrc file or a git credential helper"
+}

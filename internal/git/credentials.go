@@ -1,0 +1,211 @@
+package git
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// credential is a user name and password for one host.
+type credential struct {
+	username string
+	password Secret
+	// source says where it came from, for error messages.
+	source string
+}
+
+func (c credential) empty() bool { return c.password == "" }
+
+// credentialFor returns what may be sent to a location without being asked: the URL's own credential,
+// or the first that the environment or the netrc file has for the host. The zero value means none.
+func (c *Client) credentialFor(l location) (credential, error) {
+	// Anybody on the way can read what plain http carries.
+	protected := l.scheme == "https" || l.loopback()
+	if l.password != "" && !protected {
+		return credential{}, &Error{
+			Kind: ErrDenied, Op: "connect to", Where: l.String(),
+			Detail: "its URL has a password, which is not sent over plain http", Hint: "use https",
+		}
+	}
+	if l.password != "" {
+		return credential{l.user, l.password, "the URL"}, nil
+	}
+	if !protected {
+		return credential{}, nil
+	}
+	if found := environmentCredential(c.env, l); !found.empty() {
+		return found, nil
+	}
+	return netrcCredential(c.env, l)
+}
+
+// environmentCredential knows the variables that the package documentation lists.
+// A token is bound to its host, so that no document with a URL in it can make us send it elsewhere.
+func environmentCredential(env func(string) string, l location) credential {
+	host := l.hostPort()
+	if namesHost(env("KALYPSO_GIT_HOST"), host) {
+		if token := env("KALYPSO_GIT_TOKEN"); token != "" {
+			return credential{or(env("KALYPSO_GIT_USERNAME"), "x-access-token"), Secret(token), "KALYPSO_GIT_TOKEN"}
+		}
+		if password := env("KALYPSO_GIT_PASSWORD"); password != "" {
+			return credential{env("KALYPSO_GIT_USERNAME"), Secret(password), "KALYPSO_GIT_PASSWORD"}
+		}
+	}
+	if host == serverHost(env("GITHUB_SERVER_URL"), "github.com") {
+		for _, name := range []string{"GITHUB_TOKEN", "GH_TOKEN"} {
+			if token := env(name); token != "" {
+				return credential{"x-access-token", Secret(token), name}
+			}
+		}
+	}
+	if host == serverHost(env("CI_SERVER_URL"), "gitlab.com") {
+		if token := env("GITLAB_TOKEN"); token != "" {
+			return credential{"oauth2", Secret(token), "GITLAB_TOKEN"}
+		}
+		if token := env("CI_JOB_TOKEN"); token != "" && env("CI_SERVER_URL") != "" {
+			return credential{"gitlab-ci-token", Secret(token), "CI_JOB_TOKEN"}
+		}
+	}
+	return credential{}
+}
+
+// namesHost reports whether a list separated by commas contains a host.
+func namesHost(list, host string) bool {
+	for name := range strings.SplitSeq(list, ",") {
+		if strings.EqualFold(strings.TrimSpace(name), host) {
+			return true
+		}
+	}
+	return false
+}
+
+// serverHost returns the host of a server's URL as [location.hostPort] spells it.
+func serverHost(server, otherwise string) string {
+	if server == "" {
+		return otherwise
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		return ""
+	}
+	l, err := parseLocation(u.Scheme + "://" + u.Host + "/x")
+	if err != nil {
+		return ""
+	}
+	return l.hostPort()
+}
+
+// netrcCredential looks a host up in the netrc file, which knows hosts without ports.
+func netrcCredential(env func(string) string, l location) (credential, error) {
+	file := env("NETRC")
+	if file == "" {
+		if env("HOME") == "" {
+			return credential{}, nil
+		}
+		file = filepath.Join(env("HOME"), ".netrc")
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		// Like curl and git: a netrc file that cannot be read is none.
+		return credential{}, nil
+	}
+	for _, m := range parseNetrc(string(content)) {
+		if strings.EqualFold(m.machine, l.host) && (l.user == "" || l.user == m.login) && m.password != "" {
+			return credential{m.login, m.password, file}, nil
+		}
+	}
+	return credential{}, nil
+}
+
+// machine is an entry of a netrc file.
+type machine struct {
+	machine, login string
+	password       Secret
+}
+
+// parseNetrc reads the "machine" entries of a netrc file. "default" would give a password to any host and is left out.
+// A macro definition ends at the first empty line.
+func parseNetrc(content string) []machine {
+	var machines []machine
+	var at *machine
+	words := netrcWords(content)
+	for i := 0; i < len(words); i++ {
+		value := ""
+		if i+1 < len(words) {
+			value = words[i+1]
+		}
+		switch words[i] {
+		case "machine":
+			machines = append(machines, machine{machine: value})
+			at = &machines[len(machines)-1]
+			i++
+		case "default":
+			at = &machine{}
+		case "login", "password", "account":
+			if at != nil && words[i] == "login" {
+				at.login = value
+			} else if at != nil && words[i] == "password" {
+				at.password = Secret(value)
+			}
+			i++
+		}
+	}
+	return machines
+}
+
+func netrcWords(content string) []string {
+	var words []string
+	inMacro := false
+	for line := range strings.Lines(content) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			inMacro = false
+		}
+		for i, f := range fields {
+			if inMacro || (strings.HasPrefix(f, "#") && i == 0) {
+				break
+			}
+			if f == "macdef" {
+				inMacro = true
+				break
+			}
+			words = append(words, f)
+		}
+	}
+	return words
+}
+
+// askHelper asks git's credential helpers, once a server wanted a credential and we had none.
+// It never prompts: helpers that need a terminal or a window answer nothing.
+func (c *Client) askHelper(ctx context.Context, l location) credential {
+	if l.scheme != "https" {
+		return credential{}
+	}
+	request := "protocol=https\nhost=" + l.hostPort() + "\npath=" + strings.TrimPrefix(l.path, "/") + "\n"
+	if l.user != "" {
+		request += "username=" + l.user + "\n"
+	}
+	answer, err := c.runHelper(ctx, request+"\n")
+	if err != nil {
+		return credential{}
+	}
+	found := credential{source: "git credential"}
+	host := ""
+	for line := range strings.Lines(answer) {
+		key, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "=")
+		switch key {
+		case "username":
+			found.username = value
+		case "password":
+			found.password = Secret(value)
+		case "host":
+			host = value
+		}
+	}
+	if host != "" && !strings.EqualFold(host, l.hostPort()) {
+		return credential{}
+	}
+	return found
+}

@@ -1,0 +1,227 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+)
+
+// fetch brings objects of one remote into its cached clone.
+// One conversation can deliver once; for anything more another one is opened.
+type fetch struct {
+	repo  *Repository
+	store *store
+	conn  *connection
+	spent bool
+}
+
+// ensure makes sure that a reference's commit is in the cache with its history, and remembers that it is.
+func (f *fetch) ensure(ctx context.Context, name string, hash plumbing.Hash) error {
+	mark := fetchedMark(name)
+	known, err := f.store.reference(mark)
+	fetched := err == nil && known == hash
+	_, err = f.store.size(hash)
+	switch {
+	case err == nil && fetched:
+		return nil
+	case err != nil && (fetched || !errors.Is(err, plumbing.ErrObjectNotFound)):
+		return f.repo.corrupt("read cached clone of", err)
+	case err != nil:
+		if err := f.get(ctx, hash); err != nil {
+			return err
+		}
+	}
+	if err := f.store.own.SetReference(plumbing.NewHashReference(mark, hash)); err != nil {
+		return storageError("write cached clone", f.store.dir, err)
+	}
+	return nil
+}
+
+// fetchedMark is the reference that keeps what was fetched of a branch. It is not named like the branch, because
+// a branch "a" that was deleted on the remote must not stand in the way of "a/b".
+func fetchedMark(name string) plumbing.ReferenceName {
+	return plumbing.ReferenceName("refs/fetched/" + objectHash(plumbing.BlobObject, []byte(name)).String())
+}
+
+// ensureCommit makes sure that a commit is in the cache. Usually it lies behind the branch and is there already;
+// otherwise it is asked for by its id where the server allows that.
+func (f *fetch) ensureCommit(ctx context.Context, hash plumbing.Hash) error {
+	if _, err := f.store.size(hash); err == nil {
+		return nil
+	}
+	allowed := f.conn.refs.Capabilities.Supports(capability.AllowReachableSHA1InWant)
+	for _, advertised := range f.conn.refs.References {
+		allowed = allowed || advertised == hash
+	}
+	if !allowed {
+		return f.repo.noCommit(hash.String())
+	}
+	if err := f.get(ctx, hash); err != nil {
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		return f.repo.noCommit(hash.String())
+	}
+	return nil
+}
+
+// get fetches a commit with its history.
+func (f *fetch) get(ctx context.Context, hash plumbing.Hash) error {
+	l := f.repo.remote.location
+	conn := f.conn
+	if f.spent {
+		again, err := f.repo.client.connect(ctx, l, fetching)
+		if err != nil {
+			return err
+		}
+		defer again.Close()
+		conn = again
+	}
+	f.spent = true
+	session, ok := conn.Session.(transport.UploadPackSession)
+	if !ok {
+		return errors.New("the session cannot fetch")
+	}
+	f.repo.client.progress("fetching " + f.repo.Name)
+	err := f.receive(ctx, session, f.request(conn, hash))
+	if err != nil {
+		return remoteError(ctx, "fetch", l, conn.used, err)
+	}
+	if _, err := f.store.size(hash); err != nil {
+		return remoteError(ctx, "fetch", l, conn.used, fmt.Errorf("the server did not send commit %s", hash))
+	}
+	return nil
+}
+
+// request asks for a commit and says what is there already.
+func (f *fetch) request(conn *connection, hash plumbing.Hash) *packp.UploadPackRequest {
+	request := packp.NewUploadPackRequestFromCapabilities(conn.refs.Capabilities)
+	request.Wants = []plumbing.Hash{hash}
+	if isAzure(f.repo.remote.location.host) {
+		// Azure DevOps insists on multi_ack, whose answers to what we have go-git does not understand.
+		_ = request.Capabilities.Set(capability.MultiACK)
+		return request
+	}
+	request.Haves = f.haves()
+	return request
+}
+
+func isAzure(host string) bool {
+	return host == "dev.azure.com" || host == "ssh.dev.azure.com" || strings.HasSuffix(host, ".visualstudio.com")
+}
+
+// receive writes the pack that the server sends. It does not lock the store: what is there can be read meanwhile.
+func (f *fetch) receive(ctx context.Context, session transport.UploadPackSession, request *packp.UploadPackRequest) error {
+	response, err := session.UploadPack(ctx, request)
+	if err != nil {
+		return err
+	}
+	defer response.Close()
+	target := openStorage(f.store.dir, f.store.common)
+	defer target.Close()
+	pack := io.Reader(contextReader{ctx, response})
+	if kind, ok := sidebandOf(request.Capabilities); ok {
+		demuxer := sideband.NewDemuxer(kind, pack)
+		demuxer.Progress = &progressLines{report: f.repo.client.progress}
+		pack = demuxer
+	}
+	if err := packfile.WritePackfileToObjectStorage(target, pack); err != nil {
+		return err
+	}
+	f.store.reindex()
+	return nil
+}
+
+func sidebandOf(list *capability.List) (sideband.Type, bool) {
+	switch {
+	case list.Supports(capability.Sideband64k):
+		return sideband.Sideband64k, true
+	case list.Supports(capability.Sideband):
+		return sideband.Sideband, true
+	}
+	return 0, false
+}
+
+// contextReader ends reading with the context.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// maxHaves bounds how much history is offered to the server to find common ground.
+const maxHaves = 256
+
+// haves lists commits that are in the cache: what was fetched, and history behind it in case a branch was rewritten.
+func (f *fetch) haves() []plumbing.Hash {
+	queue := f.store.fetchedHeads()
+	seen := map[plumbing.Hash]bool{}
+	var haves []plumbing.Hash
+	for len(queue) > 0 && len(haves) < maxHaves {
+		hash := queue[0]
+		queue = queue[1:]
+		if seen[hash] {
+			continue
+		}
+		seen[hash] = true
+		content, err := f.store.object(hash, plumbing.CommitObject, maxStructure)
+		if err != nil {
+			continue
+		}
+		haves = append(haves, hash)
+		if c, err := decodeCommit(content); err == nil {
+			queue = append(queue, c.ParentHashes...)
+		}
+	}
+	return haves
+}
+
+// fetchedHeads returns the commits that were fetched as heads of branches. What cannot be read is none.
+func (s *store) fetchedHeads() []plumbing.Hash {
+	names, _ := s.references("refs/fetched/")
+	var heads []plumbing.Hash
+	for _, name := range names {
+		if hash, err := s.reference(plumbing.ReferenceName(name)); err == nil {
+			heads = append(heads, hash)
+		}
+	}
+	return heads
+}
+
+// progressLines passes a server's progress on, line by line. Servers rewrite a line with carriage returns.
+type progressLines struct {
+	report func(string)
+	rest   []byte
+}
+
+func (p *progressLines) Write(b []byte) (int, error) {
+	p.rest = append(p.rest, b...)
+	for {
+		i := bytes.IndexAny(p.rest, "\r\n")
+		if i < 0 {
+			break
+		}
+		p.report(shorten(printable(string(p.rest[:i])), 120))
+		p.rest = p.rest[i+1:]
+	}
+	if len(p.rest) > 4096 {
+		p.rest = p.rest[:0]
+	}
+	return len(b), nil
+}

@@ -1,0 +1,122 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// moveLocal moves a branch of a local repository the way git does: whoever holds the lock file beside the reference
+// may compare and replace it, so that git itself, running at the same time, is kept out.
+func (r *Repository) moveLocal(branch string, from, to plumbing.Hash) error {
+	op := fmt.Sprintf("move branch %q of", branch)
+	if where := r.checkedOut(branch); where != "" {
+		return &Error{
+			Kind: ErrCheckedOut, Op: op, Where: r.Name,
+			Detail: "the work tree " + where + " has it checked out and would no longer match it",
+			Hint:   "name another branch with --branch, or write to a folder with --out",
+		}
+	}
+	if _, err := r.store().size(to); err != nil {
+		return r.noCommit(to.String())
+	}
+	if err := r.occupied(branch); err != nil {
+		return err
+	}
+	name := plumbing.NewBranchReferenceName(branch)
+	path := filepath.Join(r.store().common, filepath.FromSlash(name.String()))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return r.moveError(op, err)
+	}
+	lock, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return r.moveError(op, err)
+	}
+	defer os.Remove(path + ".lock")
+	if err := errors.Join(writeText(lock, to.String()+"\n"), lock.Sync(), lock.Close()); err != nil {
+		return r.moveError(op, err)
+	}
+	now, err := r.store().reference(name)
+	if err != nil && !errors.Is(err, plumbing.ErrReferenceNotFound) {
+		return r.corrupt(op, err)
+	}
+	if now != from {
+		return r.moved(branch)
+	}
+	// Branches that are gone leave empty folders behind, one of which may have this branch's name.
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		_ = os.Remove(path)
+	}
+	if err := os.Rename(path+".lock", path); err != nil {
+		return r.moveError(op, err)
+	}
+	return nil
+}
+
+func writeText(file *os.File, text string) error {
+	_, err := file.WriteString(text)
+	return err
+}
+
+func (r *Repository) moveError(op string, err error) error {
+	if errors.Is(err, os.ErrExist) {
+		return &Error{
+			Kind: ErrUnavailable, Op: op, Where: r.Name, Detail: "another process is moving it",
+			Hint: "try again; if no git command is running, delete the .lock file below .git/refs/heads",
+		}
+	}
+	return storageError(op, r.Name, err)
+}
+
+// occupied reports a branch whose name is a folder of this one's, or the other way round: packed references
+// do not show in the file system.
+func (r *Repository) occupied(branch string) error {
+	names, err := r.store().references("refs/heads/")
+	if err != nil {
+		return r.corrupt("list branches of", err)
+	}
+	for _, name := range names {
+		name = strings.TrimPrefix(name, "refs/heads/")
+		if strings.HasPrefix(name, branch+"/") || strings.HasPrefix(branch, name+"/") {
+			return &Error{
+				Kind: ErrInvalid, Op: fmt.Sprintf("make branch %q of", branch), Where: r.Name,
+				Detail: fmt.Sprintf("there is a branch %q, and Git cannot have both", name), Hint: "name another branch",
+			}
+		}
+	}
+	return nil
+}
+
+// checkedOut returns the work tree that has a branch checked out, the main one or a linked one; "" if there is none.
+func (r *Repository) checkedOut(branch string) string {
+	common := r.store().common
+	if !isBare(common) && headIs(filepath.Join(common, "HEAD"), branch) {
+		return filepath.Dir(common)
+	}
+	linked, _ := filepath.Glob(filepath.Join(common, "worktrees", "*", "HEAD"))
+	for _, head := range linked {
+		if !headIs(head, branch) {
+			continue
+		}
+		link, err := os.ReadFile(filepath.Join(filepath.Dir(head), "gitdir"))
+		if err != nil {
+			return filepath.Dir(head)
+		}
+		return filepath.Dir(strings.TrimSpace(string(link)))
+	}
+	return ""
+}
+
+func headIs(file, branch string) bool {
+	head, err := os.ReadFile(file)
+	return err == nil && strings.TrimSpace(string(head)) == "ref: refs/heads/"+branch
+}
+
+func isBare(dir string) bool {
+	c, err := readConfigFile(filepath.Join(dir, "config"))
+	return err == nil && c.HasSection("core") && isTrue(c.Section("core").Option("bare"))
+}
