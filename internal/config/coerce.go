@@ -21,7 +21,7 @@ const (
 
 // maxSteps bounds the work of checking one configuration with one schema.
 // A step is the application of one subschema to one value, or to one field or element of it.
-const maxSteps = 500_000
+const maxSteps = 200_000
 
 var errSteps = errors.New("the schema refers to itself without end, or takes too many steps to check")
 

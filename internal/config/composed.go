@@ -45,6 +45,38 @@ func (r *Result) add(errors []fleet.Problem) {
 	}
 }
 
+// part are some keys of a configuration in the three forms it is needed in.
+type part struct {
+	fields map[string]*node
+	data   map[string]any
+	keys   []Key
+}
+
+func newPart() *part { return &part{fields: map[string]*node{}, data: map[string]any{}} }
+
+func (p *part) add(key string, n *node) {
+	p.fields[key] = n
+	p.data[key] = n.data()
+	p.keys = n.appendKeys(p.keys, key)
+}
+
+// compose merges the keys that have templates with the results, and adds them to those that have none.
+func (set *layerSet) compose(results map[string]string) *part {
+	if len(set.dynamic) == 0 {
+		return set.static
+	}
+	p := &part{
+		fields: maps.Clone(set.static.fields),
+		data:   maps.Clone(set.static.data),
+		keys:   slices.Clone(set.static.keys),
+	}
+	for key, values := range set.dynamic {
+		p.add(key, fold(values, results))
+	}
+	sortKeys(p.keys)
+	return p
+}
+
 // composition is a configuration with what it takes to check it.
 type composition struct {
 	*Composed
@@ -55,29 +87,22 @@ type composition struct {
 	checked map[string][]fleet.Problem
 }
 
-func newComposition(layers []*layer, results map[string]string) *composition {
-	fields := compose(layers, results)
-	c := &composition{
-		Composed: &Composed{Data: dataOf(fields), Keys: keysOf(fields)},
-		fields:   fields,
+func newComposition(set *layerSet, results map[string]string) *composition {
+	p := set.compose(results)
+	return &composition{
+		Composed: &Composed{Data: p.data, Keys: p.keys, Layers: set.names, Digest: digest(p.data)},
+		fields:   p.fields,
 		checked:  map[string][]fleet.Problem{},
 	}
-	c.Digest = digest(c.Data)
-	for _, l := range layers {
-		c.Layers = append(c.Layers, l.config.Name)
-	}
-	return c
 }
 
 // result adds to a configuration what is to be said about it for a selection.
 func (c *composition) result(sel *selection) Result {
-	findings := c.check(sel)
-	r := Result{
-		Composed: c.Composed,
-		Problems: fleet.SortProblems(slices.Concat(sel.problems, sel.broken, findings)),
+	r := Result{Composed: c.Composed, Problems: sel.standing, Hold: sel.hold}
+	if findings := c.check(sel); len(findings) > 0 {
+		r.Problems = fleet.SortProblems(slices.Concat(sel.standing, findings))
+		r.Hold = r.Hold || holds(findings)
 	}
-	isError := func(p fleet.Problem) bool { return p.Severity == fleet.SeverityError }
-	r.Hold = slices.ContainsFunc(r.Problems, isError)
 	return r
 }
 

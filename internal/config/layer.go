@@ -87,14 +87,23 @@ func (l *layer) unusable(e fleet.ConfigEntry, err error) fleet.Problem {
 
 func (l *layer) ref() fleet.Ref { return fleet.Ref{Kind: "ConfigMap", Name: l.config.Name} }
 
-// compose applies the layers in their order. The results of the templates are by their text;
-// without them templates stay as they are written.
-func compose(layers []*layer, results map[string]string) map[string]*node {
-	fields := map[string]*node{}
+// valuesByKey lists for each key the values that the layers give it, in their order.
+func valuesByKey(layers []*layer) map[string][]*node {
+	values := map[string][]*node{}
 	for _, l := range layers {
 		for _, e := range l.entries {
-			fields[e.key] = merge(fields[e.key], e.value.evaluated(results))
+			values[e.key] = append(values[e.key], e.value)
 		}
 	}
-	return fields
+	return values
+}
+
+// fold merges the values of one key. The results of the templates are by their text;
+// without a result a template stays as it is written.
+func fold(values []*node, results map[string]string) *node {
+	var merged *node
+	for _, v := range values {
+		merged = merge(merged, v.evaluated(results))
+	}
+	return merged
 }

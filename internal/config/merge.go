@@ -62,6 +62,10 @@ func mergeLists(a, b *node) *node {
 // the leaf of a at the same path, and the first one also what has no counterpart in b.
 func replace(a, b *node) *node {
 	winner := b.clone()
+	if a.leaf() && b.leaf() { // as nearly always
+		winner.over = append(winner.over, loser{leaf: a})
+		return winner
+	}
 	leaves := map[string]*node{}
 	var first *node
 	winner.eachLeaf("", func(path string, leaf *node) {
@@ -71,15 +75,12 @@ func replace(a, b *node) *node {
 		leaves[path] = leaf
 	})
 	a.eachLeaf("", func(path string, leaf *node) {
+		winner, within := first, within(path)
 		if counterpart, ok := leaves[path]; ok {
-			counterpart.beat(leaf, "")
-			return
+			winner, within = counterpart, ""
 		}
-		first.beat(leaf, within(path))
+		winner.over = append(winner.over, loser{leaf, within})
 	})
-	for _, leaf := range leaves {
-		slices.SortStableFunc(leaf.over, func(x, y loser) int { return y.leaf.from.order - x.leaf.from.order })
-	}
 	return winner
 }
 
@@ -89,11 +90,6 @@ func within(path string) string {
 		return ""
 	}
 	return strings.TrimPrefix(path, ".") + ": "
-}
-
-func (n *node) beat(leaf *node, within string) {
-	n.over = append(n.over, loser{leaf, within})
-	n.over = append(n.over, leaf.over...)
 }
 
 // clone copies a node and everything below it.

@@ -22,17 +22,27 @@ func precedence(layers []*layer) []fleet.Problem {
 		return nil
 	}
 	original := map[string]Key{}
-	for _, key := range keysOf(compose(slices.SortedFunc(slices.Values(layers), byName), nil)) {
+	for _, key := range winners(slices.SortedFunc(slices.Values(layers), byName)) {
 		original[key.Path] = key
 	}
 	var found []fleet.Problem
-	for _, key := range keysOf(compose(layers, nil)) {
+	for _, key := range winners(layers) {
 		was, exists := original[key.Path]
 		if !exists || was.From != key.From {
 			found = append(found, outranked(key, was, exists))
 		}
 	}
 	return found
+}
+
+// winners lists the leaves that the layers result in when they are applied in this order.
+func winners(layers []*layer) []Key {
+	var keys []Key
+	for key, values := range valuesByKey(layers) {
+		keys = fold(values, nil).appendKeys(keys, key)
+	}
+	sortKeys(keys)
+	return keys
 }
 
 func outranked(key, was Key, exists bool) fleet.Problem {

@@ -105,27 +105,32 @@ func TestLastOfTheMatchingLayersWins(t *testing.T) {
 			stack := c.Stack(ct)
 			for _, target := range s.Targets {
 				got := stack.Compose(target, nil)
-				if diff := gocmp.Diff(naive(s.Configs, ct, target), got.Data); diff != "" {
+				data, layers := naive(s.Configs, ct, target)
+				if diff := gocmp.Diff(data, got.Data); diff != "" {
 					t.Fatalf("%s on %s (-naive +got):\n%s", target.Name, ct.Name, diff)
+				}
+				if diff := gocmp.Diff(layers, got.Layers); diff != "" {
+					t.Fatalf("layers of %s on %s (-naive +got):\n%s", target.Name, ct.Name, diff)
 				}
 			}
 		}
 	})
 }
 
-func naive(configs []*fleet.ConfigMap, ct *fleet.ClusterType, t *fleet.Target) map[string]any {
+func naive(configs []*fleet.ConfigMap, ct *fleet.ClusterType, t *fleet.Target) (data map[string]any, layers []string) {
 	sorted := slices.SortedFunc(slices.Values(configs), func(a, b *fleet.ConfigMap) int {
 		return cmp.Or(cmp.Compare(len(a.Labels), len(b.Labels)), cmp.Compare(a.Name, b.Name))
 	})
-	data := map[string]any{}
+	data = map[string]any{}
 	for _, c := range sorted {
 		if naiveMatch(c.Labels, ct, t) {
+			layers = append(layers, c.Name)
 			for _, e := range c.Entries {
 				data[e.Key] = e.Value.Value
 			}
 		}
 	}
-	return data
+	return data, layers
 }
 
 func naiveMatch(labels map[string]string, ct *fleet.ClusterType, t *fleet.Target) bool {

@@ -37,31 +37,44 @@ type Overridden struct {
 	Value string `json:"value"`
 }
 
-// keysOf lists the leaves of a configuration, sorted by path.
-func keysOf(fields map[string]*node) []Key {
-	keys := make([]Key, 0, len(fields))
-	for name, n := range fields {
-		n.eachLeaf(name, func(path string, leaf *node) {
-			keys = append(keys, leaf.key(path))
-		})
-	}
+// appendKeys appends the leaves of one key.
+func (n *node) appendKeys(keys []Key, name string) []Key {
+	n.eachLeaf(name, func(path string, leaf *node) {
+		keys = append(keys, Key{Path: path, Value: leaf.text(), From: leaf.place(), Over: leaf.overridden()})
+	})
+	return keys
+}
+
+func sortKeys(keys []Key) {
 	slices.SortFunc(keys, func(a, b Key) int {
 		// Two leaves can share a path only when a top-level key contains a dot; their places decide then.
 		return cmp.Or(cmp.Compare(a.Path, b.Path), compareLayers(a.From, b.From), cmp.Compare(a.Value, b.Value))
 	})
-	return keys
 }
 
 func compareLayers(a, b Layer) int {
 	return cmp.Or(cmp.Compare(a.ConfigMap, b.ConfigMap), cmp.Compare(a.Position.Line, b.Position.Line))
 }
 
-func (n *node) key(path string) Key {
-	k := Key{Path: path, Value: n.text(), From: n.place()}
-	for _, l := range n.over {
-		k.Over = append(k.Over, Overridden{Layer: l.leaf.place(), Value: l.within + l.leaf.text()})
+// overridden lists what a leaf won against, directly and through what it won against, the strongest first.
+func (n *node) overridden() []Overridden {
+	if len(n.over) == 0 {
+		return nil
 	}
-	return k
+	losers := n.losers(nil)
+	slices.SortStableFunc(losers, func(a, b loser) int { return b.leaf.from.order - a.leaf.from.order })
+	all := make([]Overridden, len(losers))
+	for i, l := range losers {
+		all[i] = Overridden{Layer: l.leaf.place(), Value: l.within + l.leaf.text()}
+	}
+	return all
+}
+
+func (n *node) losers(all []loser) []loser {
+	for _, l := range n.over {
+		all = l.leaf.losers(append(all, l))
+	}
+	return all
 }
 
 // place is where the node was written.

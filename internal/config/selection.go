@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -17,57 +16,29 @@ type selection struct {
 	schemaKey string
 	// unknown are names of schemas that do not exist.
 	unknown []string
-	// broken are the schemas and unreadable objects that should apply and cannot be used. They hold the assignment.
-	broken []fleet.Problem
+	// standing are the problems that do not depend on the data, sorted: conflicts, values and schemas that cannot be used,
+	// objects that cannot be read. With an error among them the assignment is held.
+	standing []fleet.Problem
+	hold     bool
 
 	// fixed is the result without templates. It is the same for the whole class and computed when first asked for.
 	fixed func() Result
 }
 
-// layerSet are the layers of one or more selections of a stack.
-type layerSet struct {
-	key       string
-	layers    []*layer
-	templates []template
-	// problems are the conflicts, and the values that cannot be used.
-	problems []fleet.Problem
-	// precedence is what differs from the rule by names alone, computed when first asked for.
-	precedence func() []fleet.Problem
-}
-
-func newLayerSet(key string, layers []*layer) *layerSet {
-	set := &layerSet{key: key, layers: layers, problems: conflicts(layers)}
-	for _, l := range layers {
-		set.templates = append(set.templates, l.templates...)
-		set.problems = append(set.problems, l.problems...)
-	}
-	set.precedence = sync.OnceValue(func() []fleet.Problem { return precedence(layers) })
-	return set
-}
-
 func (s *Stack) selectFor(cl *class) *selection {
 	sel := &selection{layerSet: s.layerSet(s.composer.layerIndex.match(s.facts, cl.facts))}
+	sel.standing = slices.Clone(sel.problems)
 	sel.addSchemas(s.composer, s.facts, cl)
 	sel.addUnreadable(s.composer, s.facts, cl)
+	sel.standing = fleet.SortProblems(sel.standing)
+	sel.hold = holds(sel.standing)
 	sel.fixed = sync.OnceValue(func() Result { return s.composition(sel.layerSet, nil).result(sel) })
 	return sel
 }
 
-// layerSet returns the one set of these layers.
-func (s *Stack) layerSet(ids []int) *layerSet {
-	key := string(numbers(ids))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	set, known := s.layerSets[key]
-	if !known {
-		layers := make([]*layer, len(ids))
-		for i, id := range ids {
-			layers[i] = s.composer.layers[id]
-		}
-		set = newLayerSet(key, layers)
-		s.layerSets[key] = set
-	}
-	return set
+// holds is true when a problem among them is an error.
+func holds(problems []fleet.Problem) bool {
+	return slices.ContainsFunc(problems, func(p fleet.Problem) bool { return p.Severity == fleet.SeverityError })
 }
 
 // addSchemas adds the schemas that select the pair and those that the target names, each once.
@@ -89,7 +60,7 @@ func (sel *selection) addSchemas(c *Composer, ct facts, cl *class) {
 	for _, i := range ids {
 		sch := c.schemas[i]
 		if sch.broken != nil {
-			sel.broken = append(sel.broken, *sch.broken)
+			sel.standing = append(sel.standing, *sch.broken)
 			continue
 		}
 		sel.schemas = append(sel.schemas, sch)
@@ -111,7 +82,7 @@ func (sel *selection) addUnreadable(c *Composer, ct facts, cl *class) {
 		_, matches := slices.BinarySearch(matching, i)
 		named := slices.ContainsFunc(cl.schemas, u.isSchema)
 		if named || matches && u.selects {
-			sel.broken = append(sel.broken, u.held())
+			sel.standing = append(sel.standing, u.held())
 		}
 	}
 }
@@ -140,18 +111,4 @@ func (sel *selection) unknownSchemas(t *fleet.Target) []fleet.Problem {
 		})
 	}
 	return problems
-}
-
-// compositionKey identifies the layers together with what their templates evaluated to.
-func (set *layerSet) compositionKey(results map[string]string) string {
-	if len(set.templates) == 0 {
-		return set.key
-	}
-	var key strings.Builder
-	key.WriteString(set.key)
-	for _, t := range set.templates {
-		result, ok := results[t.leaf.raw]
-		fmt.Fprintf(&key, "%v%d:%s", ok, len(result), result)
-	}
-	return key.String()
 }

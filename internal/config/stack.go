@@ -121,7 +121,7 @@ func (s *Stack) composition(set *layerSet, results map[string]string) *compositi
 	if known := s.known(key); known != nil {
 		return known
 	}
-	made := newComposition(set.layers, results)
+	made := newComposition(set, results)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.compositions[key]; known != nil {

@@ -34,7 +34,7 @@ type node struct {
 
 	from *layer
 	line int
-	// over are the leaves that this leaf won against, the strongest first.
+	// over are the leaves that this leaf won against. They still have those that they had won against themselves.
 	over []loser
 }
 

@@ -1,0 +1,79 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// layerSet are the layers that apply together on a stack, with everything that follows from them alone.
+type layerSet struct {
+	// key identifies the set within its stack.
+	key    string
+	layers []*layer
+	// names are those of the ConfigMaps.
+	names []string
+	// templates are all leaves that have to be evaluated.
+	templates []template
+	// static is the configuration without the keys that have templates, dynamic the values of these keys.
+	// Keys do not influence each other, so that for other results of the templates only these are merged again.
+	static  *part
+	dynamic map[string][]*node
+	// problems are the conflicts, and the values that cannot be used.
+	problems []fleet.Problem
+	// precedence is what differs from the rule by names alone, computed when first asked for.
+	precedence func() []fleet.Problem
+}
+
+func newLayerSet(key string, layers []*layer) *layerSet {
+	set := &layerSet{key: key, layers: layers, static: newPart(), dynamic: map[string][]*node{}, problems: conflicts(layers)}
+	for _, l := range layers {
+		set.names = append(set.names, l.config.Name)
+		set.templates = append(set.templates, l.templates...)
+		set.problems = append(set.problems, l.problems...)
+	}
+	for key, values := range valuesByKey(layers) {
+		if slices.ContainsFunc(values, func(n *node) bool { return n.dynamic }) {
+			set.dynamic[key] = values
+			continue
+		}
+		set.static.add(key, fold(values, nil))
+	}
+	sortKeys(set.static.keys)
+	set.precedence = sync.OnceValue(func() []fleet.Problem { return precedence(layers) })
+	return set
+}
+
+// layerSet returns the one set of these layers.
+func (s *Stack) layerSet(ids []int) *layerSet {
+	key := string(numbers(ids))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	set, known := s.layerSets[key]
+	if !known {
+		layers := make([]*layer, len(ids))
+		for i, id := range ids {
+			layers[i] = s.composer.layers[id]
+		}
+		set = newLayerSet(key, layers)
+		s.layerSets[key] = set
+	}
+	return set
+}
+
+// compositionKey identifies the layers together with what their templates evaluated to.
+func (set *layerSet) compositionKey(results map[string]string) string {
+	if len(set.templates) == 0 {
+		return set.key
+	}
+	key := []byte(set.key)
+	for _, t := range set.templates {
+		result, ok := results[t.leaf.raw]
+		key = strconv.AppendBool(key, ok)
+		key = strconv.AppendInt(key, int64(len(result)), 10)
+		key = append(append(key, ':'), result...)
+	}
+	return string(key)
+}
