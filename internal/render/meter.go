@@ -14,7 +14,7 @@ const (
 	maxDepth  = 64      // levels of templates within templates, and of values within values
 
 	workPerNode = 50  // a node of the parse tree, executed once
-	workPerCall = 100 // a function call, besides what it reads and builds
+	workPerCall = 200 // a function call, besides what it reads and builds
 	workPerItem = 30  // an element of a list or map
 )
 

@@ -87,7 +87,7 @@ func (m *meter) admit(name string, args []reflect.Value, variadic bool) error {
 	}
 	want := estimate(arguments{list: args, size: before - m.left})
 	if want > m.left {
-		return &boundsError{fmt.Sprintf("%s would need %.3g units of work, and %d are allowed for a manifest", name, want, maxWork)}
+		return &boundsError{fmt.Sprintf("%s would need %.0f units of work, and %.0f of %d are left", name, want, before, maxWork)}
 	}
 	return m.charge(want)
 }

@@ -124,7 +124,11 @@ func locate(err error, p *program) failure {
 	f.action = p.at(p.offset(f.line, atoi(column)))
 	rest = strings.TrimPrefix(rest, fmt.Sprintf(" executing %q at <", exec.Name))
 	f.context, rest, _ = strings.Cut(rest, ">: ")
-	f.message = brief(fmt.Sprintf("%s: %s", f.where(), rest))
+	if said, ok := strings.CutPrefix(rest, "error calling fail: "); ok {
+		f.message = brief(said) // the template's own words
+	} else {
+		f.message = brief(fmt.Sprintf("%s: %s", f.where(), rest))
+	}
 	return f
 }
 

@@ -152,23 +152,23 @@ func decodeTemplates(t *testing.T, text []byte) []*fleet.Template {
 func decodeData(t *testing.T, text []byte) Data {
 	t.Helper()
 	written := struct {
-		Target, Workload, Workspace, Environment, ClusterType string
-		Labels, Manifests, ClusterTypeLabels                  map[string]string
-		ConfigData                                            map[string]any `yaml:"configData"`
-	}{
-		Target: "hello-world-app-functional-test", Workload: "hello-world-app", Workspace: "kaizen-app-team",
-		Environment: "dev", ClusterType: "drone",
-		Labels:            map[string]string{"purpose": "functional-test", "use-case": "demo"},
-		Manifests:         map[string]string{"repo": "https://example.com/kaizen/gitops", "branch": "dev", "path": "./functional-test"},
-		ClusterTypeLabels: map[string]string{"edge": "true"},
-	}
+		Target, Environment string
+		Labels, Manifests   map[string]string
+		ConfigData          map[string]any `yaml:"configData"`
+	}{Target: "hello-world-app-functional-test", Environment: "dev"}
 	if err := yaml.Unmarshal(text, &written); err != nil {
 		t.Fatal(err)
 	}
-	d := NewData(written.Environment,
-		&fleet.ClusterType{Name: written.ClusterType, Labels: written.ClusterTypeLabels},
-		&fleet.Target{Name: written.Target, Workload: written.Workload, Workspace: written.Workspace, Labels: written.Labels, Manifests: written.Manifests})
+	d := exampleData(written.Target)
+	d.Environment = written.Environment
+	d.Namespace = Namespace(d.Environment, d.ClusterType, d.DeploymentTargetName)
 	d.ConfigData = written.ConfigData
+	if written.Labels != nil {
+		d.Labels = written.Labels
+	}
+	if written.Manifests != nil {
+		d.Manifests = written.Manifests
+	}
 	return d
 }
 

@@ -96,7 +96,7 @@ func (r *rewriter) block(list *parse.ListNode, s scope, depth int) int {
 		cost += nodeCost
 	}
 	list.Nodes = r.flush(nodes, &pending)
-	r.program.costs[id] = float64(cost * workPerNode)
+	r.program.costs[id] = float64(workPerCall + cost*workPerNode)
 	return id
 }
 

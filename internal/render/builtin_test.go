@@ -1,0 +1,115 @@
+package render
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/tools/txtar"
+	"pgregory.net/rapid"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// TestBuiltin renders every built-in template. A case testdata/builtin/<template>.txtar has pairs of <name>.yaml,
+// the data, and <name>.want, the file.
+func TestBuiltin(t *testing.T) {
+	for file := range Builtin() {
+		name := strings.TrimSuffix(file, ".yaml")
+		t.Run(name, func(t *testing.T) { runBuiltin(t, name) })
+	}
+}
+
+func runBuiltin(t *testing.T, name string) {
+	path := filepath.Join("testdata", "builtin", name+".txtar")
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := builtinSources()[name]
+	if source == nil {
+		t.Fatalf("%s.yaml is not a Template of that name", name)
+	}
+	for i := range archive.Files {
+		data, isData := strings.CutSuffix(archive.Files[i].Name, ".yaml")
+		if !isData {
+			continue
+		}
+		got := outcome(t, []*fleet.Template{source}, decodeData(t, archive.Files[i].Data), "")
+		want := &archive.Files[i+1]
+		if want.Name != data+".want" {
+			t.Fatalf("%s is followed by %s", archive.Files[i].Name, want.Name)
+		}
+		if *update {
+			want.Data = []byte(got)
+		} else if diff := cmp.Diff(string(want.Data), got); diff != "" {
+			t.Errorf("%s: want -, got +:\n%s", data, diff)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestBuiltinKeepsStructure fills the built-in templates with hostile values.
+// Whatever application teams and configuration say, the objects and their keys stay those of the template.
+func TestBuiltinKeepsStructure(t *testing.T) {
+	sources := builtinSources()
+	rapid.Check(t, func(t *rapid.T) {
+		hostile := rapid.OneOf(rapid.SampledFrom(words), rapid.String(), rapid.Just("x\"\nmetadata:\n  name: evil\n---\na: b"))
+		name := rapid.SampledFrom(slices.Sorted(maps.Keys(sources))).Draw(t, "template")
+		if sources[name].ContentType == "sh" {
+			return
+		}
+		storage := rapid.SampledFrom([]string{"", "git", "oci", "helm"}).Draw(t, "storage")
+		tame, wild := exampleData("t"), exampleData("t")
+		tame.Manifests, wild.Manifests = map[string]string{"storage": storage}, map[string]string{"storage": storage}
+		tame.ConfigData, wild.ConfigData = map[string]any{}, map[string]any{}
+		for _, key := range []string{"repo", "branch", "path", "tag", "chart", "version", "secret"} {
+			tame.Manifests[key], wild.Manifests[key] = "x", "x"+hostile.Draw(t, key)
+		}
+		for _, key := range []string{"SECRET_PROVIDER", "QUOTA_CPU", "OTHER"} {
+			tame.ConfigData[key], wild.ConfigData[key] = "x", "x"+hostile.Draw(t, key)
+		}
+		l, _ := NewLibrary(&fleet.Snapshot{})
+		template, _ := l.Find(sources[name].Type, name)
+		want, got := shape(t, l, template, &tame), shape(t, l, template, &wild)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%s: the structure changed:\n%s", name, diff)
+		}
+	})
+}
+
+// shape returns the structure of the rendered documents: their keys, without the values.
+func shape(t *rapid.T, l *Library, template *Template, d *Data) string {
+	out, problems, err := l.Worker().Render(template, d)
+	if err != nil || len(problems) > 0 {
+		t.Fatalf("%v %v", problems, err)
+	}
+	var b strings.Builder
+	decoder := yaml.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var n yaml.Node
+		if decoder.Decode(&n) != nil {
+			return b.String()
+		}
+		writeShape(&b, &n, "\n")
+	}
+}
+
+func writeShape(b *strings.Builder, n *yaml.Node, indent string) {
+	for i, c := range n.Content {
+		b.WriteString(indent)
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			b.WriteString(c.Value)
+		}
+		writeShape(b, c, indent+" ")
+	}
+}
