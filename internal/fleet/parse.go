@@ -39,7 +39,11 @@ func parse(data []byte) *parsed {
 		p.lose(notUTF8(data))
 		return p
 	}
-	for _, c := range split(data) {
+	for i, c := range split(data) {
+		if i == MaxDocuments {
+			p.lose(tooMany(c.before + 1))
+			break
+		}
 		p.chunk(c)
 	}
 	return p
@@ -50,6 +54,13 @@ func tooLarge(size int64) Problem {
 		Severity: SeverityError, Kind: KindFileTooLarge,
 		Message: fmt.Sprintf("the file has %d bytes, more than the %d that are read", size, MaxFileSize),
 		Hint:    "split it, or name it in .kalypsoignore",
+	}
+}
+
+func tooMany(line int) Problem {
+	return Problem{
+		Severity: SeverityError, Kind: KindYAMLBounds, Position: Position{Line: line},
+		Message: fmt.Sprintf("the file has more than %d documents", MaxDocuments), Hint: "split the file",
 	}
 }
 
@@ -120,10 +131,7 @@ func (p *parsed) outOfBounds(h header, err *yamlError) {
 func (p *parsed) document(root *yaml.Node, digest Digest) {
 	if p.count++; p.count > MaxDocuments {
 		if p.count == MaxDocuments+1 {
-			p.lose(Problem{
-				Severity: SeverityError, Kind: KindYAMLBounds, Position: Position{Line: root.Line},
-				Message: fmt.Sprintf("the file has more than %d documents", MaxDocuments), Hint: "split the file",
-			})
+			p.lose(tooMany(root.Line))
 		}
 		return
 	}

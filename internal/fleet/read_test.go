@@ -36,7 +36,9 @@ func TestReadFiles(t *testing.T) {
 		{name: "larger than it says", file: file5MiB(), want: "error file-too-large a.yaml"},
 		{name: "symbolic link", file: fleet.File{Path: "a.yaml", Symlink: true, Read: unread}, want: "warning symlink a.yaml"},
 		{name: "unreachable", file: fleet.File{Path: "a.yaml", Read: func() ([]byte, error) { return nil, errors.New("gone") }}, want: "error unreachable a.yaml"},
-		{name: "many documents", file: fleettest.File("a.yaml", strings.Repeat("a: b\n---\n", fleet.MaxDocuments+5)), want: "error yaml-bounds a.yaml:20001"},
+		{name: "many documents", file: fleettest.File("a.yaml", strings.Repeat("a: b\n---\n", fleet.MaxDocuments+5)), want: "error yaml-bounds a.yaml:20000"},
+		{name: "many documents behind a directive", file: fleettest.File("a.yaml", "%YAML 1.1\n---\n"+strings.Repeat("a: b\n---\n", fleet.MaxDocuments+5)), want: "error yaml-bounds a.yaml:20003"},
+		{name: "many elements of lists", file: fleettest.File("a.yaml", "apiVersion: v1\nkind: List\nitems:\n"+strings.Repeat("- {}\n", fleet.MaxDocuments+5)), want: "error yaml-bounds a.yaml:10003"},
 		{name: "deep", file: fleettest.File("a.yaml", strings.Repeat("[", 20_000)), want: "error yaml-syntax a.yaml:1"},
 	}
 	for _, test := range tests {

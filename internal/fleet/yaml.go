@@ -79,7 +79,7 @@ func (c chunk) documents() (roots []*yaml.Node, err *yamlError) {
 		}
 	}()
 	decoder := yaml.NewDecoder(bytes.NewReader(c.text))
-	for {
+	for len(roots) <= MaxDocuments { // one more, which is then reported
 		var doc yaml.Node
 		switch err := decoder.Decode(&doc); {
 		case errors.Is(err, io.EOF):
@@ -91,6 +91,7 @@ func (c chunk) documents() (roots []*yaml.Node, err *yamlError) {
 			roots = append(roots, doc.Content[0])
 		}
 	}
+	return roots, nil
 }
 
 // syntaxError takes the line out of the parser's message, "yaml: line 3: did not find expected key".
