@@ -23,9 +23,10 @@ func (s *schema) check(root *node) []fleet.Problem {
 	if err := v.walk(s.compiled, root, 0); err != nil {
 		return []fleet.Problem{s.uncheckable(err)}
 	}
-	found := s.findings(root, v.instance(root, nil))
-	if flipped := v.worthFlipping(root, found); len(flipped) > 0 {
-		if other := s.findings(root, v.instance(root, flipped)); len(other) < len(found) {
+	t := &tree{root: root, names: map[*node][]string{}}
+	found := s.findings(t, v.instance(root, nil))
+	if flipped := v.worthFlipping(t, found); len(flipped) > 0 {
+		if other := s.findings(t, v.instance(root, flipped)); len(other) < len(found) {
 			found = other
 		}
 	}
@@ -37,10 +38,15 @@ func (s *schema) check(root *node) []fleet.Problem {
 }
 
 // worthFlipping lists the ambiguous texts at or below the places with findings.
-func (v *survey) worthFlipping(root *node, found []finding) map[*node]bool {
-	flipped := map[*node]bool{}
+func (v *survey) worthFlipping(t *tree, found []finding) map[*node]bool {
+	flipped, visited := map[*node]bool{}, map[*node]bool{}
 	for _, f := range found {
-		for _, leaf := range v.ambiguous(f.at(root)) {
+		at, _ := t.find(f.way)
+		if visited[at] {
+			continue
+		}
+		visited[at] = true
+		for _, leaf := range v.ambiguous(at) {
 			flipped[leaf] = true
 		}
 	}
@@ -72,11 +78,6 @@ type finding struct {
 	written *node
 }
 
-func (f finding) at(root *node) *node {
-	n, _ := root.find(f.way)
-	return n
-}
-
 func (s *schema) problem(f finding) fleet.Problem {
 	p := fleet.Problem{
 		Severity: fleet.SeverityError,
@@ -102,29 +103,36 @@ func (s *schema) problem(f finding) fleet.Problem {
 }
 
 // findings validates an instance and explains the errors in terms of the tree it was made from.
-func (s *schema) findings(root *node, instance any) []finding {
+func (s *schema) findings(t *tree, instance any) []finding {
 	var tree *jsonschema.ValidationError
 	if !errors.As(s.compiled.Validate(instance), &tree) {
 		return nil
 	}
 	var found []finding
 	for _, leaf := range leaves(tree) {
-		found = append(found, explain(root, leaf)...)
+		found = append(found, explain(t, leaf)...)
 	}
 	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.path+" "+a.text, b.path+" "+b.text) })
 	return slices.CompactFunc(found, func(a, b finding) bool { return a.path == b.path && a.text == b.text })
 }
 
-// find follows a way from n, as far as there is one. It returns the value and its path.
-func (n *node) find(way []string) (*node, string) {
-	path := ""
+// tree finds values by the ways that errors name.
+type tree struct {
+	root *node
+	// names are the addresses of the elements of lists that were passed.
+	names map[*node][]string
+}
+
+// find follows a way from the root, as far as there is one. It returns the value and its path.
+func (t *tree) find(way []string) (*node, string) {
+	n, path := t.root, ""
 	for _, step := range way {
 		if n.kind == list {
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(n.items) {
 				break
 			}
-			path += "[" + elementNames(n.items)[i] + "]"
+			path += "[" + t.address(n, i) + "]"
 			n = n.items[i]
 			continue
 		}
@@ -138,6 +146,13 @@ func (n *node) find(way []string) (*node, string) {
 	return n, path
 }
 
+func (t *tree) address(n *node, i int) string {
+	if t.names[n] == nil {
+		t.names[n] = elementNames(n.items)
+	}
+	return t.names[n][i]
+}
+
 // join appends a key to a path.
 func join(path, key string) string {
 	if path == "" {
@@ -146,13 +161,14 @@ func join(path, key string) string {
 	return path + "." + segment(key)
 }
 
-// written returns the first leaf at or below n; nil for a configuration without any value.
-func (n *node) written() *node {
-	var first *node
-	n.eachLeaf("", func(_ string, leaf *node) {
-		if first == nil && leaf.from != nil {
-			first = leaf
+// first returns the first leaf at or below n.
+func (n *node) first() *node {
+	for !n.leaf() {
+		if n.kind == list {
+			n = n.items[0]
+			continue
 		}
-	})
-	return first
+		n = n.fields[n.keys()[0]]
+	}
+	return n
 }

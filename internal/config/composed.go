@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"hash"
 	"maps"
 	"slices"
 	"sync"
@@ -126,36 +125,36 @@ func (c *composition) check(sel *selection) []fleet.Problem {
 }
 
 func digest(data map[string]any) fleet.Digest {
-	h := sha256.New()
-	writeValue(h, data)
-	return fleet.Digest(h.Sum(nil))
+	return sha256.Sum256(appendValue(make([]byte, 0, 1024), data))
 }
 
-// writeValue writes a value unambiguously: its type, its length, and what is in it.
-func writeValue(h hash.Hash, v any) {
+// appendValue encodes a value unambiguously: its type, its length, and what is in it.
+func appendValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
-		writeHead(h, 'm', len(v))
+		b = appendHead(b, 'm', len(v))
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			writeHead(h, 'k', len(key))
-			h.Write([]byte(key))
-			writeValue(h, v[key])
+			b = appendText(b, key)
+			b = appendValue(b, v[key])
 		}
+		return b
 	case []any:
-		writeHead(h, 'l', len(v))
+		b = appendHead(b, 'l', len(v))
 		for _, item := range v {
-			writeValue(h, item)
+			b = appendValue(b, item)
 		}
+		return b
 	case string:
-		writeHead(h, 's', len(v))
-		h.Write([]byte(v))
+		return appendText(b, v)
 	default:
-		text := fmt.Sprintf("%T %v", v, v)
-		writeHead(h, 'v', len(text))
-		h.Write([]byte(text))
+		return appendText(append(b, 'v'), fmt.Sprintf("%T %v", v, v))
 	}
 }
 
-func writeHead(h hash.Hash, kind byte, length int) {
-	h.Write(binary.AppendUvarint([]byte{kind}, uint64(length)))
+func appendText(b []byte, text string) []byte {
+	return append(appendHead(b, 's', len(text)), text...)
+}
+
+func appendHead(b []byte, kind byte, length int) []byte {
+	return binary.AppendUvarint(append(b, kind), uint64(length))
 }

@@ -27,7 +27,15 @@
 // # Schemas
 //
 // A schema checks the composed configuration. Texts are checked as what the schema asks for:
-// "3306" is an integer where it wants an integer, and a text where it wants a text.
+// "3306" is an integer where it wants an integer, and a text where it wants a text. The composed data stays text.
+// Schemas never reach outside of themselves, and the work of checking is bounded.
+//
+// # Problems
+//
+// All findings are reported at once, each at the line the value is written at. These hold the assignment:
+// a value that the schema does not allow, or that cannot be read or evaluated; a schema that cannot be used or
+// does not exist; and a layer or schema that would apply if it could be read. A missing value holds it only
+// where its schema says so. Two equally specific layers that disagree are a warning.
 //
 // # Sharing
 //

@@ -30,11 +30,11 @@ func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 }
 
 // explain says what an error means for the keys it concerns.
-func explain(root *node, e *jsonschema.ValidationError) []finding {
-	at, path := root.find(e.InstanceLocation)
-	here := finding{way: e.InstanceLocation, path: path, written: at.written()}
-	if path == "" {
-		here.path, here.written = "the configuration", nil
+func explain(t *tree, e *jsonschema.ValidationError) []finding {
+	at, path := t.find(e.InstanceLocation)
+	here := finding{way: e.InstanceLocation, path: "the configuration"}
+	if path != "" {
+		here.path, here.written = path, at.first()
 	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
@@ -44,22 +44,22 @@ func explain(root *node, e *jsonschema.ValidationError) []finding {
 	case *kind.Dependency:
 		return missing(here, path, k.Missing, "is required next to "+k.Prop+" and missing")
 	case *kind.AdditionalProperties:
-		return unknownKeys(root, e.InstanceLocation, k.Properties, "is not a key that the schema allows")
+		return unknownKeys(t, e.InstanceLocation, k.Properties, "is not a key that the schema allows")
 	case *kind.PropertyNames:
 		// The location of this error is not reliable, its property is.
-		return unknownKeys(root, nil, []string{k.Property}, "is not a name that the schema allows for a key")
+		return unknownKeys(t, nil, []string{k.Property}, "is not a name that the schema allows for a key")
 	case *kind.AnyOf:
-		return []finding{alternatives(root, e, here)}
+		return []finding{alternatives(t, e, here)}
 	case *kind.OneOf:
 		if len(k.Subschemas) == 0 { // none of them
-			return []finding{alternatives(root, e, here)}
+			return []finding{alternatives(t, e, here)}
 		}
 		here.text = "fits more than one of the alternatives, and wants to fit exactly one"
 	case *kind.FalseSchema:
 		here.text = "is not allowed"
 	default:
 		here.text = wish(e.ErrorKind)
-		if at.leaf() && len(root.fields) > 0 && path != "" {
+		if path != "" && at.leaf() {
 			here.text += ", got " + summary(at)
 		}
 	}
@@ -78,12 +78,12 @@ func missing(here finding, path string, names []string, text string) []finding {
 }
 
 // unknownKeys makes one finding for each field of a map that must not be there.
-func unknownKeys(root *node, way, keys []string, text string) []finding {
+func unknownKeys(t *tree, way, keys []string, text string) []finding {
 	var found []finding
 	for _, key := range keys {
 		f := finding{way: append(slices.Clone(way), key), path: key, text: text}
-		if at, path := root.find(f.way); path != "" {
-			f.path, f.written = path, at.written()
+		if at, path := t.find(f.way); path != "" {
+			f.path, f.written = path, at.first()
 		}
 		found = append(found, f)
 	}
@@ -92,19 +92,20 @@ func unknownKeys(root *node, way, keys []string, text string) []finding {
 
 // alternatives makes one finding of all the reasons why none of several schemas fits.
 // When each of them only lacks a value, a value is missing rather than wrong.
-func alternatives(root *node, e *jsonschema.ValidationError, here finding) finding {
+func alternatives(t *tree, e *jsonschema.ValidationError, here finding) finding {
 	var reasons []string
 	here.missing = true
 	for _, cause := range e.Causes {
 		for _, leaf := range leaves(cause) {
-			for _, f := range explain(root, leaf) {
+			for _, f := range explain(t, leaf) {
 				here.missing = here.missing && f.missing
-				reasons = append(reasons, strings.TrimPrefix(f.path+" "+f.text, here.path+" "))
+				reason := strings.TrimPrefix(f.path+" "+f.text, here.path+" ")
+				reasons = append(reasons, cut(reason, 4*maxShown)) // a reason may list alternatives itself
 			}
 		}
 	}
 	slices.Sort(reasons)
-	here.text = "fits none of the alternatives: " + strings.Join(slices.Compact(reasons), "; or ")
+	here.text = "fits none of the alternatives: " + some(slices.Compact(reasons), "; or ")
 	return here
 }
 
@@ -162,18 +163,22 @@ func withArticle(typ string) string {
 	}
 }
 
-// oneOf lists what is possible, the first few of it.
+// oneOf lists what is possible.
 func oneOf[T any](values []T, show func(T) string) string {
-	const most = 10
-	var shown []string
+	shown := make([]string, len(values))
 	for i, v := range values {
-		if i == most {
-			shown = append(shown, "...")
-			break
-		}
-		shown = append(shown, show(v))
+		shown[i] = show(v)
 	}
-	return strings.Join(shown, " or ")
+	return some(shown, " or ")
+}
+
+// some joins the first few of many.
+func some(texts []string, separator string) string {
+	const most = 10
+	if len(texts) > most {
+		texts = append(slices.Clone(texts[:most]), "...")
+	}
+	return strings.Join(texts, separator)
 }
 
 // show is a value of a schema in a message.

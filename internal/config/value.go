@@ -146,9 +146,11 @@ func quoteText(s string) string { return fmt.Sprintf("%q", clip(s)) }
 // maxShown is how many bytes of a value a message shows.
 const maxShown = 80
 
-func clip(s string) string {
-	if len(s) <= maxShown {
+func clip(s string) string { return cut(s, maxShown) }
+
+func cut(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxShown], "") + "..."
+	return strings.ToValidUTF8(s[:most], "") + "..."
 }
