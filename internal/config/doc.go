@@ -28,6 +28,7 @@
 //
 // A schema checks the composed configuration. Texts are checked as what the schema asks for:
 // "3306" is an integer where it wants an integer, and a text where it wants a text. The composed data stays text.
+// Values inside maps have the types that YAML gives them, and those that are no texts are checked as what they are.
 // Schemas never reach outside of themselves, and the work of checking is bounded.
 //
 // # Problems

@@ -119,9 +119,9 @@ func (x *index) match(ct, target facts) []int {
 }
 
 func (x *index) collect(found []int, id int, ct, target facts) []int {
+	lacking := func(id int) bool { return !ct.has[id] && !target.has[id] }
 	for _, item := range x.under[id] {
-		met := func(id int) bool { return ct.has[id] || target.has[id] }
-		if !slices.ContainsFunc(x.needs[item], func(id int) bool { return !met(id) }) {
+		if !slices.ContainsFunc(x.needs[item], lacking) {
 			found = append(found, item)
 		}
 	}
