@@ -1,0 +1,143 @@
+package forgetest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Fault is an answer that a forge gives instead of the right one.
+type Fault struct {
+	// Method is the requests' it applies to; empty means any.
+	Method string
+	// Path is a part of the requests' path it applies to.
+	Path string
+	// Times is how many requests it applies to; 0 means one, a negative number all.
+	Times int
+	// After carries the request out before, so that only the answer is wrong.
+	After bool
+	// Answer is what the forge answers.
+	Answer http.HandlerFunc // required
+}
+
+// Faults stands in front of a fake.
+type Faults struct {
+	mu       sync.Mutex
+	pending  []Fault
+	requests []string
+}
+
+// Inject makes coming requests fail. Faults that were injected before come first.
+func (f *Faults) Inject(fault Fault) {
+	if fault.Times == 0 {
+		fault.Times = 1
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pending = append(f.pending, fault)
+}
+
+// Clear ends all faults and forgets the requests.
+func (f *Faults) Clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pending, f.requests = nil, nil
+}
+
+// Requests returns the requests since [Faults.Clear] that have a method, as "METHOD /path"; empty means all.
+func (f *Faults) Requests(method string) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []string
+	for _, r := range f.requests {
+		if strings.HasPrefix(r, method) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// Wrap puts the faults in front of a handler.
+func (f *Faults) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fault, found := f.take(r)
+		switch {
+		case !found:
+			next.ServeHTTP(w, r)
+		case fault.After:
+			next.ServeHTTP(discard{http.Header{}}, r)
+			fault.Answer(w, r)
+		default:
+			// A server notices that its client went away only when it read the whole request.
+			_, _ = io.Copy(io.Discard, r.Body)
+			fault.Answer(w, r)
+		}
+	})
+}
+
+// take finds the first fault that applies to a request.
+func (f *Faults) take(r *http.Request) (Fault, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requests = append(f.requests, r.Method+" "+r.URL.Path)
+	for i := range f.pending {
+		p := &f.pending[i]
+		if p.Times != 0 && (p.Method == "" || p.Method == r.Method) && strings.Contains(r.URL.Path, p.Path) {
+			p.Times--
+			return *p, true
+		}
+	}
+	return Fault{}, false
+}
+
+// discard is an answer that gets lost.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(p []byte) (int, error) { return len(p), nil }
+func (d discard) WriteHeader(int)             {}
+
+// Answer is an HTTP answer with headers, given as name and value by turns.
+func Answer(status int, body string, headers ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for i := 0; i+1 < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// Hang never answers.
+func Hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+// Drop ends the connection without an answer.
+func Drop(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// TooManyRequests is the usual rate limit: 429 with Retry-After.
+func TooManyRequests(wait time.Duration) Fault {
+	return Fault{Answer: Answer(http.StatusTooManyRequests, `{"message":"too many requests"}`, "Retry-After", Seconds(wait))}
+}
+
+// Seconds is a duration as headers have it.
+func Seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
+
+// Huge answers with more than anybody wants to read.
+func Huge(bytes int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		filler := strings.Repeat("x", 1<<16)
+		_, _ = io.WriteString(w, `["`)
+		for written := 0; written < bytes; written += len(filler) {
+			if _, err := io.WriteString(w, filler); err != nil {
+				return
+			}
+		}
+		_, _ = fmt.Fprint(w, `"]`)
+	}
+}

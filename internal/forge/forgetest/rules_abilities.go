@@ -1,0 +1,173 @@
+package forgetest
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+var abilityRules = []rule{
+	{"the viewer is who opens changes", func(s *suite) {
+		who, err := can[forge.Viewer](s, s.Forge).Viewer(s.ctx)
+		s.must(err)
+		if c := s.open("mine"); !strings.EqualFold(c.Author, who) {
+			s.Errorf("viewer %q opened as %q", who, c.Author)
+		}
+	}},
+	{"protection is read as it was set", func(s *suite) {
+		protector := can[forge.Protector](s, s.repo)
+		for _, want := range []forge.Protection{
+			{},
+			{ChangesOnly: true, Checks: []string{"kalypso/deletions", "kalypso/plan"}},
+			{ChangesOnly: true, Approvals: 2, CodeOwners: true},
+			{Checks: []string{"ci"}},
+			{},
+			{},
+		} {
+			s.must(protector.Protect(s.ctx, "main", want))
+			got, err := protector.Protection(s.ctx, "main")
+			s.must(err)
+			if !cmp.Equal(want, got) {
+				s.Errorf("got %+v, want %+v", got, want)
+			}
+		}
+	}},
+	{"code owners have a place", func(s *suite) {
+		if path := can[forge.CodeOwned](s, s.repo).CodeOwnersPath(); !strings.HasSuffix(path, "CODEOWNERS") {
+			s.Errorf("got %q", path)
+		}
+	}},
+	{"branches are created and deleted", func(s *suite) {
+		brancher := can[forge.Brancher](s, s.repo)
+		commit := s.Commit(s.T, s.url, "main")
+		for range 2 {
+			s.must(brancher.CreateBranch(s.ctx, "env/dev", commit))
+		}
+		newer := s.Commit(s.T, s.url, "main")
+		s.wantKind(brancher.CreateBranch(s.ctx, "env/dev", newer), forge.ErrConflict)
+		for range 2 {
+			s.must(brancher.DeleteBranch(s.ctx, "env/dev"))
+		}
+		s.must(brancher.CreateBranch(s.ctx, "env/dev", newer))
+	}},
+	{"repositories are created once", func(s *suite) {
+		creator := can[forge.Creator](s, s.Forge)
+		if s.Owner == "" {
+			s.Skip("the harness names no owner")
+		}
+		name := s.repo.ID().Name() + "-created"
+		r, err := creator.CreateRepository(s.ctx, forge.NewRepository{Owner: s.Owner, Name: name, Private: true, Description: "GitOps"})
+		s.must(err)
+		if r.ID().Name() != name || r.ID().Owner() != s.Owner {
+			s.Errorf("created %v", r.ID())
+		}
+		if _, err := r.FindChanges(s.ctx, forge.ChangeFilter{}); err != nil {
+			s.Error(err)
+		}
+		_, err = creator.CreateRepository(s.ctx, forge.NewRepository{Owner: s.Owner, Name: name})
+		s.wantKind(err, forge.ErrConflict)
+	}},
+}
+
+var hookRules = []rule{
+	{"what happens is delivered, signed", func(s *suite) {
+		hooker, verifier := can[forge.Hooker](s, s.repo), can[forge.WebhookVerifier](s, s.Forge)
+		const key = "a shared secret"
+		receiver := newReceiver(s, verifier, key)
+		for range 2 {
+			s.must(hooker.EnsureHook(s.ctx, forge.Hook{URL: receiver.URL, Secret: key}))
+		}
+		head := s.Commit(s.T, s.url, "watched")
+		receiver.wait(s, forge.Event{Kind: forge.EventPush, Branch: "watched", Commit: head})
+		c, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "watched", Base: "main", Title: "Watched"})
+		s.must(err)
+		receiver.wait(s, forge.Event{Kind: forge.EventChange, Branch: "main", Commit: head, Change: c.Number})
+		s.must(s.repo.EnsureLabel(s.ctx, promoted))
+		s.must(s.repo.AddLabels(s.ctx, c.Number, "promoted"))
+		receiver.wait(s, forge.Event{Kind: forge.EventLabel, Branch: "main", Commit: head, Change: c.Number})
+		s.must(s.repo.SetStatus(s.ctx, head, forge.Status{Context: "ci", State: forge.Success}))
+		receiver.wait(s, forge.Event{Kind: forge.EventStatus, Commit: head})
+		_, err = s.repo.UpsertComment(s.ctx, c.Number, "m", "text")
+		s.must(err)
+		receiver.wait(s, forge.Event{Kind: forge.EventComment, Change: c.Number})
+		s.merge(s.repo, c)
+		receiver.wait(s, forge.Event{Kind: forge.EventChange, Branch: "main", Commit: head, Change: c.Number})
+	}},
+	{"a delivery with another signature is denied", func(s *suite) {
+		verifier := can[forge.WebhookVerifier](s, s.Forge)
+		for _, header := range []http.Header{
+			{},
+			{"X-Hub-Signature-256": {"sha256=00"}, "X-Gitea-Signature": {"00"}, "X-Gitlab-Token": {"wrong"}, "X-Github-Event": {"push"}},
+		} {
+			for _, key := range []forge.Secret{"", "key"} {
+				_, err := verifier.VerifyWebhook(header, []byte(`{}`), key)
+				s.wantKind(err, forge.ErrDenied)
+			}
+		}
+	}},
+}
+
+// receiver is where hooks deliver to.
+type receiver struct {
+	*httptest.Server
+	events chan forge.Event
+}
+
+func newReceiver(s *suite, v forge.WebhookVerifier, key forge.Secret) *receiver {
+	r := &receiver{events: make(chan forge.Event, 1000)}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		body, err := io.ReadAll(request.Body)
+		if err != nil {
+			s.Error(err)
+			return
+		}
+		event, err := v.VerifyWebhook(request.Header, body, key)
+		if err != nil {
+			s.Errorf("delivery %v %s: %v", request.Header, body, err)
+			return
+		}
+		if _, err := v.VerifyWebhook(request.Header, append(body, ' '), key); !errors.Is(err, forge.ErrDenied) {
+			s.Errorf("a body that was changed is accepted: %v", err)
+		}
+		r.events <- event
+	}))
+	s.Cleanup(r.Close)
+	return r
+}
+
+// wait waits until something was delivered; forges deliver other things as well, and in any order.
+func (r *receiver) wait(s *suite, want forge.Event) {
+	s.Helper()
+	want.Repository = s.repo.ID().Path
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	var seen []forge.Event
+	for {
+		select {
+		case e := <-r.events:
+			seen = append(seen, e)
+			got := forge.Event{Kind: e.Kind, Repository: e.Repository, Branch: want.Branch, Commit: want.Commit, Change: e.Change}
+			if want.Branch != "" {
+				got.Branch = e.Branch
+			}
+			if want.Commit != "" {
+				got.Commit = e.Commit
+			}
+			if got == want {
+				if e.Delivery == "" || e.Sender == "" {
+					s.Errorf("no delivery or sender: %+v", e)
+				}
+				return
+			}
+		case <-deadline.C:
+			s.Fatalf("not delivered: %+v; but %+v", want, seen)
+		}
+	}
+}

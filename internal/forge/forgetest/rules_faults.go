@@ -1,0 +1,202 @@
+package forgetest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+var rightRules = []rule{
+	{"a token that may only read says which right is missing", func(s *suite) {
+		if s.Weak == nil {
+			s.Skip("the harness has no token without rights")
+		}
+		c := s.open("readable")
+		weak := s.as(s.Weak)
+		if _, err := weak.Change(s.ctx, c.Number); err != nil {
+			s.Errorf("read: %v", err)
+		}
+		_, opened := weak.OpenChange(s.ctx, forge.NewChange{Head: "readable", Base: "main", Title: "T"})
+		_, commented := weak.UpsertComment(s.ctx, c.Number, "m", "text")
+		_, merged := weak.MergeChange(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
+		for name, err := range map[string]error{
+			"open":    opened,
+			"comment": commented,
+			"merge":   merged,
+			"edit":    weak.EditChange(s.ctx, c.Number, forge.ChangeEdit{Title: new("T")}),
+			"label":   weak.EnsureLabel(s.ctx, promoted),
+			"status":  weak.SetStatus(s.ctx, c.Head.Commit, forge.Status{Context: "ci", State: forge.Success}),
+		} {
+			if e := s.wantKind(err, forge.ErrDenied); e.Right == "" {
+				s.Errorf("%s: %v does not name the right", name, err)
+			}
+		}
+	}},
+}
+
+var faultRules = []rule{
+	{"reading is tried again after a server's error", fake(func(s *suite) {
+		c := s.open("read")
+		for _, answer := range []http.HandlerFunc{
+			Answer(http.StatusBadGateway, "bad gateway", "Content-Type", "text/html"),
+			Answer(http.StatusServiceUnavailable, ""),
+			Drop,
+		} {
+			s.inject(Fault{Method: "GET", Times: 2, Answer: answer})
+			if got := s.change(c.Number); got.Number != c.Number {
+				s.Errorf("got %+v", got)
+			}
+			if slept := s.Fake.Clock.Slept(); len(slept) != 2 || slices.Min(slept) <= 0 || slices.Max(slept) > 5*time.Second {
+				s.Errorf("waited %v", slept)
+			}
+		}
+	})},
+	{"trying again ends", fake(func(s *suite) {
+		s.inject(Fault{Times: -1, Answer: Answer(http.StatusInternalServerError, `{"message":"boom"}`)})
+		_, err := s.repo.FindChanges(s.ctx, forge.ChangeFilter{})
+		s.wantKind(err, forge.ErrUnavailable)
+		if n := len(s.Fake.Faults.Requests("")); n < 2 || n > 10 {
+			s.Errorf("asked %d times", n)
+		}
+	})},
+	{"opening is not tried again when the answer is lost", fake(func(s *suite) {
+		s.Commit(s.T, s.url, "lost")
+		s.inject(Fault{Method: "POST", Path: "/pull", After: true, Answer: Answer(http.StatusBadGateway, "")})
+		s.inject(Fault{Method: "POST", Path: "/merge_requests", After: true, Answer: Answer(http.StatusBadGateway, "")})
+		_, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "lost", Base: "main", Title: "Lost"})
+		s.wantKind(err, forge.ErrUnavailable)
+		if got := s.find(forge.ChangeFilter{Head: "lost"}); len(got) != 1 {
+			s.Errorf("found %v, want one", got)
+		}
+	})},
+	{"a rate limit is waited for, reading and writing", fake(func(s *suite) {
+		for name, limit := range s.Fake.RateLimits {
+			s.Commit(s.T, s.url, "limited-"+name)
+			s.inject(limit(7 * time.Second))
+			_, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "limited-" + name, Base: "main", Title: "Limited"})
+			s.must(err)
+			if slept := total(s.Fake.Clock.Slept()); slept < 7*time.Second || slept > 10*time.Second {
+				s.Errorf("%s: waited %v, want 7 seconds", name, slept)
+			}
+			s.inject(limit(3 * time.Second))
+			s.find(forge.ChangeFilter{Limit: 1})
+			if slept := total(s.Fake.Clock.Slept()); slept < 3*time.Second || slept > 6*time.Second {
+				s.Errorf("%s: waited %v, want 3 seconds", name, slept)
+			}
+		}
+	})},
+	{"a long rate limit is an error that says how long, and nobody asks meanwhile", fake(func(s *suite) {
+		for name, limit := range s.Fake.RateLimits {
+			s.inject(limit(30 * time.Minute))
+			for range 2 {
+				_, err := s.repo.FindChanges(s.ctx, forge.ChangeFilter{})
+				e := s.wantKind(err, forge.ErrRateLimited)
+				if e.RetryAfter < 29*time.Minute || e.RetryAfter > 31*time.Minute {
+					s.Errorf("%s: %v: retry after %v, want half an hour", name, err, e.RetryAfter)
+				}
+			}
+			if asked := s.Fake.Faults.Requests(""); len(asked) != 1 {
+				s.Errorf("%s: asked %q", name, asked)
+			}
+			s.must(s.Fake.Clock.Sleep(s.ctx, time.Hour))
+			s.find(forge.ChangeFilter{Limit: 1})
+		}
+	})},
+	{"a token that the forge does not know is denied", fake(func(s *suite) {
+		stranger := s.as(s.Fake.Stranger)
+		_, err := stranger.FindChanges(s.ctx, forge.ChangeFilter{})
+		if e := s.wantKind(err, forge.ErrDenied); e.Right == "" || e.Hint == "" {
+			s.Errorf("%v does not say what to do", err)
+		}
+	})},
+	{"no answer in time is unavailable", fake(func(s *suite) {
+		s.inject(Fault{Times: -1, Answer: Hang})
+		_, err := s.as(s.Fake.Impatient).FindChanges(s.ctx, forge.ChangeFilter{})
+		s.wantKind(err, forge.ErrUnavailable)
+		if errors.Is(err, context.DeadlineExceeded) {
+			s.Errorf("%v looks like the end of the caller's context", err)
+		}
+	})},
+	{"the end of the caller's context is told as such", fake(func(s *suite) {
+		ctx, cancel := context.WithCancel(s.ctx)
+		s.inject(Fault{Times: -1, Answer: func(w http.ResponseWriter, r *http.Request) { cancel(); Hang(w, r) }})
+		_, err := s.repo.FindChanges(ctx, forge.ChangeFilter{})
+		if !errors.Is(err, context.Canceled) {
+			s.Errorf("got %v", err)
+		}
+	})},
+	{"what is not the forge's answer is unavailable", fake(func(s *suite) {
+		for name, answer := range map[string]http.HandlerFunc{
+			"a sign-in page": Answer(http.StatusOK, "<html>sign in</html>", "Content-Type", "text/html"),
+			"broken JSON":    Answer(http.StatusOK, `[{"number": 1`),
+			"another JSON":   Answer(http.StatusOK, `"hello"`),
+			"too much":       Huge(64 << 20),
+		} {
+			s.inject(Fault{Times: -1, Answer: answer})
+			if _, err := s.repo.FindChanges(s.ctx, forge.ChangeFilter{}); !errors.Is(err, forge.ErrUnavailable) {
+				s.Errorf("%s: got %v", name, err)
+			}
+			s.Fake.Faults.Clear()
+		}
+	})},
+	{"the token goes to no other host", fake(func(s *suite) {
+		asked := false
+		elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+		defer elsewhere.Close()
+		s.inject(Fault{Times: -1, Answer: Answer(http.StatusFound, "", "Location", elsewhere.URL+"/x")})
+		_, err := s.repo.FindChanges(s.ctx, forge.ChangeFilter{})
+		s.wantKind(err, forge.ErrDenied)
+		if asked {
+			s.Error("the other host was asked")
+		}
+	})},
+	{"no error contains a token", fake(func(s *suite) {
+		quoting := `{"message":"bad token ` + strings.Join(s.Fake.Secrets, " ") + `"}`
+		for _, status := range []int{400, 401, 403, 404, 409, 422, 500} {
+			s.inject(Fault{Times: -1, Answer: Answer(status, quoting)})
+			_, found := s.repo.FindChanges(s.ctx, forge.ChangeFilter{})
+			_, opened := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "h", Base: "main", Title: "T"})
+			for _, err := range []error{found, opened, s.repo.SetStatus(s.ctx, "c", forge.Status{Context: "ci", State: forge.Success})} {
+				for _, token := range s.Fake.Secrets {
+					if err == nil || strings.Contains(err.Error(), token) {
+						s.Errorf("status %d: %v", status, err)
+					}
+				}
+			}
+			s.Fake.Faults.Clear()
+		}
+	})},
+}
+
+// fake makes a rule of one that needs a forge that fails on command.
+func fake(check func(s *suite)) func(s *suite) {
+	return func(s *suite) {
+		if s.Fake == nil {
+			s.Skip("a real forge does not fail on command")
+		}
+		s.Fake.Clock.Slept()
+		check(s)
+	}
+}
+
+// inject makes coming requests fail, and forgets those before.
+func (s *suite) inject(f Fault) {
+	s.Fake.Faults.mu.Lock()
+	s.Fake.Faults.requests = nil
+	s.Fake.Faults.mu.Unlock()
+	s.Fake.Faults.Inject(f)
+}
+
+func total(slept []time.Duration) time.Duration {
+	var sum time.Duration
+	for _, d := range slept {
+		sum += d
+	}
+	return sum
+}

@@ -1,0 +1,35 @@
+package forgetest
+
+import "testing"
+
+// rule is something that every forge does alike, in words.
+type rule struct {
+	name  string
+	check func(s *suite)
+}
+
+// Run tries all rules. start is called for each.
+func Run(t *testing.T, start func(t *testing.T) Harness) {
+	for _, group := range []struct {
+		name  string
+		rules []rule
+	}{
+		{"repository", repositoryRules},
+		{"changes", changeRules},
+		{"merge", mergeRules},
+		{"labels", labelRules},
+		{"statuses", statusRules},
+		{"comments", commentRules},
+		{"issues", issueRules},
+		{"abilities", abilityRules},
+		{"hooks", hookRules},
+		{"rights", rightRules},
+		{"faults", faultRules},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			for _, r := range group.rules {
+				t.Run(r.name, func(t *testing.T) { r.check(newSuite(t, start(t))) })
+			}
+		})
+	}
+}

@@ -1,0 +1,185 @@
+package forge
+
+import (
+	"net"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// ID identifies a repository, however its URL was spelled.
+type ID struct {
+	// Host is in lower case, with the port where it is not the usual one.
+	Host string
+	// Path is "owner/name", "group/subgroup/name" or "organization/project/name".
+	Path string
+}
+
+// Owner is the path without the name: an account, a group with its parents, an organization and project.
+func (id ID) Owner() string {
+	owner, _ := path.Split(id.Path)
+	return strings.TrimSuffix(owner, "/")
+}
+
+// Name is the last segment of the path.
+func (id ID) Name() string { return path.Base(id.Path) }
+
+// String returns "host/path".
+func (id ID) String() string { return id.Host + "/" + id.Path }
+
+// ParseID reads a repository's URL, by https, http or ssh, or in the form [user@]host:path.
+// Azure DevOps' many spellings of one repository become "dev.azure.com" and "organization/project/name".
+func ParseID(raw string) (ID, error) {
+	id, _, err := parseURL(raw)
+	return id, err
+}
+
+// parseURL returns the scheme as well: an ssh server may listen on another port than the web server,
+// so that the port of an ssh URL says nothing about the forge and is dropped.
+func parseURL(raw string) (ID, string, error) {
+	u, err := splitURL(raw)
+	if err != nil {
+		return ID{}, "", err
+	}
+	id := ID{Host: strings.ToLower(u.Host)}
+	if u.Scheme == "ssh" || u.Port() == usualPorts[u.Scheme] {
+		id.Host = strings.ToLower(u.Hostname())
+	}
+	segments := strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' })
+	if slices.Contains(segments, "..") || slices.Contains(segments, ".") || len(segments) == 0 || id.Host == "" {
+		return ID{}, "", invalidURL(raw, "it names no repository on a host")
+	}
+	last := len(segments) - 1
+	segments[last] = strings.TrimSuffix(segments[last], ".git")
+	id.Host, segments = azureSpelling(id.Host, segments)
+	id.Path = strings.Join(segments, "/")
+	if id.Name() == "" || strings.HasSuffix(id.Path, "/") {
+		return ID{}, "", invalidURL(raw, "it names no repository on a host")
+	}
+	return id, u.Scheme, nil
+}
+
+// usualPorts are left out of a host.
+var usualPorts = map[string]string{"http": "80", "https": "443", "ssh": "22"}
+
+// splitURL parses a full URL, or the form [user@]host:path.
+func splitURL(raw string) (*url.URL, error) {
+	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return nil, invalidURL(raw, "it contains spaces or control characters")
+	}
+	if !strings.Contains(raw, "://") {
+		host, rest, found := strings.Cut(raw, ":")
+		if !found || strings.Contains(host, "/") {
+			return nil, invalidURL(raw, "it has neither a scheme nor a host")
+		}
+		return &url.URL{Scheme: "ssh", Host: host[strings.LastIndex(host, "@")+1:], Path: rest}, nil
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, invalidURL(raw, "it does not parse")
+	}
+	if usualPorts[u.Scheme] == "" {
+		return nil, invalidURL(raw, "its scheme is none of https, http and ssh")
+	}
+	return u, nil
+}
+
+// azureSpelling brings the spellings of a repository at Azure DevOps to one:
+//
+//	https://dev.azure.com/org/project/_git/name     https://org.visualstudio.com/project/_git/name
+//	git@ssh.dev.azure.com:v3/org/project/name       org@vs-ssh.visualstudio.com:v3/org/project/name
+//
+// A repository named like its project may leave the project out before "_git".
+func azureSpelling(host string, segments []string) (string, []string) {
+	organization, old := strings.CutSuffix(host, ".visualstudio.com")
+	switch {
+	case host == "ssh.dev.azure.com" || host == "vs-ssh.visualstudio.com":
+		if segments[0] == "v3" {
+			segments = segments[1:]
+		}
+		host = "dev.azure.com"
+	case old:
+		if strings.EqualFold(segments[0], "DefaultCollection") {
+			segments = segments[1:]
+		}
+		host, segments = "dev.azure.com", slices.Concat([]string{organization}, segments)
+	}
+	if i := slices.Index(segments, "_git"); i > 0 && i == len(segments)-2 {
+		name := segments[i+1]
+		segments = slices.Concat(segments[:i], segments[i+1:])
+		if host == "dev.azure.com" && len(segments) == 2 {
+			segments = append(segments, name)
+		}
+	}
+	return host, segments
+}
+
+func invalidURL(raw, why string) error {
+	return &Error{
+		Kind: ErrInvalid, Op: "parse repository URL", Where: redact(raw), Detail: why,
+		Hint: "write https://host/owner/name or git@host:owner/name",
+	}
+}
+
+// Site is where a forge is.
+type Site struct {
+	// Scheme is "https" or "http".
+	Scheme string
+	// Host is in lower case, with the port where it is not the usual one.
+	Host string
+	// Prefix is the folder below which the forge lives, without slashes at its ends; usually empty.
+	Prefix string
+}
+
+// ParseSite reads the URL of a forge: "https://git.example.com", "https://example.com/gitea".
+func ParseSite(raw string) (Site, error) {
+	u, err := url.Parse(raw)
+	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return Site{}, &Error{
+			Kind: ErrInvalid, Op: "parse forge URL", Where: redact(raw),
+			Detail: "it is not of the form https://host", Hint: "write https://host, or https://host/folder",
+		}
+	}
+	s := Site{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Prefix: strings.Trim(u.Path, "/")}
+	if u.Port() == usualPorts[u.Scheme] {
+		s.Host = strings.ToLower(u.Hostname())
+	}
+	return s, nil
+}
+
+// URL returns the site's URL, without a slash at its end.
+func (s Site) URL() string { return strings.TrimSuffix(s.Scheme+"://"+s.Host+"/"+s.Prefix, "/") }
+
+// Repository returns which repository of this site a URL means.
+// The error is of kind [ErrInvalid] when it is not on this site.
+func (s Site) Repository(raw string) (ID, error) {
+	id, scheme, err := parseURL(raw)
+	if err != nil {
+		return ID{}, err
+	}
+	if id.Host != s.Host && (scheme != "ssh" || id.Host != hostname(s.Host)) {
+		return ID{}, s.elsewhere(raw)
+	}
+	id.Host = s.Host
+	if rest, below := strings.CutPrefix(id.Path, s.Prefix+"/"); s.Prefix != "" && below {
+		id.Path = rest
+	} else if s.Prefix != "" && scheme != "ssh" {
+		return ID{}, s.elsewhere(raw)
+	}
+	return id, nil
+}
+
+func (s Site) elsewhere(raw string) error {
+	return &Error{
+		Kind: ErrInvalid, Op: "find repository", Where: redact(raw), Detail: "it is not on " + s.URL(),
+		Hint: "configure the forge that hosts it",
+	}
+}
+
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return host
+}

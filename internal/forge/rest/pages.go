@@ -1,0 +1,68 @@
+package rest
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// maxPages ends a list that never ends: a forge that names a next page for ever.
+const maxPages = 10_000
+
+// Pages reads a list page by page, following the Link headers that name the next one, and hands each element to use.
+// It stops when use returns false. The query says how long pages are; Out is not looked at.
+func Pages[T any](ctx context.Context, c *Client, r Request, use func(T) bool) error {
+	target := c.Base + r.Path
+	if len(r.Query) > 0 {
+		target += "?" + r.Query.Encode()
+	}
+	for range maxPages {
+		var page []T
+		r.Out = &page
+		header, err := c.do(ctx, r, target)
+		if err != nil {
+			return err
+		}
+		for _, element := range page {
+			if !use(element) {
+				return nil
+			}
+		}
+		if target = nextPage(header, target); target == "" {
+			return nil
+		}
+	}
+	return r.fail(forge.ErrUnavailable, "the list does not end")
+}
+
+// nextPage returns the URL that a Link header calls the next one; empty when there is none.
+// It may be relative, and the host in it the forge's own name for itself, which behind a proxy is not ours for it:
+// only its query is used.
+func nextPage(h http.Header, current string) string {
+	for _, value := range h.Values("Link") {
+		for link := range strings.SplitSeq(value, ",") {
+			address, parameters, found := strings.Cut(link, ";")
+			if !found || !strings.Contains(strings.ReplaceAll(parameters, " ", ""), `rel="next"`) {
+				continue
+			}
+			next, err := url.Parse(strings.Trim(strings.TrimSpace(address), "<>"))
+			if err != nil {
+				return ""
+			}
+			at, err := url.Parse(current)
+			if err != nil {
+				return ""
+			}
+			at.RawQuery = next.RawQuery
+			return at.String()
+		}
+	}
+	return ""
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

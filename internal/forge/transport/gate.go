@@ -1,0 +1,89 @@
+package transport
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// gate is what all requests to a forge go through.
+type gate struct {
+	clock   Clock
+	maxWait time.Duration
+	slots   chan struct{}
+	// interval is the time between two requests, burst how many intervals may be saved up.
+	interval, burst time.Duration
+
+	mu     sync.Mutex
+	closed time.Time // until then the forge wants no requests
+	next   time.Time // when the next request is due at the rate
+}
+
+func newGate(c Config) *gate {
+	g := &gate{clock: c.Clock, maxWait: c.MaxWait, slots: make(chan struct{}, c.Concurrent)}
+	if c.Rate > 0 {
+		g.interval = time.Duration(float64(time.Second) / c.Rate)
+		g.burst = g.interval * time.Duration(c.Burst-1)
+	}
+	return g
+}
+
+// enter waits until a request may start. It returns how long the gate stays closed when that is too long to wait.
+func (g *gate) enter(ctx context.Context) (leave func(), closed time.Duration, err error) {
+	for {
+		wait, tooLong := g.wait()
+		if tooLong {
+			return nil, wait, nil
+		}
+		if wait <= 0 {
+			break
+		}
+		if err := g.clock.Sleep(ctx, wait); err != nil {
+			return nil, 0, err
+		}
+	}
+	if wait := g.reserve(); wait > 0 {
+		if err := g.clock.Sleep(ctx, wait); err != nil {
+			return nil, 0, err
+		}
+	}
+	select {
+	case g.slots <- struct{}{}:
+		return func() { <-g.slots }, 0, nil
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+}
+
+// wait returns how long the gate is closed.
+func (g *gate) wait() (wait time.Duration, tooLong bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	wait = g.closed.Sub(g.clock.Now())
+	return wait, wait > g.maxWait
+}
+
+// reserve takes a place in the row of requests and returns how far off it is.
+func (g *gate) reserve() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.interval == 0 {
+		return 0
+	}
+	now := g.clock.Now()
+	if earliest := now.Add(-g.burst); g.next.Before(earliest) {
+		g.next = earliest
+	}
+	wait := g.next.Sub(now)
+	g.next = g.next.Add(g.interval)
+	return wait
+}
+
+// close keeps requests back for a while. A longer wait that was asked for before stays.
+func (g *gate) close(d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if until := g.clock.Now().Add(d); until.After(g.closed) {
+		g.closed = until
+	}
+}

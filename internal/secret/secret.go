@@ -1,0 +1,82 @@
+// Package secret keeps credentials out of what people and programs read: errors, logs, pages, files.
+//
+// A credential is a [Value] from the moment it is read; it does not print, and is converted to a string only where
+// it is sent. Text of others, which may quote a URL or a header we sent, goes through [Scrub] before it is shown.
+package secret
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Value is a password, token or key. It does not print, in no format; convert it to string where it is sent.
+type Value string
+
+const hidden = "***"
+
+// Format writes "***" for every verb.
+func (Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
+
+// String returns "***".
+func (Value) String() string { return hidden }
+
+// MarshalText returns "***", for JSON and YAML.
+func (Value) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// What follows "//" up to the last "@" before the path is user information: a password may itself contain an "@".
+// A query may carry a token whatever its name, so nothing of it is shown.
+var (
+	userInfo   = regexp.MustCompile(`//[^/\s"']*@`)
+	urlQuery   = regexp.MustCompile(`(://[^\s"'?]*)\?[^\s"']*`)
+	userOfHost = regexp.MustCompile(`^[^/@\s]*:[^/@]*@`)
+)
+
+// Redact returns a URL, or any text with URLs in it, without user information and queries.
+// The user of host:path forms ("git@host:path") stays: it is a name everybody knows.
+func Redact(text string) string {
+	text = userInfo.ReplaceAllString(text, "//")
+	text = urlQuery.ReplaceAllString(text, "$1")
+	if !strings.Contains(text, "//") {
+		text = userOfHost.ReplaceAllString(text, "")
+	}
+	return text
+}
+
+// shown is how many characters of somebody else's message are worth reading.
+const shown = 300
+
+// Scrub makes somebody else's text safe to show: on one line, not too long, without URLs' credentials
+// and without the given secrets in any spelling in which they travel.
+func Scrub(text string, secrets ...Value) string {
+	for _, s := range secrets {
+		// A very short secret would garble the text and is none worth the name.
+		if len(s) < 4 {
+			continue
+		}
+		for _, spelling := range []string{string(s), url.QueryEscape(string(s)), url.PathEscape(string(s))} {
+			text = strings.ReplaceAll(text, spelling, hidden)
+		}
+	}
+	return shorten(printable(Redact(text)), shown)
+}
+
+// printable replaces control characters, since servers' messages go to terminals.
+func printable(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+	return strings.Join(strings.Fields(text), " ")
+}
+
+func shorten(text string, limit int) string {
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit]) + "..."
+	}
+	return text
+}

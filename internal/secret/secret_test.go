@@ -1,0 +1,41 @@
+package secret_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
+)
+
+func TestValueDoesNotPrint(t *testing.T) {
+	v := secret.Value("hunter2!")
+	encoded, err := json.Marshal(map[string]any{"v": v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		fmt.Sprint(v), fmt.Sprintf("%s %q %v %+v %#v %x %d", v, v, v, v, v, v, v), string(encoded), v.String(),
+		fmt.Sprintf("%+v", struct{ Token secret.Value }{v}),
+	} {
+		if strings.Contains(text, "hunter2") || strings.Contains(text, "68756e") {
+			t.Errorf("printed %q", text)
+		}
+	}
+}
+
+func TestScrub(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"get https://me:p@ss@host/a?token=1: no", "get https://host/a no"},
+		{"bad token s3cr et/x", "bad token ***"},
+		{"bad token s3cr+et%2Fx", "bad token ***"},
+		{"two\nlines\x1b[31m", "two lines [31m"},
+		{"git@host:path", "git@host:path"},
+		{strings.Repeat("é", 400), strings.Repeat("é", 300) + "..."},
+	} {
+		if got := secret.Scrub(tc.text, "s3cr et/x", "abc"); got != tc.want {
+			t.Errorf("Scrub(%q) = %q, want %q", tc.text, got, tc.want)
+		}
+	}
+}
