@@ -24,7 +24,7 @@ func writeAnnotations(w io.Writer, problems []found) error {
 			property("line", fmt.Sprint(p.Position.Line))
 		}
 		property("title", string(p.Kind))
-		message := p.Message
+		message := sentence(p.Problem)
 		if p.Hint != "" {
 			message += "\n" + p.Hint
 		}
@@ -106,7 +106,7 @@ func writeSARIF(w io.Writer, problems []found) error {
 }
 
 func sarifOf(p fleet.Problem) sarifResult {
-	r := sarifResult{RuleID: string(p.Kind), Level: string(p.Severity), Message: sarifMessage{Text: p.Message}}
+	r := sarifResult{RuleID: string(p.Kind), Level: string(p.Severity), Message: sarifMessage{Text: sentence(p)}}
 	if p.Severity == fleet.SeverityNotice {
 		r.Level = "note"
 	}

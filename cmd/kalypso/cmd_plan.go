@@ -46,8 +46,8 @@ With them it compares two states of the control plane, as for a pull request to 
 	c.source.bind(cmd)
 	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML, formatMarkdown)
 	flags := cmd.Flags()
-	flags.StringVar(&c.baseRef, "base-ref", "", "compare with this `revision` of the environment's branch")
-	flags.StringVar(&c.baseMain, "base-main", "", "compare with this `revision` of main")
+	flags.StringVar(&c.baseRef, "base-ref", "", "compare with this `revision` of the environment's branch; HEAD is its head")
+	flags.StringVar(&c.baseMain, "base-main", "", "compare with this `revision` of main; HEAD is its head")
 	flags.StringVar(&c.against, "against", "", "`gitops` to compare with what the GitOps branch holds (default), or a folder that stands in for it")
 	flags.BoolVar(&c.diff, "diff", false, "show the unified difference of every file")
 	flags.BoolVar(&c.exitCode, "exit-code", false, "exit with 3 when there are changes")
@@ -74,7 +74,7 @@ func (c *planCommand) run(cmd *cobra.Command) error {
 	if err := c.output.write(c.t.out, p, func(w io.Writer) error { return c.show(w, p) }); err != nil {
 		return err
 	}
-	if c.exitCode && !p.Empty() || len(p.Refusals) > 0 && c.exitCode {
+	if c.exitCode && (!p.Empty() || len(p.Refusals) > 0) {
 		return answerNo()
 	}
 	return nil

@@ -180,7 +180,7 @@ func (c *validateCommand) showProblems(w io.Writer, r *validationReport) {
 		if p.Position.Source != "" {
 			where = p.Position.Source + ": " + where
 		}
-		fmt.Fprintf(w, "%s  %s%s\n", s.severity(p.Severity).String(), printable(p.Message), dimmed(s, inEnvironments(p, r)))
+		fmt.Fprintf(w, "%s  %s%s\n", s.severity(p.Severity).String(), printable(sentence(p.Problem)), dimmed(s, inEnvironments(p, r)))
 		for _, line := range []string{where, p.Hint} {
 			if line != "" {
 				fmt.Fprintf(w, "    %s\n", s.dim(printable(line)))

@@ -112,7 +112,7 @@ func (v planText) details(g plan.Group) []cell {
 	case plan.Added:
 		return []cell{painted(v.style.dim, by(c.Policies))}
 	case plan.Removed:
-		return []cell{painted(v.style.dim, "no policy selects it any more")}
+		return []cell{painted(v.style.dim, v.whyRemoved(c))}
 	case plan.Held:
 		return []cell{plain("held: " + c.Reason.Message + at(c.Reason.Position))}
 	}
@@ -131,6 +131,16 @@ func (v planText) details(g plan.Group) []cell {
 		lines = append(lines, plain(fileNames(c.Files)))
 	}
 	return lines
+}
+
+// whyRemoved says what is missing, as far as the two states tell.
+func (v planText) whyRemoved(c *plan.Change) string {
+	for _, ct := range v.plan.ClusterTypes {
+		if ct.Name == c.ClusterType && ct.Op == plan.Removed {
+			return "the cluster type is gone"
+		}
+	}
+	return "nothing schedules it any more"
 }
 
 func by(policies []string) string {
@@ -157,7 +167,7 @@ func (v planText) config(c plan.ConfigChange) []cell {
 	if c.Over != (fleet.Position{}) {
 		origin += ", over " + c.Over.String()
 	}
-	return []cell{line, painted(v.style.dim, origin)}
+	return []cell{line, painted(v.style.dim, "  "+origin)}
 }
 
 // maxValue is how much of a configuration value is shown.
@@ -233,13 +243,21 @@ func (v planText) problems(w io.Writer) {
 	t := &table{indent: "  "}
 	for _, p := range v.plan.Problems {
 		if p.Severity != fleet.SeverityNotice && !said[p] {
-			t.row(v.style.severity(p.Severity), plain(p.Message+at(p.Position)))
+			t.row(v.style.severity(p.Severity), plain(sentence(p)+at(p.Position)))
 		}
 	}
 	if len(t.rows) > 0 {
 		fmt.Fprintln(w)
 		_ = t.write(w) // the writer is the one that shows everything else; it fails there as well
 	}
+}
+
+// sentence says what is wrong with what: most messages leave out the object they are about.
+func sentence(p fleet.Problem) string {
+	if p.Object.Name == "" || strings.Contains(p.Message, p.Object.Name) {
+		return p.Message
+	}
+	return fmt.Sprintf("%s %s: %s", p.Object.Kind, p.Object.Name, p.Message)
 }
 
 // severity names how bad a problem is.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
 	"strings"
 	"sync"
@@ -68,28 +70,31 @@ func (r *repositories) source(ctx context.Context, at scheduling.Location, list 
 	return source, nil
 }
 
-// GitOps lists all files of a branch.
-func (r *repositories) GitOps(ctx context.Context, at scheduling.Location) (bundle.Branch, string, error) {
+// GitOps lists all files of a branch. A folder that is not there yet is a branch that is not there yet.
+func (r *repositories) GitOps(ctx context.Context, at scheduling.Location) (bundle.Branch, scheduling.Head, error) {
+	if _, err := os.Stat(at.Folder); at.Folder != "" && errors.Is(err, fs.ErrNotExist) {
+		return bundle.Branch{}, scheduling.Head{}, scheduling.ErrNoBranch
+	}
 	found, err := r.resolve(ctx, at)
 	if err != nil {
-		return bundle.Branch{}, "", err
+		return bundle.Branch{}, scheduling.Head{}, err
 	}
 	entries, err := found.tree.Files(ctx, "")
 	if err != nil {
-		return bundle.Branch{}, "", err
+		return bundle.Branch{}, scheduling.Head{}, err
 	}
 	branch := bundle.Branch{Files: make([]bundle.File, 0, len(entries))}
 	byPath := make(map[string]git.Entry, len(entries))
 	for _, e := range entries {
 		hash, err := bundle.ParseHash(e.Hash)
 		if err != nil {
-			return bundle.Branch{}, "", err
+			return bundle.Branch{}, scheduling.Head{}, err
 		}
 		branch.Files = append(branch.Files, bundle.File{Path: e.Path, Hash: hash})
 		byPath[e.Path] = e
 	}
 	branch.Read = func(path string) ([]byte, error) { return found.tree.Read(ctx, byPath[path], maxPublishedFile) }
-	return branch, found.commit.Hash, nil
+	return branch, scheduling.Head{Commit: found.commit.Hash, Time: found.commit.Time}, nil
 }
 
 // maxPublishedFile bounds what is read of one file of a GitOps branch: an inventory of a large cluster type has some megabytes.
@@ -99,7 +104,7 @@ const maxPublishedFile = 64 << 20
 func (r *repositories) resolve(ctx context.Context, at scheduling.Location) (resolvedTree, error) {
 	if at.Folder != "" {
 		tree, err := git.Folder(at.Folder)
-		return resolvedTree{tree, git.Commit{}}, noBranch(err, git.ErrPathNotFound)
+		return resolvedTree{tree, git.Commit{}}, err
 	}
 	key := resolveKey{at.Repo, at.Branch, at.Commit}
 	r.mu.Lock()
@@ -117,11 +122,25 @@ func (r *repositories) ask(ctx context.Context, at scheduling.Location) (resolve
 	if err != nil {
 		return resolvedTree{}, err
 	}
-	commit, err := repo.Resolve(ctx, at.Branch, at.Commit)
+	commit, err := resolveIn(ctx, repo, at.Branch, at.Commit)
 	if err != nil {
 		return resolvedTree{}, noBranch(err, git.ErrBranchNotFound)
 	}
 	return resolvedTree{repo.Tree(commit), commit}, nil
+}
+
+// resolveIn resolves a revision as seen from a branch: HEAD~1 is the commit before the branch's head,
+// whatever branch happens to be checked out.
+func resolveIn(ctx context.Context, repo *git.Repository, branch, revision string) (git.Commit, error) {
+	rest, ok := strings.CutPrefix(revision, "HEAD")
+	if !ok || rest != "" && !strings.ContainsRune("~^", rune(rest[0])) {
+		return repo.Resolve(ctx, branch, revision)
+	}
+	head, err := repo.Resolve(ctx, branch, "")
+	if err != nil || rest == "" {
+		return head, err
+	}
+	return repo.Resolve(ctx, branch, head.Hash+rest)
 }
 
 // noBranch marks an error of a kind as that of a branch that does not exist.
@@ -194,4 +213,35 @@ func splitURL(url string) (prefix, base string) {
 		return host + ":", base
 	}
 	return "", url
+}
+
+// Same reports whether two URLs lead to one repository.
+func (r *repositories) Same(a, b string) bool {
+	was, err := r.client.Locate(a)
+	if err != nil {
+		return false
+	}
+	is, err := r.client.Locate(b)
+	return err == nil && git.SameRepository(was, is)
+}
+
+// Fork returns the commit at which the history of a commit left that of a branch.
+func (r *repositories) Fork(ctx context.Context, branch scheduling.Location, ref, commit string) (string, error) {
+	repo, err := r.client.Open(ctx, branch.Repo)
+	if err != nil {
+		return "", err
+	}
+	base, err := repo.Resolve(ctx, branch.Branch, "")
+	if err != nil {
+		return "", noBranch(err, git.ErrBranchNotFound)
+	}
+	head, err := repo.Resolve(ctx, branch.Branch, commit)
+	if errors.Is(err, git.ErrCommitNotFound) && ref != "" {
+		head, err = repo.Resolve(ctx, branch.Branch, ref)
+	}
+	if err != nil {
+		return "", err
+	}
+	fork, err := repo.MergeBase(ctx, head, base)
+	return fork.Hash, err
 }

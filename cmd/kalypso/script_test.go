@@ -1,43 +1,82 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"flag"
+	"io"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files within the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"kalypso": main})
+	testscript.Main(m, map[string]func(){"kalypso": main, "masked": masked})
 }
 
 // TestScript runs testdata/script/<command>_<scenario>.txtar: the directory listing is the list of features.
-// Scripts know one command besides testscript's own:
+//
+// Each script finds the example fleet in $WORK/hello-fleet, plain folders to be edited at will,
+// and knows more than testscript's own commands:
 //
 //	exits CODE PROGRAM [ARGS...]    runs a program, and wants exactly this exit code
+//	edit FILE OLD NEW               replaces a text, which has to be there, everywhere in a file; \n is a new line
+//	commit DIR MESSAGE              commits everything in a work tree, as Ann
+//	serve DIR USER:PASSWORD         serves the repositories in a folder over HTTP, at $SERVER
+//
+// The program "masked" is kalypso with an output that is the same each time: commit ids are shown as #######.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup:               isolate,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Setup:               setUp,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "edit": edit, "commit": commit, "serve": serve,
+		},
 	})
 }
 
-// isolate keeps a script from the configuration and the credentials of whoever runs it.
-func isolate(env *testscript.Env) error {
+// setUp keeps a script from the configuration and the credentials of whoever runs it, and lays out the example fleet.
+func setUp(env *testscript.Env) error {
 	env.Setenv("HOME", env.WorkDir+"/home")
 	env.Setenv("XDG_CACHE_HOME", env.WorkDir+"/home/.cache")
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	env.Setenv("GIT_TERMINAL_PROMPT", "0")
-	return nil
+	return os.CopyFS(filepath.Join(env.WorkDir, "hello-fleet"), hellofleet.Files())
+}
+
+// What differs between two runs of a script: commit ids, and the port of the server.
+var (
+	commitID = regexp.MustCompile(`\b([0-9a-f]{40}|[0-9a-f]{7})\b`)
+	port     = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
+)
+
+// masked is the program of that name: "masked kalypso plan -e dev" shows what "kalypso plan -e dev" shows.
+func masked() {
+	var out, err bytes.Buffer
+	code := run(context.Background(), os.Args[2:], os.Environ(), os.Stdin, &out, &err)
+	mask := func(text []byte) []byte {
+		return port.ReplaceAll(commitID.ReplaceAll(text, []byte("#######")), []byte("HOST"))
+	}
+	_, _ = os.Stdout.Write(mask(out.Bytes()))
+	_, _ = os.Stderr.Write(mask(err.Bytes()))
+	os.Exit(code)
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {
@@ -58,4 +97,54 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("%s: exit code %d, want %d", args[1], got, want)
 	}
+}
+
+func edit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: edit FILE OLD NEW")
+	}
+	lines := strings.NewReplacer(`\n`, "\n")
+	text, old := ts.ReadFile(args[0]), lines.Replace(args[1])
+	if !strings.Contains(text, old) {
+		ts.Fatalf("%s does not contain %q", args[0], old)
+	}
+	text = strings.ReplaceAll(text, old, lines.Replace(args[2]))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
+}
+
+func commit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: commit DIR MESSAGE")
+	}
+	ts.Check(ts.Exec("git", "-C", args[0], "add", "-A"))
+	ts.Check(ts.Exec("git", "-C", args[0], "-c", "user.name=Ann", "-c", "user.email=ann@example.com",
+		"commit", "-q", "--allow-empty", "-m", args[1]))
+}
+
+// serve serves bare repositories as forges do: the git program behind basic authentication.
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: serve DIR USER:PASSWORD")
+	}
+	git, err := exec.LookPath("git")
+	ts.Check(err)
+	backend := &cgi.Handler{
+		Path: git, Args: []string{"http-backend"}, Stderr: io.Discard,
+		Env: []string{
+			"GIT_PROJECT_ROOT=" + ts.MkAbs(args[0]), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=ann",
+			"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
+		},
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		if user+":"+password != args[1] {
+			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+			// Servers have been seen to repeat what they were told.
+			http.Error(w, "not for you, "+password, http.StatusUnauthorized)
+			return
+		}
+		backend.ServeHTTP(w, r)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("SERVER", server.URL)
 }

@@ -27,10 +27,10 @@ func (w *walk) readConfigRepos(ctx context.Context) map[string]fleet.Fetched {
 	return w.fetch(ctx, wishes, "configuration repositories")
 }
 
-// readWorkloads reads the places that the registrations of main name.
+// readWorkloads reads the places that the registrations name.
 func (w *walk) readWorkloads(ctx context.Context) map[string]fleet.Fetched {
 	var wishes []wish
-	for _, r := range w.in.Main.Registrations {
+	for _, r := range fleet.Registrations(w.in.Main, w.in.Branch) {
 		wishes = append(wishes, wish{r.Value.Name, r.Value.Spec.Workload})
 	}
 	return w.fetch(ctx, wishes, "workloads")
@@ -68,5 +68,10 @@ func (w *walk) readWish(ctx context.Context, wish wish) (*fleet.Objects, Input, 
 	if err != nil {
 		return nil, Input{}, err
 	}
-	return w.read(ctx, wish.repository.Repo, at)
+	name := wish.repository.Repo
+	if at.Repo == w.controlPlane && at.Branch != "" {
+		// People call a branch of the control plane by its own name.
+		name = at.Branch
+	}
+	return w.read(ctx, name, at)
 }

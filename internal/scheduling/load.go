@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,6 +91,26 @@ func (l *Loader) Environments(ctx context.Context, r Request) ([]string, []fleet
 	return environmentNames(objects), objects.Problems, nil
 }
 
+// EnvironmentBranch says which branch of the control plane describes an environment.
+type EnvironmentBranch struct{ Environment, Branch string }
+
+// EnvironmentBranches returns the environments that the base branch lists, by name, with their branches.
+// Those that another repository describes are left out.
+func (l *Loader) EnvironmentBranches(ctx context.Context, r Request) ([]EnvironmentBranch, error) {
+	objects, err := l.environments(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var branches []EnvironmentBranch
+	for _, e := range objects.Environments {
+		spec := e.Value.Spec.ControlPlane
+		if repo, err := l.Repositories.Resolve(r.ControlPlane, cmp.Or(spec.Repo, ".")); err == nil && l.Repositories.Same(repo, r.ControlPlane) {
+			branches = append(branches, EnvironmentBranch{e.Value.Name, cmp.Or(spec.Branch, e.Value.Name)})
+		}
+	}
+	return branches, nil
+}
+
 func environmentNames(objects *fleet.Objects) []string {
 	var names []string
 	if objects != nil {
@@ -140,7 +161,7 @@ func (l *Loader) Load(ctx context.Context, r Request) (*Loaded, error) {
 	walk.in.Environment = r.Environment
 	snapshot := fleet.Assemble(walk.in)
 	walk.problems = append(walk.problems, walk.unknownEnvironments()...)
-	snapshot.Problems = fleet.SortProblems(append(snapshot.Problems, walk.problems...))
+	snapshot.Problems = fleet.SortProblems(append(walk.withoutRead(snapshot.Problems), walk.problems...))
 	return &Loaded{
 		Snapshot:     snapshot,
 		Inputs:       walk.sortedInputs(),
@@ -261,9 +282,20 @@ func (w *walk) readMain(ctx context.Context) (*fleet.Objects, Input, error) {
 	w.progress("reading " + name)
 	objects, input, err := w.read(ctx, name, at)
 	if err != nil {
-		return nil, Input{}, fmt.Errorf("read %s at its promoted commit: %w", name, err)
+		return nil, Input{}, fmt.Errorf("read %s: %w", w.describe(name, at), err)
 	}
 	return objects, input, nil
+}
+
+// describe names the commit of the base branch that was asked for.
+func (w *walk) describe(name string, at Location) string {
+	switch {
+	case w.request.MainRef != "":
+		return fmt.Sprintf("%s at %q", name, w.request.MainRef)
+	case at.Commit != "":
+		return name + " at its promoted commit"
+	}
+	return name
 }
 
 // repository returns the location that a document of the control plane names.

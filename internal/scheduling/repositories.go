@@ -3,6 +3,7 @@ package scheduling
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -28,10 +29,21 @@ type Repositories interface {
 	// Environments lists the YAML files at a location, those included that ignore files name.
 	Environments(ctx context.Context, at Location) (fleet.Source, error)
 	// GitOps lists all files of a branch and returns the commit they were read at.
-	GitOps(ctx context.Context, at Location) (bundle.Branch, string, error)
+	GitOps(ctx context.Context, at Location) (bundle.Branch, Head, error)
+	// Same reports whether two URLs lead to one repository.
+	Same(a, b string) bool
+	// Fork returns the commit at which the history of a commit left that of a branch. ref is where the commit can be fetched
+	// from, when it is not on a branch of the repository.
+	Fork(ctx context.Context, branch Location, ref, commit string) (string, error)
 	// Resolve returns the URL that a document of a repository means by a URL that may be relative to that repository,
 	// as those of Git submodules are. A repository elsewhere cannot point to this machine.
 	Resolve(repository, url string) (string, error)
+}
+
+// Head is the commit at the end of a branch; zero for a plain folder.
+type Head struct {
+	Commit string
+	Time   time.Time
 }
 
 // ErrNoBranch says that a repository exists and the branch does not.

@@ -13,8 +13,8 @@ import (
 // GitOps is the branch that the files of an environment go to, as it is now.
 type GitOps struct {
 	Location Location
-	// Commit is the head of the branch; empty for a plain folder and for a branch that does not exist yet.
-	Commit string
+	// Head is zero for a branch that does not exist yet.
+	Head
 	// Exists is false for a branch that does not exist yet.
 	Exists bool
 	// Published is what the branch holds; nil when it does not exist yet.
@@ -47,14 +47,14 @@ func (l *Loader) GitOps(ctx context.Context, loaded *Loaded, folder string) (*Gi
 	}
 	g := &GitOps{Location: at}
 	l.progress("reading " + g.String())
-	branch, commit, err := l.Repositories.GitOps(ctx, at)
+	branch, head, err := l.Repositories.GitOps(ctx, at)
 	if errors.Is(err, ErrNoBranch) {
 		return g, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the GitOps branch: %w", err)
 	}
-	g.Exists, g.Commit = true, commit
+	g.Exists, g.Head = true, head
 	branch.Root = at.Path
 	g.Published, err = bundle.ReadPublished(branch, knownClusterTypes(loaded.Snapshot))
 	if err != nil {

@@ -94,3 +94,21 @@ func (w *walk) unknownEnvironments() []fleet.Problem {
 	}
 	return problems
 }
+
+// withoutRead leaves out the warnings about Workloads in the control plane that were read through a registration:
+// the same repository can be written in many ways, as a URL, by its path, or as ".".
+func (w *walk) withoutRead(problems []fleet.Problem) []fleet.Problem {
+	type place struct{ file, name string }
+	read := map[place]bool{}
+	for _, fetched := range w.in.Workloads {
+		if fetched.Objects == nil {
+			continue
+		}
+		for _, workload := range fetched.Objects.Workloads {
+			read[place{workload.Position.File, workload.Value.Name}] = true
+		}
+	}
+	return slices.DeleteFunc(problems, func(p fleet.Problem) bool {
+		return p.Kind == fleet.KindWrongBranch && p.Object.Kind == "Workload" && read[place{p.Position.File, p.Object.Name}]
+	})
+}

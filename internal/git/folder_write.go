@@ -1,0 +1,189 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// stagingPrefix begins the name of the folder that new contents are written to before they are moved into place.
+const stagingPrefix = ".kalypso-staging-"
+
+// WriteFolder writes and deletes files of a plain folder, which is created when it is missing.
+// It is done completely or not at all: contents are first written beside, then moved into place,
+// and moved back when a step fails. Everything else in the folder is left alone, except that folders that
+// deletions leave empty are removed. Symbolic links that lead out of the folder are not followed.
+// Paths are relative with forward slashes.
+func WriteFolder(ctx context.Context, dir string, put map[string][]byte, remove []string) error {
+	for _, p := range slices.Concat(slices.Collect(maps.Keys(put)), remove) {
+		if !safePath(p) {
+			return &Error{Kind: ErrInvalid, Op: fmt.Sprintf("write file %q in", p), Where: dir, Detail: "it is not a path within the folder"}
+		}
+	}
+	_, missing := os.Stat(dir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return folderError("create folder", dir, err)
+	}
+	if err := writeFolder(ctx, dir, put, remove); err != nil {
+		if errors.Is(missing, fs.ErrNotExist) {
+			_ = os.Remove(dir) // it was made here; parents above it may stay
+		}
+		return err
+	}
+	return nil
+}
+
+// safePath reports whether a path stays within the folder it is relative to, and out of .git.
+func safePath(p string) bool {
+	for part := range strings.SplitSeq(p, "/") {
+		if !safeName(part) || strings.ContainsAny(part, "\\\x00") {
+			return false
+		}
+	}
+	return true
+}
+
+func writeFolder(ctx context.Context, dir string, put map[string][]byte, remove []string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return folderError("open folder", dir, err)
+	}
+	defer root.Close()
+	s := &staging{root: root, dir: stagingPrefix + strconv.Itoa(os.Getpid())}
+	defer root.RemoveAll(s.dir) //nolint:errcheck // what is left of it is harmless, and the next run removes it
+	if err := s.write(ctx, put); err != nil {
+		return folderError("write into", dir, err)
+	}
+	if err := s.apply(put, remove); err != nil {
+		return folderError("write into", dir, errors.Join(err, s.undo()))
+	}
+	s.prune(remove)
+	return nil
+}
+
+// staging moves files into place, and back.
+type staging struct {
+	root *os.Root
+	dir  string
+	// done are the moves made so far.
+	done []move
+	// made are the folders that were created, parents first.
+	made []string
+	olds int
+}
+
+type move struct{ from, to string }
+
+// write writes the new contents beside.
+func (s *staging) write(ctx context.Context, put map[string][]byte) error {
+	if err := s.root.RemoveAll(s.dir); err != nil {
+		return err
+	}
+	if err := s.root.Mkdir(s.dir, 0o755); err != nil {
+		return err
+	}
+	for i, p := range slices.Sorted(maps.Keys(put)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.root.WriteFile(s.staged(i), put[p], 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *staging) staged(i int) string { return path.Join(s.dir, "new-"+strconv.Itoa(i)) }
+
+// apply takes old files away and puts new ones into their place.
+func (s *staging) apply(put map[string][]byte, remove []string) error {
+	for _, p := range remove {
+		if err := s.takeAway(p); err != nil {
+			return err
+		}
+	}
+	for i, p := range slices.Sorted(maps.Keys(put)) {
+		if err := s.takeAway(p); err != nil {
+			return err
+		}
+		if err := s.makeFolders(path.Dir(p)); err != nil {
+			return err
+		}
+		if err := s.move(s.staged(i), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeAway moves a file that is in the way into the staging folder. A folder there is an error.
+func (s *staging) takeAway(p string) error {
+	info, err := s.root.Lstat(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return fmt.Errorf("%q is a folder", p)
+	}
+	s.olds++
+	return s.move(p, path.Join(s.dir, "old-"+strconv.Itoa(s.olds)))
+}
+
+func (s *staging) move(from, to string) error {
+	if err := s.root.Rename(from, to); err != nil {
+		return err
+	}
+	s.done = append(s.done, move{from, to})
+	return nil
+}
+
+func (s *staging) makeFolders(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	info, err := s.root.Stat(dir)
+	if err == nil && !info.IsDir() {
+		return fmt.Errorf("%q is a file", dir)
+	}
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := s.makeFolders(path.Dir(dir)); err != nil {
+		return err
+	}
+	s.made = append(s.made, dir)
+	return s.root.Mkdir(dir, 0o755)
+}
+
+// undo brings back what was before.
+func (s *staging) undo() error {
+	var failed error
+	for _, m := range slices.Backward(s.done) {
+		failed = errors.Join(failed, s.root.Rename(m.to, m.from))
+	}
+	for _, dir := range slices.Backward(s.made) {
+		_ = s.root.Remove(dir) // one that somebody else uses meanwhile stays
+	}
+	return failed
+}
+
+// prune removes the folders that deletions left empty.
+func (s *staging) prune(remove []string) {
+	for _, p := range remove {
+		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+			if s.root.Remove(dir) != nil {
+				break // it is not empty
+			}
+		}
+	}
+}

@@ -1,0 +1,404 @@
+package scheduling
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/plan"
+)
+
+// Proposer keeps the one living change request of each environment what it should be.
+//
+// It is level-triggered: every round reads where things stand and does what is missing, so it may be killed after any step
+// and run again, and two of them at once end in the same state. The steps of a round, in order:
+//
+//	read ─► plan ─► commit ─► push to kalypso/<environment> ─► status ─► open or edit ─► labels ─► merge
+//
+// A status precedes the text that speaks of it, and the text carries a marker of what was done,
+// so that a round in which nothing changed needs two questions to the forge: for the change, and for the issues.
+type Proposer struct {
+	// Loader reads the control plane and the GitOps branch. // required
+	Loader *Loader
+	// Committer writes to the GitOps repository. // required
+	Committer Committer
+	// Forges host the GitOps repositories. // required
+	Forges Forges
+
+	// Step is told the name of each step after it is done; for tests that end a round there. May be nil.
+	Step func(name string) error
+
+	previous map[string]*bundle.Bundle
+}
+
+// Forges know which forge hosts a repository.
+type Forges interface {
+	// Forge returns the forge of a URL; a forge.ErrInvalid when none that is configured hosts it.
+	Forge(url string) (forge.Forge, error)
+}
+
+// Committer writes commits to repositories.
+type Committer interface {
+	// Commit writes a commit, which no branch leads to yet, and returns its id.
+	// The same request makes the same id.
+	Commit(ctx context.Context, c Commit) (string, error)
+	// Head returns the commit of a branch; empty when there is no such branch.
+	Head(ctx context.Context, repo, branch string) (string, error)
+	// Push moves a branch to a commit if it is at old, which is empty for a branch that does not exist yet.
+	// Otherwise the error is [ErrMoved].
+	Push(ctx context.Context, repo, branch, old, commit string) error
+}
+
+// Commit is a commit to be made.
+type Commit struct {
+	Repo string
+	// Branch has the parent in its history.
+	Branch string
+	// Parent is the commit to build on; empty makes a first commit.
+	Parent  string
+	Put     map[string][]byte
+	Delete  []string
+	Message string
+	When    time.Time
+}
+
+// ErrMoved says that a branch is not where it was when it was read; the next round reads it again.
+var ErrMoved = errors.New("the branch moved")
+
+// Labels that mean something to Kalypso.
+const (
+	// LabelPromoted marks a change that carries a new promoted commit.
+	LabelPromoted = "promoted"
+	// LabelAllowDeletions is how a person agrees to more removals than the deletion budget.
+	LabelAllowDeletions = "kalypso/allow-deletions"
+	// StatusDeletions is the context of the status that waits for it.
+	StatusDeletions = "kalypso/deletions"
+)
+
+// HeadBranch returns the branch that changes of an environment are proposed from.
+func HeadBranch(environment string) string { return "kalypso/" + environment }
+
+// Outcome says what a round found and did.
+type Outcome struct {
+	Plan *plan.Plan
+	// Change is the living change request as it is after the round; nil when there is none.
+	Change *forge.Change
+	// Did lists what was done, in order; empty for a round in which nothing had to be.
+	Did []string
+	// Waits says why the change is not merged automatically though it may be; empty otherwise.
+	Waits string
+}
+
+// Round makes the change request of an environment what it should be.
+func (p *Proposer) Round(ctx context.Context, request Request) (*Outcome, error) {
+	r := &round{Proposer: p, outcome: &Outcome{}}
+	for _, step := range []func(context.Context, Request) error{r.read, r.find, r.propose, r.report} {
+		if err := step(ctx, request); err != nil {
+			return r.outcome, err
+		}
+	}
+	return r.outcome, nil
+}
+
+// round is one round in progress.
+type round struct {
+	*Proposer
+	outcome *Outcome
+
+	loaded *Loaded
+	gitops *GitOps
+	bundle *bundle.Bundle
+	host   forge.Forge
+	repo   forge.Repository
+
+	// open is the living change request, ended the newest one that was closed without merging; nil when there is none.
+	open, ended *forge.Change
+}
+
+// done notes a step.
+func (r *round) done(step, what string) error {
+	r.outcome.Did = append(r.outcome.Did, what)
+	if r.Step != nil {
+		return r.Step(step)
+	}
+	return nil
+}
+
+// read loads the control plane and what is published, and plans.
+func (r *round) read(ctx context.Context, request Request) error {
+	var err error
+	if r.loaded, err = r.Loader.Load(ctx, request); err != nil {
+		return err
+	}
+	if r.gitops, err = r.Loader.GitOps(ctx, r.loaded, ""); err != nil {
+		return err
+	}
+	if err := r.locate(r.gitops.Location.Repo); err != nil {
+		return fmt.Errorf("find the GitOps repository: %w", err)
+	}
+	if err := r.startBranch(ctx); err != nil {
+		return err
+	}
+	key := request.ControlPlane + "\x00" + request.Environment
+	r.bundle = bundle.Build(r.loaded.Snapshot, r.gitops.Published, r.previous[key])
+	if r.previous == nil {
+		r.previous = map[string]*bundle.Bundle{}
+	}
+	r.previous[key] = r.bundle
+	r.outcome.Plan, err = r.gitops.Plan(r.loaded, r.bundle)
+	return err
+}
+
+// locate finds the forge that hosts the GitOps repository.
+func (r *round) locate(url string) (err error) {
+	if r.host, err = r.Forges.Forge(url); err != nil {
+		return err
+	}
+	r.repo, err = r.host.Repository(url)
+	return err
+}
+
+// startBranch makes the GitOps branch when there is none: a change needs a base.
+func (r *round) startBranch(ctx context.Context) error {
+	if r.gitops.Exists {
+		return nil
+	}
+	at := r.gitops.Location
+	id, err := r.Committer.Commit(ctx, Commit{
+		Repo: at.Repo, Branch: at.Branch,
+		Put:     map[string][]byte{"README.md": []byte(branchReadme(r.loaded.Snapshot.Environment))},
+		Message: fmt.Sprintf("Start the branch of environment %s", r.loaded.Snapshot.Environment),
+		When:    r.loaded.Inputs.Time(),
+	})
+	if err != nil {
+		return fmt.Errorf("start branch %q: %w", at.Branch, err)
+	}
+	if err := r.Committer.Push(ctx, at.Repo, at.Branch, "", id); err != nil {
+		return fmt.Errorf("start branch %q: %w", at.Branch, err)
+	}
+	r.gitops.Exists, r.gitops.Commit = true, id
+	return r.done("branch started", "started branch "+at.Branch)
+}
+
+func branchReadme(environment string) string {
+	return "# " + environment + "\n\nWhat runs in this environment: a folder per cluster type, and in it one per deployment target.\n" +
+		"The files are proposed by Kalypso, and merged here. Clusters follow this branch.\n"
+}
+
+// find asks the forge for the changes of the environment.
+func (r *round) find(ctx context.Context, request Request) error {
+	changes, err := r.repo.FindChanges(ctx, forge.ChangeFilter{
+		Head: HeadBranch(request.Environment), Base: r.gitops.Location.Branch, Limit: 10,
+	})
+	if err != nil {
+		return fmt.Errorf("find the change request: %w", err)
+	}
+	for i := range changes {
+		switch c := &changes[i]; {
+		case c.State == forge.Open && r.open == nil:
+			r.open = c
+		case c.State == forge.Closed && r.ended == nil:
+			r.ended = c
+		case c.State == forge.Merged && r.ended == nil:
+			r.ended = &forge.Change{} // what was closed before a merge has no say any more
+		}
+	}
+	r.outcome.Change = r.open
+	return nil
+}
+
+// propose brings branch, change, labels and statuses to where they should be.
+func (r *round) propose(ctx context.Context, request Request) error {
+	changes := r.bundle.Changes()
+	if len(changes) == 0 {
+		return r.withdraw(ctx, request)
+	}
+	want := r.wanted(request.Environment)
+	if r.open == nil && r.ended != nil && markOf(r.ended.Body).Digest == want.mark.Digest {
+		r.outcome.Waits = fmt.Sprintf("change %d was closed by hand; it is opened again when what it proposes changes", r.ended.Number)
+		return nil
+	}
+	if err := r.commit(ctx, request, changes, &want); err != nil {
+		return err
+	}
+	if err := r.judge(ctx, want); err != nil {
+		return err
+	}
+	if err := r.describe(ctx, request, want); err != nil {
+		return err
+	}
+	if err := r.label(ctx); err != nil {
+		return err
+	}
+	return r.merge(ctx, want)
+}
+
+// commit pushes the commit that has the wanted files, unless what is open has them on the same base already.
+func (r *round) commit(ctx context.Context, request Request, changes []bundle.Change, want *wanted) error {
+	if r.open != nil {
+		if is := markOf(r.open.Body); is.Digest == want.mark.Digest && is.Base == want.mark.Base && is.Commit == r.open.Head.Commit {
+			want.mark.Commit = is.Commit
+			return nil
+		}
+	}
+	put, remove := edits(changes)
+	at, branch := r.gitops.Location, HeadBranch(request.Environment)
+	when := r.loaded.Inputs.Time()
+	if when.Before(r.gitops.Time) {
+		when = r.gitops.Time
+	}
+	id, err := r.Committer.Commit(ctx, Commit{
+		Repo: at.Repo, Branch: at.Branch, Parent: r.gitops.Commit,
+		Put: put, Delete: remove, Message: CommitMessage(r.loaded, r.outcome.Plan), When: when,
+	})
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	want.mark.Commit = id
+	if err := r.done("committed", "committed "+short(id)); err != nil {
+		return err
+	}
+	head, err := r.Committer.Head(ctx, at.Repo, branch)
+	if err != nil || head == id {
+		return err
+	}
+	if err := r.Committer.Push(ctx, at.Repo, branch, head, id); err != nil {
+		return fmt.Errorf("push branch %q: %w", branch, err)
+	}
+	return r.done("pushed", "pushed "+branch)
+}
+
+// edits returns the contents to write and the files to delete.
+func edits(changes []bundle.Change) (put map[string][]byte, remove []string) {
+	put = map[string][]byte{}
+	for _, c := range changes {
+		if c.Content == nil {
+			remove = append(remove, c.Path)
+			continue
+		}
+		put[c.Path] = c.Content
+	}
+	return put, remove
+}
+
+// judge says on the commit whether its removals are agreed to. It precedes the text that says so.
+func (r *round) judge(ctx context.Context, want wanted) error {
+	if r.open != nil && markOf(r.open.Body).Deletions == want.mark.Deletions && markOf(r.open.Body).Commit == want.mark.Commit {
+		return nil
+	}
+	if err := r.repo.SetStatus(ctx, want.mark.Commit, want.status); err != nil {
+		return fmt.Errorf("set status %q: %w", want.status.Context, err)
+	}
+	return r.done("status set", fmt.Sprintf("set %s to %s", want.status.Context, want.status.State))
+}
+
+// describe opens the change, or makes its title and body say what it does.
+func (r *round) describe(ctx context.Context, request Request, want wanted) error {
+	if r.open == nil {
+		opened, err := r.repo.OpenChange(ctx, forge.NewChange{
+			Head: HeadBranch(request.Environment), Base: r.gitops.Location.Branch, Title: want.title, Body: want.body(),
+		})
+		if err != nil {
+			return fmt.Errorf("open the change request: %w", err)
+		}
+		r.open, r.outcome.Change = &opened, &opened
+		return r.done("opened", fmt.Sprintf("opened change %d", opened.Number))
+	}
+	edit, body := forge.ChangeEdit{}, want.body()
+	if r.open.Title != want.title {
+		edit.Title = &want.title
+	}
+	if !sameBody(r.open.Body, body) {
+		edit.Body = &body
+	}
+	if edit.Empty() {
+		return nil
+	}
+	if err := r.repo.EditChange(ctx, r.open.Number, edit); err != nil {
+		return fmt.Errorf("edit change %d: %w", r.open.Number, err)
+	}
+	r.open.Title, r.open.Body = want.title, body
+	return r.done("edited", fmt.Sprintf("edited change %d", r.open.Number))
+}
+
+// label marks a change that promotes.
+func (r *round) label(ctx context.Context) error {
+	promotes := r.outcome.Plan.Promotion != nil
+	if promotes == r.open.HasLabel(LabelPromoted) {
+		return nil
+	}
+	if !promotes {
+		if err := r.repo.RemoveLabel(ctx, r.open.Number, LabelPromoted); err != nil {
+			return fmt.Errorf("remove label %q: %w", LabelPromoted, err)
+		}
+		return r.done("labelled", "removed label "+LabelPromoted)
+	}
+	label := forge.Label{Name: LabelPromoted, Color: "1d76db", Description: "carries a new promoted commit of main"}
+	if err := r.repo.EnsureLabel(ctx, label); err != nil {
+		return fmt.Errorf("create label %q: %w", LabelPromoted, err)
+	}
+	if err := r.repo.AddLabels(ctx, r.open.Number, LabelPromoted); err != nil {
+		return fmt.Errorf("add label %q: %w", LabelPromoted, err)
+	}
+	return r.done("labelled", "added label "+LabelPromoted)
+}
+
+// merge merges the change where the environment asks for that and nothing speaks against it.
+func (r *round) merge(ctx context.Context, want wanted) error {
+	if !r.loaded.Snapshot.GitOps.AutoMerge {
+		return nil
+	}
+	if want.status.State != forge.Success {
+		r.outcome.Waits = want.status.Description
+		return nil
+	}
+	statuses, err := r.repo.Statuses(ctx, want.mark.Commit)
+	if err != nil {
+		return fmt.Errorf("read statuses: %w", err)
+	}
+	if i := slices.IndexFunc(statuses, func(s forge.Status) bool { return s.State != forge.Success }); i >= 0 {
+		r.outcome.Waits = fmt.Sprintf("status %s is %s", statuses[i].Context, statuses[i].State)
+		return nil
+	}
+	_, err = r.repo.MergeChange(ctx, r.open.Number, forge.Merge{Head: want.mark.Commit, Title: want.title})
+	if errors.Is(err, forge.ErrConflict) {
+		r.outcome.Waits = "the forge does not merge it yet: " + err.Error()
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("merge change %d: %w", r.open.Number, err)
+	}
+	r.open.State = forge.Merged
+	return r.done("merged", fmt.Sprintf("merged change %d", r.open.Number))
+}
+
+// withdraw closes a change that has nothing to do any more.
+func (r *round) withdraw(ctx context.Context, request Request) error {
+	if r.open == nil {
+		return nil
+	}
+	marker := "kalypso/withdrawn/" + request.Environment
+	if _, err := r.repo.UpsertComment(ctx, r.open.Number, marker, "The GitOps branch holds all of this already: nothing is left to change."); err != nil {
+		return fmt.Errorf("comment on change %d: %w", r.open.Number, err)
+	}
+	closed := forge.Closed
+	if err := r.repo.EditChange(ctx, r.open.Number, forge.ChangeEdit{State: &closed}); err != nil {
+		return fmt.Errorf("close change %d: %w", r.open.Number, err)
+	}
+	r.outcome.Change = nil
+	if err := r.done("closed", fmt.Sprintf("closed change %d, nothing is left to change", r.open.Number)); err != nil {
+		return err
+	}
+	if branches, ok := r.repo.(forge.Brancher); ok {
+		if err := branches.DeleteBranch(ctx, HeadBranch(request.Environment)); err != nil {
+			return fmt.Errorf("delete branch %q: %w", HeadBranch(request.Environment), err)
+		}
+	}
+	return nil
+}
+
+func short(commit string) string { return commit[:min(7, len(commit))] }
