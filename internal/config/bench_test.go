@@ -95,3 +95,18 @@ func BenchmarkCheck(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkCompile compiles a schema of twenty keys.
+func BenchmarkCompile(b *testing.B) {
+	properties := map[string]any{}
+	for i := range 20 {
+		properties[fmt.Sprintf("KEY_%d", i)] = map[string]any{"type": "string", "maxLength": 100}
+	}
+	source := &fleet.Schema{Name: "all", Document: map[string]any{"properties": properties}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if compile(source).broken != nil {
+			b.Fatal("the schema does not compile")
+		}
+	}
+}

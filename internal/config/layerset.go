@@ -11,8 +11,7 @@ import (
 // layerSet are the layers that apply together on a stack, with everything that follows from them alone.
 type layerSet struct {
 	// key identifies the set within its stack.
-	key    string
-	layers []*layer
+	key string
 	// names are those of the ConfigMaps.
 	names []string
 	// templates are all leaves that have to be evaluated.
@@ -28,7 +27,7 @@ type layerSet struct {
 }
 
 func newLayerSet(key string, layers []*layer) *layerSet {
-	set := &layerSet{key: key, layers: layers, static: newPart(), dynamic: map[string][]*node{}, problems: conflicts(layers)}
+	set := &layerSet{key: key, static: newPart(), dynamic: map[string][]*node{}, problems: conflicts(layers)}
 	for _, l := range layers {
 		set.names = append(set.names, l.config.Name)
 		set.templates = append(set.templates, l.templates...)

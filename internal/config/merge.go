@@ -75,11 +75,11 @@ func replace(a, b *node) *node {
 		leaves[path] = leaf
 	})
 	a.eachLeaf("", func(path string, leaf *node) {
-		winner, within := first, within(path)
 		if counterpart, ok := leaves[path]; ok {
-			winner, within = counterpart, ""
+			counterpart.over = append(counterpart.over, loser{leaf: leaf})
+			return
 		}
-		winner.over = append(winner.over, loser{leaf, within})
+		first.over = append(first.over, loser{leaf, within(path)})
 	})
 	return winner
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -101,12 +103,12 @@ func bound(v any, nodes *int, depth int) error {
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		for key, field := range v {
+		for _, key := range slices.Sorted(maps.Keys(v)) { // the first cause is always the same
 			// Where they lead depends on the way there, so that the work could not be bounded beforehand.
 			if key == "$dynamicRef" || key == "$recursiveRef" {
 				return fmt.Errorf("%s is not supported; use $ref", key)
 			}
-			if err := bound(field, nodes, depth+1); err != nil {
+			if err := bound(v[key], nodes, depth+1); err != nil {
 				return err
 			}
 		}

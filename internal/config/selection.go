@@ -77,9 +77,9 @@ func (u unreadable) isSchema(name string) bool {
 
 // addUnreadable adds what would apply if it could be read, or is named by the target.
 func (sel *selection) addUnreadable(c *Composer, ct facts, cl *class) {
-	matching := c.unreadableIndex.match(ct, cl.facts)
+	ids := c.unreadableIndex.match(ct, cl.facts)
 	for i, u := range c.unreadable {
-		_, matches := slices.BinarySearch(matching, i)
+		_, matches := slices.BinarySearch(ids, i)
 		named := slices.ContainsFunc(cl.schemas, u.isSchema)
 		if named || matches && u.selects {
 			sel.standing = append(sel.standing, u.held())
