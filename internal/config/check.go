@@ -53,6 +53,7 @@ func (v *survey) worthFlipping(t *tree, found []finding) map[*node]bool {
 	return flipped
 }
 
+// uncheckable is the problem of a schema that compiles and still cannot be used on this configuration.
 func (s *schema) uncheckable(err error) fleet.Problem {
 	return fleet.Problem{
 		Severity: fleet.SeverityError,
@@ -78,6 +79,8 @@ type finding struct {
 	written *node
 }
 
+// problem places a finding where the value is written; what is missing is placed in the map that lacks it,
+// or at the schema when that is the configuration as a whole.
 func (s *schema) problem(f finding) fleet.Problem {
 	p := fleet.Problem{
 		Severity: fleet.SeverityError,
@@ -146,6 +149,7 @@ func (t *tree) find(way []string) (*node, string) {
 	return n, path
 }
 
+// address names the i-th element of a list.
 func (t *tree) address(n *node, i int) string {
 	if t.names[n] == nil {
 		t.names[n] = elementNames(n.items)

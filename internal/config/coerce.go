@@ -37,6 +37,8 @@ type survey struct {
 // would fill the stack before the steps run out.
 const maxInPlace = 500
 
+// walk follows the paths that checking follows: depth counts the schemas that are applied to the same value.
+// It may take a few more, such as both "then" and "else"; it must not take fewer.
 func (v *survey) walk(s *jsonschema.Schema, n *node, depth int) error {
 	v.steps += 1 + len(n.fields) + len(n.items)
 	if v.steps > maxSteps || depth > maxInPlace {

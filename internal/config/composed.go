@@ -53,6 +53,7 @@ type part struct {
 
 func newPart() *part { return &part{fields: map[string]*node{}, data: map[string]any{}} }
 
+// add adds a key with its value. The keys of the part are not sorted any more.
 func (p *part) add(key string, n *node) {
 	p.fields[key] = n
 	p.data[key] = n.data()
@@ -124,6 +125,7 @@ func (c *composition) check(sel *selection) []fleet.Problem {
 	return findings
 }
 
+// digest identifies data: two of them are equal when templates would print the same.
 func digest(data map[string]any) fleet.Digest {
 	return sha256.Sum256(appendValue(make([]byte, 0, 1024), data))
 }

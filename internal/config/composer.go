@@ -75,6 +75,7 @@ func NewComposer(s *fleet.Snapshot) (*Composer, []fleet.Problem) {
 	return c, fleet.SortProblems(problems)
 }
 
+// addSchemas compiles the schemas. A broken one is kept too, because what it applies to is held.
 func (c *Composer) addSchemas(schemas []*fleet.Schema) []fleet.Problem {
 	byName := func(a, b *fleet.Schema) int { return cmp.Compare(a.Name, b.Name) }
 	var problems []fleet.Problem
@@ -112,6 +113,7 @@ func (c *Composer) fileUnreadable(u unreadable) {
 	c.unreadableIndex.file(c.vocabulary, matching(u.Labels))
 }
 
+// addTargets classifies the targets of the snapshot beforehand, so that asking for them takes no lock.
 func (c *Composer) addTargets(targets []*fleet.Target) {
 	c.everyTarget = facts{has: make([]bool, len(c.vocabulary))}
 	for _, t := range targets {

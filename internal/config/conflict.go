@@ -22,6 +22,7 @@ func conflicts(layers []*layer) []fleet.Problem {
 	return found
 }
 
+// conflictsAmong compares every pair of layers of one rank, but only for the keys that both have.
 func conflictsAmong(equals []*layer) []fleet.Problem {
 	var found []fleet.Problem
 	earlier := map[string][]*node{}
@@ -54,6 +55,7 @@ func eachDifference(path string, a, b *node, f func(path string, a, b *node)) {
 	}
 }
 
+// eachElementDifference compares the elements of one name: the others are appended and lose nothing.
 func eachElementDifference(path string, a, b *node, f func(path string, a, b *node)) {
 	for _, item := range b.items {
 		name, named := item.name()
@@ -70,6 +72,7 @@ func eachElementDifference(path string, a, b *node, f func(path string, a, b *no
 	}
 }
 
+// conflict is the problem of a key of which b wins over a only by the name of its ConfigMap.
 func conflict(path string, a, b *node) fleet.Problem {
 	winner, loser := b.place(), a.place()
 	return fleet.Problem{

@@ -52,6 +52,7 @@ func newLayers(configs []*fleet.ConfigMap) []*layer {
 	return layers
 }
 
+// read adds one key. A value that cannot be used is left out, and the other keys go on.
 func (l *layer) read(e fleet.ConfigEntry) {
 	value, err := readValue(l, e.Value)
 	if err != nil {

@@ -26,6 +26,7 @@ type layerSet struct {
 	precedence func() []fleet.Problem
 }
 
+// newLayerSet merges what does not depend on templates. The layers are in the order of application.
 func newLayerSet(key string, layers []*layer) *layerSet {
 	set := &layerSet{key: key, static: newPart(), dynamic: map[string][]*node{}, problems: conflicts(layers)}
 	for _, l := range layers {

@@ -38,6 +38,7 @@ type facts struct {
 	ids []int  // the same as a list, ascending
 }
 
+// facts lists which of the known requirements labels and names meet.
 func (v vocabulary) facts(labels map[string]string, names ...label) facts {
 	f := facts{has: make([]bool, len(v))}
 	for key, value := range labels {

@@ -20,6 +20,7 @@ func merge(a, b *node) *node {
 	}
 }
 
+// mergeMaps merges key by key. The result counts as written where a was; only leaves have to be exact.
 func mergeMaps(a, b *node) *node {
 	c := *a
 	c.fields = maps.Clone(a.fields)

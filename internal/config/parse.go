@@ -60,6 +60,7 @@ func readText(l *layer, y *yaml.Node) (*node, error) {
 	return n, nil
 }
 
+// setTemplate marks a text that has to be evaluated.
 func (n *node) setTemplate() {
 	n.template = strings.Contains(n.raw, "{{")
 	n.dynamic = n.template
@@ -111,6 +112,7 @@ func lineWithin(y *yaml.Node) func(int) int {
 	return func(line int) int { return y.Line + line }
 }
 
+// node reads any YAML node. Aliases are written out, and count each time.
 func (r *valueReader) node(y *yaml.Node, depth int) (*node, error) {
 	r.nodes++
 	if r.nodes > maxNodes {
@@ -144,6 +146,7 @@ func (r *valueReader) list(y *yaml.Node, depth int) (*node, error) {
 	return n, nil
 }
 
+// mapping reads a map. Its keys are texts, whatever YAML takes them for: "on" and "1" stay as they are written.
 func (r *valueReader) mapping(y *yaml.Node, depth int) (*node, error) {
 	n := &node{kind: mapping, fields: map[string]*node{}, from: r.layer, line: r.line(y.Line)}
 	var inherited []*yaml.Node

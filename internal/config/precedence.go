@@ -16,6 +16,7 @@ func (c *Composer) Precedence(s *Stack, t *fleet.Target) []fleet.Problem {
 	return slices.Clone(sel.precedence())
 }
 
+// precedence compares the winners of two orders of the same layers.
 func precedence(layers []*layer) []fleet.Problem {
 	byName := func(a, b *layer) int { return cmp.Compare(a.config.Name, b.config.Name) }
 	if slices.IsSortedFunc(layers, byName) {

@@ -70,6 +70,7 @@ func (n *node) overridden() []Overridden {
 	return all
 }
 
+// losers follows the chain of what a leaf won against down to the first value that was written.
 func (n *node) losers(all []loser) []loser {
 	for _, l := range n.over {
 		all = l.leaf.losers(append(all, l))

@@ -96,6 +96,7 @@ func normalize(document any) (any, error) {
 	return plain, bound(plain, &nodes, 0)
 }
 
+// bound refuses documents that are too large, and keywords and numbers that make checking them unbounded.
 func bound(v any, nodes *int, depth int) error {
 	*nodes++
 	if *nodes > maxSchemaNodes || depth > maxSchemaDepth {

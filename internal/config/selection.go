@@ -25,6 +25,7 @@ type selection struct {
 	fixed func() Result
 }
 
+// selectFor finds what applies to a class of targets.
 func (s *Stack) selectFor(cl *class) *selection {
 	sel := &selection{layerSet: s.layerSet(s.composer.layerIndex.match(s.facts, cl.facts))}
 	sel.standing = slices.Clone(sel.problems)
@@ -67,6 +68,7 @@ func (sel *selection) addSchemas(c *Composer, ct facts, cl *class) {
 	}
 }
 
+// isUnreadable is true for a schema that exists and cannot be read: it is not missing, and already reported.
 func (c *Composer) isUnreadable(schema string) bool {
 	return slices.ContainsFunc(c.unreadable, func(u unreadable) bool { return u.isSchema(schema) })
 }
@@ -98,6 +100,7 @@ func (u unreadable) held() fleet.Problem {
 	}
 }
 
+// unknownSchemas are problems of each target, because they name the place where it asks for the schema.
 func (sel *selection) unknownSchemas(t *fleet.Target) []fleet.Problem {
 	var problems []fleet.Problem
 	for _, name := range sel.unknown {

@@ -47,6 +47,7 @@ func (c *Composer) Stack(ct *fleet.ClusterType) *Stack {
 // the targets of the snapshot together meet its labels.
 func (s *Stack) Digest() fleet.Digest { return s.digest }
 
+// computeDigest hashes the inputs in an order that depends on nothing but their names and labels.
 func (s *Stack) computeDigest() fleet.Digest {
 	c, h := s.composer, sha256.New()
 	for _, i := range c.layerIndex.match(s.facts, c.everyTarget) {

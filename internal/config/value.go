@@ -148,6 +148,7 @@ const maxShown = 80
 
 func clip(s string) string { return cut(s, maxShown) }
 
+// cut shortens a text to so many bytes, without cutting through a character.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
