@@ -73,6 +73,7 @@ func (a *assembly) sortUnreadable() {
 	a.s.Unreadable = slices.CompactFunc(a.s.Unreadable, func(x, y Unreadable) bool { return compareUnreadable(x, y) == 0 })
 }
 
+// problem reports something about an object that only shows when the sources come together.
 func (a *assembly) problem(severity Severity, kind ProblemKind, at written, hint, format string, args ...any) {
 	a.s.Problems = append(a.s.Problems, Problem{
 		Severity: severity, Kind: kind, Object: at.ref(), Position: at.position(), Message: fmt.Sprintf(format, args...), Hint: hint,
@@ -100,6 +101,8 @@ func (a *assembly) configRepos() {
 	}
 }
 
+// failure says why there are no objects. A source that the caller did not ask for counts as unreachable:
+// taking it for empty would remove what it describes.
 func (f Fetched) failure(asked bool) error {
 	switch {
 	case f.Err != nil:
@@ -148,6 +151,7 @@ func (a *assembly) unreadable(kind string) bool {
 	return slices.ContainsFunc(a.s.Unreadable, func(u Unreadable) bool { return u.Ref.Kind == kind })
 }
 
+// gitOpsRepo returns the repository as written, with its budget understood.
 func gitOpsRepo(o Object[v1alpha1.GitOpsRepo]) *GitOpsRepo {
 	spec := o.Value.Spec
 	budget, _ := parseBudget(spec.DeletionBudget) // checked when it was read
@@ -157,6 +161,7 @@ func gitOpsRepo(o Object[v1alpha1.GitOpsRepo]) *GitOpsRepo {
 	}
 }
 
+// policies compiles the policies of the environment branch.
 func (a *assembly) policies() {
 	for _, p := range a.Branch.Policies {
 		a.s.Policies = append(a.s.Policies, compilePolicy(p))
@@ -208,6 +213,7 @@ func collapse[W written](list []W, same func(a, b W) bool) []W {
 	return slices.CompactFunc(list, func(x, y W) bool { return x.ref() == y.ref() && same(x, y) })
 }
 
+// sameConfigMap compares what two ConfigMaps say, whatever their places.
 func sameConfigMap(a, b *ConfigMap) bool {
 	return reflect.DeepEqual(a.Labels, b.Labels) && slices.EqualFunc(a.Entries, b.Entries, func(x, y ConfigEntry) bool {
 		return x.Key == y.Key && sameNode(x.Value, y.Value)

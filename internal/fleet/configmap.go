@@ -24,6 +24,7 @@ type configMapDocument struct {
 	Immutable         bool       `json:"immutable"`
 }
 
+// decodeConfigMap reads platform configuration; other ConfigMaps do not come here.
 func decodeConfigMap(d *decoder, root *yaml.Node) any {
 	var doc configMapDocument
 	d.into(root, &doc)

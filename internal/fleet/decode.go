@@ -43,10 +43,16 @@ func (d *decoder) warn(kind ProblemKind, n *yaml.Node, hint, format string, args
 }
 
 func (d *decoder) report(severity Severity, kind ProblemKind, n *yaml.Node, hint, message string) {
+	if d.full() {
+		return
+	}
 	d.problems = append(d.problems, Problem{
 		Severity: severity, Kind: kind, Object: d.object, Position: Position{Line: n.Line}, Message: message, Hint: hint,
 	})
 }
+
+// full says that no more problems of this document are reported.
+func (d *decoder) full() bool { return len(d.problems) >= MaxProblems }
 
 // field returns the path to the field that is being decoded, followed by the given names.
 func (d *decoder) field(names ...string) string {
@@ -67,6 +73,7 @@ func (d *decoder) within(name string, decode func()) {
 // into decodes a node into the value that out points to.
 func (d *decoder) into(n *yaml.Node, out any) { d.value(n, reflect.ValueOf(out).Elem()) }
 
+// value decodes a node into a settable value. What cannot be decoded is reported and left at its zero value.
 func (d *decoder) value(n *yaml.Node, out reflect.Value) {
 	t := out.Type()
 	if t == nodeType {
@@ -107,6 +114,7 @@ const (
 	timestampTag = "!!timestamp"
 )
 
+// structure decodes the fields of a struct by their names in JSON.
 func (d *decoder) structure(n *yaml.Node, out reflect.Value) {
 	if !d.mapping(n) {
 		return
@@ -114,6 +122,9 @@ func (d *decoder) structure(n *yaml.Node, out reflect.Value) {
 	fields := fieldsOf(out.Type())
 	for key, value := range pairs(n) {
 		index, known := fields[key.Value]
+		if !known && d.full() {
+			continue // before looking for what else could have been meant
+		}
 		if !known {
 			d.warn(KindUnknownField, key, didYouMean(key.Value, fields.names()), "%s is not a field", quoteShort(d.field(key.Value)))
 			continue
@@ -151,6 +162,7 @@ func (d *decoder) texts(n *yaml.Node, out reflect.Value) {
 	out.Set(reflect.ValueOf(texts).Convert(out.Type()))
 }
 
+// list decodes the elements of a list. A deployment target that cannot be used is left out; see target.
 func (d *decoder) list(n *yaml.Node, out reflect.Value) {
 	if n.Kind != yaml.SequenceNode {
 		d.wrongType(n, d.field(), "a list")
@@ -174,6 +186,8 @@ func (d *decoder) list(n *yaml.Node, out reflect.Value) {
 	out.Set(list)
 }
 
+// scalar decodes texts, numbers and booleans. A number is not taken for a text, because what is in the document
+// ("1.10") and what a reader of numbers makes of it (1.1) may differ; Kubernetes refuses it too.
 func (d *decoder) scalar(n *yaml.Node, out reflect.Value) {
 	if n.Kind == yaml.ScalarNode {
 		switch out.Kind() {
@@ -217,7 +231,7 @@ func (d *decoder) mapping(n *yaml.Node) bool {
 
 // repeatedKey returns the first key of a map that was there before, and where it was.
 func repeatedKey(n *yaml.Node) (key, first *yaml.Node) {
-	const few = 16 // below which comparing all is faster than a map
+	const few = 16 // up to which comparing all with all is faster than a map
 	if len(n.Content) > 2*few {
 		seen := make(map[string]*yaml.Node, len(n.Content)/2)
 		for key := range pairs(n) {
@@ -263,6 +277,8 @@ func describe(n *yaml.Node) string {
 		return "true or false"
 	case n.Tag == "!!int", n.Tag == "!!float":
 		return "a number"
+	case !isText(n):
+		return "of the type " + quoteShort(n.Tag)
 	}
 	return "a text"
 }

@@ -9,6 +9,7 @@ import (
 
 // kind is how documents of a kind are read.
 type kind struct {
+	// name is the rule for the objects' names.
 	name nameRule
 	// decode returns the object as a pointer; whether it can be used is in the decoder.
 	decode func(d *decoder, root *yaml.Node) any
@@ -30,6 +31,7 @@ const (
 	kindTemplate     = "Template"
 )
 
+// kinds are the documents that are read. What else there is, is reported or skipped; see header.reading.
 var kinds = map[string]kind{
 	kindEnvironment:  {dnsLabel, typed(checkEnvironment)},
 	kindBaseRepo:     {dnsSubdomain, typed(checkBaseRepo)},

@@ -11,6 +11,8 @@ const (
 	MaxNodes = 500_000
 	// MaxDepth is how deep maps and lists may nest, aliases replaced.
 	MaxDepth = 100
+	// MaxProblems is how many problems of one document are reported. Whoever has more has one reason for most of them.
+	MaxProblems = 1000
 	// MaxExtends is how many cluster types may extend each other in a row.
 	MaxExtends = 16
 )

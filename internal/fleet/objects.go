@@ -68,6 +68,8 @@ type written interface {
 func (o Origin) position() Position { return o.Position }
 
 func (o Object[T]) ref() Ref { return o.Ref }
+
+// labelled returns the labels as they are written.
 func (o Object[T]) labelled() map[string]string {
 	return any(&o.Value).(metav1.Object).GetLabels()
 }
@@ -129,6 +131,7 @@ func (o *Objects) add(d *document, file string) {
 	}
 }
 
+// appendObject copies the value, because files with the same content share what was decoded.
 func appendObject[T any](list *[]Object[T], value *T, d *document, origin Origin) {
 	*list = append(*list, Object[T]{Value: *value, Ref: d.ref(), Origin: origin, Lines: d.lines})
 }
@@ -161,12 +164,14 @@ func (o *Objects) each(f func(written)) {
 	visit(o.Templates, f)
 }
 
+// visit calls f with the objects of a list.
 func visit[W written](list []W, f func(written)) {
 	for _, w := range list {
 		f(w)
 	}
 }
 
+// byName orders objects of one kind; those of one name by where they are written.
 func byName[W written](a, b W) int {
 	return cmp.Or(cmp.Compare(a.ref().Name, b.ref().Name), comparePositions(a.position(), b.position()))
 }

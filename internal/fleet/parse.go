@@ -22,7 +22,8 @@ type parsed struct {
 	unreadable []Unreadable
 
 	expander expander
-	count    int
+	// count is the number of documents so far.
+	count int
 }
 
 // parse reads the documents of a file. It does not panic, and its work is bounded, whatever the content.
@@ -81,6 +82,8 @@ func (p *parsed) lose(problem Problem) {
 	p.unreadable = append(p.unreadable, Unreadable{Position: problem.Position})
 }
 
+// chunk adds what the documents of a chunk say. One that is no YAML hides what follows it in the chunk,
+// and nobody knows what it said itself.
 func (p *parsed) chunk(c chunk) {
 	roots, err := c.documents()
 	text := Digest(sha256.Sum256(c.text))
@@ -95,6 +98,7 @@ func (p *parsed) chunk(c chunk) {
 	}
 }
 
+// root adds a document once its aliases are replaced. Whatever is no map is no Kubernetes document.
 func (p *parsed) root(root *yaml.Node, c chunk, digest Digest) {
 	if root.Kind != yaml.MappingNode {
 		return
@@ -176,7 +180,8 @@ func (p *parsed) list(items *yaml.Node, digest Digest) {
 	}
 }
 
-// object decodes a document of a known kind.
+// object decodes a document of a known kind. One with any error is listed instead of used:
+// half an object would be scheduled by the half that was understood.
 func (p *parsed) object(root *yaml.Node, h header, digest Digest) {
 	d := &decoder{object: h.ref()}
 	k := kinds[h.kind]

@@ -8,6 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
+// checkPolicy reports selectors that Kubernetes would refuse.
 func checkPolicy(d *decoder, root *yaml.Node, p *v1alpha1.SchedulingPolicy) {
 	d.selector(root, p.Spec.DeploymentTargetSelector.LabelSelector, "spec", "deploymentTargetSelector", "labelSelector")
 	d.selector(root, p.Spec.ClusterTypeSelector.LabelSelector, "spec", "clusterTypeSelector", "labelSelector")

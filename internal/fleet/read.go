@@ -12,10 +12,9 @@ import (
 
 // Read parses and decodes the files of a source. Files are parsed on all cores.
 // Unknown kinds are a warning, files that are not Kubernetes documents are skipped,
-// and no problem ever hides another.
+// and no problem ever hides another. The result does not depend on the order of the files.
+// A nil cache keeps nothing.
 func Read(cache *Cache, source Source) *Objects {
-	source.Files = slices.Clone(source.Files)
-	slices.SortFunc(source.Files, func(a, b File) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.ID, b.ID)) })
 	o := &Objects{Source: source, foreign: map[Problem]bool{}}
 	for i, p := range parseAll(cache, source.Files) {
 		o.addFile(p, source.Files[i].Path)
@@ -42,6 +41,8 @@ func parseAll(cache *Cache, files []File) []*parsed {
 	return results
 }
 
+// parse returns the content of the file, from the cache when its blob is known.
+// What could not be read is not kept: the next attempt may succeed.
 func (f File) parse(cache *Cache) *parsed {
 	p := &parsed{}
 	switch {
@@ -69,6 +70,7 @@ func (f File) parse(cache *Cache) *parsed {
 }
 
 // addFile adds the content of a file with the positions it has there.
+// The content may come from the cache and belong to several files, so everything is copied first.
 func (o *Objects) addFile(p *parsed, file string) {
 	for _, problem := range p.problems {
 		problem.Position = problem.Position.in(o.Source, file)
@@ -88,6 +90,7 @@ func (o *Objects) addFile(p *parsed, file string) {
 	}
 }
 
+// leaveOutDuplicates sorts each list by name and takes the duplicates out of it.
 func (o *Objects) leaveOutDuplicates() {
 	o.Environments = unique(o, o.Environments)
 	o.BaseRepos = unique(o, o.BaseRepos)

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -97,19 +98,10 @@ func TestCache(t *testing.T) {
 		t.Errorf("read %d files after one changed, want 1", got)
 	}
 	for _, c := range append(first.Configs, second.Configs...) {
-		if want := map[bool]string{true: "dev", false: "another"}[slicesContains(first.Configs, c)]; c.Position.Source != want {
+		if want := map[bool]string{true: "dev", false: "another"}[slices.Contains(first.Configs, c)]; c.Position.Source != want {
 			t.Errorf("%s has the position %+v, want source %s", c.Name, c.Position, want)
 		}
 	}
-}
-
-func slicesContains(list []*fleet.ConfigMap, c *fleet.ConfigMap) bool {
-	for _, other := range list {
-		if other == c {
-			return true
-		}
-	}
-	return false
 }
 
 // TestCacheForgetsFailures reads a file that could not be read the first time.
@@ -145,6 +137,76 @@ func TestDigest(t *testing.T) {
 		if other == base {
 			t.Errorf("another %s has the same digest", name)
 		}
+	}
+}
+
+// TestUnreachable says that a repository that cannot be read is reported with the reason, where it is asked for,
+// and is no intent to remove anything.
+func TestUnreachable(t *testing.T) {
+	in := fleettest.Inputs("dev", map[string]string{
+		"main/app.yaml": "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: WorkloadRegistration\nmetadata: {name: app}\nspec: {workload: {repo: r}}\n",
+		"env/repo.yaml": "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ConfigRepo\nmetadata: {name: more}\nspec: {repo: r}\n",
+	})
+	in.Workloads["app"] = fleet.Fetched{Err: errors.New("no route")}
+	in.ConfigRepos["more"] = fleet.Fetched{Err: errors.New("no key")}
+	s := fleet.Assemble(in)
+	for _, want := range []fleet.Problem{
+		{Object: fleet.Ref{Kind: "WorkloadRegistration", Name: "app"}, Position: fleet.Position{Source: "main", File: "app.yaml", Line: 1}, Message: "no route"},
+		{Object: fleet.Ref{Kind: "ConfigRepo", Name: "more"}, Position: fleet.Position{Source: "dev", File: "repo.yaml", Line: 1}, Message: "no key"},
+	} {
+		want.Severity, want.Kind = fleet.SeverityError, fleet.KindUnreachable
+		if !slices.Contains(s.Problems, want) {
+			t.Errorf("no %+v in %+v", want, s.Problems)
+		}
+	}
+	want := []fleet.Unreadable{
+		{Position: fleet.Position{Source: "dev", File: "repo.yaml", Line: 1}},
+		{Ref: fleet.Ref{Kind: "WorkloadRegistration", Name: "app"}, Position: fleet.Position{Source: "main", File: "app.yaml", Line: 1}},
+	}
+	if diff := cmp.Diff(want, s.Unreadable); diff != "" {
+		t.Errorf("unreadable (-want +got):\n%s", diff)
+	}
+}
+
+// TestMappedWorkload says that a Workload in the control plane is led to by the repository that was fetched,
+// whatever the registration calls it.
+func TestMappedWorkload(t *testing.T) {
+	workload := "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: app}\n"
+	in := fleettest.Inputs("dev", map[string]string{
+		"main/app.yaml":               "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: WorkloadRegistration\nmetadata: {name: app}\nspec: {workload: {repo: elsewhere, path: apps}}\n",
+		"main/apps/workload.yaml":     workload,
+		"workloads/app/workload.yaml": workload,
+	})
+	warned := func() bool {
+		return slices.ContainsFunc(fleet.Assemble(in).Problems, func(p fleet.Problem) bool { return p.Kind == fleet.KindWrongBranch })
+	}
+	if !warned() {
+		t.Error("no warning of a Workload that no registration leads to")
+	}
+	in.Workloads["app"].Objects.Source.Repo = in.Main.Source.Repo
+	if warned() {
+		t.Error("a warning of a Workload that a mapped registration leads to")
+	}
+}
+
+// TestManyProblems says that a document with too many problems is not worth more time than others.
+func TestManyProblems(t *testing.T) {
+	text := "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: one}\nspec:\n"
+	var b strings.Builder
+	for i := range 10 * fleet.MaxProblems {
+		fmt.Fprintf(&b, "  unknown%d: x\n", i)
+	}
+	o := fleet.Read(nil, fleettest.Source("dev", map[string]string{"a.yaml": text + b.String()}))
+	if len(o.Problems) != fleet.MaxProblems || len(o.ClusterTypes) != 1 {
+		t.Errorf("got %d problems and %d cluster types", len(o.Problems), len(o.ClusterTypes))
+	}
+}
+
+// TestNoSources assembles an environment of which nothing is known.
+func TestNoSources(t *testing.T) {
+	s := fleet.Assemble(fleet.Inputs{Environment: "dev"})
+	if len(s.Problems) != 1 || s.Problems[0].Kind != fleet.KindMissingObject {
+		t.Errorf("got problems %+v, want that there is no GitOpsRepo", s.Problems)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
+// checkEnvironment checks what a snapshot needs and the values that are one of a few.
 func checkEnvironment(d *decoder, root *yaml.Node, env *v1alpha1.Environment) {
 	d.repository(root, &env.Spec.ControlPlane, "spec", "controlPlane")
 	p := env.Spec.Promotion
@@ -27,6 +28,7 @@ func checkEnvironment(d *decoder, root *yaml.Node, env *v1alpha1.Environment) {
 	}
 }
 
+// checkBaseRepo takes the commit in either case, but only in full: what a short one means changes with the repository.
 func checkBaseRepo(d *decoder, root *yaml.Node, base *v1alpha1.BaseRepo) {
 	d.repository(root, &base.Spec.Repository, "spec")
 	base.Spec.Commit = strings.ToLower(base.Spec.Commit)
@@ -44,6 +46,7 @@ func checkConfigRepo(d *decoder, root *yaml.Node, repo *v1alpha1.ConfigRepo) {
 	d.repository(root, &repo.Spec, "spec")
 }
 
+// checkRegistration asks for a workspace that can be the label of a target.
 func checkRegistration(d *decoder, root *yaml.Node, r *v1alpha1.WorkloadRegistration) {
 	d.repository(root, &r.Spec.Workload, "spec", "workload")
 	if n := lookup(root, "spec", "workspace"); n != nil && len(validation.IsValidLabelValue(r.Spec.Workspace)) > 0 {

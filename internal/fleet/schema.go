@@ -24,6 +24,7 @@ type schemaDocument struct {
 	Status v1alpha1.Status `json:"status"`
 }
 
+// decodeSchema reads a ConfigSchema. Whether its document is a valid schema shows when it is compiled.
 func decodeSchema(d *decoder, root *yaml.Node) any {
 	var doc schemaDocument
 	d.into(root, &doc)
@@ -60,7 +61,8 @@ func (d *decoder) schema(n *yaml.Node) any {
 	return document
 }
 
-// schemaText decodes JSON or YAML.
+// schemaText decodes JSON or YAML. JSON is tried first, although most of it is YAML too:
+// its own reader keeps numbers as they are written.
 func (d *decoder) schemaText(text string) (any, error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()

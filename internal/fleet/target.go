@@ -163,10 +163,16 @@ func (a *assembly) strayWorkloads() {
 	}
 }
 
+// leadsTo says whether a registration leads to a file of a source. Its URL may be mapped to another place;
+// then what was fetched for it says which repository is meant.
 func (a *assembly) leadsTo(source Source, file string) bool {
 	return slices.ContainsFunc(Registrations(a.Main, a.Branch), func(r Object[v1alpha1.WorkloadRegistration]) bool {
 		at := r.Value.Spec.Workload
-		return sameRepo(at.Repo, source.Repo) && (at.Path == "" || strings.HasPrefix(file, at.Path+"/"))
+		same := sameRepo(at.Repo, source.Repo)
+		if fetched := a.Workloads[r.Value.Name].Objects; fetched != nil {
+			same = same || sameRepo(fetched.Source.Repo, source.Repo)
+		}
+		return same && (at.Path == "" || strings.HasPrefix(file, at.Path+"/"))
 	})
 }
 

@@ -22,6 +22,7 @@ type templateDocument struct {
 	Status v1alpha1.Status `json:"status"`
 }
 
+// decodeTemplate reads a Template. Its texts are not parsed here: what they may call is the renderer's business.
 func decodeTemplate(d *decoder, root *yaml.Node) any {
 	var doc templateDocument
 	d.into(root, &doc)

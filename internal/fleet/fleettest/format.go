@@ -28,7 +28,7 @@ func Format(s *fleet.Snapshot) string {
 		w.target(t)
 	}
 	for _, p := range s.Policies {
-		w.line("Policy %s workspace %q targets %q types %q  %s", p.Name, p.Workspace, p.Targets, p.ClusterTypes, place(p.Position))
+		w.line("Policy %s workspace %q targets %s types %s  %s", p.Name, p.Workspace, selector(p.Targets), selector(p.ClusterTypes), place(p.Position))
 	}
 	for _, c := range s.Configs {
 		w.line("ConfigMap %s%s  %s", c.Name, labels(c.Labels), place(c.Position))
@@ -99,6 +99,16 @@ func labels(m map[string]string) string {
 		fmt.Fprintf(&b, " %s=%s", key, m[key])
 	}
 	return b.String()
+}
+
+func selector(s interface {
+	Empty() bool
+	String() string
+}) string {
+	if s.Empty() {
+		return "any"
+	}
+	return fmt.Sprintf("%q", s)
 }
 
 // node writes a value in one line, with its quotes.
