@@ -45,7 +45,7 @@ func (c *Client) Open(ctx context.Context, url string) (*Repository, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// The user and the scheme decide what the server answers, so they are part of the identity here.
-	id := l.scheme + " " + l.user + " " + string(l.password) + " " + l.path + " " + l.hostPort()
+	id := l.scheme + " " + l.user + " " + l.password.Reveal() + " " + l.path + " " + l.hostPort()
 	if r := c.open[id]; r != nil {
 		return r, nil
 	}

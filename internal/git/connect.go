@@ -125,7 +125,7 @@ func (l location) transport(cred credential) (transport.Transport, transport.Aut
 	if cred.empty() {
 		return client, nil
 	}
-	return client, &githttp.BasicAuth{Username: cred.username, Password: string(cred.password)}
+	return client, &githttp.BasicAuth{Username: cred.username, Password: cred.password.Reveal()}
 }
 
 // httpTransport is the default one, with an end to waiting for a server that accepts connections and says nothing.

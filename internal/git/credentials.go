@@ -16,20 +16,20 @@ type credential struct {
 	source string
 }
 
-func (c credential) empty() bool { return c.password == "" }
+func (c credential) empty() bool { return c.password.IsZero() }
 
 // credentialFor returns what may be sent to a location without being asked: the URL's own credential,
 // or the first that the environment or the netrc file has for the host. The zero value means none.
 func (c *Client) credentialFor(l location) (credential, error) {
 	// Anybody on the way can read what plain http carries.
 	protected := l.scheme == "https" || l.loopback()
-	if l.password != "" && !protected {
+	if !l.password.IsZero() && !protected {
 		return credential{}, &Error{
 			Kind: ErrDenied, Op: "connect to", Where: l.String(),
 			Detail: "its URL has a password, which is not sent over plain http", Hint: "use https",
 		}
 	}
-	if l.password != "" {
+	if !l.password.IsZero() {
 		return credential{l.user, l.password, "the URL"}, nil
 	}
 	if !protected {
@@ -47,25 +47,25 @@ func environmentCredential(env func(string) string, l location) credential {
 	host := l.hostPort()
 	if namesHost(env("KALYPSO_GIT_HOST"), host) {
 		if token := env("KALYPSO_GIT_TOKEN"); token != "" {
-			return credential{or(env("KALYPSO_GIT_USERNAME"), "x-access-token"), Secret(token), "KALYPSO_GIT_TOKEN"}
+			return credential{or(env("KALYPSO_GIT_USERNAME"), "x-access-token"), NewSecret(token), "KALYPSO_GIT_TOKEN"}
 		}
 		if password := env("KALYPSO_GIT_PASSWORD"); password != "" {
-			return credential{env("KALYPSO_GIT_USERNAME"), Secret(password), "KALYPSO_GIT_PASSWORD"}
+			return credential{env("KALYPSO_GIT_USERNAME"), NewSecret(password), "KALYPSO_GIT_PASSWORD"}
 		}
 	}
 	if host == serverHost(env("GITHUB_SERVER_URL"), "github.com") {
 		for _, name := range []string{"GITHUB_TOKEN", "GH_TOKEN"} {
 			if token := env(name); token != "" {
-				return credential{"x-access-token", Secret(token), name}
+				return credential{"x-access-token", NewSecret(token), name}
 			}
 		}
 	}
 	if host == serverHost(env("CI_SERVER_URL"), "gitlab.com") {
 		if token := env("GITLAB_TOKEN"); token != "" {
-			return credential{"oauth2", Secret(token), "GITLAB_TOKEN"}
+			return credential{"oauth2", NewSecret(token), "GITLAB_TOKEN"}
 		}
 		if token := env("CI_JOB_TOKEN"); token != "" && env("CI_SERVER_URL") != "" {
-			return credential{"gitlab-ci-token", Secret(token), "CI_JOB_TOKEN"}
+			return credential{"gitlab-ci-token", NewSecret(token), "CI_JOB_TOKEN"}
 		}
 	}
 	return credential{}
@@ -112,7 +112,7 @@ func netrcCredential(env func(string) string, l location) (credential, error) {
 		return credential{}, nil
 	}
 	for _, m := range parseNetrc(string(content)) {
-		if strings.EqualFold(m.machine, l.host) && (l.user == "" || l.user == m.login) && m.password != "" {
+		if strings.EqualFold(m.machine, l.host) && (l.user == "" || l.user == m.login) && !m.password.IsZero() {
 			return credential{m.login, m.password, file}, nil
 		}
 	}
@@ -147,7 +147,7 @@ func parseNetrc(content string) []machine {
 			if at != nil && words[i] == "login" {
 				at.login = value
 			} else if at != nil && words[i] == "password" {
-				at.password = Secret(value)
+				at.password = NewSecret(value)
 			}
 			i++
 		}
@@ -199,7 +199,7 @@ func (c *Client) askHelper(ctx context.Context, l location) credential {
 		case "username":
 			found.username = value
 		case "password":
-			found.password = Secret(value)
+			found.password = NewSecret(value)
 		case "host":
 			host = value
 		}

@@ -22,23 +22,20 @@ func ParseMapping(s string) (Mapping, error) {
 	}
 	for _, url := range []string{m.From, m.To} {
 		// A host alone maps everything on it.
-		if _, err := parseLocation(url); err != nil && !hostOnly(url) {
-			return Mapping{}, err
+		if _, ok := prefixKey(url); !ok {
+			return Mapping{}, invalidURL(url, "it does not parse")
 		}
 	}
 	return m, nil
-}
-
-// hostOnly reports whether a URL becomes a repository's as soon as a path follows.
-func hostOnly(url string) bool {
-	_, err := parseLocation(strings.TrimRight(url, "/") + "/repository")
-	return err == nil
 }
 
 // prefixKey is the key of a mapping's From, which may be a host alone.
 func prefixKey(url string) (string, bool) {
 	if l, err := parseLocation(url); err == nil {
 		return l.key(), true
+	}
+	if strings.HasSuffix(url, "://") {
+		return "", false
 	}
 	l, err := parseLocation(strings.TrimRight(url, "/") + "/repository")
 	return strings.TrimSuffix(l.key(), "/repository"), err == nil

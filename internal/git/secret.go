@@ -8,8 +8,30 @@ import (
 	"strings"
 )
 
-// Secret is a password or token. It does not print, in no format; convert it to string where it is sent.
-type Secret string
+// Secret is a password or token. It does not print, in no format and at no depth of other values; the zero value is none.
+type Secret struct {
+	// A pointer, because fmt prints strings in unexported fields whatever methods their type has.
+	text *string
+}
+
+// NewSecret hides a text; an empty one is no secret.
+func NewSecret(text string) Secret {
+	if text == "" {
+		return Secret{}
+	}
+	return Secret{&text}
+}
+
+// Reveal returns the text, to be sent to where it belongs.
+func (s Secret) Reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+// IsZero reports whether there is no secret.
+func (s Secret) IsZero() bool { return s.text == nil }
 
 const hidden = "***"
 
@@ -26,7 +48,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 // A query may carry a token whatever its name, so nothing of it is shown.
 var (
 	userInfo   = regexp.MustCompile(`//[^/\s"']*@`)
-	urlQuery   = regexp.MustCompile(`(://[^\s"'?]*)\?[^\s"']*`)
+	urlQuery   = regexp.MustCompile(`(://[^\s"'?#]*)[?#][^\s"']*`)
 	userOfHost = regexp.MustCompile(`^[^/@\s]*:[^/@]*@`)
 )
 
@@ -44,12 +66,13 @@ func Redact(text string) string {
 // scrub makes the text of somebody else's error safe to show: on one line, not too long, without URLs' credentials
 // and without the given secrets in any spelling in which they travel.
 func scrub(text string, secrets ...Secret) string {
-	for _, s := range secrets {
+	for _, secret := range secrets {
+		s := secret.Reveal()
 		// A very short secret would garble the text and is none worth the name.
 		if len(s) < 4 {
 			continue
 		}
-		for _, spelling := range []string{string(s), url.QueryEscape(string(s)), url.PathEscape(string(s))} {
+		for _, spelling := range []string{s, url.QueryEscape(s), url.PathEscape(s)} {
 			text = strings.ReplaceAll(text, spelling, hidden)
 		}
 	}

@@ -246,6 +246,13 @@ func (s *store) size(hash plumbing.Hash) (size int64, err error) {
 	return s.sizeLocked(hash)
 }
 
+// has reports whether an object is known to be in the repository itself; one that came in meanwhile may not be.
+func (s *store) has(hash plumbing.Hash) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.own.HasEncodedObject(hash) == nil
+}
+
 // reindex makes packs visible that were written since.
 func (s *store) reindex() {
 	s.mu.Lock()

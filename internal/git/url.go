@@ -58,7 +58,7 @@ func parseFullURL(raw string) (location, error) {
 	l := location{scheme: strings.ToLower(u.Scheme), host: strings.ToLower(u.Hostname()), path: u.Path}
 	l.user = u.User.Username()
 	password, _ := u.User.Password()
-	l.password = Secret(password)
+	l.password = NewSecret(password)
 	if port := u.Port(); port != "" {
 		if l.port, err = strconv.Atoi(port); err != nil || l.port < 1 || l.port > 65535 {
 			return location{}, invalidURL(raw, "its port is not a number between 1 and 65535")
@@ -71,7 +71,7 @@ func parseFullURL(raw string) (location, error) {
 		return fileLocation(raw, l)
 	case usualPort[l.scheme] == 0:
 		return location{}, invalidURL(raw, "its scheme is none of https, http, ssh and file")
-	case l.host == "" || strings.HasPrefix(l.host, "-"):
+	case !isHost(l.host):
 		return location{}, invalidURL(raw, "it names no host")
 	case strings.Trim(l.path, "/") == "":
 		return location{}, invalidURL(raw, "it names no repository on the host")
@@ -96,7 +96,7 @@ func fileLocation(raw string, l location) (location, error) {
 // and a colon behind a slash belongs to a path.
 func parseHostPath(raw string) (location, bool) {
 	host, path, found := strings.Cut(raw, ":")
-	if !found || host == "" || path == "" || strings.ContainsAny(host, `/\`) || filepath.VolumeName(raw) != "" {
+	if !found || host == "" || strings.Trim(path, "/") == "" || strings.ContainsAny(host, `/\`) || filepath.VolumeName(raw) != "" {
 		return location{}, false
 	}
 	if _, err := os.Lstat(raw); err == nil {
@@ -106,10 +106,24 @@ func parseHostPath(raw string) (location, bool) {
 	if i := strings.LastIndex(host, "@"); i >= 0 {
 		l.user, l.host = host[:i], strings.ToLower(host[i+1:])
 	}
-	return l, l.host != "" && !strings.HasPrefix(l.host, "-")
+	return l, isHost(l.host) && !strings.Contains(l.host, ":")
 }
 
+// isHost reports whether a name can be a host's. A leading dash would be an option to a program.
+func isHost(name string) bool {
+	if strings.Contains(name, ":") {
+		return net.ParseIP(name) != nil
+	}
+	return name != "" && name[0] != '-' && !strings.ContainsFunc(name, func(r rune) bool {
+		return r < 0x80 && !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789.-_", r)
+	})
+}
+
+// invalidURL cannot rely on the URL's form when it hides what may be a password: all up to the last "@" goes.
 func invalidURL(raw, why string) error {
+	if scheme, rest, found := strings.Cut(raw, "://"); found {
+		raw = scheme + "://" + rest[strings.LastIndex(rest, "@")+1:]
+	}
 	return &Error{
 		Kind: ErrInvalid, Op: "parse repository URL", Where: scrub(raw), Detail: why,
 		Hint: "write a folder, https://host/path, ssh://git@host/path or git@host:path",

@@ -276,7 +276,7 @@ func (w *writer) flush() error {
 		return err
 	}
 	for hash, o := range w.objects() {
-		if _, err := w.store.size(hash); err == nil {
+		if w.store.has(hash) {
 			continue
 		}
 		encoded := &plumbing.MemoryObject{}

@@ -1,0 +1,174 @@
+package git
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A credential goes to the host it is for and to no other, and never over plain http to another machine.
+func TestCredentialIsBoundToItsHost(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"netrc": "machine git.example.com login ann password from-netrc\ndefault login x password for-anybody\n"})
+	kalypso := map[string]string{"KALYPSO_GIT_TOKEN": "t0ken", "KALYPSO_GIT_HOST": "git.example.com, other.example.com:8443"}
+	password := map[string]string{"KALYPSO_GIT_USERNAME": "bob", "KALYPSO_GIT_PASSWORD": "pass", "KALYPSO_GIT_HOST": "git.example.com"}
+	netrc := map[string]string{"NETRC": filepath.Join(dir, "netrc")}
+	forges := map[string]string{"GITHUB_TOKEN": "hub", "GITLAB_TOKEN": "lab"}
+	enterprise := map[string]string{
+		"GITHUB_TOKEN": "hub", "GITHUB_SERVER_URL": "https://github.acme.io", "CI_JOB_TOKEN": "job", "CI_SERVER_URL": "https://gitlab.acme.io:8443",
+	}
+	for _, test := range []struct {
+		env       map[string]string
+		url, want string
+	}{
+		{kalypso, "https://git.example.com/x", "x-access-token:t0ken"},
+		{kalypso, "https://GIT.example.com/x", "x-access-token:t0ken"},
+		{kalypso, "https://other.example.com:8443/x", "x-access-token:t0ken"},
+		{kalypso, "https://other.example.com/x", ""},
+		{kalypso, "https://git.example.com:8443/x", ""},
+		{kalypso, "https://evil.git.example.com/x", ""},
+		{kalypso, "https://git.example.com.evil.io/x", ""},
+		{kalypso, "http://git.example.com/x", ""},
+		{map[string]string{"KALYPSO_GIT_TOKEN": "t0ken"}, "https://git.example.com/x", ""},
+		{map[string]string{"KALYPSO_GIT_TOKEN": "t0ken", "KALYPSO_GIT_HOST": "localhost"}, "http://localhost/x", "x-access-token:t0ken"},
+		{password, "https://git.example.com/x", "bob:pass"},
+		{netrc, "https://git.example.com/x", "ann:from-netrc"},
+		{netrc, "https://ann@git.example.com/x", "ann:from-netrc"},
+		{netrc, "https://eve@git.example.com/x", ""},
+		{netrc, "https://other.example.com/x", ""},
+		{netrc, "http://git.example.com/x", ""},
+		{forges, "https://github.com/x/y", "x-access-token:hub"},
+		{forges, "https://gitlab.com/x/y", "oauth2:lab"},
+		{forges, "https://gist.github.com/x", ""},
+		{forges, "https://github.com.evil.io/x/y", ""},
+		{enterprise, "https://github.acme.io/x/y", "x-access-token:hub"},
+		{enterprise, "https://github.com/x/y", ""},
+		{enterprise, "https://gitlab.acme.io:8443/x/y", "gitlab-ci-token:job"},
+		{enterprise, "https://gitlab.com/x/y", ""},
+		{kalypso, "https://eve:mine@git.example.com/x", "eve:mine"},
+		{nil, "https://git.example.com/x", ""},
+	} {
+		l, err := parseLocation(test.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := newClient(t, test.env).credentialFor(l)
+		got := strings.Trim(found.username+":"+found.password.Reveal(), ":")
+		if got != test.want || err != nil {
+			t.Errorf("for %q got %q, %v, want %q", test.url, got, err, test.want)
+		}
+	}
+}
+
+func TestParseNetrc(t *testing.T) {
+	got := parseNetrc(`# machine commented login x password y
+machine a.example login ann password p1
+machine b.example
+	login bob
+	password p2
+macdef init
+machine in.macro login x password y
+
+machine c.example password p3 account z login carl
+default login any password body
+machine d.example login dan password`)
+	want := [][3]string{{"a.example", "ann", "p1"}, {"b.example", "bob", "p2"}, {"c.example", "carl", "p3"}, {"d.example", "dan", ""}}
+	revealed := make([][3]string, len(got))
+	for i, m := range got {
+		revealed[i] = [3]string{m.machine, m.login, m.password.Reveal()}
+	}
+	if diff := cmp.Diff(want, revealed); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSecretDoesNotPrint(t *testing.T) {
+	s := credential{"ann", NewSecret("s3cr3t"), "x"}
+	marshalled, err := json.Marshal(map[string]any{"password": s.password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		fmt.Sprint(s), fmt.Sprintf("%v %+v %#v", s, s, s), fmt.Sprintf("%s %q %x %d", s.password, s.password, s.password, s.password),
+		s.password.String(), string(marshalled), fmt.Sprintf("%v", &s), fmt.Sprint(location{password: NewSecret("s3cr3t")}),
+	} {
+		if strings.Contains(text, "s3cr3t") || strings.Contains(text, fmt.Sprintf("%x", "s3cr3t")) {
+			t.Errorf("%q tells the secret", text)
+		}
+	}
+}
+
+// A server that sends us elsewhere does not get its neighbour our credentials, nor another port of its own.
+func TestRedirectDropsCredentials(t *testing.T) {
+	var leaked []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		leaked = append(leaked, r.Header.Get("Authorization"))
+		http.Error(w, "no", http.StatusUnauthorized)
+	}))
+	t.Cleanup(other.Close)
+	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+r.URL.RequestURI(), http.StatusFound)
+	}))
+	t.Cleanup(first.Close)
+	env := map[string]string{"KALYPSO_GIT_TOKEN": testToken, "KALYPSO_GIT_HOST": strings.TrimPrefix(first.URL, "http://")}
+	_, err := openAndResolve(t.Context(), newClient(t, env), first.URL+"/x.git", "main", "")
+	wantKind(t, err, ErrDenied)
+	if diff := cmp.Diff([]string{""}, leaked); diff != "" {
+		t.Errorf("credentials were sent on: %s", diff)
+	}
+}
+
+func TestNetrcAuthenticates(t *testing.T) {
+	s := newServer(t)
+	_, url := s.publish("shop.git", someFiles)
+	home := t.TempDir()
+	writeFiles(t, home, map[string]string{".netrc": "machine 127.0.0.1 login " + testUser + " password " + testToken + "\n"})
+	resolve(t, open(t, newClient(t, map[string]string{"HOME": home}), url), "main", "")
+}
+
+// Repositories that everybody may read are read without a credential, though there is one for another host.
+func TestAnonymousRead(t *testing.T) {
+	s := newServer(t)
+	s.open.Store(true)
+	_, url := s.publish("shop.git", someFiles)
+	resolve(t, open(t, newClient(t, map[string]string{"KALYPSO_GIT_TOKEN": testToken, "KALYPSO_GIT_HOST": "example.com"}), url), "main", "")
+	if n := s.requestsWithCredentials(); n != 0 {
+		t.Errorf("%d requests carried credentials", n)
+	}
+}
+
+// The helper is asked by the name of the host, and what it answers for another host is not used.
+func TestCredentialHelper(t *testing.T) {
+	newRepo(t, nil) // skips where git is missing
+	home := t.TempDir()
+	helper := filepath.Join(home, "helper")
+	writeFiles(t, home, map[string]string{
+		"helper":     "#!/bin/sh\n[ \"$1\" = get ] || exit 0\nwhile read -r line; do case \"$line\" in host=git.example.com*) echo username=ann; echo password=from-helper;; esac; done\n",
+		".gitconfig": "[credential]\n\thelper = " + helper + "\n",
+	})
+	if err := os.Chmod(helper, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t, map[string]string{"HOME": home})
+	for url, want := range map[string]string{
+		"https://git.example.com/x":      "ann:from-helper",
+		"https://git.example.com:8443/x": "ann:from-helper",
+		"https://other.example.com/x":    ":",
+		"http://git.example.com/x":       ":",
+	} {
+		l, err := parseLocation(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.askHelper(t.Context(), l); got.username+":"+got.password.Reveal() != want {
+			t.Errorf("for %q the helper answers %q:%q", url, got.username, got.password.Reveal())
+		}
+	}
+}
