@@ -9,7 +9,8 @@ import (
 // errAbsent is the error of printing what is not there.
 var errAbsent = errors.New("the value is not set")
 
-// cheap functions look at their arguments without walking through them.
+// cheap functions look at their arguments without walking through them, and return one of them, a part of one,
+// or a collection of them.
 var cheap = setOf(
 	"all", "any", "atoi", "coalesce", "default", "dict", "dig", "empty", "first", "float64", "get", "hasKey",
 	"int", "int64", "kindIs", "kindOf", "last", "list", "mustFirst", "mustLast", "pluck", "set", "ternary",
@@ -44,7 +45,7 @@ func (m *meter) metered(name string, fn any) any {
 			return failed(t, err)
 		}
 		results := call(args)
-		if err := m.measureTop(results[0]); err != nil {
+		if err := m.built(name, results[0]); err != nil {
 			return failed(t, err)
 		}
 		if len(results) == 1 {
@@ -76,8 +77,8 @@ func (m *meter) admit(name string, args []reflect.Value, variadic bool) error {
 		return errAbsent
 	}
 	before := m.left
-	for _, arg := range args {
-		if err := m.read(arg, cheap[name]); err != nil {
+	for i, arg := range args {
+		if err := m.read(name, arg, variadic && i == len(args)-1); err != nil {
 			return err
 		}
 	}
@@ -93,11 +94,23 @@ func (m *meter) admit(name string, args []reflect.Value, variadic bool) error {
 }
 
 // read charges for what a function does with an argument.
-func (m *meter) read(arg reflect.Value, isCheap bool) error {
-	if isCheap {
+func (m *meter) read(name string, arg reflect.Value, isRest bool) error {
+	switch {
+	case !cheap[name]:
+		return m.measure(arg, 0)
+	case isRest || concrete(arg).Kind() == reflect.String:
 		return m.measureTop(arg)
+	default:
+		return nil
 	}
-	return m.measure(arg, 0)
+}
+
+// built charges for a result. What cheap functions build is as large as the arguments that were charged for.
+func (m *meter) built(name string, result reflect.Value) error {
+	if cheap[name] {
+		return nil
+	}
+	return m.measureTop(result)
 }
 
 // anyAbsent reports whether one of the arguments is an absent value.
