@@ -24,6 +24,7 @@ type folderBuild struct {
 	wanted      []placement.Assignment
 	stack       *config.Stack
 	templates   []slot
+	base        fleet.Digest      // of what all files of the folder are made from
 	problems    [][]fleet.Problem // by wanted assignment
 	result      *Folder
 	// reused is true when result was taken from the previous bundle as a whole.
@@ -56,6 +57,7 @@ func (b *builder) prepare(name string, previous *Bundle) *folderBuild {
 	wanted := b.decisions.For(name)
 	f.stack = b.composer.Stack(f.clusterType)
 	f.slots()
+	f.base = f.baseDigest()
 	f.result.digest = f.digest(wanted)
 	if f.previous != nil && f.previous.digest == f.result.digest {
 		f.result, f.reused = f.previous, true
@@ -100,52 +102,49 @@ func (f *folderBuild) slot(kind v1alpha1.TemplateType, name, file string) {
 
 // digest identifies every input of the folder: two builds with equal digests give equal folders.
 func (f *folderBuild) digest(wanted []placement.Assignment) fleet.Digest {
-	h := sha256.New()
-	write := func(s string) { h.Write([]byte(s)); h.Write([]byte{0}) }
-	write(f.snapshot.Environment)
-	write(f.root)
-	h.Write(f.clusterType.Digest[:])
-	stack := f.stack.Digest()
-	h.Write(stack[:])
-	for _, s := range f.templates {
-		write(s.file)
-		if s.template != nil {
-			d := s.template.Digest()
-			h.Write(d[:])
-		}
-		if s.missing != nil {
-			write(s.missing.Message)
-		}
-	}
-	for _, u := range f.snapshot.Unreadable {
-		write(u.Ref.String())
-		write(u.Position.File)
-	}
-	if f.published != nil {
-		h.Write(f.published.digest[:])
+	d := newDigester()
+	d.digest(f.base)
+	d.digest(f.stack.Digest())
+	d.digest(f.lost.digest)
+	d.digest(f.builder.published.digestOf(f.clusterType.Name))
+	for _, problem := range f.result.problems {
+		d.problem(problem)
 	}
 	for _, a := range wanted {
-		h.Write(a.Target.Digest[:])
-		for _, p := range a.Policies {
-			write(p)
-		}
-		write("")
+		d.digest(a.Target.Digest)
+		d.number(len(a.Policies))
+		d.texts(a.Policies...)
 	}
-	return fleet.Digest(h.Sum(nil))
+	return d.sum()
+}
+
+// baseDigest identifies what all files of the folder are made from: the cluster type and its templates.
+func (f *folderBuild) baseDigest() fleet.Digest {
+	d := newDigester()
+	d.texts(f.snapshot.Environment, f.root)
+	d.digest(f.clusterType.Digest)
+	for _, s := range f.templates {
+		d.texts(s.file)
+		if s.template != nil {
+			d.texts(s.template.Name())
+			d.digest(s.template.Digest())
+		}
+	}
+	return d.sum()
 }
 
 // assignment configures and renders the wanted assignment with index n.
 func (f *folderBuild) assignment(w *render.Worker, n int) {
 	wanted := f.wanted[n]
+	published, _ := f.published.Assignment(wanted.Target.Name)
 	a := Assignment{
 		ClusterType:  f.clusterType.Name,
 		Target:       wanted.Target.Name,
 		Workload:     wanted.Target.Workload,
 		Workspace:    wanted.Target.Workspace,
 		Registration: wanted.Target.Registration,
-		Policies:     wanted.Policies,
+		Policies:     f.lost.policies(wanted.Policies, published),
 	}
-	published, _ := f.published.Assignment(a.Target)
 	data := render.NewData(f.snapshot.Environment, f.clusterType, wanted.Target)
 	composed := f.stack.Compose(wanted.Target, func(text string) (string, error) { return w.Eval(text, &data) })
 	a.Config = composed.Composed
@@ -210,20 +209,11 @@ func (f *folderBuild) contents(a *Assignment, w *render.Worker, data *render.Dat
 
 // assignmentDigest identifies what the files of one assignment are made from.
 func (f *folderBuild) assignmentDigest(a *Assignment, target *fleet.Target) fleet.Digest {
-	h := sha256.New()
-	h.Write([]byte(f.snapshot.Environment + "\x00" + f.root + "\x00"))
-	h.Write(f.clusterType.Digest[:])
-	h.Write(target.Digest[:])
-	h.Write(a.Config.Digest[:])
-	for _, s := range f.templates {
-		d := s.template.Digest()
-		h.Write(d[:])
-		h.Write([]byte(s.file))
-	}
-	for _, layer := range a.Config.Layers {
-		h.Write([]byte(layer + "\x00"))
-	}
-	return fleet.Digest(h.Sum(nil))
+	inputs := make([]byte, 0, 3*len(fleet.Digest{}))
+	inputs = append(inputs, f.base[:]...)
+	inputs = append(inputs, target.Digest[:]...)
+	inputs = append(inputs, a.Config.Digest[:]...)
+	return sha256.Sum256(inputs)
 }
 
 // render executes the templates of the cluster type.

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
@@ -12,29 +13,51 @@ type lost struct {
 	refs map[fleet.Ref]fleet.Unreadable
 	// file is one of the files of which nobody knows what they said; nil when there is none.
 	file *fleet.Unreadable
-	// present are the objects of the snapshot that contents are made from.
+	// present are the objects of the snapshot that an inventory refers to; only there when file is.
 	present map[fleet.Ref]bool
+	// digest identifies all of this.
+	digest fleet.Digest
 }
 
 func newLost(s *fleet.Snapshot) lost {
-	l := lost{refs: map[fleet.Ref]fleet.Unreadable{}, present: map[fleet.Ref]bool{}}
+	l := lost{refs: map[fleet.Ref]fleet.Unreadable{}}
+	d := newDigester()
 	for i, u := range s.Unreadable {
 		if u.Ref == (fleet.Ref{}) && l.file == nil {
 			l.file = &s.Unreadable[i]
 		}
 		l.refs[u.Ref] = u
+		d.ref(u.Ref)
+		d.position(u.Position)
+	}
+	if l.file != nil {
+		l.addPresent(s, d)
+	}
+	l.digest = d.sum()
+	return l
+}
+
+// addPresent notes what is there, which matters when it is not known what else there should be.
+func (l *lost) addPresent(s *fleet.Snapshot, d digester) {
+	l.present = map[fleet.Ref]bool{}
+	add := func(ref fleet.Ref) {
+		l.present[ref] = true
+		d.ref(ref)
 	}
 	for _, c := range s.Configs {
-		l.present[configRef(c.Name)] = true
+		add(configRef(c.Name))
 	}
 	for _, t := range s.Templates {
-		l.present[templateRef(t.Name)] = true
+		add(templateRef(t.Name))
 	}
-	return l
+	for _, p := range s.Policies {
+		add(policyRef(p.Name))
+	}
 }
 
 func configRef(name string) fleet.Ref   { return fleet.Ref{Kind: "ConfigMap", Name: name} }
 func templateRef(name string) fleet.Ref { return fleet.Ref{Kind: "Template", Name: name} }
+func policyRef(name string) fleet.Ref   { return fleet.Ref{Kind: "SchedulingPolicy", Name: name} }
 
 // contents says why the contents of a published assignment may not change: something it was made from cannot be read.
 // It returns nil when everything it was made from is known.
@@ -52,11 +75,32 @@ func (l *lost) contents(published *Assignment) *fleet.Problem {
 		if u, ok := l.refs[ref]; ok {
 			return withheld(published, fmt.Sprintf("it was made from %s, which cannot be read", ref), u)
 		}
-		if l.file != nil && !l.present[ref] {
+		if l.gone(ref) {
 			return withheld(published, fmt.Sprintf("it was made from %s, which is gone, and %s cannot be read", ref, l.file.Position.File), *l.file)
 		}
 	}
 	return nil
+}
+
+// gone reports whether an object is not there and nobody knows whether it should be.
+func (l *lost) gone(ref fleet.Ref) bool { return l.file != nil && !l.present[ref] }
+
+// policies returns the policies that select a pair together with those that did and cannot be read:
+// whoever else wants the pair is not forgotten before it is known whether he still does.
+func (l *lost) policies(selecting []string, published *Assignment) []string {
+	if len(l.refs) == 0 || published == nil {
+		return selecting
+	}
+	all := selecting
+	for _, name := range published.Policies {
+		if _, unreadable := l.refs[policyRef(name)]; unreadable || l.gone(policyRef(name)) {
+			all = append(slices.Clip(all), name)
+		}
+	}
+	if len(all) > len(selecting) {
+		slices.Sort(all)
+	}
+	return slices.Compact(all)
 }
 
 // removal says why a published assignment that is not wanted any more may not be removed: absence is not intent
@@ -92,7 +136,7 @@ func belongsTo(a *Assignment) []fleet.Ref {
 		{Kind: "WorkloadRegistration", Name: a.Registration},
 	}
 	for _, p := range a.Policies {
-		refs = append(refs, fleet.Ref{Kind: "SchedulingPolicy", Name: p})
+		refs = append(refs, policyRef(p))
 	}
 	return refs
 }

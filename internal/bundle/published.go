@@ -3,11 +3,11 @@ package bundle
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -26,7 +26,9 @@ type Published struct {
 	Problems []fleet.Problem
 
 	hashes map[string]Hash
-	read   func(path string) ([]byte, error)
+	// digests identify what the branch holds below each folder with files, ours or not.
+	digests map[string]fleet.Digest
+	read    func(path string) ([]byte, error)
 }
 
 // Drift is a file that is not as Kalypso wrote it.
@@ -49,7 +51,7 @@ type Branch struct {
 // ReadPublished finds out which files of a branch are ours: those that an inventory lists, and in the folders of the given
 // cluster types that have no inventory, written by the original scheduler, those with the names that it wrote.
 func ReadPublished(branch Branch, clusterTypes []string) (*Published, error) {
-	p := &Published{hashes: make(map[string]Hash, len(branch.Files)), read: branch.Read}
+	p := &Published{hashes: make(map[string]Hash, len(branch.Files)), digests: map[string]fleet.Digest{}, read: branch.Read}
 	byFolder := map[string][]File{}
 	for _, f := range branch.Files {
 		p.hashes[f.Path] = f.Hash
@@ -66,6 +68,12 @@ func ReadPublished(branch Branch, clusterTypes []string) (*Published, error) {
 	for _, name := range slices.Compact(names) {
 		if f := p.folder(branch.Root, name, inventories[name], byFolder[name]); f != nil {
 			p.Folders = append(p.Folders, f)
+			p.digests[name] = digestFolder(byFolder[name], f)
+		}
+	}
+	for name, files := range byFolder {
+		if _, done := p.digests[name]; !done {
+			p.digests[name] = digestFolder(files, nil)
 		}
 	}
 	slices.SortFunc(p.Drift, func(a, b Drift) int { return cmp.Compare(a.Path, b.Path) })
@@ -136,7 +144,6 @@ func (p *Published) folder(root, clusterType string, inv *inventory, files []Fil
 	if f.Readme.Path == "" && f.Inventory.Path == "" && len(f.Assignments) == 0 {
 		return nil
 	}
-	f.digest = f.publishedDigest(files)
 	return f
 }
 
@@ -208,17 +215,29 @@ func (p *Published) compare(file string, written Hash) (Hash, bool) {
 	return actual, ok
 }
 
-// publishedDigest identifies everything the branch holds of a cluster type.
-func (f *Folder) publishedDigest(files []File) fleet.Digest {
+// digestFolder identifies what the branch holds of a cluster type: its files, and what is made of them.
+// f is nil for a folder that is none of ours.
+func digestFolder(files []File, f *Folder) fleet.Digest {
 	sortFiles(files)
-	h := sha256.New()
-	h.Write(f.Inventory.Hash[:])
+	d := newDigester()
 	for _, file := range files {
-		h.Write([]byte(file.Path))
-		h.Write([]byte{0})
-		h.Write(file.Hash[:])
+		d.texts(file.Path)
+		d.Write(file.Hash[:])
 	}
-	return fleet.Digest(h.Sum(nil))
+	if f != nil {
+		d.texts(f.Inventory.Path, strconv.FormatBool(f.adopted))
+		d.Write(f.Inventory.Hash[:])
+	}
+	return d.sum()
+}
+
+// digestOf identifies everything the branch holds of a cluster type; zero when that is nothing.
+// A folder that is none of ours counts as well: its files may be in the way.
+func (p *Published) digestOf(clusterType string) fleet.Digest {
+	if p == nil {
+		return fleet.Digest{}
+	}
+	return p.digests[clusterType]
 }
 
 func (p *Published) readTracking() error {

@@ -136,6 +136,14 @@ func read(t testing.TB, s *fleet.Snapshot, files map[string]string) *bundle.Publ
 	if len(files) == 0 {
 		return nil
 	}
+	p, err := readBranch(s, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func readBranch(s *fleet.Snapshot, files map[string]string) (*bundle.Published, error) {
 	branch := bundle.Branch{Read: func(path string) ([]byte, error) { return []byte(files[path]), nil }}
 	for path, content := range files {
 		branch.Files = append(branch.Files, bundle.File{Path: path, Hash: bundle.HashOf([]byte(content))})
@@ -147,11 +155,7 @@ func read(t testing.TB, s *fleet.Snapshot, files map[string]string) *bundle.Publ
 	for _, ct := range s.ClusterTypes {
 		clusterTypes = append(clusterTypes, ct.Name)
 	}
-	p, err := bundle.ReadPublished(branch, clusterTypes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return bundle.ReadPublished(branch, clusterTypes)
 }
 
 // apply returns the branch after the changes of a bundle.
