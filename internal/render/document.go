@@ -37,9 +37,9 @@ const maxVerdicts = 1 << 16
 // verdicts remembers the verdicts on the output of one manifest, by the trace of the execution.
 // All workers share it.
 type verdicts struct {
-	mu   sync.RWMutex
-	by   map[[32]byte]*verdict
-	full int // how often a text was parsed, for tests
+	mu     sync.RWMutex
+	by     map[[32]byte]*verdict
+	judged int // how many texts were parsed
 }
 
 // of returns the verdict on a text that was written by an execution with the given trace.
@@ -53,7 +53,7 @@ func (v *verdicts) of(sum [32]byte, text []byte) *verdict {
 	made := judge(text)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.full++
+	v.judged++
 	if v.by == nil {
 		v.by = map[[32]byte]*verdict{}
 	}

@@ -53,7 +53,7 @@ var estimates = map[string]func(arguments) float64{
 	// Exact decimals grow with each operand.
 	"addf": decimals, "subf": decimals, "mulf": decimals, "divf": decimals, "add1f": decimals,
 
-	"regexMatch": matching(0), "mustRegexMatch": matching(0), "regexFind": matching(0), "mustRegexFind": matching(0),
+	"mustRegexMatch": matching(0), "regexFind": matching(0), "mustRegexFind": matching(0),
 	"regexFindAll": matching(20), "mustRegexFindAll": matching(20), "regexSplit": matching(20), "mustRegexSplit": matching(20),
 	"regexReplaceAll": replacing, "mustRegexReplaceAll": replacing,
 	"regexReplaceAllLiteral": replacing, "mustRegexReplaceAllLiteral": replacing,
@@ -111,11 +111,14 @@ func widths(format string) float64 {
 	return sum + number
 }
 
+// compiling is the cost of compiling an instruction of a regular expression.
+const compiling = 50
+
 // matching is the cost of running a regular expression over a text, with so much more for each match.
 func matching(perMatch float64) func(arguments) float64 {
 	return func(a arguments) float64 {
 		size := expressionSize(a.text(0))
-		return size*50 + (1+a.length(1))*(1+size/4+perMatch)
+		return size*compiling + (1+a.length(1))*(1+size/4+perMatch)
 	}
 }
 

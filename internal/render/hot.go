@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -59,4 +60,30 @@ func (w *Worker) orDefault(fallback any, given ...any) (any, error) {
 		return fallback, w.charge(workPerCall)
 	}
 	return given[0], w.charge(workPerCall)
+}
+
+// pattern is a compiled regular expression; nil when the text is none.
+type pattern struct {
+	expression *regexp.Regexp
+	size       float64 // see expressionSize
+}
+
+// regexMatch reports whether a text matches. As in sprig, nothing matches what is no expression.
+// Compiling is charged every time, so that what is too much does not depend on what was rendered before.
+func (w *Worker) regexMatch(text, s string) (bool, error) {
+	p, known := w.patterns[text]
+	if !known {
+		p.size = expressionSize(text)
+	}
+	if err := w.charge(workPerCall + p.size*compiling + float64(1+len(s))*(1+p.size/4)); err != nil {
+		return false, err
+	}
+	if !known {
+		p.expression, _ = regexp.Compile(text)
+		if len(w.patterns) >= maxMemo {
+			clear(w.patterns)
+		}
+		w.patterns[text] = p
+	}
+	return p.expression != nil && p.expression.MatchString(s), nil
 }

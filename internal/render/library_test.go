@@ -127,3 +127,22 @@ func TestMemoFollowsTheMap(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkDoesNotDependOnHistory makes sure that what a worker remembers does not change what a template may do:
+// the work left after the first execution is the work left after the second.
+func TestWorkDoesNotDependOnHistory(t *testing.T) {
+	_, parsed := libraryOf(textTemplate("t",
+		`# {{ toYaml .ConfigData | quote }}{{ hash (stringify .ConfigData) }}{{ regexMatch "^a+$" .Namespace }}{{ toYaml .ConfigData | len }}`+"\n"))
+	d := assignments(1)[0]
+	w := (&Library{}).Worker()
+	var left []float64
+	for range 3 {
+		if _, _, err := w.Render(parsed, &d); err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, w.left)
+	}
+	if left[0] != left[1] || left[1] != left[2] {
+		t.Errorf("work left is %v, want the same each time", left)
+	}
+}

@@ -14,13 +14,12 @@ import (
 // object is a manifest that was written as an object. Every string in it, keys included, may be a template;
 // those that are have been compiled. It is immutable.
 type object struct {
-	// kind of node: exactly one of these is used
-	entries []entry // a map, sorted by key as written
-	items   []*object
-	program *program // a string that is a template
-	plain   any      // everything else
 	isMap   bool
+	entries []entry // of a map, sorted by key as written
 	isList  bool
+	items   []*object // of a list
+	program *program  // a text that is a template
+	plain   any       // everything else, as it was written
 	// path says where in the manifest it stands, for messages.
 	path string
 }

@@ -35,7 +35,7 @@ func (m *manifest) executionError(err error, d *Data) *Error {
 		p, prefix, err = within.at.program, pathPrefix+within.at.path+": ", within.err
 	}
 	problem := explain(err, p, d, m.position)
-	if m.text == nil {
+	if m.isObject {
 		problem.Position = m.position
 	}
 	problem.Object = m.ref()

@@ -47,7 +47,7 @@ func (w *Worker) manifest(m *manifest, d *Data) ([]fleet.Problem, error) {
 
 // content appends the manifest as it is written. The map is nil unless the manifest is an object.
 func (w *Worker) content(m *manifest, d *Data) (map[string]any, error) {
-	if m.object != nil {
+	if m.isObject {
 		return w.executeObject(m.object, d)
 	}
 	return nil, w.execute(m.text, d)
@@ -94,7 +94,7 @@ func (w *Worker) judge(m *manifest, root map[string]any, d *Data) ([]fleet.Probl
 	switch {
 	case m.template.ContentType != v1alpha1.ContentYAML:
 		return nil, nil
-	case m.object != nil:
+	case m.isObject:
 		v = judgeObject(root)
 	default:
 		v = m.verdicts.of(w.trace.sum(), w.out[w.start:])

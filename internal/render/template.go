@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -27,8 +26,10 @@ func (t *Template) Digest() fleet.Digest { return t.source.Digest }
 type manifest struct {
 	template *fleet.Template
 	position fleet.Position
-	text     *program
-	object   *object
+	isObject bool
+	// One of these is there: the manifest, compiled.
+	text   *program
+	object *object
 	// written are old API versions that were reported when the template was read.
 	written  []finding
 	verdicts verdicts
@@ -62,9 +63,9 @@ func newTemplate(source *fleet.Template) (*Template, []fleet.Problem) {
 
 // newManifest parses a manifest. With an error the manifest still knows its position.
 func newManifest(source *fleet.Template, written *fleet.TemplateManifest) (*manifest, error) {
-	m := &manifest{template: source, position: written.Position}
+	m := &manifest{template: source, position: written.Position, isObject: written.Object != nil}
 	var err error
-	if written.Object != nil {
+	if m.isObject {
 		m.object, err = compileObject(written.Object)
 		return m, err
 	}
@@ -77,7 +78,7 @@ func newManifest(source *fleet.Template, written *fleet.TemplateManifest) (*mani
 
 // traced reports whether executions are traced, because their output is to be judged by it.
 func (m *manifest) traced() bool {
-	return m.text != nil && m.template.ContentType == v1alpha1.ContentYAML
+	return !m.isObject && m.template.ContentType == v1alpha1.ContentYAML
 }
 
 // problem returns a problem at a line of the manifest; the first line is 1.
@@ -97,23 +98,18 @@ func (m *manifest) ref() fleet.Ref { return fleet.Ref{Kind: "Template", Name: m.
 // at returns the position of a line of the manifest. Texts within an object have no lines of their own.
 func (m *manifest) at(line int) fleet.Position {
 	position := m.position
-	if m.text != nil && position.Line > 0 && line > 0 {
+	if !m.isObject && position.Line > 0 && line > 0 {
 		position.Line += line - 1
 	}
 	return position
 }
 
 func (m *manifest) syntaxProblem(err error) fleet.Problem {
-	p := m.problem(fleet.SeverityError, fleet.KindTemplateSyntax, 1, err.Error(), "")
 	mistake := asSyntax(err)
 	if mistake == nil {
-		return p
+		mistake = &syntaxError{line: 1, message: brief(err.Error())}
 	}
-	p.Message, p.Hint = mistake.message, mistake.hint
-	if m.object == nil && p.Position.Line > 0 && !strings.HasPrefix(mistake.message, pathPrefix) {
-		p.Position.Line += mistake.line - 1
-	}
-	return p
+	return m.problem(fleet.SeverityError, fleet.KindTemplateSyntax, mistake.line, mistake.message, mistake.hint)
 }
 
 func chartProblem(source *fleet.Template) fleet.Problem {

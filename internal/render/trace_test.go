@@ -87,8 +87,8 @@ func TestVerdictIsShared(t *testing.T) {
 			}
 		}
 		for i, m := range template.manifests {
-			if m.verdicts.full != 1 {
-				t.Errorf("%s: manifest %d was parsed %d times for 50 assignments, want once", u.name, i, m.verdicts.full)
+			if m.verdicts.judged != 1 {
+				t.Errorf("%s: manifest %d was parsed %d times for 50 assignments, want once", u.name, i, m.verdicts.judged)
 			}
 		}
 	}

@@ -18,9 +18,10 @@ import (
 type Worker struct {
 	meter
 
-	bound map[*program]*template.Template
-	evals map[string]*program
-	memo  memo
+	bound    map[*program]*template.Template
+	evals    map[string]*program
+	memo     memo
+	patterns map[string]pattern
 
 	// The rest is the state of one execution.
 	data    *Data
@@ -33,7 +34,12 @@ type Worker struct {
 
 // Worker returns a new worker.
 func (l *Library) Worker() *Worker {
-	return &Worker{bound: map[*program]*template.Template{}, evals: map[string]*program{}}
+	return &Worker{
+		bound:    map[*program]*template.Template{},
+		evals:    map[string]*program{},
+		memo:     memo{},
+		patterns: map[string]pattern{},
+	}
 }
 
 // none is what an injected action returns.
@@ -46,7 +52,7 @@ func (w *Worker) functions() template.FuncMap {
 		printFunc: w.print, quoteFunc: w.printQuoted, runFunc: w.run,
 		"toYaml": w.toYAML, "stringify": w.stringify, "hash": w.hash,
 		"quote": w.quote, "default": w.orDefault,
-		"eq": w.equal,
+		"eq": w.equal, "regexMatch": w.regexMatch,
 	}
 	for _, name := range []string{"ne", "lt", "le", "gt", "ge"} {
 		functions[name] = w.comparison(name)

@@ -16,9 +16,7 @@ const maxMemo = 1 << 12
 // memo remembers what was made of the shared maps, by the map's identity: marshalling a configuration of ten keys takes as long
 // as executing ten templates, and a thousand assignments have the same configuration.
 // It holds on to each map, so that no other can come to lie at the same address.
-type memo struct {
-	results map[memoKey]memoResult
-}
+type memo map[memoKey]memoResult
 
 type memoKey struct {
 	function string
@@ -26,35 +24,31 @@ type memoKey struct {
 }
 
 type memoResult struct {
-	of     any
+	of     any // the map, held
 	result any
+	work   float64 // charged again, so that what is too much does not depend on what was rendered before
 }
 
-// remember returns the result of a function of a value; make computes it.
+// remember returns the result of a function of a value; compute makes it.
 // Only shared maps are remembered: the configuration itself and what stringify made of it.
-func (w *Worker) remember(function string, v any, make func(any) (any, error)) (any, error) {
-	address, ok := w.shared(v)
-	if !ok {
-		if err := w.measure(reflect.ValueOf(v), 0); err != nil {
-			return nil, err
-		}
-		return make(v)
-	}
+func (w *Worker) remember(function string, v any, compute func(any) (any, error)) (any, error) {
+	address, isShared := w.shared(v)
 	key := memoKey{function, address}
-	if found, ok := w.memo.results[key]; ok {
-		return found.result, nil
+	if found, ok := w.memo[key]; ok && isShared {
+		return found.result, w.charge(found.work)
 	}
+	before := w.left
 	if err := w.measure(reflect.ValueOf(v), 0); err != nil {
 		return nil, err
 	}
-	result, err := make(v)
-	if err != nil {
-		return nil, err
+	result, err := compute(v)
+	if err != nil || !isShared {
+		return result, err
 	}
-	if len(w.memo.results) >= maxMemo || w.memo.results == nil {
-		w.memo.results = map[memoKey]memoResult{}
+	if len(w.memo) >= maxMemo {
+		clear(w.memo)
 	}
-	w.memo.results[key] = memoResult{v, result}
+	w.memo[key] = memoResult{of: v, result: result, work: before - w.left}
 	return result, nil
 }
 
@@ -77,7 +71,7 @@ func (w *Worker) shared(v any) (uintptr, bool) {
 // stringified returns the identity of a map that stringify made of the configuration.
 func (w *Worker) stringified(m map[string]string) (uintptr, bool) {
 	address := reflect.ValueOf(m).Pointer()
-	made, ok := w.memo.results[memoKey{"stringify", reflect.ValueOf(w.data.ConfigData).Pointer()}]
+	made, ok := w.memo[memoKey{"stringify", reflect.ValueOf(w.data.ConfigData).Pointer()}]
 	if !ok {
 		return 0, false
 	}
@@ -106,11 +100,11 @@ func (w *Worker) hash(v any) (string, error) {
 	})
 }
 
-func (w *Worker) text(function string, v any, make func(any) (any, error)) (string, error) {
+func (w *Worker) text(function string, v any, compute func(any) (any, error)) (string, error) {
 	if err := w.admitValue(v); err != nil {
 		return "", err
 	}
-	result, err := w.remember(function, v, make)
+	result, err := w.remember(function, v, compute)
 	if err != nil {
 		return "", err
 	}
