@@ -98,7 +98,7 @@ func (c *Client) rewrites() ([]rewrite, error) {
 	c.rulesOnce.Do(func() {
 		repository := ""
 		if c.Config != "" {
-			if dir, _, ok := findGitDir(c.Config); ok {
+			if dir, ok := findGitDir(c.Config); ok {
 				// A linked work tree has its configuration in the directory it shares.
 				repository, c.rulesErr = commonDir(dir)
 			}

@@ -2,13 +2,11 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // CommitRequest describes a commit: what it changes of another one.
@@ -115,43 +113,4 @@ func (c CommitRequest) encode(root plumbing.Hash) []byte {
 func (p Person) line(when time.Time) string {
 	clean := strings.NewReplacer("<", "", ">", "")
 	return fmt.Sprintf("%s <%s> %d %s", clean.Replace(printable(p.Name)), clean.Replace(printable(p.Email)), when.Unix(), when.Format("-0700"))
-}
-
-// History returns the commits between a commit and an older one, the newest first, following first parents.
-// The older one is not included. It ends at the first commit, at the end of a shallow clone, and after limit commits.
-func (r *Repository) History(ctx context.Context, from Commit, until string, limit int) ([]Commit, error) {
-	var commits []Commit
-	for at := from; at.Hash != "" && at.Hash != until && len(commits) < limit; {
-		commits = append(commits, at)
-		parent, err := r.firstParent(at)
-		if err != nil || parent.IsZero() {
-			return commits, err
-		}
-		next, err := r.readCommit(ctx, parent)
-		if errors.Is(err, ErrCommitNotFound) && r.store().shallow() {
-			return commits, nil
-		}
-		if err != nil {
-			return commits, err
-		}
-		next.Branch = from.Branch
-		at = next
-	}
-	return commits, nil
-}
-
-func (r *Repository) firstParent(c Commit) (plumbing.Hash, error) {
-	decoded, err := r.decodedCommit(plumbing.NewHash(c.Hash))
-	if err != nil || len(decoded.ParentHashes) == 0 {
-		return plumbing.ZeroHash, err
-	}
-	return decoded.ParentHashes[0], nil
-}
-
-func (r *Repository) decodedCommit(hash plumbing.Hash) (*object.Commit, error) {
-	content, err := r.store().object(hash, plumbing.CommitObject, maxStructure)
-	if err != nil {
-		return nil, err
-	}
-	return decodeCommit(content)
 }

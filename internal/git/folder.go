@@ -122,7 +122,7 @@ func folderEntry(path, rel string, d fs.DirEntry) (Entry, bool, error) {
 		}
 		return e, false, nil
 	case d.IsDir():
-		if _, _, nested := findGitDir(path); nested && rel != "." {
+		if _, nested := findGitDir(path); nested && rel != "." {
 			e.Mode, e.Hash = Submodule, plumbing.ZeroHash.String()
 			return e, true, fs.SkipDir
 		}

@@ -16,7 +16,7 @@ func Discover(dir string) (string, error) {
 		return "", fmt.Errorf("find the repository of %q: %w", dir, err)
 	}
 	for at := start; ; at = filepath.Dir(at) {
-		if _, _, ok := findGitDir(at); ok {
+		if _, ok := findGitDir(at); ok {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
@@ -43,7 +43,7 @@ func (c *Client) openLocal(path string) (*Repository, error) {
 	if !info.IsDir() {
 		return nil, &Error{Kind: ErrRepositoryNotFound, Op: "open", Where: path, Detail: "it is a file", Hint: "name the folder of a repository"}
 	}
-	dir, worktree, ok := findGitDir(path)
+	dir, ok := findGitDir(path)
 	if !ok {
 		return &Repository{Name: path, client: c, folder: path}, nil
 	}
@@ -51,26 +51,24 @@ func (c *Client) openLocal(path string) (*Repository, error) {
 	if err != nil {
 		return nil, openError(path, err)
 	}
-	r := &Repository{Name: path, client: c, worktree: worktree}
+	r := &Repository{Name: path, client: c}
 	r.current.Store(s)
 	return r, nil
 }
 
-// findGitDir returns the Git directory of a folder, and the folder itself if it is a work tree.
-func findGitDir(path string) (dir, worktree string, ok bool) {
+// findGitDir returns the Git directory of a folder: the one of a work tree, or the folder itself.
+func findGitDir(path string) (string, bool) {
 	dot := filepath.Join(path, ".git")
 	info, err := os.Stat(dot)
 	switch {
 	case err == nil && info.IsDir() && isGitDir(dot):
-		return dot, path, true
+		return dot, true
 	case err == nil && info.Mode().IsRegular():
-		if dir, ok := readGitFile(dot); ok {
-			return dir, path, true
-		}
+		return readGitFile(dot)
 	case isGitDir(path):
-		return path, "", true
+		return path, true
 	}
-	return "", "", false
+	return "", false
 }
 
 // readGitFile follows the ".git" file of a linked work tree or a submodule.

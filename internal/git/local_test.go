@@ -194,6 +194,15 @@ func TestMissingObject(t *testing.T) {
 	wantKind(t, readEverything(t.Context(), newClient(t, nil), made.dir), ErrCorrupt, "an object is missing")
 }
 
+// A partial clone looks damaged, and is not.
+func TestPartialClone(t *testing.T) {
+	made := newRepo(t, someFiles)
+	made.git("config", "uploadpack.allowFilter", "true")
+	partial := filepath.Join(t.TempDir(), "partial")
+	made.git("clone", "-q", "--bare", "--filter=blob:none", "file://"+made.dir, partial)
+	wantKind(t, readEverything(t.Context(), newClient(t, nil), partial), ErrCorrupt, "--filter")
+}
+
 func TestCorruptPack(t *testing.T) {
 	made := newRepo(t, someFiles)
 	made.git("gc", "-q")

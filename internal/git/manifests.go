@@ -41,7 +41,7 @@ func Manifests(ctx context.Context, t *Tree, below string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return selectManifests(t, entries, below, ignored)
+	return selectManifests(ctx, t, entries, below, ignored)
 }
 
 // AllManifests is [Manifests] without ignore files: it is for what nobody may hide.
@@ -50,10 +50,10 @@ func AllManifests(ctx context.Context, t *Tree, below string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return selectManifests(t, entries, below, gitignore.NewMatcher(nil))
+	return selectManifests(ctx, t, entries, below, gitignore.NewMatcher(nil))
 }
 
-func selectManifests(t *Tree, entries []Entry, below string, ignored gitignore.Matcher) ([]Entry, error) {
+func selectManifests(ctx context.Context, t *Tree, entries []Entry, below string, ignored gitignore.Matcher) ([]Entry, error) {
 	below, err := cleanBelow(below)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func selectManifests(t *Tree, entries []Entry, below string, ignored gitignore.M
 		if e.Mode == Submodule || !isYAML(e.Path) || inFolder(e.Path, below, charts) || ignored.Match(strings.Split(e.Path, "/"), false) {
 			continue
 		}
-		if size, err := t.Size(e); err == nil {
+		if size, err := t.Size(ctx, e); err == nil {
 			e.Size = size
 		}
 		selected = append(selected, e)

@@ -94,7 +94,7 @@ func (r *Repository) occupied(branch string) error {
 // checkedOut returns the work tree that has a branch checked out, the main one or a linked one; "" if there is none.
 func (r *Repository) checkedOut(branch string) string {
 	common := r.store().common
-	if !isBare(common) && headIs(filepath.Join(common, "HEAD"), branch) {
+	if headIs(filepath.Join(common, "HEAD"), branch) && !isBare(common) {
 		return filepath.Dir(common)
 	}
 	linked, _ := filepath.Glob(filepath.Join(common, "worktrees", "*", "HEAD"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -74,6 +75,26 @@ func TestRemoteFetchesIncrementally(t *testing.T) {
 	// The first client must see what the second one fetched.
 	if got := resolve(t, open(t, c, url), "main", ""); got.Hash != head || s.packs.Load() != 3 {
 		t.Errorf("got %s after %d packs", got.Hash, s.packs.Load())
+	}
+}
+
+// What is cached is not sent again, even when the branch was rewritten.
+func TestRemoteSendsOnlyWhatIsNew(t *testing.T) {
+	s := newServer(t)
+	noise := make([]byte, 300_000)
+	rand.NewChaCha8([32]byte{}).Read(noise)
+	made, url := s.publish("shop.git", map[string]string{"noise": string(noise)})
+	made.commit("second", map[string]string{"b": "b"})
+	made.git("push", "-q", "origin", "main")
+	r := open(t, newClient(t, s.env()), url)
+	resolve(t, r, "main", "")
+	made.git("reset", "-q", "--hard", "HEAD~1")
+	made.commit("instead", map[string]string{"c": "c"})
+	made.git("push", "-q", "-f", "origin", "main")
+	before := s.sent.Load()
+	resolve(t, r, "main", "")
+	if sent := s.sent.Load() - before; sent > 50_000 || before < 300_000 {
+		t.Errorf("%d bytes were sent, then %d", before, sent)
 	}
 }
 

@@ -23,8 +23,6 @@ type Repository struct {
 	client *Client
 	// folder is set for a plain folder, which has no store.
 	folder string
-	// worktree is set for a local repository with a work tree.
-	worktree string
 	// remote is set for a remote repository; its store is the cache, opened when it is first fetched.
 	remote *remote
 
@@ -270,8 +268,10 @@ func (r *Repository) corrupt(op string, err error) error {
 	if r.remote != nil {
 		r.remote.discard()
 		hint = "the cached clone was thrown away; run the command again"
-	} else if r.store() != nil && r.store().shallow() {
+	} else if r.store().shallow() {
 		hint = `the clone is shallow; run "git fetch --unshallow" in it`
+	} else if r.store().partial() {
+		hint = "the clone was made with --filter and lacks objects; use a full clone"
 	}
 	return &Error{Kind: ErrCorrupt, Op: op, Where: r.Name, Detail: scrub(err.Error()), Hint: hint}
 }

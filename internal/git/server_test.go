@@ -27,8 +27,8 @@ type server struct {
 	root string
 	// open lets everybody read.
 	open atomic.Bool
-	// packs counts how often a pack was asked for.
-	packs atomic.Int64
+	// packs counts how often a pack was asked for, sent the bytes of all answers.
+	packs, sent atomic.Int64
 
 	mu   sync.Mutex
 	seen []http.Header
@@ -58,7 +58,7 @@ func newServer(t *testing.T) *server {
 		if strings.HasSuffix(r.URL.Path, "/git-upload-pack") {
 			s.packs.Add(1)
 		}
-		backend.ServeHTTP(w, r)
+		backend.ServeHTTP(countingWriter{w, &s.sent}, r)
 	}))
 	t.Cleanup(s.http.Close)
 	return s
@@ -81,7 +81,18 @@ func (s *server) publish(name string, files map[string]string) (*testRepo, strin
 	return made, s.http.URL + "/" + name
 }
 
-// loopback lets a request to 127.0.0.1 look as if it went elsewhere: credentials then stay at home.
+// countingWriter counts what is sent.
+type countingWriter struct {
+	http.ResponseWriter
+	sent *atomic.Int64
+}
+
+func (w countingWriter) Write(p []byte) (int, error) {
+	w.sent.Add(int64(len(p)))
+	return w.ResponseWriter.Write(p)
+}
+
+// requestsWithCredentials counts what came with a credential.
 func (s *server) requestsWithCredentials() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -266,6 +266,12 @@ func (s *store) shallow() bool {
 	return err == nil && info.Size() > 0
 }
 
+// partial reports whether objects were left out on purpose, for git to fetch when it needs them.
+func (s *store) partial() bool {
+	filters, err := filepath.Glob(filepath.Join(s.common, "objects", "pack", "*.promisor"))
+	return err == nil && len(filters) > 0
+}
+
 // close releases the packs.
 func (s *store) close() error {
 	s.mu.Lock()

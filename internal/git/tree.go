@@ -57,7 +57,7 @@ func (t *Tree) Files(ctx context.Context, below string) ([]Entry, error) {
 	if t.repo == nil {
 		return folderFiles(ctx, t.dir, below)
 	}
-	start, err := t.lookup(below)
+	start, err := t.lookup(ctx, below)
 	if err != nil {
 		return nil, err
 	}
@@ -66,20 +66,20 @@ func (t *Tree) Files(ctx context.Context, below string) ([]Entry, error) {
 	}
 	w := walk{ctx: ctx, store: t.repo.store(), entries: make([]Entry, 0, 64)}
 	if err := w.folder(start.hash, below, 0); err != nil {
-		return nil, t.repo.readError(ctx, "list files below "+quoteRoot(below), err)
+		return nil, t.repo.readError(ctx, "list files below "+quoteRoot(below)+" of", err)
 	}
 	// Git sorts a folder as if its name ended in a slash, which is the byte order of full paths.
 	return w.entries, nil
 }
 
 // Size returns the number of bytes of an entry.
-func (t *Tree) Size(e Entry) (int64, error) {
+func (t *Tree) Size(ctx context.Context, e Entry) (int64, error) {
 	if e.Size >= 0 || t.repo == nil || e.Mode == Submodule {
 		return max(e.Size, 0), nil
 	}
 	size, err := t.repo.store().size(plumbing.NewHash(e.Hash))
 	if err != nil {
-		return 0, t.repo.readError(context.Background(), fmt.Sprintf("read %q", e.Path), err)
+		return 0, t.repo.readError(ctx, fmt.Sprintf("read %q of", e.Path), err)
 	}
 	return size, nil
 }
@@ -98,7 +98,7 @@ func (t *Tree) Read(ctx context.Context, e Entry, limit int64) ([]byte, error) {
 }
 
 // lookup finds the entry of a path, which must exist.
-func (t *Tree) lookup(below string) (treeEntry, error) {
+func (t *Tree) lookup(ctx context.Context, below string) (treeEntry, error) {
 	at := treeEntry{mode: folder, hash: t.root}
 	if below == "" {
 		return at, nil
@@ -109,7 +109,7 @@ func (t *Tree) lookup(below string) (treeEntry, error) {
 		}
 		entries, err := t.repo.store().tree(at.hash)
 		if err != nil {
-			return at, t.repo.readError(context.Background(), "list files below "+quoteRoot(below), err)
+			return at, t.repo.readError(ctx, "list files below "+quoteRoot(below)+" of", err)
 		}
 		found := false
 		for _, e := range entries {

@@ -82,7 +82,7 @@ func TestReadLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if size, err := tree.Size(entries[0]); size != 1000 || err != nil {
+		if size, err := tree.Size(t.Context(), entries[0]); size != 1000 || err != nil {
 			t.Errorf("%s: size %d, %v", name, size, err)
 		}
 		if content, err := tree.Read(t.Context(), entries[0], 1000); len(content) != 1000 || err != nil {
