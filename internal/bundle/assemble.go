@@ -6,7 +6,6 @@ import (
 	"errors"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/config"
@@ -219,6 +218,7 @@ func (f *folderBuild) assignmentDigest(a *Assignment, target *fleet.Target) flee
 // render executes the templates of the cluster type.
 func (f *folderBuild) render(a *Assignment, w *render.Worker, data *render.Data) *fleet.Problem {
 	a.Files = make([]File, 0, len(f.templates))
+	folder := path.Join(f.root, a.ClusterType, a.Target) + "/"
 	for _, s := range f.templates {
 		content, warnings, err := w.Render(s.template, data)
 		a.warnings = append(a.warnings, warnings...)
@@ -226,7 +226,7 @@ func (f *folderBuild) render(a *Assignment, w *render.Worker, data *render.Data)
 			problem := renderProblem(a, err)
 			return &problem
 		}
-		a.Files = append(a.Files, newFile(path.Join(f.root, a.ClusterType, a.Target, s.file), content))
+		a.Files = append(a.Files, newFile(folder+s.file, content))
 	}
 	sortFiles(a.Files)
 	return nil
@@ -269,19 +269,23 @@ func (f *folderBuild) foreign(a *Assignment, published *Assignment) *fleet.Probl
 	return nil
 }
 
-// sources notes for each rendered assignment the set of objects it was made from. Most assignments share one set.
+// sources notes for each rendered assignment the set of objects it was made from. Most assignments share one set:
+// configurations of the same layers have the same list of them, which is known by where it lies.
 func (f *folderBuild) sources() {
-	sets := map[string]*Sources{}
+	sets := map[*string]*Sources{}
 	for i := range f.result.Assignments {
 		a := &f.result.Assignments[i]
 		if a.Held != nil {
 			continue
 		}
-		key := strings.Join(a.Config.Layers, "\x00")
-		if sets[key] == nil {
-			sets[key] = f.sourcesOf(a.Config)
+		var layers *string
+		if len(a.Config.Layers) > 0 {
+			layers = &a.Config.Layers[0]
 		}
-		a.Sources = sets[key]
+		if sets[layers] == nil {
+			sets[layers] = f.sourcesOf(a.Config)
+		}
+		a.Sources = sets[layers]
 	}
 }
 

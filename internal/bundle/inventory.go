@@ -66,7 +66,7 @@ func newSources(refs []fleet.Ref) *Sources {
 
 // encodeInventory writes the inventory of a folder. Keys are sorted, so equal folders give equal bytes.
 func encodeInventory(f *Folder) []byte {
-	w := jsonWriter{buf: make([]byte, 0, 512+320*len(f.Assignments))}
+	w := jsonWriter{buf: make([]byte, 0, 1024+400*len(f.Assignments))} // what the usual names take
 	w.raw("{\n  \"version\": 1,\n  \"clusterType\": ").text(f.ClusterType)
 	w.raw(",\n  \"readme\": \"").hash(f.Readme.Hash).raw("\",\n  \"sources\": {")
 	for i, s := range f.sources() {

@@ -61,6 +61,36 @@ func TestIncrementalIsFull(t *testing.T) {
 	})
 }
 
+// TestLayerThatIsGoneCounts has an input of a folder that no object of it names and that random edits rarely meet:
+// while a file cannot be read, it matters whether a layer that does not apply any more is still there.
+func TestLayerThatIsGoneCounts(t *testing.T) {
+	object := func(kind, name string) string { return group + "kind: " + kind + "\nmetadata: {name: " + name }
+	config := func(label string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, labels: {platform-config: \"true\"" + label + "}}\ndata: {K: v}\n"
+	}
+	w := &world{environment: "dev", files: map[string]string{
+		"env/one.yaml":    object("ClusterType", "one}\nspec: {reconciler: flux, namespaceService: default}\n"),
+		"env/p.yaml":      object("SchedulingPolicy", "p}\n"),
+		"env/target.yaml": object("DeploymentTarget", "t, labels: {workload: w}}\nspec: {environment: dev, manifests: {repo: r, branch: b, path: p}}\n"),
+		"env/c.yaml":      config(""),
+	}}
+	w.branch = apply(nil, bundle.Build(w.snapshot(), nil, nil))
+	w.files["env/broken.yaml"] = "kind: [\n"
+	var built *bundle.Bundle
+	for _, layer := range []string{config(", size: other"), ""} {
+		w.files["env/c.yaml"] = layer
+		s := w.snapshot()
+		p := read(t, s, w.branch)
+		built = bundle.Build(s, p, built)
+		if diff := cmp.Diff(holdingsOf(built), holdingsOf(bundle.Build(s, p, nil))); diff != "" {
+			t.Errorf("incremental and full differ (-incremental +full):\n%s", diff)
+		}
+	}
+	if a, ok := built.Assignment("one", "t"); !ok || a.Held == nil {
+		t.Error("the assignment is not held")
+	}
+}
+
 func TestOrderAndCoresDoNotMatter(t *testing.T) {
 	cores := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() { runtime.GOMAXPROCS(cores) })

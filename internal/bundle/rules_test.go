@@ -161,6 +161,9 @@ func readBranch(s *fleet.Snapshot, files map[string]string) (*bundle.Published, 
 // apply returns the branch after the changes of a bundle.
 func apply(branch map[string]string, b *bundle.Bundle) map[string]string {
 	branch = maps.Clone(branch)
+	if branch == nil {
+		branch = map[string]string{}
+	}
 	for _, c := range b.Changes() {
 		if c.Content == nil {
 			delete(branch, c.Path)
