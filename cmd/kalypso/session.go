@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
@@ -35,6 +36,7 @@ func (f *sourceFlags) open(ctx context.Context, t *terminal) (*session, error) {
 	}
 	s.loader = &scheduling.Loader{
 		Repositories: newRepositories(s.client),
+		Cache:        &fleet.Cache{},
 		Progress:     func(what string) { s.progress.say("%s", what) },
 	}
 	s.request = scheduling.Request{

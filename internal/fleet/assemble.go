@@ -45,8 +45,8 @@ func Assemble(in Inputs) *Snapshot {
 	if a.Branch == nil {
 		a.Branch = &Objects{}
 	}
-	a.s.take(a.Main, onMain)
-	a.s.take(a.Branch, onBranch)
+	a.s.take(a.Main, onMain, Ref{})
+	a.s.take(a.Branch, onBranch, Ref{})
 	a.configRepos()
 	a.baseRepo()
 	a.gitOps()
@@ -96,7 +96,7 @@ func (a *assembly) configRepos() {
 			a.s.Unreadable = append(a.s.Unreadable, Unreadable{Position: repo.Position})
 			continue
 		}
-		a.s.take(fetched.Objects, inConfigs)
+		a.s.take(fetched.Objects, inConfigs, Ref{})
 		a.configs = append(a.configs, fetched.Objects)
 	}
 }

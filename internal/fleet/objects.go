@@ -46,6 +46,20 @@ type Object[T any] struct {
 	Lines []int
 }
 
+// LostBaseRepo returns what cannot be read and is, or may be, the BaseRepo of an environment branch, when there is no other.
+// Which commit of main is promoted is not known then, and the head of main must not be taken for it.
+func (o *Objects) LostBaseRepo(branch string) (Unreadable, bool) {
+	if _, _, ok := o.BaseRepo(branch); ok {
+		return Unreadable{}, false
+	}
+	for _, u := range o.Unreadable {
+		if u.Ref == (Ref{}) || u.Ref.Kind == kindBaseRepo {
+			return u, true
+		}
+	}
+	return Unreadable{}, false
+}
+
 // BaseRepo returns the pointer to the base branch: the BaseRepo named like the branch, or else "main".
 func (o *Objects) BaseRepo(branch string) (*v1alpha1.BaseRepo, Origin, bool) {
 	for _, name := range []string{branch, "main"} {

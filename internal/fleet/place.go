@@ -65,14 +65,20 @@ func (p place) misplaced(o *Objects) []Problem {
 // take adds to the snapshot what a source says about itself. What would not count there
 // when it were readable holds nothing, and problems of an application repository are the application team's
 // unless they lie in what the scheduler reads.
-func (s *Snapshot) take(o *Objects, p place) {
+//
+// owner is the registration of an application repository. Of a file there that cannot be read nobody knows what it said,
+// but it could only have spoken of the owner's workloads: one team cannot hold another's.
+func (s *Snapshot) take(o *Objects, p place, owner Ref) {
 	for _, problem := range o.Problems {
 		if p != inWorkloads || !o.foreign[problem] && p.concerns(problem.Object.Kind) {
 			s.Problems = append(s.Problems, problem)
 		}
 	}
 	for _, u := range o.Unreadable {
-		if u.Ref.Kind == "" || p.takes(u.Ref.Kind) {
+		if u.Ref.Kind == "" {
+			u.Ref = owner
+		}
+		if u.Ref == owner || p.takes(u.Ref.Kind) {
 			s.Unreadable = append(s.Unreadable, u)
 		}
 	}

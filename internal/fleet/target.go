@@ -39,7 +39,7 @@ func (a *assembly) registered(r Object[v1alpha1.WorkloadRegistration]) []*Target
 		return nil
 	}
 	o := fetched.Objects
-	a.s.take(o, inWorkloads)
+	a.s.take(o, inWorkloads, r.ref())
 	if len(o.Workloads)+len(o.Targets) == 0 {
 		a.lose(r)
 		if len(o.Unreadable) == 0 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
@@ -31,14 +32,15 @@ type Request struct {
 	BranchRef, MainRef string
 }
 
-// Loader reads environments. The zero value of its cache is ready; it makes later loads faster.
+// Loader reads environments.
 type Loader struct {
 	// Repositories is where the sources come from. // required
 	Repositories Repositories
 	// Progress is told what is being read; nil for nobody.
 	Progress func(what string)
 
-	cache fleet.Cache
+	// Cache keeps parsed files, which makes later loads faster; nil keeps nothing.
+	Cache *fleet.Cache
 }
 
 // Inputs are the commits an environment was read at. A plain folder has no commit.
@@ -77,6 +79,8 @@ type Loaded struct {
 	Inputs   Inputs
 	// Environments are the names of all environments that main knows, sorted.
 	Environments []string
+	// Read are the places that were asked for, whether they could be read or not.
+	Read []Location
 
 	controlPlane string
 }
@@ -128,7 +132,7 @@ func (l *Loader) environments(ctx context.Context, r Request) (*fleet.Objects, e
 		return nil, fmt.Errorf("read branch %q of the control plane: %w", DefaultBase, err)
 	}
 	source.Name = DefaultBase
-	objects := fleet.Read(&l.cache, source)
+	objects := fleet.Read(l.Cache, source)
 	objects.Problems = slices.DeleteFunc(objects.Problems, func(p fleet.Problem) bool {
 		return p.Object.Kind != "Environment"
 	})
@@ -166,6 +170,7 @@ func (l *Loader) Load(ctx context.Context, r Request) (*Loaded, error) {
 		Snapshot:     snapshot,
 		Inputs:       walk.sortedInputs(),
 		Environments: walk.known,
+		Read:         append(walk.places, l.baseHead(r)),
 		controlPlane: walk.controlPlane,
 	}, nil
 }
@@ -187,6 +192,9 @@ type walk struct {
 	// controlPlane is the repository of the environment branch, which relative URLs are resolved against.
 	controlPlane string
 	problems     []fleet.Problem
+
+	mu     sync.Mutex
+	places []Location
 }
 
 // findEnvironment returns where the environment is described: by its Environment object on main,
@@ -251,17 +259,28 @@ func (w *walk) unknownEnvironment() error {
 
 // read lists and reads one source.
 func (w *walk) read(ctx context.Context, name string, at Location) (*fleet.Objects, Input, error) {
+	w.asked(at)
 	source, err := w.Repositories.Source(ctx, at)
 	if err != nil {
 		return nil, Input{}, err
 	}
 	source.Name = name
 	input := Input{Name: name, Repo: source.Repo, Branch: source.Branch, Commit: source.Commit, Time: source.Time}
-	return fleet.Read(&w.cache, source), input, nil
+	return fleet.Read(w.Cache, source), input, nil
+}
+
+// asked notes a place. Several are read at the same time.
+func (w *walk) asked(at Location) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.places = append(w.places, at)
 }
 
 // readMain reads the base branch at the promoted commit.
 func (w *walk) readMain(ctx context.Context) (*fleet.Objects, Input, error) {
+	if lost, ok := w.in.Branch.LostBaseRepo(DefaultBase); ok && w.request.Main == "" && w.request.MainRef == "" {
+		return w.holdMain(lost), Input{Name: DefaultBase + " (not known)"}, nil
+	}
 	at := Location{Repo: w.controlPlane, Branch: DefaultBase}
 	if base, origin, ok := w.in.Branch.BaseRepo(DefaultBase); ok {
 		located, err := w.repository(base.Spec.Repository)
@@ -285,6 +304,16 @@ func (w *walk) readMain(ctx context.Context) (*fleet.Objects, Input, error) {
 		return nil, Input{}, fmt.Errorf("read %s: %w", w.describe(name, at), err)
 	}
 	return objects, input, nil
+}
+
+// holdMain stands in for main when nobody knows which commit of it is promoted: everything stays as it is published.
+func (w *walk) holdMain(lost fleet.Unreadable) *fleet.Objects {
+	w.problems = append(w.problems, fleet.Problem{
+		Severity: fleet.SeverityError, Kind: fleet.KindHeld, Object: lost.Ref, Position: lost.Position,
+		Message: "which commit of main is promoted cannot be read, so nothing is scheduled",
+		Hint:    "mend the BaseRepo; until then everything stays as it is published",
+	})
+	return &fleet.Objects{Unreadable: []fleet.Unreadable{{Position: lost.Position}}}
 }
 
 // describe names the commit of the base branch that was asked for.
@@ -341,8 +370,9 @@ func (i Inputs) Time() time.Time {
 func (i Inputs) Trailers() []string {
 	var lines []string
 	for _, input := range i.all() {
-		if input.Commit != "" {
-			lines = append(lines, fmt.Sprintf("Kalypso-Inputs: %s@%s", input.Name, input.Commit))
+		line := fmt.Sprintf("Kalypso-Inputs: %s@%s", input.Name, input.Commit)
+		if input.Commit != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
 		}
 	}
 	return lines

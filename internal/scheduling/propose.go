@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
@@ -29,10 +30,41 @@ type Proposer struct {
 	// Forges host the GitOps repositories. // required
 	Forges Forges
 
+	// Memory holds the results of earlier rounds, so that only what changed is rendered again; nil for none.
+	Memory *Memory
+
 	// Step is told the name of each step after it is done; for tests that end a round there. May be nil.
 	Step func(name string) error
+}
 
-	previous map[string]*bundle.Bundle
+// Memory keeps the last bundle of each environment. It is only ever faster to have one.
+// It is safe for concurrent use; the zero value is ready.
+type Memory struct {
+	mu      sync.Mutex
+	bundles map[memoryKey]*bundle.Bundle
+}
+
+type memoryKey struct{ controlPlane, environment string }
+
+func (m *Memory) get(r Request) *bundle.Bundle {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.bundles[memoryKey{r.ControlPlane, r.Environment}]
+}
+
+func (m *Memory) put(r Request, b *bundle.Bundle) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.bundles == nil {
+		m.bundles = map[memoryKey]*bundle.Bundle{}
+	}
+	m.bundles[memoryKey{r.ControlPlane, r.Environment}] = b
 }
 
 // Forges know which forge hosts a repository.
@@ -89,6 +121,8 @@ type Outcome struct {
 	Change *forge.Change
 	// Did lists what was done, in order; empty for a round in which nothing had to be.
 	Did []string
+	// Read are the places that were read, with the branch the change comes from: when one of them moves, a round may have to do.
+	Read []Location
 	// Waits says why the change is not merged automatically though it may be; empty otherwise.
 	Waits string
 }
@@ -137,18 +171,16 @@ func (r *round) read(ctx context.Context, request Request) error {
 	if r.gitops, err = r.Loader.GitOps(ctx, r.loaded, ""); err != nil {
 		return err
 	}
+	at := r.gitops.Location
+	r.outcome.Read = append(r.loaded.Read, at, Location{Repo: at.Repo, Branch: HeadBranch(request.Environment)})
 	if err := r.locate(r.gitops.Location.Repo); err != nil {
 		return fmt.Errorf("find the GitOps repository: %w", err)
 	}
 	if err := r.startBranch(ctx); err != nil {
 		return err
 	}
-	key := request.ControlPlane + "\x00" + request.Environment
-	r.bundle = bundle.Build(r.loaded.Snapshot, r.gitops.Published, r.previous[key])
-	if r.previous == nil {
-		r.previous = map[string]*bundle.Bundle{}
-	}
-	r.previous[key] = r.bundle
+	r.bundle = bundle.Build(r.loaded.Snapshot, r.gitops.Published, r.Memory.get(request))
+	r.Memory.put(request, r.bundle)
 	r.outcome.Plan, err = r.gitops.Plan(r.loaded, r.bundle)
 	return err
 }
