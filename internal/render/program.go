@@ -24,7 +24,7 @@ type program struct {
 	// costs are the units of work of each traced block, by its number.
 	costs []float64
 	// runs are the texts and keys that are written by one call, by its number.
-	runs [][]step
+	runs []sequence
 	// actions are sorted by position.
 	actions []action
 }

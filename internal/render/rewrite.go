@@ -69,8 +69,19 @@ func (r *rewriter) list(list *parse.ListNode, s scope, depth int) {
 	if list == nil {
 		return
 	}
+	runs := len(r.program.runs)
 	id := r.block(list, s, depth)
+	if len(r.program.runs) > runs && isCall(list.Nodes[0], runFunc) {
+		r.program.runs[runs].block = id // the first run of the block begins it, and saves a call
+		return
+	}
 	list.Nodes = slices.Insert(list.Nodes, 0, parse.Node(call(list.Pos, atFunc, id)))
+}
+
+// isCall reports whether a node is an injected call of a function.
+func isCall(node parse.Node, name string) bool {
+	action, ok := node.(*parse.ActionNode)
+	return ok && calls(action.Pipe.Cmds[0], name)
 }
 
 // block rewrites the nodes of a block and gives it a number.
@@ -131,7 +142,7 @@ func (r *rewriter) join(node parse.Node, s scope) (cost int, st step, joins bool
 func (r *rewriter) flush(nodes []parse.Node, pending *run) []parse.Node {
 	if pending.reads {
 		nodes = append(nodes, call(pending.nodes[0].Position(), runFunc, len(r.program.runs)))
-		r.program.runs = append(r.program.runs, pending.steps)
+		r.program.runs = append(r.program.runs, sequence{list: pending.steps, block: noBlock})
 	} else {
 		nodes = append(nodes, pending.nodes...)
 	}

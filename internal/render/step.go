@@ -108,10 +108,24 @@ func (st *step) reads(keys []string) bool {
 	return st.field != nil || st.table != nil || st.conf
 }
 
+// sequence is steps written by one call, which also begins the block when they are the first in it.
+type sequence struct {
+	list  []step
+	block int // noBlock when something else begins it
+}
+
+const noBlock = -1
+
 // run writes the steps of a run.
 func (w *Worker) run(number int) (none, error) {
-	for i := range w.program.runs[number] {
-		st := &w.program.runs[number][i]
+	r := &w.program.runs[number]
+	if r.block != noBlock {
+		if _, err := w.at(r.block); err != nil {
+			return none{}, err
+		}
+	}
+	for i := range r.list {
+		st := &r.list[i]
 		if st.text != nil {
 			w.out = append(w.out, st.text...)
 		} else if err := w.step(st); err != nil {
