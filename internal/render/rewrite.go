@@ -34,6 +34,7 @@ var mutators = []string{"set", "unset", "merge", "mergeOverwrite", "mustMerge", 
 //	{{$ := __enter 0}}{{range .Labels | __over}}{{$ = __at 1}}{{$ = . | __print}}{{end}}{{$ = __leave}}
 //
 // Every block draws from the budget and leaves its number in the trace; whatever is printed goes through the worker.
+// Texts and keys of the data that stand side by side become one call, {{$ = __run 0}}, that writes them all.
 type rewriter struct {
 	program *program
 	hidden  []string
