@@ -1,0 +1,173 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// Config is the configuration file of the server. docs/schemas/serve.json is its JSON Schema.
+//
+// Credentials are never written into it: it names the environment variables and files that hold them.
+type Config struct {
+	// ControlPlanes are the URLs of the control plane repositories to keep scheduled.
+	ControlPlanes []string `json:"controlPlanes"`
+	// Listen is the address to serve on. Default: 127.0.0.1:8080.
+	Listen string `json:"listen,omitempty"`
+	// URL is where people and forges reach the server. Default: http:// and the address that is listened on.
+	URL string `json:"url,omitempty"`
+	// Data is the folder of the local forge, and of what else the server keeps. Default: kalypso-data.
+	Data string `json:"data,omitempty"`
+	// LocalForge serves the forge that comes with the server. Default: true when no forge is configured.
+	LocalForge *bool `json:"localForge,omitempty"`
+	// Forges are those that host control planes and GitOps repositories.
+	Forges []ForgeConfig `json:"forges,omitempty"`
+	// Map reads repositories from elsewhere: URL to path or URL.
+	Map map[string]string `json:"map,omitempty"`
+	// Poll is how often everything is looked at, whether events come or not. Default: 1m.
+	Poll metav1.Duration `json:"poll,omitempty"`
+	// Workers is how many environments are worked on at once. Default: 4.
+	Workers int `json:"workers,omitempty"`
+	// Log says how to log.
+	Log LogConfig `json:"log,omitempty"`
+}
+
+// ForgeConfig is a forge and the credential for it. Exactly one of TokenEnv, TokenFile and App is set.
+type ForgeConfig struct {
+	// Kind is github, gitlab, gitea or azuredevops. Default: known from the URL's host where that says it.
+	Kind forge.Kind `json:"kind,omitempty"`
+	// URL is where the forge is: https://github.com.
+	URL string `json:"url"`
+	// Name is the last part of its webhook's address, /webhooks/<name>. Default: the kind.
+	Name string `json:"name,omitempty"`
+	// TokenEnv names the environment variable with the token, TokenFile the file, which is read again when the token is refused.
+	TokenEnv  string `json:"tokenEnv,omitempty"`
+	TokenFile string `json:"tokenFile,omitempty"`
+	// App is a GitHub App.
+	App *AppConfig `json:"app,omitempty"`
+	// WebhookSecretEnv names the environment variable with the secret that signs deliveries; none are accepted without.
+	WebhookSecretEnv string `json:"webhookSecretEnv,omitempty"`
+}
+
+// AppConfig is a GitHub App and its installation.
+type AppConfig struct {
+	ID             int64  `json:"id"`
+	InstallationID int64  `json:"installationID"`
+	PrivateKeyFile string `json:"privateKeyFile"`
+}
+
+// LogConfig says how to log.
+type LogConfig struct {
+	// Format is text or json. Default: text on a terminal, else json.
+	Format string `json:"format,omitempty"`
+	// Level is debug, info, warn or error. Default: info.
+	Level string `json:"level,omitempty"`
+}
+
+// The defaults of the configuration.
+const (
+	DefaultListen = "127.0.0.1:8080"
+	DefaultData   = "kalypso-data"
+	minimumPoll   = 5 * time.Second
+)
+
+// ParseConfig reads a configuration file. A field that does not exist is an error.
+func ParseConfig(text []byte) (*Config, error) {
+	c := &Config{}
+	if err := yaml.UnmarshalStrict(text, c); err != nil {
+		return nil, fmt.Errorf("parse the configuration: %w", err)
+	}
+	c.complete()
+	return c, nil
+}
+
+// complete fills in the defaults.
+func (c *Config) complete() {
+	c.Listen = or(c.Listen, DefaultListen)
+	c.Data = or(c.Data, DefaultData)
+	c.URL = or(c.URL, "http://"+c.Listen)
+	c.Poll.Duration = or(c.Poll.Duration, time.Minute)
+	if c.LocalForge == nil {
+		local := len(c.Forges) == 0
+		c.LocalForge = &local
+	}
+	for i := range c.Forges {
+		f := &c.Forges[i]
+		if u, err := url.Parse(f.URL); err == nil && f.Kind == "" {
+			f.Kind, _ = forge.KindOfHost(u.Host)
+		}
+		f.Name = or(f.Name, string(f.Kind))
+	}
+}
+
+// Check returns everything that is wrong with the configuration, joined; nil when nothing is.
+func (c *Config) Check() error {
+	var problems []error
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if len(c.ControlPlanes) == 0 {
+		problem("controlPlanes: name at least one, or give --control-plane")
+	}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		problem("listen: %q is not an address such as 127.0.0.1:8080", c.Listen)
+	}
+	if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.User != nil {
+		problem("url: want a URL such as https://kalypso.example.com, without credentials")
+	}
+	if c.Poll.Duration < minimumPoll {
+		problem("poll: %s is less than %s", c.Poll.Duration, minimumPoll)
+	}
+	if c.Workers < 0 {
+		problem("workers: %d is negative", c.Workers)
+	}
+	if !slices.Contains([]string{"", "text", "json"}, c.Log.Format) {
+		problem("log.format: %q is neither text nor json", c.Log.Format)
+	}
+	if !slices.Contains([]string{"", "debug", "info", "warn", "error"}, c.Log.Level) {
+		problem("log.level: %q is none of debug, info, warn and error", c.Log.Level)
+	}
+	names := map[string]bool{}
+	for i, f := range c.Forges {
+		for _, err := range f.check() {
+			problem("forges[%d]: %w", i, err)
+		}
+		if names[f.Name] {
+			problem("forges[%d]: another forge has the name %q too; give it one of its own", i, f.Name)
+		}
+		names[f.Name] = true
+	}
+	return errors.Join(problems...)
+}
+
+func (f *ForgeConfig) check() []error {
+	var problems []error
+	if _, err := forge.ParseSite(f.URL); err != nil {
+		problems = append(problems, fmt.Errorf("url: want a URL such as https://github.com"))
+	}
+	if f.Kind == forge.Local || !slices.Contains(forge.Kinds(), f.Kind) {
+		problems = append(problems, fmt.Errorf("kind: %q is none of github, gitlab, gitea and azuredevops", f.Kind))
+	}
+	credentials := 0
+	for _, set := range []bool{f.TokenEnv != "", f.TokenFile != "", f.App != nil} {
+		if set {
+			credentials++
+		}
+	}
+	if credentials != 1 {
+		problems = append(problems, errors.New("set exactly one of tokenEnv, tokenFile and app"))
+	}
+	if f.App != nil && f.Kind != forge.GitHub {
+		problems = append(problems, errors.New("app: only github has apps"))
+	}
+	if f.App != nil && (f.App.ID == 0 || f.App.InstallationID == 0 || f.App.PrivateKeyFile == "") {
+		problems = append(problems, errors.New("app: wants id, installationID and privateKeyFile"))
+	}
+	return problems
+}

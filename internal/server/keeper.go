@@ -1,0 +1,333 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// Flows is the work that a server does. Every method may be called at any time, by several goroutines, and again.
+type Flows interface {
+	// Environments returns the names of a control plane's environments.
+	Environments(ctx context.Context, controlPlane string) ([]string, error)
+	// Round makes the change request of an environment what it should be.
+	Round(ctx context.Context, controlPlane, environment string) (*scheduling.Outcome, error)
+	// Changes returns the open changes of a control plane.
+	Changes(ctx context.Context, controlPlane string) ([]forge.Change, error)
+	// Preview says on a change of a control plane what it would do.
+	Preview(ctx context.Context, controlPlane string, change forge.Change) (*scheduling.Preview, error)
+}
+
+// task is what is to be done.
+type task string
+
+const (
+	// lookAround finds the environments and changes of a control plane, and looks at all of them.
+	lookAround task = "control plane"
+	// lookAtChanges finds the open changes of a control plane, and previews those that moved.
+	lookAtChanges task = "changes"
+	doRound       task = "environment"
+	doPreview     task = "change"
+)
+
+// item is one piece of work. Equal items wait in the queue only once.
+type item struct {
+	task         task
+	controlPlane string
+	environment  string // of a round
+	change       int    // of a preview
+}
+
+// String names the item in logs.
+func (i item) String() string {
+	switch i.task {
+	case doRound:
+		return "environment " + i.environment
+	case doPreview:
+		return fmt.Sprintf("change %d", i.change)
+	}
+	return string(i.task)
+}
+
+// Keeper runs the rounds of control planes.
+type Keeper struct {
+	// Flows do the work. // required
+	Flows Flows
+	// ControlPlanes are their URLs. // required
+	ControlPlanes []string
+	// Poll is how often everything is looked at, whether events come or not; each time up to a fifth earlier or later,
+	// so that servers do not move in step. 0 means one minute.
+	Poll time.Duration
+	// Workers is how many items are worked on at once. 0 means four.
+	Workers int
+	// Timeout bounds the work on one item. 0 means ten minutes.
+	Timeout time.Duration
+	// Log is told what happens. // required
+	Log *slog.Logger
+	// Metrics count it; nil for none.
+	Metrics *Metrics
+
+	queue workqueue.TypedRateLimitingInterface[item]
+
+	mu sync.Mutex
+	// reads are the places that the last round of each environment read.
+	reads map[item][]place
+	// changes are the open changes of each control plane, by number.
+	changes map[string]map[int]forge.Change
+	// seen are the control planes that were looked at; when all were, the server is ready.
+	seen map[string]bool
+}
+
+// The pauses before an item that failed is tried again.
+const (
+	firstRetry = time.Second
+	lastRetry  = 5 * time.Minute
+)
+
+// Run works until the context ends, and returns when the work that was begun is done or abandoned.
+func (k *Keeper) Run(ctx context.Context) {
+	k.start()
+	var wait sync.WaitGroup
+	for range or(k.Workers, 4) {
+		wait.Go(func() {
+			for k.next(ctx) {
+			}
+		})
+	}
+	wait.Go(func() { k.poll(ctx) })
+	<-ctx.Done()
+	k.queue.ShutDown()
+	wait.Wait()
+}
+
+// start prepares the queue; [Keeper.Handle] may be called from then on.
+func (k *Keeper) start() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.queue != nil {
+		return
+	}
+	k.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](firstRetry, lastRetry))
+	k.reads, k.changes, k.seen = map[item][]place{}, map[string]map[int]forge.Change{}, map[string]bool{}
+	k.Metrics.observeQueue(k.queue.Len)
+}
+
+func or[T comparable](value, otherwise T) T {
+	var zero T
+	if value == zero {
+		return otherwise
+	}
+	return value
+}
+
+// poll puts every control plane into the queue, again and again.
+func (k *Keeper) poll(ctx context.Context) {
+	for {
+		for _, url := range k.ControlPlanes {
+			k.queue.Add(item{task: lookAround, controlPlane: url})
+		}
+		timer := time.NewTimer(jitter(or(k.Poll, time.Minute)))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// jitter returns a duration up to a fifth shorter or longer.
+func jitter(d time.Duration) time.Duration {
+	return d - d/5 + rand.N(2*d/5+1)
+}
+
+// next works on one item; false when the queue has ended.
+func (k *Keeper) next(ctx context.Context) bool {
+	i, ended := k.queue.Get()
+	if ended {
+		return false
+	}
+	defer k.queue.Done(i)
+	if ctx.Err() != nil {
+		return true
+	}
+	bounded, cancel := context.WithTimeout(ctx, or(k.Timeout, 10*time.Minute))
+	defer cancel()
+	begun := time.Now()
+	err := k.work(bounded, i)
+	k.Metrics.worked(i, time.Since(begun), err)
+	switch {
+	case err == nil:
+		k.queue.Forget(i)
+	case ctx.Err() != nil:
+		// The server stops; the next one starts from what Git says.
+	default:
+		k.retry(i, err)
+	}
+	return true
+}
+
+// retry puts an item back, after the pause that the forge asks for or a growing one.
+func (k *Keeper) retry(i item, err error) {
+	var limited *forge.Error
+	if errors.As(err, &limited) && limited.RetryAfter > 0 {
+		k.Log.Warn("waiting for the forge", "item", i.String(), "controlPlane", i.controlPlane, "for", limited.RetryAfter.String(), "error", err)
+		k.queue.AddAfter(i, limited.RetryAfter)
+		return
+	}
+	if errors.Is(err, scheduling.ErrMoved) {
+		k.Log.Info("a branch moved meanwhile, looking again", "item", i.String(), "controlPlane", i.controlPlane)
+	} else {
+		k.Log.Error("not done, trying again", "item", i.String(), "controlPlane", i.controlPlane, "failures", k.queue.NumRequeues(i)+1, "error", err)
+	}
+	k.queue.AddRateLimited(i)
+}
+
+func (k *Keeper) work(ctx context.Context, i item) error {
+	switch i.task {
+	case doRound:
+		return k.round(ctx, i)
+	case doPreview:
+		return k.preview(ctx, i)
+	case lookAtChanges:
+		return k.lookAtChanges(ctx, i.controlPlane)
+	}
+	return errors.Join(k.lookAtEnvironments(ctx, i.controlPlane), k.lookAtChanges(ctx, i.controlPlane))
+}
+
+// lookAtEnvironments puts the environments of a control plane into the queue.
+func (k *Keeper) lookAtEnvironments(ctx context.Context, controlPlane string) error {
+	environments, err := k.Flows.Environments(ctx, controlPlane)
+	if err != nil {
+		return err
+	}
+	for _, name := range environments {
+		k.queue.Add(item{task: doRound, controlPlane: controlPlane, environment: name})
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.seen[controlPlane] = true
+	return nil
+}
+
+// lookAtChanges puts the open changes of a control plane into the queue whose ends moved since they were looked at:
+// a plan can only differ then.
+func (k *Keeper) lookAtChanges(ctx context.Context, controlPlane string) error {
+	changes, err := k.Flows.Changes(ctx, controlPlane)
+	if err != nil {
+		return err
+	}
+	open := map[int]forge.Change{}
+	for _, c := range changes {
+		open[c.Number] = c
+	}
+	k.mu.Lock()
+	was := k.changes[controlPlane]
+	k.changes[controlPlane] = open
+	k.mu.Unlock()
+	for number, c := range open {
+		if before, ok := was[number]; !ok || before.Head != c.Head || before.Base != c.Base {
+			k.queue.Add(item{task: doPreview, controlPlane: controlPlane, change: number})
+		}
+	}
+	return nil
+}
+
+func (k *Keeper) round(ctx context.Context, i item) error {
+	outcome, err := k.Flows.Round(ctx, i.controlPlane, i.environment)
+	if outcome != nil {
+		for _, what := range outcome.Did {
+			k.Log.Info(what, "environment", i.environment, "controlPlane", i.controlPlane)
+		}
+		k.Metrics.outcome(i.environment, outcome)
+		k.remember(i, outcome.Read)
+	}
+	return err
+}
+
+func (k *Keeper) preview(ctx context.Context, i item) error {
+	k.mu.Lock()
+	change, ok := k.changes[i.controlPlane][i.change]
+	k.mu.Unlock()
+	if !ok {
+		return nil // it was closed meanwhile
+	}
+	_, err := k.Flows.Preview(ctx, i.controlPlane, change)
+	return err
+}
+
+// Ready reports whether every control plane was read since the start.
+func (k *Keeper) Ready() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return !slices.ContainsFunc(k.ControlPlanes, func(url string) bool { return !k.seen[url] })
+}
+
+// place is a branch of a repository.
+type place struct{ repository, branch string }
+
+// remember keeps what a round read, so that events lead to the rounds they matter for.
+func (k *Keeper) remember(i item, read []scheduling.Location) {
+	if len(read) == 0 {
+		return
+	}
+	places := make([]place, 0, len(read))
+	for _, at := range read {
+		if id, err := forge.ParseID(at.Repo); err == nil {
+			places = append(places, place{id.Path, at.Branch})
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.reads[i] = places
+}
+
+// Handle looks again at what an event may have changed. It returns at once.
+func (k *Keeper) Handle(e forge.Event) {
+	switch e.Kind {
+	case forge.EventPush, forge.EventChange, forge.EventLabel, forge.EventStatus:
+	default:
+		return
+	}
+	k.start()
+	for _, url := range k.ControlPlanes {
+		id, err := forge.ParseID(url)
+		if err != nil || id.Path != e.Repository {
+			continue
+		}
+		switch {
+		case e.Kind == forge.EventPush && e.Branch == scheduling.DefaultBase:
+			k.queue.Add(item{task: lookAround, controlPlane: url}) // environments may come and go
+		case e.Kind != forge.EventStatus:
+			k.queue.Add(item{task: lookAtChanges, controlPlane: url})
+		}
+	}
+	for _, i := range k.reading(e) {
+		k.queue.Add(i)
+	}
+}
+
+// reading returns the rounds that read what an event is about. An event without a branch is about all of them.
+func (k *Keeper) reading(e forge.Event) []item {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var items []item
+	for i, places := range k.reads {
+		if slices.ContainsFunc(places, func(p place) bool {
+			return p.repository == e.Repository && (p.branch == e.Branch || e.Branch == "" || p.branch == "")
+		}) {
+			items = append(items, i)
+		}
+	}
+	return items
+}
