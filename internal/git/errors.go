@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -58,7 +59,7 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op)
 	if e.Where != "" {
-		b.WriteString(` "` + e.Where + `"`)
+		b.WriteString(" " + strconv.Quote(e.Where))
 	}
 	if b.Len() > 0 {
 		b.WriteString(": ")

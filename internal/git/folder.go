@@ -192,7 +192,7 @@ func readFolderFile(dir string, e Entry, limit int64) ([]byte, error) {
 		return nil, &Error{Kind: ErrTooLarge, Op: op, Where: path, Detail: tooLargeError{max(e.Size, limit+1), limit}.Error(), Hint: "make it smaller, or keep it elsewhere"}
 	}
 	if objectHash(plumbing.BlobObject, content).String() != e.Hash {
-		return nil, &Error{Kind: ErrMoved, Op: op, Where: path, Detail: "it changed while the folder was read", Hint: "run the command again"}
+		return nil, &Error{Kind: ErrUnavailable, Op: op, Where: path, Detail: "it changed while the folder was read", Hint: "run the command again"}
 	}
 	return content, nil
 }

@@ -71,7 +71,7 @@ func TestFolderChangesWhileRead(t *testing.T) {
 	}
 	writeFiles(t, dir, map[string]string{"b.yaml": "3"})
 	_, err = tree.Read(t.Context(), entries[0], 100)
-	wantKind(t, err, ErrMoved, "changed while the folder was read")
+	wantKind(t, err, ErrUnavailable, "changed while the folder was read")
 	if err := os.RemoveAll(filepath.Join(dir, "sub")); err != nil {
 		t.Fatal(err)
 	}

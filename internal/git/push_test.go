@@ -66,12 +66,11 @@ func TestPushRemoteMoved(t *testing.T) {
 func TestPushRemoteMovedInTheLastMoment(t *testing.T) {
 	s := newServer(t)
 	_, url := s.publish("gitops.git", someFiles)
-	bare := &testRepo{t: t, dir: filepath.Join(s.root, "gitops.git")}
 	r := open(t, newClient(t, s.env()), url)
 	main := resolve(t, r, "main", "")
 	// The hook runs after the greeting and before the references are compared.
 	hook := "#!/bin/sh\nunset GIT_QUARANTINE_PATH\ngit update-ref refs/heads/main $(git commit-tree -m theirs " + main.Hash + "^{tree})\n"
-	writeHook(t, bare.dir, "GIT_AUTHOR_NAME=x; GIT_AUTHOR_EMAIL=x; GIT_COMMITTER_NAME=x; GIT_COMMITTER_EMAIL=x; export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL", hook)
+	writeHook(t, filepath.Join(s.root, "gitops.git"), "GIT_AUTHOR_NAME=x; GIT_AUTHOR_EMAIL=x; GIT_COMMITTER_NAME=x; GIT_COMMITTER_EMAIL=x; export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL", hook)
 	err := r.Push(t.Context(), "main", main.Hash, mustCommit(t, r, request(main, map[string]string{"x": "y"})))
 	wantKind(t, err, ErrMoved)
 }

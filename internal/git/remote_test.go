@@ -26,9 +26,16 @@ func TestRemoteResolve(t *testing.T) {
 	c := newClient(t, s.env())
 	r := open(t, c, url)
 	for _, test := range []struct{ branch, revision, want string }{
-		{"main", "", second}, {"", "", second}, {"dev", "", second},
-		{"main", first, first}, {"main", first[:9], first}, {"main", "main~1", first}, {"main", "v2", second}, {"main", "v2^", first},
-		{"main", "HEAD~1", first}, {"main", "dev", second},
+		{"main", "", second},
+		{"", "", second},
+		{"dev", "", second},
+		{"main", first, first},
+		{"main", first[:9], first},
+		{"main", "main~1", first},
+		{"main", "v2", second},
+		{"main", "v2^", first},
+		{"main", "HEAD~1", first},
+		{"main", "dev", second},
 	} {
 		if got := resolve(t, r, test.branch, test.revision); got.Hash != test.want {
 			t.Errorf("Resolve(%q, %q) = %s, want %s", test.branch, test.revision, got.Hash, test.want)

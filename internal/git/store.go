@@ -53,7 +53,7 @@ func openStore(dir string) (*store, error) {
 
 // openStorage leaves packs open: reopening them for every object would double the time of a walk.
 func openStorage(dir, common string) *filesystem.Storage {
-	var fs billy.Filesystem = osfs.New(dir)
+	fs := osfs.New(dir)
 	if common != dir {
 		fs = dotgit.NewRepositoryFilesystem(fs, osfs.New(common))
 	}
@@ -159,19 +159,24 @@ func (s *store) object(hash plumbing.Hash, kind plumbing.ObjectType, limit int64
 			content, err = nil, fmt.Errorf("%w: %v", errDamaged, p)
 		}
 	}()
-	size, err := s.sizeLocked(hash)
-	if err != nil {
-		return nil, err
-	}
-	if size > limit {
-		return nil, tooLargeError{size, limit}
+	if kind == plumbing.BlobObject {
+		// Files can be of any size, so that is looked up before they are read; trees would take three times as long.
+		size, err := s.sizeLocked(hash)
+		if err == nil && size > limit {
+			err = tooLargeError{size, limit}
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	obj, err := s.findLocked(hash)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if obj.Type() != kind {
+	case obj.Type() != kind:
 		return nil, fmt.Errorf("%w: it is a %s, not a %s", errWrongType, obj.Type(), kind)
+	case obj.Size() > limit:
+		return nil, tooLargeError{obj.Size(), limit}
 	}
 	return readChecked(obj, hash)
 }
