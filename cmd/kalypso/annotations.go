@@ -19,12 +19,17 @@ func writeAnnotations(w io.Writer, problems []found) error {
 				properties = append(properties, name+"="+annotationProperty.Replace(value))
 			}
 		}
-		property("file", p.Position.File)
-		if p.Position.Line > 0 {
-			property("line", fmt.Sprint(p.Position.Line))
+		message := sentence(p.Problem)
+		if isElsewhere(p.Position.Source) {
+			// An annotation can only be attached to a file of the repository that the run is about.
+			message = p.Position.Source + ": " + placed(message, p.Position)
+		} else {
+			property("file", p.Position.File)
+			if p.Position.Line > 0 {
+				property("line", fmt.Sprint(p.Position.Line))
+			}
 		}
 		property("title", string(p.Kind))
-		message := sentence(p.Problem)
 		if p.Hint != "" {
 			message += "\n" + p.Hint
 		}
@@ -33,6 +38,11 @@ func writeAnnotations(w io.Writer, problems []found) error {
 		}
 	}
 	return nil
+}
+
+// isElsewhere tells another repository from a branch of the control plane, which is called by its name alone.
+func isElsewhere(source string) bool {
+	return strings.HasPrefix(source, ".") || strings.HasPrefix(source, "/") || strings.Contains(source, ":")
 }
 
 var (

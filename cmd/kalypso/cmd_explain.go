@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,12 @@ type explainCommand struct {
 	source sourceFlags
 	output *output
 	key    string
+	// brief leaves out the policies that are far from selecting a pair: many cluster types are shown.
+	brief bool
 }
+
+// briefPolicies is how many policies are shown for one of many cluster types.
+const briefPolicies = 3
 
 func newExplain(t *terminal) *cobra.Command {
 	c := &explainCommand{t: t}
@@ -62,6 +68,7 @@ func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 2 {
 		clusterType = args[1]
 	}
+	c.brief = clusterType == ""
 	e, err := scheduling.Explain(loaded, args[0], clusterType, c.key)
 	if err != nil {
 		return err
@@ -100,24 +107,35 @@ func (c *explainCommand) sign(p scheduling.Pair) cell {
 // reasons says in at least one line why a pair is what it is.
 func (c *explainCommand) reasons(p scheduling.Pair) []cell {
 	var lines []cell
-	for _, policy := range p.Policies {
+	for i, policy := range p.Policies {
 		switch {
 		case policy.Selects:
 			lines = append(lines, plain("assigned by "+policy.Policy+at(policy.Position)))
-		case !p.Assigned:
+		case p.Assigned:
+		case c.brief && i == briefPolicies:
+			return append(lines, painted(c.t.outStyle.dim, fmt.Sprintf("and %s; name the cluster type to see all",
+				morePolicies(len(p.Policies)-i))))
+		default:
 			lines = append(lines, c.failed(policy)...)
 		}
 	}
 	if p.Held != nil {
-		lines = append(lines, plain("held: "+p.Held.Message+at(p.Held.Position)))
+		lines = append(lines, plain("held: "+placed(p.Held.Message, p.Held.Position)))
 	}
 	if c.key != "" && p.Assigned && p.Held == nil {
-		lines = append(lines, c.configuration(p.Config)...)
+		lines = append(lines, c.configuration(p)...)
 	}
 	if len(lines) == 0 {
 		lines = append(lines, plain("no policy in this environment"))
 	}
 	return lines
+}
+
+func morePolicies(n int) string {
+	if n == 1 {
+		return "1 more policy"
+	}
+	return fmt.Sprintf("%d more policies", n)
 }
 
 // failed says which requirements of a policy a pair does not meet.
@@ -134,12 +152,15 @@ func (c *explainCommand) failed(policy placement.PolicyReason) []cell {
 }
 
 // configuration says where values come from.
-func (c *explainCommand) configuration(keys []config.Key) []cell {
-	if len(keys) == 0 {
-		return []cell{plain("no configuration key " + c.key)}
+func (c *explainCommand) configuration(p scheduling.Pair) []cell {
+	if len(p.Config) == 0 {
+		return []cell{
+			plain("no configuration key " + c.key),
+			painted(c.t.outStyle.dim, "  there is "+strings.Join(p.OtherKeys, ", ")),
+		}
 	}
 	var lines []cell
-	for _, k := range keys {
+	for _, k := range p.Config {
 		lines = append(lines,
 			plain(k.Path+" = "+value(&k.Value)),
 			painted(c.t.outStyle.dim, "  "+layer(k.From)))

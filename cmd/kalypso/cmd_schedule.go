@@ -29,12 +29,17 @@ type scheduleCommand struct {
 // scheduled is the result of the command.
 type scheduled struct {
 	Plan *plan.Plan `json:"plan"`
-	// Files is how many files were written or deleted.
-	Files int `json:"files"`
+	// Written and Deleted are how many files were written and deleted.
+	Written int `json:"written"`
+	Deleted int `json:"deleted"`
 	// Folder is where they were written to; or Branch and Commit, which is empty when there was nothing to commit.
 	Folder string `json:"folder,omitempty"`
 	Branch string `json:"branch,omitempty"`
 	Commit string `json:"commit,omitempty"`
+	// Base is the branch that Commit is to be merged into; empty when it was committed there.
+	Base string `json:"base,omitempty"`
+	// Existing is the commit that the branch has already, which says the same.
+	Existing string `json:"existing,omitempty"`
 	// Pushed says that the repository is elsewhere and has the commit.
 	Pushed bool `json:"pushed,omitempty"`
 }
@@ -132,7 +137,7 @@ func (c *scheduleCommand) schedule(ctx context.Context, s *session) (*scheduled,
 
 func (c *scheduleCommand) writeFolder(ctx context.Context, b *bundle.Bundle, result *scheduled) error {
 	put, remove := edits(b)
-	result.Folder, result.Files = c.out, len(put)+len(remove)
+	result.Folder, result.Written, result.Deleted = c.out, len(put), len(remove)
 	return git.WriteFolder(ctx, c.out, put, remove)
 }
 
@@ -155,27 +160,46 @@ func (c *scheduleCommand) show(w io.Writer, r *scheduled) error {
 		return err
 	}
 	if line := c.done(r); line != "" {
-		fmt.Fprintf(w, "\n%s\n", printable(line))
+		fmt.Fprintf(w, "\n%s\n", printableText(line))
 	}
 	return nil
 }
 
 func (c *scheduleCommand) done(r *scheduled) string {
 	switch {
-	case r.Folder != "" && r.Files == 0:
+	case r.Folder != "" && r.Written+r.Deleted == 0:
 		return "nothing to write: " + r.Folder + " is up to date"
 	case r.Folder != "":
-		return fmt.Sprintf("%s written or deleted in %s", count(r.Files, "file"), r.Folder)
+		return r.files("written to") + " " + r.Folder
+	case r.Existing != "":
+		return "nothing to commit: " + r.Branch + " has it already, as " + short(r.Existing) + r.next()
 	case r.Branch != "" && r.Commit == "":
-		return "nothing to commit: the branch is up to date"
+		return "nothing to commit: " + r.Plan.Before + " is up to date"
 	case r.Branch != "":
 		pushed := ""
 		if r.Pushed {
 			pushed = ", and pushed"
 		}
-		return fmt.Sprintf("%s committed to %s as %s%s", count(r.Files, "file"), r.Branch, short(r.Commit), pushed)
+		return r.files("committed to") + " " + r.Branch + " as " + short(r.Commit) + pushed + r.next()
 	}
 	return ""
+}
+
+// files counts what was done: "3 files committed to", "3 files committed, 1 deleted in".
+func (r *scheduled) files(done string) string {
+	if r.Deleted == 0 {
+		return count(r.Written, "file") + " " + done
+	}
+	verb, _, _ := strings.Cut(done, " ")
+	return fmt.Sprintf("%s %s, %d deleted in", count(r.Written, "file"), verb, r.Deleted)
+}
+
+// next says what makes a proposal count.
+func (r *scheduled) next() string {
+	if r.Base == "" {
+		return ""
+	}
+	return "\nmerge it into " + r.Base + " to publish it"
 }
 
 // commitMessage says what a commit does and which commits it was made from.

@@ -111,30 +111,28 @@ type found struct {
 	environments []string
 }
 
-// all returns the problems of all environments, each once, in the order of files.
+// all returns the problems of all environments, each once, the worst first and then in the order of files.
 // What several assignments suffer from is one problem.
 func (r *validationReport) all() []found {
-	index := map[fleet.Problem]int{}
-	var list []found
-	add := func(p fleet.Problem, environment string) {
+	environments := map[fleet.Problem][]string{}
+	var problems []fleet.Problem
+	add := func(p fleet.Problem, environment ...string) {
 		p.Assignment = ""
-		i, ok := index[p]
-		if !ok {
-			i = len(list)
-			index[p] = i
-			list = append(list, found{Problem: p})
-		}
-		if environment != "" && !slices.Contains(list[i].environments, environment) {
-			list[i].environments = append(list[i].environments, environment)
-		}
+		problems = append(problems, p)
+		environments[p] = append(environments[p], environment...)
 	}
 	for _, p := range r.Problems {
-		add(p, "")
+		add(p)
 	}
 	for _, e := range r.Environments {
 		for _, p := range e.Problems {
 			add(p, e.Environment)
 		}
+	}
+	var list []found
+	for _, p := range fleet.SortProblems(problems) {
+		// Environments come one after the other, so the repetitions of one are neighbours.
+		list = append(list, found{p, slices.Compact(environments[p])})
 	}
 	return list
 }

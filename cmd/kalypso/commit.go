@@ -21,6 +21,9 @@ func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, loaded *s
 	if len(put)+len(remove) == 0 {
 		return nil
 	}
+	if result.Branch != g.Location.Branch {
+		result.Base = g.Location.Branch
+	}
 	repo, err := s.client.Open(ctx, g.Location.Repo)
 	if err != nil {
 		return err
@@ -66,12 +69,13 @@ func (c *scheduleCommand) push(ctx context.Context, repo *git.Repository, reques
 		return err
 	}
 	if commit.Hash == head.Hash {
+		result.Existing = commit.Hash
 		return nil
 	}
 	if err := repo.Push(ctx, result.Branch, head.Hash, commit); err != nil {
 		return err
 	}
-	result.Commit, result.Files = commit.Hash, len(request.Put)+len(request.Delete)
+	result.Commit, result.Written, result.Deleted = commit.Hash, len(request.Put), len(request.Delete)
 	result.Pushed = repo.Local() == ""
 	return nil
 }

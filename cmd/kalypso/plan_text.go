@@ -114,7 +114,7 @@ func (v planText) details(g plan.Group) []cell {
 	case plan.Removed:
 		return []cell{painted(v.style.dim, v.whyRemoved(c))}
 	case plan.Held:
-		return []cell{plain("held: " + c.Reason.Message + at(c.Reason.Position))}
+		return []cell{plain("held: " + placed(c.Reason.Message, c.Reason.Position))}
 	}
 	var lines []cell
 	for i, key := range c.Config {
@@ -151,10 +151,21 @@ func by(policies []string) string {
 }
 
 func at(p fleet.Position) string {
-	if p == (fleet.Position{}) {
+	if p.File == "" {
 		return ""
 	}
 	return "  (" + p.String() + ")"
+}
+
+// placed says where something is. A message that names the file already only gets the line.
+func placed(message string, p fleet.Position) string {
+	if p.File == "" || !strings.Contains(message, p.File) {
+		return message + at(p)
+	}
+	if strings.Contains(message, p.String()) {
+		return message
+	}
+	return strings.Replace(message, p.File, p.String(), 1)
 }
 
 // config shows one key: its values in one line, and below it where the new one is written.
@@ -228,7 +239,7 @@ func (v planText) sum(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	if v.plan.OnlyRecords() {
-		fmt.Fprintln(w, "  no manifest changes; the records of who scheduled what do")
+		fmt.Fprintf(w, "  no assignment changes, but README or inventory of %s\n", count(len(v.plan.ClusterTypes), "cluster type"))
 	}
 }
 
@@ -243,7 +254,7 @@ func (v planText) problems(w io.Writer) {
 	t := &table{indent: "  "}
 	for _, p := range v.plan.Problems {
 		if p.Severity != fleet.SeverityNotice && !said[p] {
-			t.row(v.style.severity(p.Severity), plain(sentence(p)+at(p.Position)))
+			t.row(v.style.severity(p.Severity), plain(placed(sentence(p), p.Position)))
 		}
 	}
 	if len(t.rows) > 0 {
@@ -252,13 +263,36 @@ func (v planText) problems(w io.Writer) {
 	}
 }
 
+// maxName is the longest name that says something to people; messages quote longer ones in part.
+const maxName = 63
+
 // sentence says what is wrong with what: most messages leave out the object they are about.
 func sentence(p fleet.Problem) string {
-	if p.Object.Name == "" || strings.Contains(p.Message, p.Object.Name) {
+	if p.Object.Name == "" || len(p.Object.Name) > maxName || mentions(p.Message, p.Object.Name) {
 		return p.Message
 	}
 	return fmt.Sprintf("%s %s: %s", p.Object.Kind, p.Object.Name, p.Message)
 }
+
+// mentions reports whether a text has a name in it as a word of its own, not as a part of a path or of another name.
+func mentions(text, name string) bool {
+	for {
+		before, after, found := strings.Cut(text, name)
+		if !found {
+			return false
+		}
+		if !strings.ContainsAny(last(before), wordBytes) && !strings.ContainsAny(first(after), wordBytes+"/") {
+			return true
+		}
+		text = after
+	}
+}
+
+const wordBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+func first(s string) string { return s[:min(1, len(s))] }
+
+func last(s string) string { return s[max(0, len(s)-1):] }
 
 // severity names how bad a problem is.
 func (s style) severity(severity fleet.Severity) cell {

@@ -70,14 +70,15 @@ func (r *repositories) source(ctx context.Context, at scheduling.Location, list 
 	return source, nil
 }
 
-// GitOps lists all files of a branch. A folder that is not there yet is a branch that is not there yet.
+// GitOps lists all files of a branch. A folder that is not there yet is a branch that is not there yet,
+// and so is every branch of a repository without commits.
 func (r *repositories) GitOps(ctx context.Context, at scheduling.Location) (bundle.Branch, scheduling.Head, error) {
 	if _, err := os.Stat(at.Folder); at.Folder != "" && errors.Is(err, fs.ErrNotExist) {
 		return bundle.Branch{}, scheduling.Head{}, scheduling.ErrNoBranch
 	}
 	found, err := r.resolve(ctx, at)
 	if err != nil {
-		return bundle.Branch{}, scheduling.Head{}, err
+		return bundle.Branch{}, scheduling.Head{}, noBranch(err, git.ErrEmpty)
 	}
 	entries, err := found.tree.Files(ctx, "")
 	if err != nil {

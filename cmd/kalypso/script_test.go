@@ -58,6 +58,9 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("XDG_CACHE_HOME", env.WorkDir+"/home/.cache")
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	env.Setenv("GIT_TERMINAL_PROMPT", "0")
+	if err := os.MkdirAll(env.WorkDir+"/home", 0o777); err != nil {
+		return err
+	}
 	return os.CopyFS(filepath.Join(env.WorkDir, "hello-fleet"), hellofleet.Files())
 }
 

@@ -1,7 +1,9 @@
 package scheduling
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
@@ -25,6 +27,8 @@ type Pair struct {
 	Held *fleet.Problem `json:"held,omitempty"`
 	// Config are the keys of its platform configuration that were asked for, with their origin.
 	Config []config.Key `json:"config,omitempty"`
+	// OtherKeys are the keys that there are, when none is the one that was asked for.
+	OtherKeys []string `json:"otherKeys,omitempty"`
 }
 
 // Explain explains a target, given as "<workload>/<short name>" or by its full name, on one cluster type or,
@@ -55,6 +59,10 @@ func Explain(loaded *Loaded, target, clusterType, key string) (*Explanation, err
 }
 
 func explainPair(b *bundle.Bundle, reasons placement.Explanation, key string) Pair {
+	// The policy that comes nearest tells most about what is missing.
+	slices.SortStableFunc(reasons.Policies, func(a, b placement.PolicyReason) int {
+		return cmp.Compare(len(a.Failed), len(b.Failed))
+	})
 	p := Pair{Explanation: reasons}
 	a, ok := b.Assignment(reasons.ClusterType, reasons.Target)
 	if !ok {
@@ -69,7 +77,24 @@ func explainPair(b *bundle.Bundle, reasons placement.Explanation, key string) Pa
 			p.Config = append(p.Config, k)
 		}
 	}
+	if len(p.Config) == 0 && key != "" {
+		p.OtherKeys = topKeys(a.Config)
+	}
 	return p
+}
+
+// topKeys returns the keys of a configuration without what lies below them.
+func topKeys(c *config.Composed) []string {
+	var keys []string
+	for _, k := range c.Keys {
+		top := k.Path
+		if i := strings.IndexAny(top, ".["); i > 0 {
+			top = top[:i]
+		}
+		keys = append(keys, top)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // matchesKey reports whether a path is the key that was asked for, or lies below it.

@@ -32,7 +32,7 @@ func Validate(loaded *Loaded) Validation {
 		ClusterTypes: len(s.ClusterTypes),
 		Targets:      len(s.Targets),
 		Assignments:  b.Count(),
-		Problems:     slices.Concat(b.Problems, precedence(b)),
+		Problems:     append(append([]fleet.Problem{}, b.Problems...), precedence(b)...), // a list even when it is empty
 	}
 	for _, f := range b.Folders {
 		for i := range f.Assignments {
