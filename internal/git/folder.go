@@ -29,7 +29,7 @@ func Folder(dir string) (*Tree, error) {
 		return nil, folderError("read folder", dir, err)
 	}
 	if !info.IsDir() {
-		return nil, &Error{Kind: ErrPathNotFound, Op: "read folder", Where: dir, Detail: "it is a file", Hint: "name a folder"}
+		return nil, &Error{Kind: ErrInvalid, Op: "read folder", Where: dir, Detail: "it is a file", Hint: "name a folder"}
 	}
 	return &Tree{dir: dir}, nil
 }

@@ -55,7 +55,7 @@ func TestFolderErrors(t *testing.T) {
 	_, err := Folder(filepath.Join(dir, "nowhere"))
 	wantKind(t, err, ErrPathNotFound, "nowhere")
 	_, err = Folder(filepath.Join(dir, "a.yaml"))
-	wantKind(t, err, ErrPathNotFound, "it is a file")
+	wantKind(t, err, ErrInvalid, "it is a file")
 }
 
 // What was listed is what is read: neither a change nor a link put in its place goes unnoticed.
