@@ -36,6 +36,7 @@ and Kalypso writes a folder for each assignment, from which clusters pull:
 		newPlan(t),
 		newExplain(t),
 		newSchedule(t),
+		newServe(t),
 		newMan(),
 		newDocs(),
 	)

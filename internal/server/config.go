@@ -79,11 +79,15 @@ const (
 	minimumPoll   = 5 * time.Second
 )
 
-// ParseConfig reads a configuration file. A field that does not exist is an error.
-func ParseConfig(text []byte) (*Config, error) {
+// ParseConfig reads a configuration file, which may be empty. A field that does not exist is an error.
+// overlay lays over it what flags say, before the defaults are filled in; it may be nil.
+func ParseConfig(text []byte, overlay func(*Config)) (*Config, error) {
 	c := &Config{}
 	if err := yaml.UnmarshalStrict(text, c); err != nil {
 		return nil, fmt.Errorf("parse the configuration: %w", err)
+	}
+	if overlay != nil {
+		overlay(c)
 	}
 	c.complete()
 	return c, nil

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/server"
+)
+
+// serveCommand is "kalypso serve".
+type serveCommand struct {
+	t             *terminal
+	file          string
+	check         bool
+	controlPlanes []string
+	listen        string
+	data          string
+	maps          []git.Mapping
+}
+
+func newServe(t *terminal) *cobra.Command {
+	c := &serveCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "serve [--config FILE] [--control-plane URL]",
+		Short: "Keep the fleets of control planes scheduled",
+		Long: `Keep the fleets of control planes scheduled: one process, and nothing else to install.
+
+For every environment that main lists there is one living pull request to the GitOps repository, which is updated in place
+when anything changes. On the pull requests of the control plane it says what they would do to the fleet.
+
+    control plane ─┐                        ┌─► pull request to the GitOps repository, for each environment
+    workloads     ─┼─ webhooks, polling ─►──┤
+    GitOps        ─┘                        └─► plan as a comment on pull requests of the control plane
+
+Without a configured forge it brings its own, with repositories in the data folder and pages at its address.
+It answers /healthz, /readyz and /metrics.`,
+		Example: `  kalypso serve --control-plane http://127.0.0.1:8080/platform/control-plane
+  kalypso serve --config kalypso.yaml
+  kalypso serve --config kalypso.yaml --check-config`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&c.file, "config", "", "the configuration `file`")
+	flags.BoolVar(&c.check, "check-config", false, "say what is wrong with the configuration, and end")
+	flags.StringArrayVar(&c.controlPlanes, "control-plane", nil, "the `URL` of a control plane; may be repeated")
+	flags.StringVar(&c.listen, "listen", "", "the `address` to serve on (default: "+server.DefaultListen+")")
+	flags.StringVar(&c.data, "data", "", "the `folder` for what the server keeps (default: "+server.DefaultData+")")
+	flags.Var((*mapFlag)(&c.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
+	return cmd
+}
+
+func (c *serveCommand) run(cmd *cobra.Command) error {
+	config, err := c.config()
+	if err != nil {
+		return err
+	}
+	if err := config.Check(); err != nil {
+		return failed(fmt.Errorf("the configuration is wrong:\n%w", err), "correct it; --check-config looks at it without serving")
+	}
+	if c.check {
+		fmt.Fprintln(c.t.out, "the configuration is right")
+		return nil
+	}
+	return c.serve(cmd.Context(), config)
+}
+
+// config reads the file, and lays the flags over it.
+func (c *serveCommand) config() (*server.Config, error) {
+	var text []byte
+	if c.file != "" {
+		var err error
+		if text, err = os.ReadFile(c.file); err != nil {
+			return nil, fmt.Errorf("read the configuration: %w", err)
+		}
+	}
+	config, err := server.ParseConfig(text, func(config *server.Config) {
+		config.ControlPlanes = append(config.ControlPlanes, c.controlPlanes...)
+		if c.listen != "" {
+			config.Listen = c.listen
+		}
+		if c.data != "" {
+			config.Data = c.data
+		}
+	})
+	if err != nil {
+		return nil, failed(err, "docs/schemas/serve.json describes it")
+	}
+	return config, nil
+}
+
+// serve wires the edges to the server and runs it.
+func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
+	log, err := newLogger(c.t, config.Log)
+	if err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	metrics := server.NewMetrics(registry)
+	observe := func(call transport.Call) { metrics.ForgeCall(call.Forge, call.Operation, call.Result) }
+
+	hosts, hooks, err := c.hosts(config, observe)
+	if err != nil {
+		return err
+	}
+	client := &git.Client{
+		Map: append(c.maps, mappings(config.Map)...),
+		Env: func(name string) string { return c.t.env[name] },
+	}
+	defer client.Close() //nolint:errcheck // the process ends
+	who := author(c.t.env, c.t.now())
+
+	listener, err := net.Listen("tcp", config.Listen)
+	if err != nil {
+		return failed(fmt.Errorf("listen on %s: %w", config.Listen, err), "choose another address with --listen")
+	}
+	s := &server.Server{
+		Keeper: &server.Keeper{
+			Flows: &flows{
+				client: client, forges: hosts, author: git.Person{Name: who.Name, Email: who.Email},
+				cache: &fleet.Cache{}, memory: &scheduling.Memory{},
+			},
+			ControlPlanes: config.ControlPlanes, Poll: config.Poll.Duration, Workers: config.Workers, Log: log, Metrics: metrics,
+		},
+		Hooks:   hooks,
+		Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+		Log:     log,
+	}
+	err = s.Serve(ctx, listener)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// hosts connects to the configured forges.
+func (c *serveCommand) hosts(config *server.Config, observe func(transport.Call)) (forges, []server.Hook, error) {
+	var hosts forges
+	var hooks []server.Hook
+	for _, f := range config.Forges {
+		host, err := openForge(f, c.t.env, observe)
+		if err != nil {
+			return nil, nil, err
+		}
+		hosts = append(hosts, host)
+		verifier, ok := host.(forge.WebhookVerifier)
+		if key := c.t.env[f.WebhookSecretEnv]; ok && key != "" {
+			hooks = append(hooks, server.Hook{Name: f.Name, Verifier: verifier, Secret: forge.Secret(key)})
+		}
+	}
+	return hosts, hooks, nil
+}
+
+// mappings are those of the configuration, in a fixed order.
+func mappings(from map[string]string) []git.Mapping {
+	var all []git.Mapping
+	for _, url := range slices.Sorted(maps.Keys(from)) {
+		all = append(all, git.Mapping{From: url, To: from[url]})
+	}
+	return all
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/gitea"
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/server"
+)
+
+// forges are the forges that are configured.
+type forges []forge.Forge
+
+var _ scheduling.Forges = forges{}
+
+// Forge returns the forge that hosts a repository.
+func (all forges) Forge(url string) (forge.Forge, error) {
+	for _, f := range all {
+		if _, err := f.Repository(url); err == nil {
+			return f, nil
+		}
+	}
+	// The list itself says best what is wrong.
+	_, err := forge.Forges(all).Repository(url)
+	return nil, err
+}
+
+// openForge connects to a forge with the credential that its configuration names.
+func openForge(c server.ForgeConfig, env map[string]string, observe func(transport.Call)) (forge.Forge, error) {
+	token, err := credential(c, env)
+	if err != nil {
+		return nil, err
+	}
+	t := transport.Config{Observe: observe}
+	switch c.Kind {
+	case forge.Gitea:
+		return gitea.New(gitea.Options{URL: c.URL, Token: token, Transport: t})
+	}
+	return nil, fmt.Errorf("forge %q: kind %q is not known", c.URL, c.Kind)
+}
+
+// credential reads the token of a forge. An empty one is an error: every request would be refused, much later.
+func credential(c server.ForgeConfig, env map[string]string) (forge.Secret, error) {
+	switch {
+	case c.TokenEnv != "":
+		if env[c.TokenEnv] == "" {
+			return "", fmt.Errorf("forge %q: the environment variable %s is empty", c.URL, c.TokenEnv)
+		}
+		return forge.Secret(env[c.TokenEnv]), nil
+	case c.TokenFile != "":
+		text, err := os.ReadFile(c.TokenFile)
+		if err != nil {
+			return "", fmt.Errorf("forge %q: read its token: %w", c.URL, err)
+		}
+		return forge.Secret(strings.TrimSpace(string(text))), nil
+	}
+	return "", nil
+}

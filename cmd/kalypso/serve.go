@@ -1,0 +1,84 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/server"
+)
+
+// flows is the work of the server, wired to Git and the forges.
+// Each piece of work reads the heads of branches anew; what is the same by its hash is kept.
+type flows struct {
+	client *git.Client
+	forges forges
+	author git.Person
+	cache  *fleet.Cache
+	memory *scheduling.Memory
+}
+
+var _ server.Flows = (*flows)(nil)
+
+func (f *flows) loader() *scheduling.Loader {
+	return &scheduling.Loader{Repositories: newRepositories(f.client), Cache: f.cache}
+}
+
+// Environments returns the names of a control plane's environments.
+func (f *flows) Environments(ctx context.Context, controlPlane string) ([]string, error) {
+	names, _, err := f.loader().Environments(ctx, scheduling.Request{ControlPlane: controlPlane})
+	return names, err
+}
+
+// Round makes the change request of an environment what it should be.
+func (f *flows) Round(ctx context.Context, controlPlane, environment string) (*scheduling.Outcome, error) {
+	p := &scheduling.Proposer{
+		Loader: f.loader(), Committer: committer{f.client, f.author}, Forges: f.forges, Memory: f.memory,
+	}
+	return p.Round(ctx, scheduling.Request{ControlPlane: controlPlane, Environment: environment})
+}
+
+// Changes returns the open changes of a control plane; none where no forge hosts it.
+func (f *flows) Changes(ctx context.Context, controlPlane string) ([]forge.Change, error) {
+	host, err := f.forges.Forge(controlPlane)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a control plane may lie where there are no changes, such as a folder
+	}
+	repo, err := host.Repository(controlPlane)
+	if err != nil {
+		return nil, err
+	}
+	return repo.FindChanges(ctx, forge.ChangeFilter{State: forge.Open})
+}
+
+// Preview says on a change of a control plane what it would do.
+func (f *flows) Preview(ctx context.Context, controlPlane string, change forge.Change) (*scheduling.Preview, error) {
+	p := &scheduling.Previewer{Loader: f.loader(), Forges: f.forges}
+	return p.Preview(ctx, controlPlane, change)
+}
+
+// newLogger logs to stderr: text for people, JSON for programs. Credentials in URLs are taken out of every value.
+func newLogger(t *terminal, c server.LogConfig) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cmp.Or(c.Level, "info"))); err != nil {
+		return nil, err
+	}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		switch v := a.Value.Any().(type) {
+		case string:
+			a.Value = slog.StringValue(secret.Scrub(v))
+		case error:
+			a.Value = slog.StringValue(secret.Scrub(v.Error()))
+		}
+		return a
+	}}
+	if c.Format == "text" || c.Format == "" && isTerminal(t.err) {
+		return slog.New(slog.NewTextHandler(t.err, options)), nil
+	}
+	return slog.New(slog.NewJSONHandler(t.err, options)), nil
+}

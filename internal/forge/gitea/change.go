@@ -1,0 +1,205 @@
+package gitea
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+// pull is a pull request as the API has it.
+type pull struct {
+	Number      int        `json:"number"`
+	HTMLURL     string     `json:"html_url"`
+	Title       string     `json:"title"`
+	Body        string     `json:"body"`
+	State       string     `json:"state"`
+	Draft       bool       `json:"draft"`
+	User        user       `json:"user"`
+	Labels      []label    `json:"labels"`
+	Mergeable   bool       `json:"mergeable"`
+	Merged      bool       `json:"merged"`
+	MergedBy    *user      `json:"merged_by"`
+	MergeCommit *string    `json:"merge_commit_sha"`
+	Head        end        `json:"head"`
+	Base        end        `json:"base"`
+	CreatedAt   time.Time  `json:"created_at"`
+	ClosedAt    *time.Time `json:"closed_at"`
+}
+
+// end is one end of a pull request. Label is the branch's name even when the branch is gone, where Ref is another one.
+type end struct {
+	Label string `json:"label"`
+	SHA   string `json:"sha"`
+	Repo  *struct {
+		ID       int    `json:"id"`
+		FullName string `json:"full_name"`
+	} `json:"repo"`
+}
+
+func (p pull) change() forge.Change {
+	c := forge.Change{
+		Number: p.Number, URL: p.HTMLURL, Title: p.Title, Body: p.Body, State: forge.State(p.State), Draft: p.Draft,
+		Author: p.User.Login, Head: forge.Ref{Branch: p.Head.Label, Commit: p.Head.SHA, Fork: p.fork()},
+		Base: forge.Ref{Branch: p.Base.Label, Commit: p.Base.SHA}, Fetch: fmt.Sprintf("refs/pull/%d/head", p.Number),
+		Labels: labelNames(p.Labels), CreatedAt: p.CreatedAt,
+	}
+	if p.ClosedAt != nil && c.State != forge.Open {
+		c.EndedAt = *p.ClosedAt
+	}
+	if p.Merged {
+		c.State = forge.Merged
+		if p.MergedBy != nil {
+			c.EndedBy = p.MergedBy.Login
+		}
+		if p.MergeCommit != nil {
+			c.MergeCommit = *p.MergeCommit
+		}
+	}
+	return c
+}
+
+// fork is where the head is, when it is elsewhere.
+func (p pull) fork() string {
+	switch {
+	case p.Head.Repo == nil:
+		return "unknown"
+	case p.Base.Repo != nil && p.Base.Repo.ID == p.Head.Repo.ID:
+		return ""
+	}
+	return p.Head.Repo.FullName
+}
+
+// FindChanges lists pull requests, the newest first, as the API does by itself.
+func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]forge.Change, error) {
+	query := url.Values{"state": {"all"}}
+	switch f.State {
+	case forge.Open:
+		query.Set("state", "open")
+	case forge.Closed, forge.Merged:
+		query.Set("state", "closed")
+	}
+	if f.Base != "" {
+		query.Set("base_branch", f.Base)
+	}
+	var changes []forge.Change
+	err := list(ctx, r, rest.Request{Op: "find changes", Path: "/pulls", Query: query}, func(p pull) bool {
+		if c := p.change(); f.Matches(c) {
+			changes = append(changes, c)
+		}
+		return f.Limit == 0 || len(changes) < f.Limit
+	})
+	return changes, err
+}
+
+// Change reads a pull request, and from its timeline who closed it.
+func (r *Repository) Change(ctx context.Context, number int) (forge.Change, error) {
+	p, err := r.pull(ctx, number)
+	if err != nil {
+		return forge.Change{}, err
+	}
+	c := p.change()
+	switch c.State {
+	case forge.Open:
+		// That it cannot be merged may also mean that nobody computed it yet.
+		if p.Mergeable {
+			c.Mergeable = forge.MergeableYes
+		}
+	case forge.Closed:
+		err = r.timeline(ctx, number, func(e event) {
+			if e.Type == "close" {
+				c.EndedBy = e.User.Login
+			}
+		})
+	}
+	return c, err
+}
+
+func (r *Repository) pull(ctx context.Context, number int) (pull, error) {
+	var p pull
+	return p, r.do(ctx, rest.Request{Op: "read change", Path: numbered("/pulls", number), Out: &p})
+}
+
+// event is something that happened to a pull request.
+type event struct {
+	Type  string `json:"type"`
+	User  user   `json:"user"`
+	Body  string `json:"body"`
+	Label *label `json:"label"`
+}
+
+// timeline hands everything that happened to use, the oldest first.
+// Its pages name no next one, and are shorter than asked for where something may not be seen: an empty one is the last.
+func (r *Repository) timeline(ctx context.Context, number int, use func(event)) error {
+	for page := 1; ; page++ {
+		var events []event
+		err := r.do(ctx, rest.Request{
+			Op: "read timeline", Path: numbered("/issues", number, "timeline"), Out: &events,
+			Query: url.Values{"page": {fmt.Sprint(page)}, "limit": {pageSize}},
+		})
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		for _, e := range events {
+			use(e)
+		}
+	}
+}
+
+// OpenChange opens a pull request. A draft is one whose title says so.
+func (r *Repository) OpenChange(ctx context.Context, n forge.NewChange) (forge.Change, error) {
+	limits := r.forge.Limits()
+	if n.Draft {
+		n.Title = "WIP: " + n.Title
+	}
+	var p pull
+	err := r.do(ctx, rest.Request{
+		Op: "open change", Method: http.MethodPost, Path: "/pulls", Out: &p,
+		In: map[string]any{
+			"head": n.Head, "base": n.Base, "title": forge.OneLine(n.Title, limits.Title), "body": forge.Cut(n.Body, limits.Body),
+		},
+	})
+	return p.change(), err
+}
+
+// EditChange edits a pull request.
+func (r *Repository) EditChange(ctx context.Context, number int, e forge.ChangeEdit) error {
+	if e.Empty() {
+		return nil
+	}
+	in := r.edit(e.Title, e.Body, e.State)
+	if e.Base != nil {
+		in["base"] = *e.Base
+	}
+	return r.do(ctx, rest.Request{Op: "edit change", Method: http.MethodPatch, Path: numbered("/pulls", number), In: in})
+}
+
+// edit is what pull requests and issues have in common.
+func (r *Repository) edit(title, body *string, state *forge.State) map[string]any {
+	limits := r.forge.Limits()
+	in := map[string]any{}
+	if title != nil {
+		in["title"] = forge.OneLine(*title, limits.Title)
+	}
+	if body != nil {
+		in["body"] = forge.Cut(*body, limits.Body)
+	}
+	if state != nil {
+		in["state"] = string(*state)
+	}
+	return in
+}
+
+func labelNames(labels []label) []string {
+	names := make([]string, 0, len(labels))
+	for _, l := range labels {
+		names = append(names, l.Name)
+	}
+	slices.Sort(names)
+	return names
+}

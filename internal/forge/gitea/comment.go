@@ -1,0 +1,72 @@
+package gitea
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+type comment struct {
+	ID        int       `json:"id"`
+	User      user      `json:"user"`
+	Body      string    `json:"body"`
+	HTMLURL   string    `json:"html_url"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+func (c comment) comment() forge.Comment {
+	return forge.Comment{
+		ID: strconv.Itoa(c.ID), Author: c.User.Login, Body: c.Body, URL: c.HTMLURL, CreatedAt: c.CreatedAt,
+	}
+}
+
+// Comments reads the conversation on a pull request; the API has it in one piece.
+func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment, error) {
+	var comments []forge.Comment
+	path := numbered("/issues", change, "comments")
+	err := list(ctx, r, rest.Request{Op: "read comments", Path: path}, func(c comment) bool {
+		comments = append(comments, c.comment())
+		return true
+	})
+	// Of a pull request that does not exist, the API says that it fails itself.
+	if errors.Is(err, forge.ErrUnavailable) {
+		if _, missing := r.pull(ctx, change); errors.Is(missing, forge.ErrNotFound) {
+			return nil, missing
+		}
+	}
+	return comments, err
+}
+
+// UpsertComment keeps our comment with a marker up to date.
+func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body string) (forge.Comment, error) {
+	body = forge.Mark(body, marker, r.forge.Limits().Comment)
+	all, err := r.Comments(ctx, change)
+	if err != nil {
+		return forge.Comment{}, err
+	}
+	request := rest.Request{
+		Op: "create comment", Right: writeIssue, Method: http.MethodPost, Path: numbered("/issues", change, "comments"),
+	}
+	if _, marked := forge.LivingComment(all, marker, ""); marked {
+		viewer, err := r.forge.Viewer(ctx)
+		if err != nil {
+			return forge.Comment{}, err
+		}
+		ours, found := forge.LivingComment(all, marker, viewer)
+		if found && ours.Body == body {
+			return ours, nil
+		}
+		if found {
+			request.Op, request.Method, request.Path = "edit comment", http.MethodPatch, "/issues/comments"+rest.Path(ours.ID)
+		}
+	}
+	var written comment
+	request.In, request.Out = map[string]any{"body": body}, &written
+	err = r.do(ctx, request)
+	return written.comment(), err
+}

@@ -1,0 +1,188 @@
+package giteatest
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+)
+
+func (c *call) getBranch() {
+	commit, ok := c.repo.Branches[c.PathValue("branch")]
+	if !ok {
+		c.fail(404, "not found")
+		return
+	}
+	c.answer(200, object{"name": c.PathValue("branch"), "commit": object{"id": commit}})
+}
+
+func (c *call) createBranch() {
+	var in struct {
+		Name string `json:"new_branch_name"`
+		From string `json:"old_ref_name"`
+	}
+	if !c.read(&in) {
+		return
+	}
+	switch {
+	case c.repo.Branches[in.Name] != "":
+		c.fail(409, "The branch already exists.")
+	case !c.repo.HasCommit(in.From):
+		c.fail(404, "The old branch does not exist")
+	default:
+		c.repo.Move(in.Name, in.From, c.actor)
+		c.answer(201, object{"name": in.Name})
+	}
+}
+
+func (c *call) deleteBranch() {
+	if c.repo.Branches[c.PathValue("branch")] == "" {
+		c.fail(404, "not found")
+		return
+	}
+	c.repo.Move(c.PathValue("branch"), "", c.actor)
+	c.answer(204, nil)
+}
+
+// rule is a branch protection as the API has it.
+type rule struct {
+	Name     string   `json:"rule_name"`
+	Push     bool     `json:"enable_push"`
+	Needed   int      `json:"required_approvals"`
+	Block    bool     `json:"block_on_official_review_requests"`
+	Checked  bool     `json:"enable_status_check"`
+	Contexts []string `json:"status_check_contexts"`
+}
+
+func (c *call) getProtection() {
+	p, ok := c.repo.Protections[c.PathValue("branch")]
+	if !ok {
+		c.fail(404, "not found")
+		return
+	}
+	c.answer(200, rule{c.PathValue("branch"), !p.ChangesOnly, p.Approvals, p.CodeOwners, len(p.Checks) > 0, p.Checks})
+}
+
+func (c *call) createProtection() { c.protect(201, "") }
+
+func (c *call) editProtection() {
+	branch := c.PathValue("branch")
+	if _, ok := c.repo.Protections[branch]; !ok {
+		c.fail(404, "not found")
+		return
+	}
+	c.protect(200, branch)
+}
+
+func (c *call) protect(status int, branch string) {
+	var in rule
+	if !c.read(&in) {
+		return
+	}
+	if branch == "" {
+		branch = in.Name
+	}
+	c.repo.Protections[branch] = forge.Protection{
+		ChangesOnly: !in.Push, Approvals: in.Needed, CodeOwners: in.Block, Checks: in.Contexts,
+	}
+	c.answer(status, in)
+}
+
+func (c *call) deleteProtection() {
+	if _, ok := c.repo.Protections[c.PathValue("branch")]; !ok {
+		c.fail(404, "not found")
+		return
+	}
+	delete(c.repo.Protections, c.PathValue("branch"))
+	c.answer(204, nil)
+}
+
+// hookOf does not have the secret, which the API never shows.
+func hookOf(number int, h forge.Hook) object {
+	return object{"id": number, "type": "gitea", "active": true, "config": object{"url": h.URL, "content_type": "json"}}
+}
+
+func (c *call) listHooks() {
+	var all []object
+	for i, h := range c.repo.Hooks {
+		all = append(all, hookOf(i+1, h))
+	}
+	paged(c, all, asIs)
+}
+
+func (c *call) createHook() {
+	var in struct {
+		Config struct{ URL, Secret string }
+	}
+	if !c.read(&in) {
+		return
+	}
+	h := forge.Hook{URL: in.Config.URL, Secret: forge.Secret(in.Config.Secret)}
+	c.repo.Hooks = append(c.repo.Hooks, h)
+	c.answer(201, hookOf(len(c.repo.Hooks), h))
+}
+
+func (c *call) deleteHook() {
+	i := c.number("hook") - 1
+	if i < 0 || i >= len(c.repo.Hooks) {
+		c.fail(404, "not found")
+		return
+	}
+	c.repo.Hooks = slices.Delete(c.repo.Hooks, i, i+1)
+	c.answer(204, nil)
+}
+
+// deliver tells a hook what happened, as the forge does.
+func deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening) {
+	kind, body := describe(r, e)
+	body["repository"], body["sender"] = repoOf(r), userOf(e.Actor)
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return
+	}
+	request, err := http.NewRequest(http.MethodPost, h.URL, bytes.NewReader(encoded))
+	if err != nil {
+		return
+	}
+	mac := hmac.New(sha256.New, []byte(h.Secret))
+	_, _ = mac.Write(encoded)
+	request.Header.Set("X-Gitea-Signature", hex.EncodeToString(mac.Sum(nil)))
+	request.Header.Set("X-Gitea-Event-Type", kind)
+	request.Header.Set("X-Gitea-Delivery", fmt.Sprintf("%x", sha256.Sum256(encoded)))
+	if answer, err := http.DefaultClient.Do(request); err == nil {
+		_ = answer.Body.Close()
+	}
+}
+
+func describe(r *forgetest.Repo, e forgetest.Happening) (string, object) {
+	switch e.Kind {
+	case forge.EventPush:
+		after := e.Commit
+		if after == "" {
+			after = fmt.Sprintf("%040d", 0)
+		}
+		return "push", object{"ref": "refs/heads/" + e.Branch, "after": after}
+	case forge.EventStatus:
+		return "status", object{
+			"sha": e.Commit, "context": e.Status.Context, "state": e.Status.State, "updated_at": e.Status.Time,
+		}
+	case forge.EventComment:
+		return "pull_request_comment", object{"action": "created", "is_pull": true, "issue": object{"number": e.Change.Number}}
+	}
+	body := object{"action": e.Action, "number": e.Change.Number, "pull_request": pullOf("https://gitea.example.com", r, e.Change)}
+	switch {
+	case e.Kind == forge.EventLabel:
+		body["action"] = "label_updated"
+		return "pull_request_label", body
+	case e.Action == "synchronized":
+		return "pull_request_sync", body
+	}
+	return "pull_request", body
+}

@@ -1,0 +1,180 @@
+package giteatest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+)
+
+type object = map[string]any
+
+func userOf(name string) object { return object{"id": len(name), "login": name, "username": name} }
+
+func (c *call) createRepository() {
+	var in struct{ Name string }
+	if !c.read(&in) {
+		return
+	}
+	if c.fake.World.AddRepo(c.PathValue("owner")+"/"+in.Name) == nil {
+		c.fail(409, "The repository with the same name already exists.")
+		return
+	}
+	c.answer(201, object{"full_name": c.PathValue("owner") + "/" + in.Name})
+}
+
+// pullOf is a pull request as the API has it: merged ones are closed.
+func pullOf(base string, r *forgetest.Repo, p *forgetest.Change) object {
+	state := string(p.State)
+	if p.State == forge.Merged {
+		state = "closed"
+	}
+	out := object{
+		"id": p.Number, "number": p.Number, "html_url": base + "/" + r.Path + "/pulls/1", "title": p.Title, "body": p.Body,
+		"state": state, "draft": p.Draft, "user": userOf(p.Author), "labels": labelsOf(r, p.Labels),
+		"mergeable": p.State == forge.Open, "merged": p.State == forge.Merged, "merged_by": nil, "merge_commit_sha": nil,
+		"created_at": p.CreatedAt, "closed_at": nil,
+		"base": object{"label": p.Base.Branch, "ref": p.Base.Branch, "sha": p.Base.Commit, "repo_id": r.ID, "repo": repoOf(r)},
+		"head": object{"label": p.Head.Branch, "ref": p.Head.Branch, "sha": p.Head.Commit, "repo_id": r.ID, "repo": repoOf(r)},
+	}
+	if p.State != forge.Open {
+		out["closed_at"] = p.EndedAt
+	}
+	if p.State == forge.Merged {
+		out["merged_by"], out["merge_commit_sha"] = userOf(p.EndedBy), p.MergeCommit
+	}
+	return out
+}
+
+func repoOf(r *forgetest.Repo) object { return object{"id": r.ID, "full_name": r.Path} }
+
+func labelsOf(r *forgetest.Repo, names []string) []object {
+	out := []object{}
+	for _, name := range names {
+		if l := r.Label(name); l != nil {
+			out = append(out, labelOf(l))
+		}
+	}
+	return out
+}
+
+func labelOf(l *forgetest.LabelEntry) object {
+	return object{"id": l.ID, "name": l.Name, "color": l.Color, "description": l.Description}
+}
+
+func (c *call) listPulls() {
+	query := c.URL.Query()
+	var found []object
+	for _, p := range slices.Backward(c.repo.Changes) {
+		open := p.State == forge.Open
+		if base := query.Get("base_branch"); base != "" && base != p.Base.Branch ||
+			query.Get("state") == "open" && !open || query.Get("state") == "closed" && open {
+			continue
+		}
+		found = append(found, pullOf(c.fake.URL, c.repo, p))
+	}
+	paged(c, found, asIs)
+}
+
+// pull finds the pull request that is asked for.
+func (c *call) pull() *forgetest.Change {
+	p := c.repo.Change(c.number("number"))
+	if p == nil {
+		c.fail(404, "not found")
+	}
+	return p
+}
+
+func (c *call) getPull() {
+	if p := c.pull(); p != nil {
+		c.answer(200, pullOf(c.fake.URL, c.repo, p))
+	}
+}
+
+func (c *call) openPull() {
+	var in struct{ Head, Base, Title, Body string }
+	if !c.read(&in) {
+		return
+	}
+	p, err := c.repo.OpenChange(c.actor, forge.NewChange{
+		Head: in.Head, Base: in.Base, Title: in.Title, Body: in.Body, Draft: strings.HasPrefix(in.Title, "WIP:"),
+	})
+	if !c.refuse(err) {
+		c.answer(201, pullOf(c.fake.URL, c.repo, p))
+	}
+}
+
+func (c *call) editPull() {
+	var in struct {
+		Title, Base string
+		Body        *string
+		State       *forge.State
+	}
+	p := c.pull()
+	if p == nil || !c.read(&in) {
+		return
+	}
+	if in.State != nil && p.State == forge.Merged {
+		c.fail(412, "cannot change state of this pull request, it was already merged")
+		return
+	}
+	edit := forge.ChangeEdit{Body: in.Body, State: in.State}
+	if in.Title != "" {
+		edit.Title = &in.Title
+	}
+	if in.Base != "" {
+		edit.Base = &in.Base
+	}
+	if !c.refuse(c.repo.EditChange(c.actor, p, edit)) {
+		c.answer(201, pullOf(c.fake.URL, c.repo, p))
+	}
+}
+
+func (c *call) mergePull() {
+	var in struct {
+		HeadCommitID string `json:"head_commit_id"`
+		Later        bool   `json:"merge_when_checks_succeed"`
+	}
+	p := c.pull()
+	if p == nil || !c.read(&in) {
+		return
+	}
+	m := forge.Merge{Head: in.HeadCommitID}
+	switch err := c.repo.Merge(c.actor, p, m); {
+	case p.State == forge.Closed:
+		c.fail(404, "not found")
+	case err == nil:
+		c.answer(200, nil)
+	case p.State == forge.Merged:
+		c.fail(405, "The PR is already merged")
+	case strings.Contains(err.Error(), "checks") && in.Later:
+		if !c.refuse(c.repo.AutoMerge(c.actor, p, m)) {
+			c.answer(201, nil)
+		}
+	case strings.Contains(err.Error(), "checks"):
+		c.fail(405, "Not all required status checks successful")
+	default:
+		c.fail(409, "head out of date")
+	}
+}
+
+func (c *call) timeline() {
+	p := c.pull()
+	if p == nil {
+		return
+	}
+	events := []object{}
+	for _, e := range p.History {
+		body := ""
+		if e.Added {
+			body = "1"
+		}
+		events = append(events, object{"type": "label", "user": userOf(e.Actor), "body": body, "label": object{"name": e.Label}})
+	}
+	if p.State == forge.Closed {
+		events = append(events, object{"type": "close", "user": userOf(p.EndedBy), "label": nil})
+	}
+	paged(c, events, asIs)
+	c.out.Header().Del("Link")
+}

@@ -1,0 +1,125 @@
+package giteatest
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+	"github.com/kalypso-io/kalypso/internal/forge/gitea"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
+)
+
+// Real is a Gitea that runs somewhere, with accounts that exist.
+type Real struct {
+	URL string // required
+	// Token may do everything; Person is somebody else's, who is an administrator; Weak may only read.
+	Token, Person, Weak forge.Secret // required
+	// Organization exists, and the token may create repositories in it.
+	Organization string // required
+}
+
+// Harness returns the forge to try the rules on. Repositories are named after the time, and stay.
+func (real Real) Harness(t *testing.T) forgetest.Harness {
+	h := &realHarness{real: real, counter: time.Now().UnixNano()}
+	return forgetest.Harness{
+		Forge: h.forge(t, real.Token), Person: h.forge(t, real.Person), Weak: h.forge(t, real.Weak), Owner: real.Organization,
+		NewRepository: h.newRepository, Commit: h.commit, Eventually: eventually,
+	}
+}
+
+type realHarness struct {
+	real    Real
+	counter int64
+}
+
+func (h *realHarness) forge(t *testing.T, token forge.Secret) *gitea.Forge {
+	t.Helper()
+	f, err := gitea.New(gitea.Options{URL: h.real.URL, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (h *realHarness) newRepository(t *testing.T) string {
+	t.Helper()
+	name := fmt.Sprint("rules-", h.counter)
+	_, err := h.forge(t, h.real.Token).CreateRepository(t.Context(), forge.NewRepository{Owner: h.real.Organization, Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := h.real.URL + "/" + h.real.Organization + "/" + name
+	h.commit(t, url, "main")
+	return url
+}
+
+// commit adds a file through the API, which makes a commit without git.
+func (h *realHarness) commit(t *testing.T, url, branch string) string {
+	t.Helper()
+	h.counter++
+	id, err := forge.ParseID(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := h.client(t)
+	path := "/repos" + rest.Path(id.Owner(), id.Name())
+	in := map[string]any{
+		"branch": "main", "new_branch": branch, "message": "change",
+		"files": []any{map[string]any{
+			"operation": "create", "path": fmt.Sprint("file-", h.counter),
+			"content": base64.StdEncoding.EncodeToString(fmt.Append(nil, h.counter)),
+		}},
+	}
+	_, err = client.Do(t.Context(), rest.Request{Op: "read branch", Where: url, Path: path + "/branches" + rest.Path(branch)})
+	if err == nil || branch == "main" {
+		delete(in, "new_branch")
+		in["branch"] = branch
+	} else if !errors.Is(err, forge.ErrNotFound) {
+		t.Fatal(err)
+	}
+	var out struct {
+		Commit struct {
+			SHA string `json:"sha"`
+		} `json:"commit"`
+	}
+	_, err = client.Do(t.Context(), rest.Request{
+		Op: "commit", Where: url, Method: http.MethodPost, Path: path + "/contents", In: in, Out: &out,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Commit.SHA
+}
+
+func (h *realHarness) client(t *testing.T) *rest.Client {
+	t.Helper()
+	site, err := forge.ParseSite(h.real.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rest.Client{Base: site.URL() + "/api/v1", HTTP: transport.New(transport.Config{
+		Site: site, Authorize: func(r *http.Request) error {
+			r.Header.Set("Authorization", "token "+string(h.real.Token))
+			return nil
+		},
+	}).Client()}
+}
+
+// eventually asks again, since a real forge thinks in the background.
+func eventually(t *testing.T, done func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for !done() {
+		if (transport.SystemClock{}).Sleep(ctx, 100*time.Millisecond) != nil {
+			t.Fatal("not done in time")
+		}
+	}
+}

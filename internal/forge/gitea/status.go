@@ -1,0 +1,62 @@
+package gitea
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+type status struct {
+	Context     string    `json:"context"`
+	State       string    `json:"status"`
+	Description string    `json:"description"`
+	TargetURL   string    `json:"target_url"`
+	UpdatedAt   time.Time `json:"updated_at"`
+}
+
+// SetStatus says something about a commit. Saying it twice does no harm, so that it is repeated.
+func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
+	return r.do(ctx, rest.Request{
+		Op: "set status", Method: http.MethodPost, Path: "/statuses" + rest.Path(commit), Repeatable: true,
+		In: map[string]any{
+			"context": s.Context, "state": string(s.State), "target_url": s.URL,
+			"description": forge.OneLine(s.Description, r.forge.Limits().StatusDescription),
+		},
+	})
+}
+
+// Statuses reads the latest status of each context.
+func (r *Repository) Statuses(ctx context.Context, commit string) ([]forge.Status, error) {
+	type combined struct {
+		Statuses []status `json:"statuses"`
+	}
+	var statuses []forge.Status
+	request := r.request(rest.Request{
+		Op: "read statuses", Path: "/commits" + rest.Path(commit) + "/status", Query: url.Values{"limit": {pageSize}},
+	})
+	err := rest.PagesOf(ctx, &r.forge.client, request, func(c combined) []status { return c.Statuses }, func(s status) bool {
+		statuses = append(statuses, forge.Status{
+			Context: s.Context, State: stateOf(s.State), Description: s.Description, URL: s.TargetURL, Time: s.UpdatedAt,
+		})
+		return true
+	})
+	slices.SortFunc(statuses, func(a, b forge.Status) int { return strings.Compare(a.Context, b.Context) })
+	return statuses, explain(err)
+}
+
+// stateOf brings what only Gitea can say to what all forges can: a warning does not let a change through.
+func stateOf(state string) forge.StatusState {
+	switch state {
+	case "warning":
+		return forge.Failure
+	case "skipped":
+		return forge.Success
+	}
+	return forge.StatusState(state)
+}
