@@ -55,8 +55,8 @@ type LabelHistorian interface {
 
 // AutoMerger merges later.
 type AutoMerger interface {
-	// AutoMerge asks the forge to merge a change once its required checks and reviews are there.
-	// [ErrConflict] when the forge will not, for instance because nothing is required or the head is another one.
+	// AutoMerge asks the forge to merge a change once its required checks and reviews are there; at once when they are.
+	// [ErrConflict] when the forge will not, for instance because the head is another one.
 	AutoMerge(ctx context.Context, number int, m Merge) error
 }
 

@@ -90,6 +90,7 @@ type NewChange struct {
 	Base  string // required
 	Title string // required
 	Body  string
+	// Draft says that it is not meant to be merged yet; some forges say it with a word before the title.
 	Draft bool
 }
 

@@ -42,7 +42,7 @@ type Fake struct {
 	Impatient forge.Forge // required
 	// Stranger is the same forge, seen with a token that it does not know.
 	Stranger forge.Forge // required
-	// Secrets are all tokens in use, which no error may contain.
+	// Secrets are what the credential of [Harness.Forge] consists of, which no error may contain.
 	Secrets []string // required
 }
 

@@ -68,9 +68,6 @@ var abilityRules = []rule{
 		if r.ID().Name() != name || r.ID().Owner() != s.Owner {
 			s.Errorf("created %v", r.ID())
 		}
-		if _, err := r.FindChanges(s.ctx, forge.ChangeFilter{}); err != nil {
-			s.Error(err)
-		}
 		_, err = creator.CreateRepository(s.ctx, forge.NewRepository{Owner: s.Owner, Name: name})
 		s.wantKind(err, forge.ErrConflict)
 	}},

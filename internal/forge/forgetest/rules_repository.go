@@ -55,6 +55,17 @@ var changeRules = []rule{
 			s.Errorf("incomplete: %+v", c)
 		}
 	}},
+	{"a draft is opened as one", func(s *suite) {
+		s.Commit(s.T, s.url, "unfinished")
+		opened, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "unfinished", Base: "main", Title: "Unfinished", Draft: true})
+		s.must(err)
+		if c := s.change(opened.Number); !c.Draft || c.State != forge.Open || !strings.Contains(c.Title, "Unfinished") {
+			s.Errorf("got %+v", c)
+		}
+		if c := s.open("finished"); c.Draft {
+			s.Errorf("got %+v", c)
+		}
+	}},
 	{"a second one from the same head is a conflict", func(s *suite) {
 		s.open("twice")
 		_, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "twice", Base: "main", Title: "Again"})

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -209,3 +210,18 @@ func (r *Repo) number(issue bool) int {
 
 // refuse is a rule's no; fakes say it in their forge's words.
 func refuse(kind error, detail string) error { return &forge.Error{Kind: kind, Detail: detail} }
+
+// CommitTo returns a harness' way to commit to a repository.
+func (w *World) CommitTo(path string) func(t *testing.T, url, branch string) string {
+	return func(_ *testing.T, _, branch string) string {
+		w.Lock()
+		commit := w.Repo(path).Commit(branch)
+		queue := w.queue
+		w.queue = nil
+		w.Unlock()
+		for _, deliver := range queue {
+			deliver()
+		}
+		return commit
+	}
+}

@@ -17,18 +17,23 @@ const maxPages = 10_000
 // Pages reads a list page by page, following the Link headers that name the next one, and hands each element to use.
 // It stops when use returns false. The query says how long pages are; Out is not looked at.
 func Pages[T any](ctx context.Context, c *Client, r Request, use func(T) bool) error {
+	return PagesOf(ctx, c, r, func(page []T) []T { return page }, use)
+}
+
+// PagesOf is [Pages] for lists whose pages are wrapped in something else.
+func PagesOf[P, T any](ctx context.Context, c *Client, r Request, elements func(P) []T, use func(T) bool) error {
 	target := c.Base + r.Path
 	if len(r.Query) > 0 {
 		target += "?" + r.Query.Encode()
 	}
 	for range maxPages {
-		var page []T
+		var page P
 		r.Out = &page
 		header, err := c.do(ctx, r, target)
 		if err != nil {
 			return err
 		}
-		for _, element := range page {
+		for _, element := range elements(page) {
 			if !use(element) {
 				return nil
 			}

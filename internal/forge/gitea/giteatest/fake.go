@@ -73,7 +73,7 @@ func Harness(t *testing.T) forgetest.Harness {
 		},
 		Commit: f.World.CommitTo("acme/gitops"),
 		Fake: &forgetest.Fake{
-			Faults: f.Faults, Clock: clock, Secrets: []string{Token, Person, Weak},
+			Faults: f.Faults, Clock: clock, Secrets: []string{Token},
 			RateLimits: map[string]func(time.Duration) forgetest.Fault{"too many requests": forgetest.TooManyRequests},
 			Impatient:  f.Forge(t, Token, clock, 20*time.Millisecond),
 			Stranger:   adapter("gitea-token-of-a-stranger"),
