@@ -26,8 +26,8 @@ type ban struct {
 
 // layers is the dependency table. Arrows go one way:
 //
-//	cmd -> shell -> flow -> core -> api
-//	cmd -> edge  -> core (for its types)
+//	cmd -> shell -> flow -> port -> core -> api
+//	cmd -> edge  -> port
 var layers = []layer{
 	{
 		name: "api", folders: []string{"api"},
@@ -48,18 +48,30 @@ var layers = []layer{
 		},
 	},
 	{
+		// The words in which flows speak with what several edges do, and the rules that all of those keep.
+		name: "port", folders: []string{"internal/forge"},
+		imports: []string{"core", "api"},
+		forbids: []ban{
+			{[]string{"os", "os/exec", "database/sql"}, "a port says what is meant; doing it is the work of its edges"},
+		},
+	},
+	{
 		name:    "flow",
 		folders: []string{"internal/scheduling", "internal/delivery", "internal/promoting", "internal/reporting"},
-		imports: []string{"core", "api"},
+		imports: []string{"port", "core", "api"},
 		forbids: []ban{
 			{[]string{"os/exec", "net/http", "database/sql", "github.com/go-git/", "k8s.io/client-go/"}, "a flow reaches the world through interfaces that it declares itself"},
 			{[]string{"github.com/spf13/"}, "a flow does not know that there is a command line"},
 		},
 	},
 	{
-		name:    "edge",
-		folders: []string{"internal/git", "internal/chartrepo", "internal/forge", "internal/ledger", "internal/cluster"},
-		imports: []string{"core", "api"},
+		name: "edge",
+		folders: []string{
+			"internal/git", "internal/chartrepo", "internal/ledger", "internal/cluster",
+			"internal/forge/github", "internal/forge/gitlab", "internal/forge/gitea", "internal/forge/azuredevops", "internal/forge/local",
+			"internal/forge/rest", "internal/forge/transport",
+		},
+		imports: []string{"port", "core", "api"},
 		forbids: []ban{
 			{[]string{"github.com/spf13/"}, "an edge does not know that there is a command line"},
 		},
@@ -67,7 +79,7 @@ var layers = []layer{
 	{
 		name:    "shell",
 		folders: []string{"internal/operator", "internal/server", "internal/web"},
-		imports: []string{"flow", "core", "api"},
+		imports: []string{"flow", "port", "core", "api"},
 	},
 	{
 		// Fleets to read and run that the program carries with it: files, and no code worth the name.
@@ -75,12 +87,12 @@ var layers = []layer{
 	},
 	{
 		name: "cmd", folders: []string{"cmd"},
-		imports: []string{"shell", "flow", "edge", "core", "sample", "api"},
+		imports: []string{"shell", "flow", "edge", "port", "core", "sample", "api"},
 	},
 	{
 		// Support for tests and examples: these folders, and every package whose name ends in "test".
 		name: "support", folders: []string{"internal/largefleet", "examples"},
-		imports: []string{"shell", "flow", "edge", "core", "sample", "api"},
+		imports: []string{"shell", "flow", "edge", "port", "core", "sample", "api"},
 	},
 	{
 		name: "root", folders: []string{"."},
@@ -93,7 +105,7 @@ var bannedEverywhere = []struct {
 	but []string
 }{
 	{ban{[]string{"testing"}, "a program does not carry its tests"}, []string{"support"}},
-	{ban{[]string{"os/exec"}, "programs are run in one place, where their errors and environment are handled"}, []string{"internal/git"}},
+	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, and nothing else"}, []string{"internal/git", "internal/forge/local"}},
 	{ban{[]string{"unsafe", "C"}, "the program builds without cgo and stays memory safe"}, nil},
 }
 
@@ -128,7 +140,7 @@ func objections(p *goPackage, from *layer, imported string) []string {
 	if folder, ours := strings.CutPrefix(imported, module+"/"); ours {
 		to := layerOf(&goPackage{folder: folder, name: path.Base(folder)})
 		if to != nil && to.name != from.name && !slices.Contains(from.imports, to.name) {
-			reasons = append(reasons, from.name+" must not import "+to.name+"; arrows go cmd -> shell -> flow -> core -> api and cmd -> edge")
+			reasons = append(reasons, from.name+" must not import "+to.name+"; arrows go cmd -> shell -> flow -> port -> core -> api and cmd -> edge -> port")
 		}
 	}
 	return reasons
