@@ -11,11 +11,11 @@ import (
 func (p *Plan) Diff(c *Change) (string, error) {
 	var b strings.Builder
 	for _, f := range c.Files {
-		old, err := content(p.before, f.before)
+		old, err := p.before.content(f.before)
 		if err != nil {
 			return "", err
 		}
-		now, err := content(p.after, f.after)
+		now, err := p.after.content(f.after)
 		if err != nil {
 			return "", err
 		}

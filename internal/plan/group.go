@@ -55,6 +55,15 @@ func (g Group) Targets() []string {
 	return titles
 }
 
+// Gone returns the namespaces that are not written any more, in the order of the changes.
+func (g Group) Gone() []string {
+	var names []string
+	for _, c := range g.Changes {
+		names = append(names, c.Gone...)
+	}
+	return names
+}
+
 // says returns everything a change says besides which assignment it is about.
 func (c *Change) says() string {
 	var b strings.Builder

@@ -2,7 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"html"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -20,7 +22,7 @@ type MarkdownOptions struct {
 // configuration changes with their origin, problems.
 // Everything that comes from repositories is escaped: a name cannot become a link, a mention or HTML.
 func (p *Plan) Markdown(o MarkdownOptions) string {
-	m := markdown{plan: p}
+	m := markdown{plan: p, groups: p.Groups()}
 	m.summary()
 	m.refusals()
 	m.assignments()
@@ -28,14 +30,17 @@ func (p *Plan) Markdown(o MarkdownOptions) string {
 	m.drift()
 	m.problems()
 	if o.Diffs {
-		m.diffs()
+		m.diffs(o.Limit)
 	}
 	return m.cut(o.Limit)
 }
 
 type markdown struct {
 	strings.Builder
-	plan *Plan
+	plan   *Plan
+	groups []Group
+	// folds are where the folded differences begin, and where the last of them ends.
+	folds []int
 }
 
 func (m *markdown) line(format string, args ...any) {
@@ -60,7 +65,7 @@ func (m *markdown) summary() {
 
 func (m *markdown) refusals() {
 	for _, r := range m.plan.Refusals {
-		m.line("\n> **Somebody has to agree:** %s", escape(r.Message))
+		m.line("\n> **This waits for a person:** %s", escape(r.Message))
 	}
 }
 
@@ -68,7 +73,7 @@ func (m *markdown) refusals() {
 const maxRows = 200
 
 func (m *markdown) assignments() {
-	groups := m.plan.Groups()
+	groups := m.groups
 	if len(groups) == 0 {
 		return
 	}
@@ -87,10 +92,12 @@ func (m *markdown) detail(g Group) string {
 	switch {
 	case g.Op == Held:
 		return escape(c.Reason.Message) + at(c.Reason.Position)
+	case g.Op == Removed:
+		return "nothing schedules it any more"
 	case g.Op == Added && len(c.Policies) > 0:
 		return "by " + list(c.Policies)
 	case len(c.Gone) > 0:
-		return "deletes namespace " + list(c.Gone)
+		return "deletes namespace " + list(g.Gone())
 	case len(c.Config) > 0:
 		keys := make([]string, len(c.Config))
 		for i, k := range c.Config {
@@ -107,20 +114,6 @@ func (m *markdown) detail(g Group) string {
 	return ""
 }
 
-// maxListed is how many names a cell shows.
-const maxListed = 5
-
-func list(names []string) string {
-	shown := make([]string, 0, maxListed)
-	for _, n := range names[:min(len(names), maxListed)] {
-		shown = append(shown, code(n))
-	}
-	if len(names) > maxListed {
-		return strings.Join(shown, ", ") + fmt.Sprintf(" and %d more", len(names)-maxListed)
-	}
-	return strings.Join(shown, ", ")
-}
-
 func at(p fleet.Position) string {
 	if p == (fleet.Position{}) {
 		return ""
@@ -130,7 +123,7 @@ func at(p fleet.Position) string {
 
 func (m *markdown) configuration() {
 	seen := map[string]bool{}
-	for _, g := range m.plan.Groups() {
+	for _, g := range m.groups {
 		for _, k := range g.Changes[0].Config {
 			row := fmt.Sprintf("| %s | %s | %s | %s |", code(k.Key), shown(k.Old), shown(k.New), origins(k))
 			if seen[row] {
@@ -176,21 +169,40 @@ func (m *markdown) drift() {
 }
 
 func (m *markdown) problems() {
-	first := true
-	for _, problem := range m.plan.Problems {
+	rows := 0
+	for _, problem := range RootProblems(m.plan.Problems) {
 		if problem.Severity == fleet.SeverityNotice {
 			continue
 		}
-		if first {
+		switch rows++; {
+		case rows == 1:
 			m.line("\n#### Problems\n")
-			first = false
+		case rows > maxRows:
+			m.line("- and more; `kalypso validate` lists all of them")
+			return
 		}
-		m.line("- **%s**%s: %s", problem.Severity, at(problem.Position), escape(problem.Message))
+		m.line("- **%s**%s: %s%s", problem.Severity, at(problem.Position), escape(problem.Message), suffering(problem.Assignments))
 	}
 }
 
-func (m *markdown) diffs() {
+// suffering names the assignments that have a problem, or counts them.
+func suffering(assignments []string) string {
+	switch n := len(assignments); n {
+	case 0:
+		return ""
+	case 1:
+		return " (" + code(assignments[0]) + ")"
+	default:
+		return fmt.Sprintf(" (%d assignments)", n)
+	}
+}
+
+// diffs adds the folded differences, as far as they can fit.
+func (m *markdown) diffs(limit int) {
 	for i := range m.plan.Assignments {
+		if limit > 0 && m.Len() > limit {
+			break
+		}
 		c := &m.plan.Assignments[i]
 		diff, err := m.plan.Diff(c)
 		if err != nil || diff == "" {
@@ -200,51 +212,27 @@ func (m *markdown) diffs() {
 		for strings.Contains(diff, fence) {
 			fence += "`"
 		}
+		m.folds = append(m.folds, m.Len())
 		m.line("\n<details><summary>%s on %s</summary>\n\n%sdiff\n%s%s\n\n</details>",
-			escape(c.Title), escape(c.ClusterType), fence, diff, fence)
+			html.EscapeString(c.Title), html.EscapeString(c.ClusterType), fence, diff, fence)
 	}
+	m.folds = append(m.folds, m.Len())
 }
 
 // cut returns the text, no longer than limit.
 func (m *markdown) cut(limit int) string {
 	text := m.String()
 	const rest = "\n\n*The plan is longer than fits here; `kalypso plan` shows all of it.*\n"
-	if limit <= 0 || len(text) <= limit {
+	switch {
+	case limit <= 0 || len(text) <= limit:
 		return text
+	case limit < len(rest):
+		return ""
 	}
-	text = text[:max(0, limit-len(rest)-len("\n</details>\n"))]
-	if end := strings.LastIndexByte(text, '\n'); end >= 0 {
-		text = text[:end]
+	end := strings.LastIndexByte(text[:limit-len(rest)], '\n')
+	// A folded difference is there as a whole or not at all: a half would swallow the sentence.
+	if fold, inside := slices.BinarySearch(m.folds, end); !inside && fold > 0 && fold < len(m.folds) {
+		end = m.folds[fold-1]
 	}
-	// A cut inside a folded difference must not swallow the sentence.
-	if strings.Count(text, "<details>") > strings.Count(text, "</details>") {
-		if open := strings.LastIndex(text, "\n<details>"); open >= 0 {
-			text = text[:open]
-		}
-	}
-	return text + rest
-}
-
-var escaper = strings.NewReplacer(
-	"\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "|", "\\|", "#", "\\#", "~", "\\~",
-	"<", "&lt;", ">", "&gt;", "&", "&amp;", "@", "&#64;", "\r", " ", "\n", " ",
-)
-
-// escape makes text that means nothing in Markdown.
-func escape(text string) string { return escaper.Replace(text) }
-
-// code shows text as it is, on one line. Within a table a bar has to be escaped even there.
-func code(text string) string {
-	if text == "" {
-		return "*empty*"
-	}
-	text = strings.NewReplacer("\r", " ", "\n", " ", "|", "\\|").Replace(text)
-	fence := "`"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	if len(fence) > 1 {
-		return fence + " " + text + " " + fence
-	}
-	return fence + text + fence
+	return text[:max(0, end)] + rest
 }

@@ -1,10 +1,7 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
@@ -24,7 +21,7 @@ type Plan struct {
 	ClusterTypes []ClusterType `json:"clusterTypes"`
 	// Promotion is the move to another commit of main; nil when that does not change.
 	Promotion *Promotion `json:"promotion,omitempty"`
-	// Drift lists the files that somebody changed by hand and that are restored.
+	// Drift lists the files that somebody changed by hand and that are restored. Those of held assignments are not.
 	Drift []bundle.Drift `json:"drift,omitempty"`
 	// Budget says how many removals there are and how many would go without a person.
 	Budget Budget `json:"budget"`
@@ -98,29 +95,6 @@ type Promotion struct {
 	To   string `json:"to,omitempty"`
 }
 
-// State is one side of a comparison.
-type State struct {
-	// Name is what people call it.
-	Name     string
-	Folders  []*bundle.Folder
-	Promoted string
-	// Read returns the content of a file that the state knows by its hash alone. May be nil when there are none.
-	Read func(path string) ([]byte, error)
-}
-
-// PublishedState is what a GitOps branch holds. The nil pointer stands for an empty branch.
-func PublishedState(name string, p *bundle.Published) State {
-	if p == nil {
-		return State{Name: name}
-	}
-	return State{Name: name, Folders: p.Folders, Promoted: p.Promoted, Read: p.Read}
-}
-
-// BundleState is what a control plane wants.
-func BundleState(name string, b *bundle.Bundle) State {
-	return State{Name: name, Folders: b.Folders, Promoted: b.Snapshot.PromotedCommit, Read: b.Published().Read}
-}
-
 // Compare says what it means to go from a state to a bundle. An error means that a published file cannot be read.
 func Compare(before State, afterName string, after *bundle.Bundle) (*Plan, error) {
 	p := &Plan{
@@ -130,13 +104,14 @@ func Compare(before State, afterName string, after *bundle.Bundle) (*Plan, error
 		Problems:    after.Problems,
 		before:      before,
 		after:       BundleState(afterName, after),
+		// Programs that read the plan iterate over these: they are empty lists, never null.
+		Assignments:  []Change{},
+		ClusterTypes: []ClusterType{},
 	}
 	if from, to := before.Promoted, after.Snapshot.PromotedCommit; from != to && to != "" {
 		p.Promotion = &Promotion{From: from, To: to}
 	}
-	if published := after.Published(); published != nil {
-		p.Drift = published.Drift
-	}
+	p.Drift = restored(after)
 	p.compareFolders()
 	if err := p.addDetails(); err != nil {
 		return nil, err
@@ -155,181 +130,23 @@ func (p *Plan) OnlyRecords() bool {
 	return !p.Empty() && p.Counts.Added+p.Counts.Changed+p.Counts.Removed == 0 && p.Promotion == nil && len(p.Drift) == 0
 }
 
-// compareFolders walks both sides cluster type by cluster type.
-func (p *Plan) compareFolders() {
-	before, after := byClusterType(p.before.Folders), byClusterType(p.after.Folders)
-	for _, name := range slices.Sorted(maps.Keys(union(before, after))) {
-		old, now := before[name], after[name]
-		if old == now {
-			p.keep(now)
-			continue
-		}
-		first := len(p.Assignments)
-		counts := p.compareFolder(old, now)
-		p.Counts.add(counts)
-		if op, touched := folderOp(old, now, p.Assignments[first:]); touched {
-			p.ClusterTypes = append(p.ClusterTypes, ClusterType{Name: name, Op: op, Counts: counts})
-		}
-	}
-}
-
-// keep counts a folder that both sides share.
-func (p *Plan) keep(f *bundle.Folder) {
-	for i := range f.Assignments {
-		if a := &f.Assignments[i]; a.Held != nil {
-			p.Assignments = append(p.Assignments, heldChange(a))
-			p.Counts.Held++
-		} else {
-			p.Counts.Unchanged++
-		}
-	}
-}
-
-func folderOp(old, now *bundle.Folder, changes []Change) (Op, bool) {
-	switch {
-	case old == nil:
-		return Added, true
-	case now == nil:
-		return Removed, true
-	}
-	touched := old.Readme.Hash != now.Readme.Hash || old.Inventory.Hash != now.Inventory.Hash ||
-		slices.ContainsFunc(changes, func(c Change) bool { return c.Op != Held })
-	return Changed, touched
-}
-
-// compareFolder merges the assignments of both sides, which are sorted by target.
-func (p *Plan) compareFolder(old, now *bundle.Folder) Counts {
-	var counts Counts
-	was, is := assignments(old), assignments(now)
-	for len(was) > 0 || len(is) > 0 {
-		switch order := compareHeads(was, is); {
-		case order < 0:
-			p.Assignments = append(p.Assignments, removedChange(&was[0]))
-			counts.Removed++
-			was = was[1:]
-		case order > 0:
-			p.Assignments = append(p.Assignments, p.newChange(&is[0], &counts))
-			is = is[1:]
-		default:
-			if c, ok := bothChange(&was[0], &is[0], &counts); ok {
-				p.Assignments = append(p.Assignments, c)
-			}
-			was, is = was[1:], is[1:]
-		}
-	}
-	return counts
-}
-
-func assignments(f *bundle.Folder) []bundle.Assignment {
-	if f == nil {
+// restored returns the files changed by hand that a bundle writes again.
+func restored(b *bundle.Bundle) []bundle.Drift {
+	published := b.Published()
+	if published == nil || len(published.Drift) == 0 {
 		return nil
 	}
-	return f.Assignments
-}
-
-// compareHeads orders the first assignments of two lists by target; an empty list comes last.
-func compareHeads(was, is []bundle.Assignment) int {
-	switch {
-	case len(was) == 0:
-		return 1
-	case len(is) == 0:
-		return -1
+	written := map[string]bool{}
+	for _, c := range b.Changes() {
+		written[c.Path] = c.Content != nil
 	}
-	return cmp.Compare(was[0].Target, is[0].Target)
-}
-
-func (p *Plan) newChange(a *bundle.Assignment, counts *Counts) Change {
-	if a.Held != nil {
-		counts.Held++
-		return heldChange(a)
-	}
-	counts.Added++
-	c := describe(Added, a)
-	c.Files = fileChanges(nil, a.Files)
-	return c
-}
-
-func bothChange(was, is *bundle.Assignment, counts *Counts) (Change, bool) {
-	if is.Held != nil {
-		counts.Held++
-		return heldChange(is), true
-	}
-	files := fileChanges(was.Files, is.Files)
-	if len(files) == 0 {
-		counts.Unchanged++
-		return Change{}, false
-	}
-	counts.Changed++
-	c := describe(Changed, is)
-	c.Files = files
-	return c, true
-}
-
-func removedChange(a *bundle.Assignment) Change {
-	c := describe(Removed, a)
-	c.Files = fileChanges(a.Files, nil)
-	return c
-}
-
-func heldChange(a *bundle.Assignment) Change {
-	c := describe(Held, a)
-	c.Reason = a.Held
-	return c
-}
-
-func describe(op Op, a *bundle.Assignment) Change {
-	return Change{Op: op, ClusterType: a.ClusterType, Target: a.Target, Title: title(a), Policies: a.Policies}
-}
-
-// title returns what people call a target: "<workload>/<short name>", or its name when the workload is not known.
-func title(a *bundle.Assignment) string {
-	if short, ok := strings.CutPrefix(a.Target, a.Workload+"-"); ok && a.Workload != "" {
-		return a.Workload + "/" + short
-	}
-	return a.Target
-}
-
-// fileChanges merges two sorted lists of files into those that differ.
-func fileChanges(was, is []bundle.File) []FileChange {
-	var changes []FileChange
-	for len(was) > 0 || len(is) > 0 {
-		switch {
-		case len(is) == 0 || len(was) > 0 && was[0].Path < is[0].Path:
-			changes = append(changes, FileChange{Op: Removed, Path: was[0].Path, before: was[0]})
-			was = was[1:]
-		case len(was) == 0 || is[0].Path < was[0].Path:
-			changes = append(changes, FileChange{Op: Added, Path: is[0].Path, after: is[0]})
-			is = is[1:]
-		default:
-			if was[0].Hash != is[0].Hash {
-				changes = append(changes, FileChange{Op: Changed, Path: is[0].Path, before: was[0], after: is[0]})
-			}
-			was, is = was[1:], is[1:]
+	var drift []bundle.Drift
+	for _, d := range published.Drift {
+		if written[d.Path] {
+			drift = append(drift, d)
 		}
 	}
-	return changes
-}
-
-func byClusterType(folders []*bundle.Folder) map[string]*bundle.Folder {
-	m := make(map[string]*bundle.Folder, len(folders))
-	for _, f := range folders {
-		m[f.ClusterType] = f
-	}
-	return m
-}
-
-func union(a, b map[string]*bundle.Folder) map[string]*bundle.Folder {
-	m := maps.Clone(a)
-	maps.Copy(m, b)
-	return m
-}
-
-func (c *Counts) add(other Counts) {
-	c.Added += other.Added
-	c.Changed += other.Changed
-	c.Removed += other.Removed
-	c.Held += other.Held
-	c.Unchanged += other.Unchanged
+	return drift
 }
 
 // Title says in one line what the plan does: "dev: 1 added, 2 changed".
@@ -344,10 +161,14 @@ func (p *Plan) Title() string {
 		}
 	}
 	switch {
+	case p.Empty():
+		return p.Environment + ": nothing changes"
 	case len(parts) > 0:
 		return p.Environment + ": " + strings.Join(parts, ", ")
 	case p.Promotion != nil:
 		return fmt.Sprintf("%s: promote main to %s", p.Environment, p.Promotion.To[:min(7, len(p.Promotion.To))])
+	case len(p.Drift) > 0:
+		return p.Environment + ": restore what was changed by hand"
 	default:
 		return p.Environment + ": bring the records up to date"
 	}
