@@ -99,13 +99,18 @@ var layers = []layer{
 	},
 }
 
-// bannedEverywhere holds for every package but those named.
+// bannedEverywhere holds for every package but those named: folders, with everything below them, and layers.
 var bannedEverywhere = []struct {
 	ban
 	but []string
 }{
 	{ban{[]string{"testing"}, "a program does not carry its tests"}, []string{"support"}},
 	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, and nothing else"}, []string{"internal/git", "internal/forge/local"}},
+	// The local forge is a Git server: it works on the repositories that it keeps, not on somebody's.
+	{
+		ban{[]string{"github.com/go-git/"}, "repositories are read and written in one place, where credentials, damage and limits are handled"},
+		[]string{"internal/git", "internal/forge/local"},
+	},
 	{ban{[]string{"unsafe", "C"}, "the program builds without cgo and stays memory safe"}, nil},
 }
 
@@ -133,7 +138,7 @@ func objections(p *goPackage, from *layer, imported string) []string {
 		}
 	}
 	for _, b := range bannedEverywhere {
-		if b.covers(imported) && !slices.Contains(b.but, p.folder) && !slices.Contains(b.but, from.name) {
+		if b.covers(imported) && !p.isIn(b.but) && !slices.Contains(b.but, from.name) {
 			reasons = append(reasons, b.why)
 		}
 	}
@@ -146,6 +151,11 @@ func objections(p *goPackage, from *layer, imported string) []string {
 	return reasons
 }
 
+// isIn reports whether a package is one of some folders, or below one.
+func (p *goPackage) isIn(folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return p.folder == f || strings.HasPrefix(p.folder, f+"/") })
+}
+
 func (b ban) covers(imported string) bool {
 	return slices.ContainsFunc(b.paths, func(p string) bool {
 		return imported == p || strings.HasSuffix(p, "/") && strings.HasPrefix(imported, p)
@@ -156,8 +166,7 @@ func layerOf(p *goPackage) *layer {
 	name, longest := "", -1
 	for _, l := range layers {
 		for _, folder := range l.folders {
-			below := p.folder == folder || strings.HasPrefix(p.folder, folder+"/")
-			if below && len(folder) > longest {
+			if p.isIn([]string{folder}) && len(folder) > longest {
 				name, longest = l.name, len(folder)
 			}
 		}
@@ -213,6 +222,9 @@ func TestLayersObject(t *testing.T) {
 		{"internal/git", module + "/internal/scheduling", false},
 		{"internal/git", "os/exec", true},
 		{"cmd/kalypso", module + "/internal/git", true},
+		{"cmd/kalypso", "github.com/go-git/go-git/v5/config", false},
+		{"internal/git", "github.com/go-git/go-git/v5/config", true},
+		{"internal/forge/gitea", "github.com/go-git/go-git/v5", false},
 		{"cmd/kalypso", module + "/internal/forge/forgetest", false},
 		{"cmd/kalypso", "os/exec", false},
 		{"internal/forge/forgetest", "testing", true},

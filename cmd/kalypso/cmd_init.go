@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
+	"github.com/kalypso-io/kalypso/internal/git"
 )
 
 // initCommand writes a new repository.
@@ -87,14 +89,14 @@ func (c *initCommand) controlPlane(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	return c.create(dir, "control plane", branches, planFirst(dir, urls[gitOpsSibling]))
+	return c.create(cmd.Context(), dir, "control plane", branches, planFirst(dir, urls[gitOpsSibling]))
 }
 
 func (c *initCommand) gitOps(cmd *cobra.Command, dir string) error {
 	if err := checkURL(c.url); err != nil {
 		return usage(cmd, "--url: %w", err)
 	}
-	return c.create(dir, "GitOps repository", gitOpsBranches(),
+	return c.create(cmd.Context(), dir, "GitOps repository", gitOpsBranches(),
 		[]string{"kalypso schedule -e dev --commit --control-plane CONTROL-PLANE"})
 }
 
@@ -115,20 +117,21 @@ func planFirst(dir, url string) []string {
 }
 
 // create makes the repository and says what to try next.
-func (c *initCommand) create(dir, what string, branches []branch, next []string) error {
-	err := createRepository(dir, repository{
-		branches: branches,
-		remote:   c.url,
-		author:   author(c.t.env, c.t.now()),
-	})
-	if err != nil {
-		return err
-	}
+func (c *initCommand) create(ctx context.Context, dir, what string, branches []branch, next []string) error {
+	now := c.t.now()
+	request := git.CreateRequest{Author: author(c.t.env, now), When: now, Remote: c.url}
 	var names []string
 	for _, b := range branches {
 		names = append(names, b.name)
+		request.Branches = append(request.Branches, git.NewBranch{
+			Name: b.name, Files: b.files,
+			Message: fmt.Sprintf("Start the branch %s\n\nWritten by kalypso init.\n", b.name),
+		})
 	}
-	_, err = fmt.Fprintf(c.t.out, "%s a %s to %s, with the branches %s\n\ntry next:\n  %s\n",
+	if err := git.Create(ctx, dir, request); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(c.t.out, "%s a %s to %s, with the branches %s\n\ntry next:\n  %s\n",
 		c.t.outStyle.green("wrote"), what, printable(dir), strings.Join(names, ", "), strings.Join(next, "\n  "))
 	return err
 }

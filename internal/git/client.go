@@ -15,7 +15,7 @@ type Client struct {
 	CacheDir string
 	// Map says where repositories are found; it is applied before git's own insteadOf rules.
 	Map []Mapping
-	// Config is a local repository whose configuration is read for insteadOf rules besides the system's and the user's.
+	// Config is a local repository whose configuration is read besides the system's and the user's.
 	// Empty means none.
 	Config string
 	// Env reads the environment; nil means os.Getenv. See the package documentation for what is read.
@@ -96,18 +96,25 @@ func (c *Client) locate(url string) (location, error) {
 // rewrites reads git's configuration once.
 func (c *Client) rewrites() ([]rewrite, error) {
 	c.rulesOnce.Do(func() {
-		repository := ""
-		if c.Config != "" {
-			if dir, ok := findGitDir(c.Config); ok {
-				// A linked work tree has its configuration in the directory it shares.
-				repository, c.rulesErr = commonDir(dir)
-			}
-		}
-		if c.rulesErr == nil {
+		var repository string
+		if repository, c.rulesErr = c.configDir(); c.rulesErr == nil {
 			c.rules, c.rulesErr = rewrites(c.env, repository)
 		}
 	})
 	return c.rules, c.rulesErr
+}
+
+// configDir is the Git directory whose configuration counts; empty for none.
+// A linked work tree has its configuration in the directory it shares.
+func (c *Client) configDir() (string, error) {
+	if c.Config == "" {
+		return "", nil
+	}
+	dir, ok := findGitDir(c.Config)
+	if !ok {
+		return "", nil
+	}
+	return commonDir(dir)
 }
 
 func (c *Client) openLocation(l location) (*Repository, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"sort"
@@ -21,15 +22,30 @@ type rewrite struct{ from, to string }
 func rewrites(env func(string) string, repository string) ([]rewrite, error) {
 	var rules []rewrite
 	for _, file := range configFiles(env, repository) {
-		found, err := rewritesOf(file, env("HOME"), 0)
+		err := visitConfig(file, env("HOME"), 0, func(c *config.Config) {
+			if !c.HasSection("url") {
+				return
+			}
+			for _, s := range c.Section("url").Subsections {
+				for _, from := range s.OptionAll("insteadOf") {
+					rules = append(rules, rewrite{from: from, to: s.Name})
+				}
+			}
+		})
 		if err != nil {
 			return nil, err
 		}
-		rules = append(rules, found...)
 	}
-	return append(rules, environmentRewrites(env)...), nil
+	for key, value := range environmentSettings(env) {
+		lower := strings.ToLower(key)
+		if strings.HasPrefix(lower, "url.") && strings.HasSuffix(lower, ".insteadof") {
+			rules = append(rules, rewrite{from: value, to: key[len("url.") : len(key)-len(".insteadof")]})
+		}
+	}
+	return rules, nil
 }
 
+// configFiles returns where git keeps its configuration, what counts more last.
 func configFiles(env func(string) string, repository string) []string {
 	var files []string
 	if !isTrue(env("GIT_CONFIG_NOSYSTEM")) {
@@ -48,30 +64,21 @@ func configFiles(env func(string) string, repository string) []string {
 	return files
 }
 
-// rewritesOf reads one file and those that it includes.
-func rewritesOf(file, home string, depth int) ([]rewrite, error) {
+// visitConfig shows the files that a file includes, then the file itself.
+func visitConfig(file, home string, depth int, visit func(*config.Config)) error {
 	c, err := readConfigFile(file)
 	if err != nil || depth > 10 {
-		return nil, err
+		return err
 	}
-	var rules []rewrite
 	if c.HasSection("include") {
 		for _, path := range c.Section("include").OptionAll("path") {
-			included, err := rewritesOf(expandPath(path, file, home), home, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			rules = append(rules, included...)
-		}
-	}
-	if c.HasSection("url") {
-		for _, s := range c.Section("url").Subsections {
-			for _, from := range s.OptionAll("insteadOf") {
-				rules = append(rules, rewrite{from: from, to: s.Name})
+			if err := visitConfig(expandPath(path, file, home), home, depth+1, visit); err != nil {
+				return err
 			}
 		}
 	}
-	return rules, nil
+	visit(c)
+	return nil
 }
 
 func expandPath(path, file, home string) string {
@@ -84,18 +91,16 @@ func expandPath(path, file, home string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// environmentRewrites reads GIT_CONFIG_COUNT, GIT_CONFIG_KEY_<n> and GIT_CONFIG_VALUE_<n>.
-func environmentRewrites(env func(string) string) []rewrite {
-	var rules []rewrite
+// environmentSettings yields GIT_CONFIG_KEY_<n> and GIT_CONFIG_VALUE_<n>, of which there are GIT_CONFIG_COUNT.
+func environmentSettings(env func(string) string) iter.Seq2[string, string] {
 	count, _ := strconv.Atoi(env("GIT_CONFIG_COUNT"))
-	for i := range min(count, 1000) {
-		key, value := env(fmt.Sprintf("GIT_CONFIG_KEY_%d", i)), env(fmt.Sprintf("GIT_CONFIG_VALUE_%d", i))
-		lower := strings.ToLower(key)
-		if strings.HasPrefix(lower, "url.") && strings.HasSuffix(lower, ".insteadof") {
-			rules = append(rules, rewrite{from: value, to: key[len("url.") : len(key)-len(".insteadof")]})
+	return func(yield func(string, string) bool) {
+		for i := range min(count, 1000) {
+			if !yield(env(fmt.Sprintf("GIT_CONFIG_KEY_%d", i)), env(fmt.Sprintf("GIT_CONFIG_VALUE_%d", i))) {
+				return
+			}
 		}
 	}
-	return rules
 }
 
 // applyRewrites applies the rule with the longest match, the last of equals, as git does.

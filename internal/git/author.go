@@ -1,0 +1,31 @@
+package git
+
+import (
+	"strings"
+
+	config "github.com/go-git/go-git/v5/plumbing/format/config"
+)
+
+// Author is whom git would name as the author of a commit: GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL, else user.name and
+// user.email of git's configuration. A part that nobody set is empty.
+// Configuration that cannot be read counts as empty: who commits is no reason to stop.
+func (c *Client) Author() Person {
+	var found Person
+	repository, _ := c.configDir()
+	for _, file := range configFiles(c.env, repository) {
+		_ = visitConfig(file, c.env("HOME"), 0, func(c *config.Config) {
+			user := c.Section("user")
+			found.Name = or(user.Option("name"), found.Name)
+			found.Email = or(user.Option("email"), found.Email)
+		})
+	}
+	for key, value := range environmentSettings(c.env) {
+		switch strings.ToLower(key) {
+		case "user.name":
+			found.Name = value
+		case "user.email":
+			found.Email = value
+		}
+	}
+	return Person{Name: or(c.env("GIT_AUTHOR_NAME"), found.Name), Email: or(c.env("GIT_AUTHOR_EMAIL"), found.Email)}
+}
