@@ -1,0 +1,241 @@
+package gitlab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+// mergeRequest is a merge request as the API has it. Only a single one has refs.
+type mergeRequest struct {
+	Number        int        `json:"iid"`
+	WebURL        string     `json:"web_url"`
+	Title         string     `json:"title"`
+	Description   string     `json:"description"`
+	State         string     `json:"state"`
+	Draft         bool       `json:"draft"`
+	Author        *user      `json:"author"`
+	MergeUser     *user      `json:"merge_user"`
+	MergedBy      *user      `json:"merged_by"` // before GitLab 14.7
+	ClosedBy      *user      `json:"closed_by"`
+	CreatedAt     time.Time  `json:"created_at"`
+	MergedAt      *time.Time `json:"merged_at"`
+	ClosedAt      *time.Time `json:"closed_at"`
+	SourceBranch  string     `json:"source_branch"`
+	TargetBranch  string     `json:"target_branch"`
+	SourceProject *int       `json:"source_project_id"`
+	TargetProject int        `json:"target_project_id"`
+	SHA           string     `json:"sha"`
+	MergeCommit   string     `json:"merge_commit_sha"`
+	SquashCommit  string     `json:"squash_commit_sha"`
+	Labels        []string   `json:"labels"`
+	MergeStatus   string     `json:"merge_status"`
+	Refs          struct {
+		Start string `json:"start_sha"` // the base branch's head
+	} `json:"diff_refs"`
+}
+
+// draftPrefix is how a title says that a merge request is a draft.
+const draftPrefix = "Draft: "
+
+func (m mergeRequest) change() forge.Change {
+	c := forge.Change{
+		Number: m.Number, URL: m.WebURL, Title: m.Title, Body: m.Description, State: forge.Open, Draft: m.Draft,
+		Author: m.Author.name(), Head: forge.Ref{Branch: m.SourceBranch, Commit: m.SHA, Fork: m.fork()},
+		Base: forge.Ref{Branch: m.TargetBranch, Commit: m.Refs.Start}, Fetch: fmt.Sprintf("refs/merge-requests/%d/head", m.Number),
+		Labels: slices.Sorted(slices.Values(m.Labels)), CreatedAt: m.CreatedAt,
+	}
+	if m.Draft {
+		c.Title = strings.TrimPrefix(m.Title, draftPrefix)
+	}
+	switch m.State {
+	case "merged":
+		c.State, c.EndedBy, c.EndedAt, c.MergeCommit = forge.Merged, m.mergedBy(), at(m.MergedAt), m.commit()
+	case "closed":
+		c.State, c.EndedBy, c.EndedAt = forge.Closed, m.ClosedBy.name(), at(m.ClosedAt)
+	}
+	return c
+}
+
+// fork says that the head is elsewhere. Where that is, is for [Repository.Change] to look up.
+func (m mergeRequest) fork() string {
+	if m.SourceProject != nil && *m.SourceProject == m.TargetProject {
+		return ""
+	}
+	return "unknown"
+}
+
+func (m mergeRequest) mergedBy() string {
+	if m.MergeUser != nil {
+		return m.MergeUser.Username
+	}
+	return m.MergedBy.name()
+}
+
+// commit is what a merge put on the base branch: in projects without merge commits, the squashed commit or the head itself.
+func (m mergeRequest) commit() string {
+	for _, commit := range []string{m.MergeCommit, m.SquashCommit} {
+		if commit != "" {
+			return commit
+		}
+	}
+	return m.SHA
+}
+
+func (m mergeRequest) mergeable() forge.Mergeable {
+	switch {
+	case m.State != "opened":
+		return forge.MergeableUnknown
+	case m.MergeStatus == "can_be_merged":
+		return forge.MergeableYes
+	case m.MergeStatus == "cannot_be_merged":
+		return forge.MergeableNo
+	}
+	return forge.MergeableUnknown
+}
+
+func at(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+// states are the states of changes as filters of lists have them.
+var states = map[forge.State]string{"": "all", forge.Open: "opened", forge.Closed: "closed", forge.Merged: "merged"}
+
+// FindChanges lists merge requests, the newest first.
+func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]forge.Change, error) {
+	query := url.Values{"state": {states[f.State]}, "order_by": {"created_at"}, "sort": {"desc"}}
+	if f.Head != "" {
+		query.Set("source_branch", f.Head)
+	}
+	if f.Base != "" {
+		query.Set("target_branch", f.Base)
+	}
+	// Forks have branches of the same names, so that a page with a head may hold others' as well.
+	if f.Head == "" && f.Limit > 0 {
+		query.Set("per_page", strconv.Itoa(min(f.Limit, pageSize)))
+	}
+	var changes []forge.Change
+	err := list(ctx, r, rest.Request{Op: "find changes", Path: "/merge_requests", Query: query}, func(m mergeRequest) bool {
+		if c := m.change(); f.Matches(c) {
+			changes = append(changes, c)
+		}
+		return f.Limit == 0 || len(changes) < f.Limit
+	})
+	slices.SortStableFunc(changes, func(a, b forge.Change) int { return b.Number - a.Number })
+	return changes, err
+}
+
+// Change reads a merge request and, when its head is in a fork, where that is.
+func (r *Repository) Change(ctx context.Context, number int) (forge.Change, error) {
+	m, err := r.mergeRequest(ctx, number)
+	if err != nil {
+		return forge.Change{}, err
+	}
+	c := m.change()
+	c.Mergeable = m.mergeable()
+	if c.Head.Fork == "" || m.SourceProject == nil {
+		return c, nil
+	}
+	var fork struct {
+		Path string `json:"path_with_namespace"`
+	}
+	err = r.forge.do(ctx, rest.Request{
+		Op: "read fork", Where: r.id.String(), Path: numbered("/projects", *m.SourceProject), Out: &fork,
+	})
+	switch {
+	case err == nil:
+		c.Head.Fork = fork.Path
+	case !errors.Is(err, forge.ErrNotFound) && !errors.Is(err, forge.ErrDenied):
+		return forge.Change{}, err
+	}
+	return c, nil
+}
+
+func (r *Repository) mergeRequest(ctx context.Context, number int) (mergeRequest, error) {
+	var m mergeRequest
+	err := r.do(ctx, rest.Request{Op: "read change", Path: numbered("/merge_requests", number), Out: &m})
+	return m, err
+}
+
+// OpenChange opens a merge request.
+func (r *Repository) OpenChange(ctx context.Context, n forge.NewChange) (forge.Change, error) {
+	var m mergeRequest
+	err := r.do(ctx, rest.Request{
+		Op: "open change", Method: http.MethodPost, Path: "/merge_requests", Out: &m,
+		In: map[string]any{
+			"source_branch": n.Head, "target_branch": n.Base, "title": r.title(n.Title, n.Draft),
+			"description": forge.Cut(n.Body, r.forge.Limits().Body),
+		},
+	})
+	if err != nil {
+		return forge.Change{}, err
+	}
+	return m.change(), nil
+}
+
+// title is a title as GitLab wants it.
+func (r *Repository) title(title string, draft bool) string {
+	limit := r.forge.Limits().Title
+	if draft {
+		return draftPrefix + forge.OneLine(title, limit-len(draftPrefix))
+	}
+	return forge.OneLine(title, limit)
+}
+
+// EditChange edits a merge request. Its title also says whether it is a draft, which a new one has to keep.
+func (r *Repository) EditChange(ctx context.Context, number int, e forge.ChangeEdit) error {
+	if e.Empty() {
+		return nil
+	}
+	draft := false
+	if e.Title != nil {
+		m, err := r.mergeRequest(ctx, number)
+		if err != nil {
+			return err
+		}
+		draft = m.Draft
+	}
+	in := r.edit(e.Title, draft, e.Body, e.State)
+	if e.Base != nil {
+		in["target_branch"] = *e.Base
+	}
+	var after mergeRequest
+	err := r.do(ctx, rest.Request{
+		Op: "edit change", Method: http.MethodPut, Path: numbered("/merge_requests", number), In: in, Out: &after,
+	})
+	if err != nil {
+		return err
+	}
+	// What cannot be done to the state is left undone without a word.
+	if state := after.change().State; e.State != nil && state != *e.State {
+		return r.fail(forge.ErrConflict, "edit change", "it is "+string(state))
+	}
+	return nil
+}
+
+// edit is what merge requests and issues have in common.
+func (r *Repository) edit(title *string, draft bool, body *string, state *forge.State) map[string]any {
+	in := map[string]any{}
+	if title != nil {
+		in["title"] = r.title(*title, draft)
+	}
+	if body != nil {
+		in["description"] = forge.Cut(*body, r.forge.Limits().Body)
+	}
+	if state != nil {
+		in["state_event"] = map[forge.State]string{forge.Open: "reopen", forge.Closed: "close"}[*state]
+	}
+	return in
+}

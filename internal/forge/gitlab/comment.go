@@ -1,0 +1,75 @@
+package gitlab
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+// note is a comment, or what GitLab itself writes into the conversation: "added label".
+type note struct {
+	ID        int       `json:"id"`
+	Author    *user     `json:"author"`
+	Body      string    `json:"body"`
+	System    bool      `json:"system"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+func (r *Repository) comment(change int, n note) forge.Comment {
+	return forge.Comment{
+		ID: strconv.Itoa(n.ID), Author: n.Author.name(), Body: n.Body, CreatedAt: n.CreatedAt,
+		URL: fmt.Sprintf("%s/%s/-/merge_requests/%d#note_%d", r.forge.site.URL(), r.id.Path, change, n.ID),
+	}
+}
+
+// Comments reads the conversation on a merge request, without what GitLab says in it.
+func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment, error) {
+	var comments []forge.Comment
+	request := rest.Request{
+		Op: "read comments", Path: numbered("/merge_requests", change, "notes"),
+		Query: url.Values{"order_by": {"created_at"}, "sort": {"asc"}},
+	}
+	err := list(ctx, r, request, func(n note) bool {
+		if !n.System {
+			comments = append(comments, r.comment(change, n))
+		}
+		return true
+	})
+	return comments, err
+}
+
+// UpsertComment keeps our comment with a marker up to date.
+func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body string) (forge.Comment, error) {
+	body = forge.Mark(body, marker, r.forge.Limits().Comment)
+	all, err := r.Comments(ctx, change)
+	if err != nil {
+		return forge.Comment{}, err
+	}
+	request := rest.Request{Op: "create comment", Method: http.MethodPost, Path: numbered("/merge_requests", change, "notes")}
+	if _, marked := forge.LivingComment(all, marker, ""); marked {
+		viewer, err := r.forge.Viewer(ctx)
+		if err != nil {
+			return forge.Comment{}, err
+		}
+		ours, found := forge.LivingComment(all, marker, viewer)
+		if found && strings.TrimSpace(ours.Body) == strings.TrimSpace(body) {
+			return ours, nil
+		}
+		if found {
+			request.Op, request.Method, request.Path = "edit comment", http.MethodPut, request.Path+rest.Path(ours.ID)
+		}
+	}
+	var written note
+	request.In, request.Out = map[string]any{"body": body}, &written
+	if err := r.do(ctx, request); err != nil {
+		return forge.Comment{}, err
+	}
+	return r.comment(change, written), nil
+}

@@ -1,0 +1,158 @@
+package gitlab
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
+)
+
+// Auth is what kind of token it is.
+type Auth string
+
+// The kinds of tokens. The zero value is a token of a person, project or group.
+const (
+	PrivateToken Auth = ""
+	OAuthToken   Auth = "oauth"
+	JobToken     Auth = "job" // CI_JOB_TOKEN
+)
+
+// Options say where a GitLab is and who we are there.
+type Options struct {
+	// URL is the forge's: "https://gitlab.com".
+	URL string // required
+	// Token has the scope api.
+	Token forge.Secret
+	Auth  Auth
+	// Transport says how to talk to it; New fills in the site and the credential.
+	Transport transport.Config
+}
+
+// Forge is a GitLab.
+type Forge struct {
+	site   forge.Site
+	auth   Auth
+	client rest.Client
+
+	mu     sync.Mutex
+	viewer string
+}
+
+// New returns a forge. It asks nobody.
+func New(o Options) (*Forge, error) {
+	site, err := forge.ParseSite(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	o.Transport.Site = site
+	if o.Token != "" {
+		o.Transport.Authorize = func(r *http.Request) error {
+			o.Auth.set(r.Header, o.Token)
+			return nil
+		}
+	}
+	return &Forge{site: site, auth: o.Auth, client: rest.Client{
+		Base: site.URL() + "/api/v4", HTTP: transport.New(o.Transport).Client(), Secrets: []forge.Secret{o.Token},
+	}}, nil
+}
+
+// set puts a token where tokens of its kind belong.
+func (a Auth) set(h http.Header, token forge.Secret) {
+	switch a {
+	case OAuthToken:
+		h.Set("Authorization", "Bearer "+string(token))
+	case JobToken:
+		h.Set("Job-Token", string(token))
+	default:
+		h.Set("Private-Token", string(token))
+	}
+}
+
+// Kind returns [forge.GitLab].
+func (f *Forge) Kind() forge.Kind { return forge.GitLab }
+
+// Limits are GitLab's own.
+func (f *Forge) Limits() forge.Limits {
+	return forge.Limits{Title: 255, Body: 1_000_000, Comment: 1_000_000, StatusDescription: 255}
+}
+
+// Repository returns the repository of a URL.
+func (f *Forge) Repository(url string) (forge.Repository, error) {
+	id, err := f.site.Repository(url)
+	if err != nil {
+		return nil, err
+	}
+	return &Repository{forge: f, id: id}, nil
+}
+
+// Viewer returns the token's account; that of a CI job has none. It is asked for once.
+func (f *Forge) Viewer(ctx context.Context) (string, error) {
+	if f.auth == JobToken {
+		return "", nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.viewer == "" {
+		var u user
+		r := rest.Request{Op: "read own account", Where: f.site.Host, Right: "scope read_user", Path: "/user", Out: &u}
+		if err := f.do(ctx, r); err != nil {
+			return "", err
+		}
+		f.viewer = u.Username
+	}
+	return f.viewer, nil
+}
+
+// CreateRepository creates an empty project of an account or in a group.
+func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (forge.Repository, error) {
+	id := forge.ID{Host: f.site.Host, Path: n.Owner + "/" + n.Name}
+	var namespace struct {
+		ID int `json:"id"`
+	}
+	err := f.do(ctx, rest.Request{
+		Op: "find group", Where: f.site.Host + "/" + n.Owner, Path: "/namespaces" + rest.Path(n.Owner), Out: &namespace,
+	})
+	if err != nil {
+		return nil, err
+	}
+	branch, visibility := n.DefaultBranch, "public"
+	if branch == "" {
+		branch = "main"
+	}
+	if n.Private {
+		visibility = "private"
+	}
+	err = f.do(ctx, rest.Request{
+		Op: "create repository", Where: id.String(), Right: "scope api and the right to create projects in the group",
+		Method: http.MethodPost, Path: "/projects",
+		In: map[string]any{
+			"name": n.Name, "path": n.Name, "namespace_id": namespace.ID, "description": n.Description,
+			"visibility": visibility, "default_branch": branch, "initialize_with_readme": false,
+		},
+	})
+	if err != nil {
+		return nil, conflictIf(err, "has already been taken")
+	}
+	return &Repository{forge: f, id: id}, nil
+}
+
+func (f *Forge) do(ctx context.Context, r rest.Request) error {
+	_, err := f.client.Do(ctx, r)
+	return err
+}
+
+// user is an account, as everything of the API has it.
+type user struct {
+	Username string `json:"username"`
+}
+
+// name is an account's name; there may be none where an account was deleted.
+func (u *user) name() string {
+	if u == nil {
+		return ""
+	}
+	return u.Username
+}

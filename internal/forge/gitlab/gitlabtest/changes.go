@@ -1,0 +1,213 @@
+package gitlabtest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+)
+
+func (s *Server) changeRoutes(mux *http.ServeMux) {
+	s.route(mux, "GET", "/merge_requests", (*call).listChanges)
+	s.route(mux, "POST", "/merge_requests", (*call).openChange)
+	s.route(mux, "GET", "/merge_requests/{number}", (*call).readChange)
+	s.route(mux, "PUT", "/merge_requests/{number}", (*call).editChange)
+	s.route(mux, "PUT", "/merge_requests/{number}/merge", (*call).mergeChange)
+	s.route(mux, "GET", "/merge_requests/{number}/resource_label_events", (*call).labelEvents)
+}
+
+// stateNames are GitLab's.
+var stateNames = map[forge.State]string{forge.Open: "opened", forge.Closed: "closed", forge.Merged: "merged"}
+
+// mergeRequest is one as lists have it.
+func (c *call) mergeRequest(change *forgetest.Change) map[string]any {
+	m := map[string]any{
+		"id": change.Number + 1000, "iid": change.Number, "project_id": c.repo.ID, "title": change.Title,
+		"description": change.Body, "state": stateNames[change.State], "draft": strings.HasPrefix(change.Title, "Draft: "),
+		"author": account(change.Author), "created_at": change.CreatedAt, "source_branch": change.Head.Branch,
+		"target_branch": change.Base.Branch, "source_project_id": c.repo.ID, "target_project_id": c.repo.ID,
+		"sha": change.Head.Commit, "merge_commit_sha": nil, "squash_commit_sha": nil, "labels": append([]string{}, change.Labels...),
+		"web_url":   fmt.Sprintf("%s/%s/-/merge_requests/%d", c.URL, c.repo.Path, change.Number),
+		"merged_at": nil, "closed_at": nil, "merge_user": nil, "merged_by": nil, "closed_by": nil, "has_conflicts": false,
+		"merge_status": "can_be_merged", "detailed_merge_status": "mergeable",
+	}
+	if change.Head.Fork != "" {
+		m["source_project_id"] = nil
+		if fork := c.World.Repo(change.Head.Fork); fork != nil {
+			c.projectOf(fork)
+			m["source_project_id"] = fork.ID
+		}
+	}
+	switch change.State {
+	case forge.Merged:
+		m["merged_at"], m["merge_user"], m["merge_commit_sha"] = change.EndedAt, account(change.EndedBy), change.MergeCommit
+	case forge.Closed:
+		m["closed_at"], m["closed_by"] = change.EndedAt, account(change.EndedBy)
+	}
+	if change.Mergeable == forge.MergeableNo {
+		m["has_conflicts"], m["merge_status"], m["detailed_merge_status"] = true, "cannot_be_merged", "conflict"
+	}
+	return m
+}
+
+// single is a merge request as it is read alone.
+func (c *call) single(change *forgetest.Change) map[string]any {
+	m := c.mergeRequest(change)
+	m["diff_refs"] = map[string]any{
+		"base_sha": change.Base.Commit, "head_sha": change.Head.Commit, "start_sha": c.repo.Branches[change.Base.Branch],
+	}
+	return m
+}
+
+func (c *call) listChanges() {
+	query := c.r.URL.Query()
+	found := []map[string]any{}
+	for _, change := range slices.Backward(c.repo.Changes) {
+		state := query.Get("state")
+		if (state != "" && state != "all" && state != stateNames[change.State]) ||
+			(query.Has("source_branch") && query.Get("source_branch") != change.Head.Branch) ||
+			(query.Has("target_branch") && query.Get("target_branch") != change.Base.Branch) {
+			continue
+		}
+		found = append(found, c.mergeRequest(change))
+	}
+	pages(c, found)
+}
+
+// change is the one that the path names; nil when there is none, which is answered.
+func (c *call) change() *forgetest.Change {
+	number, _ := strconv.Atoi(c.r.PathValue("number"))
+	change := c.repo.Change(number)
+	if change == nil {
+		c.notFound("Merge Request")
+	}
+	return change
+}
+
+func (c *call) readChange() {
+	if change := c.change(); change != nil {
+		answer(c.w, http.StatusOK, c.single(change))
+	}
+}
+
+func (c *call) openChange() {
+	if len([]rune(c.text("title"))) > 255 {
+		answer(c.w, http.StatusBadRequest, map[string]any{"message": map[string]any{"title": []string{"is too long (maximum is 255 characters)"}}})
+		return
+	}
+	change, err := c.repo.OpenChange(c.actor, forge.NewChange{
+		Head: c.text("source_branch"), Base: c.text("target_branch"), Title: c.text("title"), Body: c.text("description"),
+	})
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	answer(c.w, http.StatusCreated, c.single(change))
+}
+
+func (c *call) editChange() {
+	change := c.change()
+	if change == nil {
+		return
+	}
+	if len(c.in) == 0 {
+		answer(c.w, http.StatusBadRequest, map[string]any{"error": "at least one parameter must be provided"})
+		return
+	}
+	if len([]rune(c.text("title"))) > 255 || len(c.text("description")) > 1<<20 {
+		answer(c.w, http.StatusBadRequest, map[string]any{"message": map[string]any{"title": []string{"is too long"}}})
+		return
+	}
+	c.editLabels(change)
+	e := forge.ChangeEdit{Title: c.optional("title"), Body: c.optional("description"), Base: c.optional("target_branch"), State: c.state(change.State)}
+	if !e.Empty() {
+		if err := c.repo.EditChange(c.actor, change, e); err != nil {
+			c.refuse(err)
+			return
+		}
+	}
+	answer(c.w, http.StatusOK, c.single(change))
+}
+
+func (c *call) optional(name string) *string {
+	if !c.has(name) {
+		return nil
+	}
+	return new(c.text(name))
+}
+
+// state is what an event makes of a state. GitLab ignores events that lead nowhere.
+func (c *call) state(now forge.State) *forge.State {
+	switch event := c.text("state_event"); {
+	case event == "close" && now == forge.Open:
+		return new(forge.Closed)
+	case event == "reopen" && now == forge.Closed:
+		return new(forge.Open)
+	}
+	return nil
+}
+
+// editLabels adds and removes labels. GitLab creates those that do not exist.
+func (c *call) editLabels(change *forgetest.Change) {
+	for _, name := range c.words("add_labels") {
+		if c.repo.Label(name) == nil {
+			_, _ = c.repo.AddLabel(forge.Label{Name: name})
+		}
+		c.repo.AddLabelTo(c.actor, change, name)
+	}
+	for _, name := range c.words("remove_labels") {
+		c.repo.RemoveLabelFrom(c.actor, change, name)
+	}
+}
+
+func (c *call) mergeChange() {
+	change := c.change()
+	if change == nil {
+		return
+	}
+	merge := forge.Merge{Head: c.text("sha")}
+	pipeline := c.pipeline(change.Head.Commit)
+	later := c.yes("auto_merge") || c.yes("merge_when_pipeline_succeeds")
+	switch {
+	case change.State != forge.Open,
+		later && pipeline == "",
+		!later && c.project.pipelines && pipeline != "success":
+		say(c.w, http.StatusMethodNotAllowed, "405 Method Not Allowed")
+	case merge.Head != "" && merge.Head != change.Head.Commit:
+		say(c.w, http.StatusConflict, "SHA does not match HEAD of source branch: "+change.Head.Commit)
+	case change.Mergeable == forge.MergeableNo:
+		say(c.w, http.StatusUnprocessableEntity, "Branch cannot be merged")
+	case later && pipeline != "success":
+		c.project.auto[change] = autoMerge{c.actor, merge}
+		answer(c.w, http.StatusOK, c.single(change))
+	default:
+		if err := c.repo.Merge(c.actor, change, merge); err != nil {
+			c.refuse(err)
+			return
+		}
+		answer(c.w, http.StatusOK, c.single(change))
+	}
+}
+
+func (c *call) labelEvents() {
+	change := c.change()
+	if change == nil {
+		return
+	}
+	events := []map[string]any{}
+	for i, e := range change.History {
+		action := "remove"
+		if e.Added {
+			action = "add"
+		}
+		events = append(events, map[string]any{
+			"id": i + 1, "user": account(e.Actor), "created_at": e.Time, "resource_type": "MergeRequest", "action": action,
+			"label": map[string]any{"id": 1, "name": e.Label},
+		})
+	}
+	pages(c, events)
+}

@@ -1,0 +1,112 @@
+package gitlabtest
+
+import (
+	"net/http"
+	"strconv"
+)
+
+type protectedBranch struct {
+	push, merge int
+	codeOwners  bool
+}
+
+type approvalRule struct {
+	id        int
+	approvals int
+}
+
+func (s *Server) protectionRoutes(mux *http.ServeMux) {
+	s.route(mux, "GET", "/protected_branches/{branch}", (*call).readProtection)
+	s.route(mux, "POST", "/protected_branches", (*call).protect)
+	s.route(mux, "DELETE", "/protected_branches/{branch}", (*call).unprotect)
+	s.route(mux, "GET", "/approval_rules", premium((*call).listRules))
+	s.route(mux, "POST", "/approval_rules", premium((*call).createRule))
+	s.route(mux, "PUT", "/approval_rules/{rule}", premium((*call).editRule))
+}
+
+// premium hides what a tier does not have.
+func premium(serve func(*call)) func(*call) {
+	return func(c *call) {
+		if !c.Premium {
+			say(c.w, http.StatusNotFound, "404 Not Found")
+			return
+		}
+		serve(c)
+	}
+}
+
+func (p *protectedBranch) shape(name string) map[string]any {
+	level := func(l int) []map[string]any { return []map[string]any{{"id": 1, "access_level": l}} }
+	return map[string]any{
+		"id": 1, "name": name, "push_access_levels": level(p.push), "merge_access_levels": level(p.merge),
+		"allow_force_push": false, "code_owner_approval_required": p.codeOwners,
+	}
+}
+
+func (c *call) readProtection() {
+	name := c.r.PathValue("branch")
+	p := c.project.protected[name]
+	if p == nil {
+		say(c.w, http.StatusNotFound, "404 Not found")
+		return
+	}
+	answer(c.w, http.StatusOK, p.shape(name))
+}
+
+func (c *call) protect() {
+	name := c.text("name")
+	if c.project.protected[name] != nil {
+		say(c.w, http.StatusConflict, "Protected branch '"+name+"' already exists")
+		return
+	}
+	p := &protectedBranch{
+		push: c.number("push_access_level"), merge: c.number("merge_access_level"),
+		codeOwners: c.Premium && c.yes("code_owner_approval_required"),
+	}
+	c.project.protected[name] = p
+	answer(c.w, http.StatusCreated, p.shape(name))
+}
+
+func (c *call) unprotect() {
+	if c.project.protected[c.r.PathValue("branch")] == nil {
+		say(c.w, http.StatusNotFound, "404 Not found")
+		return
+	}
+	delete(c.project.protected, c.r.PathValue("branch"))
+	c.w.WriteHeader(http.StatusNoContent)
+}
+
+func (r *approvalRule) shape() map[string]any {
+	return map[string]any{
+		"id": r.id, "name": "All Members", "rule_type": "any_approver", "approvals_required": r.approvals, "protected_branches": []any{},
+	}
+}
+
+func (c *call) listRules() {
+	rules := []map[string]any{}
+	for _, r := range c.project.rules {
+		rules = append(rules, r.shape())
+	}
+	pages(c, rules)
+}
+
+func (c *call) createRule() {
+	if len(c.project.rules) > 0 {
+		say(c.w, http.StatusBadRequest, "any-approver for the project already exists")
+		return
+	}
+	r := &approvalRule{id: c.next(), approvals: c.number("approvals_required")}
+	c.project.rules = append(c.project.rules, r)
+	answer(c.w, http.StatusCreated, r.shape())
+}
+
+func (c *call) editRule() {
+	for _, r := range c.project.rules {
+		if strconv.Itoa(r.id) == c.r.PathValue("rule") {
+			r.approvals = c.number("approvals_required")
+			answer(c.w, http.StatusOK, r.shape())
+			return
+		}
+	}
+	c.notFound("Approval Rule")
+}

@@ -1,0 +1,114 @@
+package gitlabtest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// steps are the ways into a state, and from where each does not lead. What is over begins anew.
+var steps = map[string]struct {
+	step string
+	from []string
+}{
+	"pending": {"enqueue", []string{"pending", "running"}},
+	"running": {"run", []string{"running"}},
+}
+
+// known are the states as all forges have them. The fake remembers what waits with the word for how it does.
+var known = map[string]forge.StatusState{
+	"pending": forge.Pending, "running": "running", "success": forge.Success, "failed": forge.Failure, "canceled": forge.Errored,
+}
+
+func (c *call) setStatus() {
+	commit, state := c.r.PathValue("commit"), c.text("state")
+	if !c.repo.HasCommit(commit) {
+		c.notFound("Commit")
+		return
+	}
+	if known[state] == "" {
+		answer(c.w, http.StatusBadRequest, map[string]any{"error": "state does not have a valid value"})
+		return
+	}
+	if len([]rune(c.text("description"))) > 255 {
+		answer(c.w, http.StatusBadRequest, map[string]any{"message": map[string]any{"description": []string{"is too long (maximum is 255 characters)"}}})
+		return
+	}
+	now := c.latest(commit)[c.text("name")]
+	if s := steps[state]; slices.Contains(s.from, now) {
+		say(c.w, http.StatusBadRequest, fmt.Sprintf(
+			"Cannot transition status via :%s from :%s (Reason(s): Status cannot transition via %q)", s.step, now, s.step))
+		return
+	}
+	status := forge.Status{
+		Context: c.text("name"), State: known[state], Description: c.text("description"), URL: c.text("target_url"),
+	}
+	if err := c.repo.SetStatus(c.actor, commit, status); err != nil {
+		c.refuse(err)
+		return
+	}
+	c.mergeWaiting(commit)
+	answer(c.w, http.StatusCreated, map[string]any{"name": status.Context, "status": state, "sha": commit})
+}
+
+// latest are the states by context, in GitLab's words.
+func (c *call) latest(commit string) map[string]string {
+	states := map[string]string{}
+	for _, s := range c.repo.Statuses[commit] {
+		states[s.Context] = word(s.State)
+	}
+	return states
+}
+
+func word(state forge.StatusState) string {
+	for name, s := range known {
+		if s == state {
+			return name
+		}
+	}
+	return ""
+}
+
+// pipeline is what all statuses of a commit make together; empty when there are none.
+func (c *call) pipeline(commit string) string {
+	result := ""
+	for _, state := range c.latest(commit) {
+		switch {
+		case state == "failed" || state == "canceled":
+			return "failed"
+		case state == "pending" || state == "running":
+			result = "running"
+		case result == "":
+			result = "success"
+		}
+	}
+	return result
+}
+
+// mergeWaiting merges what waited for a commit's pipeline.
+func (c *call) mergeWaiting(commit string) {
+	for change, auto := range c.project.auto {
+		if change.Head.Commit == commit && c.pipeline(commit) == "success" {
+			delete(c.project.auto, change)
+			_ = c.repo.Merge(auto.actor, change, auto.merge)
+		}
+	}
+}
+
+func (c *call) listStatuses() {
+	commit := c.r.PathValue("commit")
+	if !c.repo.HasCommit(commit) {
+		c.notFound("Commit")
+		return
+	}
+	found := []map[string]any{}
+	for i, s := range forge.LatestStatuses(c.repo.Statuses[commit]) {
+		found = append(found, map[string]any{
+			"id": i + 1, "sha": commit, "ref": "main", "name": s.Context, "status": word(s.State), "target_url": s.URL,
+			"description": s.Description, "created_at": s.Time, "author": account("somebody"),
+		})
+	}
+	pages(c, found)
+}

@@ -1,0 +1,286 @@
+package gitlab_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+	"github.com/kalypso-io/kalypso/internal/forge/gitlab"
+	"github.com/kalypso-io/kalypso/internal/forge/gitlab/gitlabtest"
+)
+
+// world is a project on a fake, with what tests need of it.
+type world struct {
+	*testing.T
+	*gitlabtest.Server
+	forgetest.Harness
+	url  string
+	repo *gitlab.Repository
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	s, h := gitlabtest.Start(t)
+	w := &world{T: t, Server: s, Harness: h, url: h.NewRepository(t)}
+	r, err := h.Forge.Repository(w.url)
+	w.must(err)
+	w.repo = r.(*gitlab.Repository)
+	return w
+}
+
+func (w *world) must(err error) {
+	w.T.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) open(head string) forge.Change {
+	w.T.Helper()
+	w.Server.Commit(w.url, head)
+	c, err := w.repo.OpenChange(w.Context(), forge.NewChange{Head: head, Base: "main", Title: "Change " + head})
+	w.must(err)
+	return c
+}
+
+func (w *world) set(commit string, s forge.Status) {
+	w.T.Helper()
+	w.must(w.repo.SetStatus(w.Context(), commit, s))
+}
+
+func (w *world) state(number int) forge.State {
+	w.T.Helper()
+	c, err := w.repo.Change(w.Context(), number)
+	w.must(err)
+	return c.State
+}
+
+func TestProtectionIsReadAsItWasSet(t *testing.T) {
+	w := newWorld(t)
+	for _, tc := range []struct{ set, want forge.Protection }{
+		{forge.Protection{}, forge.Protection{}},
+		{forge.Protection{ChangesOnly: true}, forge.Protection{ChangesOnly: true}},
+		{forge.Protection{CodeOwners: true}, forge.Protection{CodeOwners: true}},
+		{forge.Protection{ChangesOnly: true, CodeOwners: true}, forge.Protection{ChangesOnly: true, CodeOwners: true}},
+		{forge.Protection{}, forge.Protection{}},
+		{forge.Protection{Approvals: 1}, forge.Protection{Approvals: 1}},
+		{forge.Protection{Approvals: 2, Checks: []string{"ci"}}, forge.Protection{Approvals: 2, Checks: []string{gitlab.AllChecks}}},
+		// What is the whole project's is never given up.
+		{forge.Protection{Approvals: 1}, forge.Protection{Approvals: 2, Checks: []string{gitlab.AllChecks}}},
+		{forge.Protection{}, forge.Protection{Approvals: 2, Checks: []string{gitlab.AllChecks}}},
+	} {
+		w.must(w.repo.Protect(w.Context(), "main", tc.set))
+		got, err := w.repo.Protection(w.Context(), "main")
+		w.must(err)
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%+v: %s", tc.set, diff)
+		}
+	}
+}
+
+func TestProtectingTwiceWritesOnce(t *testing.T) {
+	w := newWorld(t)
+	p := forge.Protection{ChangesOnly: true, Approvals: 1, Checks: []string{"ci"}}
+	w.must(w.repo.Protect(w.Context(), "main", p))
+	w.Faults.Clear()
+	w.must(w.repo.Protect(w.Context(), "main", p))
+	for _, r := range w.Faults.Requests("") {
+		if !strings.HasPrefix(r, "GET ") {
+			t.Errorf("wrote %s", r)
+		}
+	}
+}
+
+func TestWhatNeedsPremiumSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.Premium = false
+	w.must(w.repo.Protect(w.Context(), "main", forge.Protection{ChangesOnly: true}))
+	for _, p := range []forge.Protection{{Approvals: 1}, {CodeOwners: true}} {
+		if err := w.repo.Protect(w.Context(), "main", p); !errors.Is(err, forge.ErrInvalid) || !strings.Contains(err.Error(), "Premium") {
+			t.Errorf("%+v: got %v", p, err)
+		}
+	}
+}
+
+func TestPipelinesMustSucceed(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.repo.Protect(w.Context(), "main", forge.Protection{Checks: []string{"kalypso/deletions"}}))
+	c := w.open("checked")
+	merge := forge.Merge{Head: c.Head.Commit}
+	for _, state := range []forge.StatusState{"", forge.Pending, forge.Failure, forge.Errored} {
+		if state != "" {
+			w.set(c.Head.Commit, forge.Status{Context: "kalypso/deletions", State: state})
+		}
+		if _, err := w.repo.MergeChange(w.Context(), c.Number, merge); !errors.Is(err, forge.ErrConflict) {
+			t.Errorf("%s: got %v, want a conflict", state, err)
+		}
+	}
+	w.set(c.Head.Commit, forge.Status{Context: "kalypso/deletions", State: forge.Success})
+	_, err := w.repo.MergeChange(w.Context(), c.Number, merge)
+	w.must(err)
+}
+
+func TestAutoMerge(t *testing.T) {
+	w := newWorld(t)
+	waiting := w.open("waiting")
+	w.set(waiting.Head.Commit, forge.Status{Context: "ci", State: forge.Pending})
+	if err := w.repo.AutoMerge(w.Context(), waiting.Number, forge.Merge{Head: strings.Repeat("0", 40)}); !errors.Is(err, forge.ErrConflict) {
+		t.Errorf("another head: got %v", err)
+	}
+	w.must(w.repo.AutoMerge(w.Context(), waiting.Number, forge.Merge{Head: waiting.Head.Commit}))
+	if got := w.state(waiting.Number); got != forge.Open {
+		t.Errorf("merged without its pipeline: %s", got)
+	}
+	w.set(waiting.Head.Commit, forge.Status{Context: "ci", State: forge.Success})
+	if got := w.state(waiting.Number); got != forge.Merged {
+		t.Errorf("after the pipeline: %s", got)
+	}
+
+	unchecked := w.open("unchecked")
+	w.must(w.repo.AutoMerge(w.Context(), unchecked.Number, forge.Merge{Head: unchecked.Head.Commit}))
+	if got := w.state(unchecked.Number); got != forge.Merged {
+		t.Errorf("with nothing to wait for: %s", got)
+	}
+
+	w.must(w.repo.Protect(w.Context(), "main", forge.Protection{Checks: []string{"ci"}}))
+	required := w.open("required")
+	if err := w.repo.AutoMerge(w.Context(), required.Number, forge.Merge{Head: required.Head.Commit}); !errors.Is(err, forge.ErrConflict) {
+		t.Errorf("required, but not there: got %v", err)
+	}
+}
+
+func TestAWaitingStatusGetsNewWords(t *testing.T) {
+	w := newWorld(t)
+	commit := w.Server.Commit(w.url, "main")
+	for _, tc := range []struct{ said, want string }{{"queued", "queued"}, {"planning", "planning"}, {"rendering", "planning"}} {
+		w.set(commit, forge.Status{Context: "plan", State: forge.Pending, Description: tc.said})
+		got, err := w.repo.Statuses(w.Context(), commit)
+		w.must(err)
+		if len(got) != 1 || got[0].State != forge.Pending || got[0].Description != tc.want {
+			t.Errorf("after %q: %+v", tc.said, got)
+		}
+	}
+}
+
+func TestAMergeWhoseAnswerWasLostSucceeded(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("lost")
+	w.Faults.Inject(forgetest.Fault{Method: "PUT", Path: "/merge", After: true, Answer: forgetest.Answer(http.StatusBadGateway, "")})
+	commit, err := w.repo.MergeChange(w.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+	w.must(err)
+	if after, err := w.repo.Change(w.Context(), c.Number); err != nil || after.MergeCommit != commit || commit == "" {
+		t.Errorf("merged as %q, but %+v, %v", commit, after, err)
+	}
+}
+
+func TestWhoMayNotMergeIsTold(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("forbidden")
+	w.Faults.Inject(forgetest.Fault{Method: "PUT", Path: "/merge", Answer: forgetest.Answer(http.StatusUnauthorized, `{"message":"401 Unauthorized"}`)})
+	_, err := w.repo.MergeChange(w.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+	var e *forge.Error
+	if !errors.As(err, &e) || !errors.Is(err, forge.ErrDenied) || !strings.Contains(e.Right, "merge to the branch") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestConflictingBranchesAreAConflict(t *testing.T) {
+	for _, status := range []int{http.StatusNotAcceptable, http.StatusUnprocessableEntity, http.StatusMethodNotAllowed} {
+		w := newWorld(t)
+		c := w.open("conflicting")
+		w.Faults.Inject(forgetest.Fault{Method: "PUT", Path: "/merge", Answer: forgetest.Answer(status, `{"message":"Branch cannot be merged"}`)})
+		if _, err := w.repo.MergeChange(w.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); !errors.Is(err, forge.ErrConflict) {
+			t.Errorf("%d: got %v", status, err)
+		}
+	}
+}
+
+func TestADraftStaysOne(t *testing.T) {
+	w := newWorld(t)
+	w.Server.Commit(w.url, "draft")
+	c, err := w.repo.OpenChange(w.Context(), forge.NewChange{Head: "draft", Base: "main", Title: "Unfinished", Draft: true})
+	w.must(err)
+	w.must(w.repo.EditChange(w.Context(), c.Number, forge.ChangeEdit{Title: new("Nearly finished")}))
+	after, err := w.repo.Change(w.Context(), c.Number)
+	w.must(err)
+	if !after.Draft || after.Title != "Nearly finished" {
+		t.Errorf("got %+v", after)
+	}
+}
+
+func TestAForkIsNamed(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("forked")
+	w.AddProject("somebody/fork")
+	for fork, want := range map[string]string{"somebody/fork": "somebody/fork", "somebody/gone": "unknown"} {
+		w.Server.World.Lock()
+		w.World.Repo("platform/teams/gitops-1").Change(c.Number).Head.Fork = fork
+		w.Server.World.Unlock()
+		got, err := w.repo.Change(w.Context(), c.Number)
+		w.must(err)
+		if got.Head.Fork != want {
+			t.Errorf("got %q, want %q", got.Head.Fork, want)
+		}
+		ours, err := w.repo.FindChanges(w.Context(), forge.ChangeFilter{Head: "forked"})
+		w.must(err)
+		if len(ours) != 0 {
+			t.Errorf("the fork's branch is taken for ours: %+v", ours)
+		}
+	}
+}
+
+func TestTokensGoWhereTheyBelong(t *testing.T) {
+	var got http.Header
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		forgetest.Answer(http.StatusOK, `{"username":"me"}`)(w, r)
+	}))
+	defer server.Close()
+	for auth, want := range map[gitlab.Auth][2]string{
+		gitlab.PrivateToken: {"Private-Token", "secret"}, gitlab.OAuthToken: {"Authorization", "Bearer secret"}, gitlab.JobToken: {"Job-Token", "secret"},
+	} {
+		f, err := gitlab.New(gitlab.Options{URL: server.URL, Token: "secret", Auth: auth})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := f.Repository(server.URL + "/group/sub/name")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = r.Change(t.Context(), 1)
+		if got.Get(want[0]) != want[1] {
+			t.Errorf("%q: got %v", auth, got)
+		}
+		if who, err := f.Viewer(t.Context()); err != nil || (who == "") != (auth == gitlab.JobToken) {
+			t.Errorf("%q: viewer %q, %v", auth, who, err)
+		}
+	}
+}
+
+func TestRepositoriesLieInAnyDepth(t *testing.T) {
+	f, err := gitlab.New(gitlab.Options{URL: "https://example.com/gitlab"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for url, want := range map[string]string{
+		"https://example.com/gitlab/a/b/c/d.git": "example.com/a/b/c/d",
+		"git@example.com:a/b.git":                "example.com/a/b",
+		"https://example.com/other/a/b":          "",
+	} {
+		r, err := f.Repository(url)
+		if got := ""; err == nil {
+			got = r.ID().String()
+			if got != want {
+				t.Errorf("%s: got %q, want %q", url, got, want)
+			}
+		} else if want != "" {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package gitlab
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+// AllChecks is the check that reading a protection tells when the project's pipelines must succeed.
+const AllChecks = "*"
+
+// The access levels that protection is about.
+const (
+	nobody      = 0
+	developers  = 30
+	maintainers = 40
+)
+
+// protectedBranch is what a branch itself can demand.
+type protectedBranch struct {
+	Push []struct {
+		Level *int `json:"access_level"`
+	} `json:"push_access_levels"`
+	CodeOwners bool `json:"code_owner_approval_required"`
+}
+
+// changesOnly reports whether nobody may push.
+func (p protectedBranch) changesOnly() bool {
+	for _, push := range p.Push {
+		if push.Level == nil || *push.Level != nobody {
+			return false
+		}
+	}
+	return true
+}
+
+// approvalRule is how many people have to approve. The one of type any_approver is for everybody.
+type approvalRule struct {
+	ID        int    `json:"id"`
+	Type      string `json:"rule_type"`
+	Approvals int    `json:"approvals_required"`
+	Branches  []struct {
+		Name string `json:"name"`
+	} `json:"protected_branches"`
+}
+
+// Protection reads what a branch and its project demand.
+func (r *Repository) Protection(ctx context.Context, branch string) (forge.Protection, error) {
+	p, protected, err := r.protectedBranch(ctx, branch)
+	if err != nil {
+		return forge.Protection{}, err
+	}
+	rules, err := r.approvalRules(ctx)
+	if err != nil {
+		return forge.Protection{}, err
+	}
+	must, err := r.pipelinesMustSucceed(ctx)
+	if err != nil {
+		return forge.Protection{}, err
+	}
+	demanded := forge.Protection{ChangesOnly: protected && p.changesOnly(), CodeOwners: protected && p.CodeOwners}
+	for _, rule := range rules {
+		if rule.applies(branch) {
+			demanded.Approvals = max(demanded.Approvals, rule.Approvals)
+		}
+	}
+	if must {
+		demanded.Checks = []string{AllChecks}
+	}
+	return demanded, nil
+}
+
+// applies reports whether a rule is about a branch; one that names none is about all.
+func (a approvalRule) applies(branch string) bool {
+	for _, b := range a.Branches {
+		if b.Name == branch {
+			return true
+		}
+	}
+	return len(a.Branches) == 0
+}
+
+// Protect makes a branch demand what p says. What only a whole project can demand is made stricter where it has to be.
+func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protection) error {
+	if err := r.protectBranch(ctx, branch, p); err != nil {
+		return err
+	}
+	if err := r.requireApprovals(ctx, p.Approvals); err != nil {
+		return err
+	}
+	if len(p.Checks) == 0 {
+		return nil
+	}
+	if must, err := r.pipelinesMustSucceed(ctx); err != nil || must {
+		return err
+	}
+	return r.do(ctx, rest.Request{
+		Op: "require pipelines", Right: maintainer, Method: http.MethodPut, Path: "",
+		In: map[string]any{"only_allow_merge_if_pipeline_succeeds": true},
+	})
+}
+
+func (r *Repository) protectedBranch(ctx context.Context, branch string) (protectedBranch, bool, error) {
+	var p protectedBranch
+	err := r.do(ctx, rest.Request{
+		Op: "read protection", Right: maintainer, Path: "/protected_branches" + rest.Path(branch), Out: &p,
+	})
+	if errors.Is(err, forge.ErrNotFound) {
+		return p, false, nil
+	}
+	return p, err == nil, err
+}
+
+// protectBranch sets what is the branch's own. Who may push cannot be edited everywhere, so that it is set anew when it differs;
+// in the moment between, the branch is as open as it was before anybody protected it.
+func (r *Repository) protectBranch(ctx context.Context, branch string, p forge.Protection) error {
+	now, protected, err := r.protectedBranch(ctx, branch)
+	if err != nil {
+		return err
+	}
+	wanted := p.ChangesOnly || p.CodeOwners
+	if wanted == protected && (!wanted || (now.changesOnly() == p.ChangesOnly && now.CodeOwners == p.CodeOwners)) {
+		return nil
+	}
+	if protected {
+		err := r.do(ctx, rest.Request{
+			Op: "remove protection", Right: maintainer, Method: http.MethodDelete, Path: "/protected_branches" + rest.Path(branch),
+		})
+		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+			return err
+		}
+	}
+	if !wanted {
+		return nil
+	}
+	return r.createProtection(ctx, branch, p)
+}
+
+func (r *Repository) createProtection(ctx context.Context, branch string, p forge.Protection) error {
+	push := maintainers
+	if p.ChangesOnly {
+		push = nobody
+	}
+	var after protectedBranch
+	err := r.do(ctx, rest.Request{
+		Op: "set protection", Right: maintainer, Method: http.MethodPost, Path: "/protected_branches", Out: &after,
+		In: map[string]any{
+			"name": branch, "push_access_level": push, "merge_access_level": developers, "allow_force_push": false,
+			"code_owner_approval_required": p.CodeOwners,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	// A tier without owners of code takes the demand and forgets it.
+	if p.CodeOwners && !after.CodeOwners {
+		return r.needsPremium("the approval of code owners")
+	}
+	return nil
+}
+
+// approvalRules reads the project's; a tier without them has none.
+func (r *Repository) approvalRules(ctx context.Context) ([]approvalRule, error) {
+	var rules []approvalRule
+	err := list(ctx, r, rest.Request{Op: "read approval rules", Path: "/approval_rules"}, func(rule approvalRule) bool {
+		rules = append(rules, rule)
+		return true
+	})
+	if errors.Is(err, forge.ErrNotFound) {
+		return nil, nil
+	}
+	return rules, err
+}
+
+// requireApprovals raises how many people have to approve, whoever they are.
+func (r *Repository) requireApprovals(ctx context.Context, approvals int) error {
+	if approvals == 0 {
+		return nil
+	}
+	rules, err := r.approvalRules(ctx)
+	if err != nil {
+		return err
+	}
+	request := rest.Request{
+		Op: "require approvals", Right: maintainer, Method: http.MethodPost, Path: "/approval_rules",
+		In: map[string]any{"name": "All Members", "rule_type": "any_approver", "approvals_required": approvals},
+	}
+	if i := slices.IndexFunc(rules, func(a approvalRule) bool { return a.Type == "any_approver" && len(a.Branches) == 0 }); i >= 0 {
+		if rules[i].Approvals >= approvals {
+			return nil
+		}
+		request.Method, request.Path = http.MethodPut, numbered("/approval_rules", rules[i].ID)
+		request.In = map[string]any{"approvals_required": approvals}
+	}
+	err = r.do(ctx, request)
+	if errors.Is(err, forge.ErrNotFound) {
+		return r.needsPremium("required approvals")
+	}
+	return err
+}
+
+func (r *Repository) needsPremium(what string) error {
+	return &forge.Error{
+		Kind: forge.ErrInvalid, Op: "set protection", Where: r.id.String(), Detail: what + " needs GitLab Premium or Ultimate",
+		Hint: "leave it out of the protection, or change the tier",
+	}
+}
+
+func (r *Repository) pipelinesMustSucceed(ctx context.Context) (bool, error) {
+	var project struct {
+		Must bool `json:"only_allow_merge_if_pipeline_succeeds"`
+	}
+	err := r.do(ctx, rest.Request{Op: "read project", Out: &project})
+	return project.Must, err
+}

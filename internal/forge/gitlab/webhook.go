@@ -1,0 +1,169 @@
+package gitlab
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// payload is what deliveries have in common.
+type payload struct {
+	Kind    string `json:"object_kind"`
+	Ref     string `json:"ref"`
+	After   string `json:"after"`
+	Pusher  string `json:"user_username"`
+	User    *user  `json:"user"`
+	Project struct {
+		Path string `json:"path_with_namespace"`
+	} `json:"project"`
+	Attributes   attributes      `json:"object_attributes"`
+	MergeRequest *mergeAttribute `json:"merge_request"`
+	Changes      struct {
+		Labels *json.RawMessage `json:"labels"`
+	} `json:"changes"`
+}
+
+// attributes are those of the merge request or of the pipeline that a delivery is about.
+type attributes struct {
+	mergeAttribute
+	SHA    string `json:"sha"`
+	Action string `json:"action"`
+	OldRev string `json:"oldrev"` // the head before a push
+}
+
+// mergeAttribute is a merge request as deliveries have it.
+type mergeAttribute struct {
+	Number     int    `json:"iid"`
+	Base       string `json:"target_branch"`
+	LastCommit struct {
+		ID string `json:"id"`
+	} `json:"last_commit"`
+}
+
+// VerifyWebhook checks a delivery and says what it is about.
+func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
+	return VerifyWebhook(header, body, key)
+}
+
+// VerifyWebhook checks that a delivery comes from a hook with our secret, and says what it is about.
+//
+// A delivery with a signature has to have a right one, which covers its id, time and body, as the Standard Webhooks
+// specification has it. Without a signature it has to show the secret as its token, which covers nothing: who has seen
+// one such delivery can make others.
+func VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
+	if !authentic(header, body, key) {
+		return forge.Event{}, &forge.Error{
+			Kind: forge.ErrDenied, Op: "verify delivery", Detail: "neither signature nor token is of our secret",
+			Hint: "give the hook the secret of the configuration",
+		}
+	}
+	var p payload
+	if err := json.Unmarshal(body, &p); err != nil {
+		return forge.Event{}, &forge.Error{Kind: forge.ErrInvalid, Op: "read delivery", Detail: "it is not the JSON that was expected"}
+	}
+	e := forge.Event{
+		Kind: forge.EventOther, Repository: p.Project.Path, Sender: p.sender(), Delivery: deliveryOf(header), Time: timeOf(header),
+	}
+	p.locate(&e)
+	return e, nil
+}
+
+func authentic(header http.Header, body []byte, key forge.Secret) bool {
+	switch signatures := header.Values("Webhook-Signature"); {
+	case key == "":
+		return false
+	case len(signatures) > 0:
+		return signed(header, strings.Fields(strings.Join(signatures, " ")), body, key)
+	}
+	return subtle.ConstantTimeCompare([]byte(header.Get("X-Gitlab-Token")), []byte(key)) == 1
+}
+
+// signed reports whether one of several signatures is right; there are several while a secret is being replaced.
+func signed(header http.Header, signatures []string, body []byte, key forge.Secret) bool {
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(string(signingToken(key)), signingPrefix))
+	if err != nil {
+		return false
+	}
+	mac := hmac.New(sha256.New, raw)
+	_, _ = mac.Write([]byte(header.Get("Webhook-Id") + "." + header.Get("Webhook-Timestamp") + "."))
+	_, _ = mac.Write(body)
+	want := []byte("v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	right := 0
+	for _, signature := range signatures {
+		right |= subtle.ConstantTimeCompare([]byte(signature), want)
+	}
+	return right == 1
+}
+
+const signingPrefix = "whsec_"
+
+// signingToken is the key for signatures in the form that GitLab wants, 32 bytes. A secret that has it is one already.
+func signingToken(key forge.Secret) forge.Secret {
+	if strings.HasPrefix(string(key), signingPrefix) {
+		return key
+	}
+	sum := sha256.Sum256([]byte("signing token\x00" + string(key)))
+	return forge.Secret(signingPrefix + base64.StdEncoding.EncodeToString(sum[:]))
+}
+
+// deliveryOf is the name of a delivery that stays the same when it is repeated.
+func deliveryOf(header http.Header) string {
+	for _, name := range []string{"Webhook-Id", "Idempotency-Key", "X-Gitlab-Event-Uuid"} {
+		if id := header.Get(name); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// timeOf is when a delivery was signed.
+func timeOf(header http.Header) time.Time {
+	seconds, err := strconv.ParseInt(header.Get("Webhook-Timestamp"), 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
+}
+
+func (p payload) sender() string {
+	if p.User != nil {
+		return p.User.Username
+	}
+	return p.Pusher
+}
+
+// locate says what happened and where to look.
+func (p payload) locate(e *forge.Event) {
+	switch p.Kind {
+	case "push":
+		branch, isBranch := strings.CutPrefix(p.Ref, "refs/heads/")
+		if !isBranch {
+			return
+		}
+		e.Kind, e.Branch = forge.EventPush, branch
+		if strings.Trim(p.After, "0") != "" {
+			e.Commit = p.After
+		}
+	case "merge_request":
+		e.Kind, e.Change, e.Branch, e.Commit = forge.EventChange, p.Attributes.Number, p.Attributes.Base, p.Attributes.LastCommit.ID
+		// A push into a merge request may tell its labels as changed, though they were not.
+		if p.Attributes.Action == "update" && p.Attributes.OldRev == "" && p.Changes.Labels != nil {
+			e.Kind = forge.EventLabel
+		}
+	case "note":
+		e.Kind = forge.EventComment
+		if p.MergeRequest != nil {
+			e.Change = p.MergeRequest.Number
+		}
+	case "pipeline":
+		e.Kind, e.Commit = forge.EventStatus, p.Attributes.SHA
+	}
+}
