@@ -165,8 +165,11 @@ func (c *validateCommand) show(w io.Writer, r *validationReport) error {
 	if err := t.write(w); err != nil {
 		return err
 	}
+	if len(t.rows) > 0 {
+		fmt.Fprintln(w)
+	}
 	counts := r.count()
-	_, err := fmt.Fprintf(w, "\n%s, %s, %s\n", count(counts[fleet.SeverityError], "error"),
+	_, err := fmt.Fprintf(w, "%s, %s, %s\n", count(counts[fleet.SeverityError], "error"),
 		count(counts[fleet.SeverityWarning], "warning"), count(counts[fleet.SeverityNotice], "notice"))
 	return err
 }

@@ -34,7 +34,8 @@ func (v planText) write(w io.Writer) error {
 	for _, r := range v.plan.Refusals {
 		fmt.Fprintf(w, "\n  %s %s\n", s.red("refused:"), printable(r.Message))
 	}
-	if v.diff {
+	if v.diff && len(v.plan.Assignments) > 0 {
+		fmt.Fprintln(w)
 		return v.diffs(w)
 	}
 	return nil
@@ -55,8 +56,9 @@ func (v planText) changes(w io.Writer) error {
 	if len(groups) == 0 {
 		return nil
 	}
+	shown, left := mostUrgent(groups)
 	t := &table{indent: "  "}
-	for _, g := range groups {
+	for _, g := range shown {
 		lines := v.details(g)
 		head := []cell{v.symbol(g.Op), plain(names(g.ClusterTypes(), 3, "cluster types")), plain(targets(g))}
 		t.row(append(head, lines[0])...)
@@ -65,7 +67,37 @@ func (v planText) changes(w io.Writer) error {
 		}
 	}
 	fmt.Fprintln(w)
-	return t.write(w)
+	if err := t.write(w); err != nil || left == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "  %s\n", v.style.dim(fmt.Sprintf("and %s like these; -o json lists all", count(left, "more assignment"))))
+	return err
+}
+
+// maxGroups is how many rows of changes a person reads.
+const maxGroups = 100
+
+// mostUrgent returns up to maxGroups groups in their order, and how many assignments are left out.
+// What is removed or held is left out last.
+func mostUrgent(groups []plan.Group) (shown []plan.Group, left int) {
+	room := maxGroups
+	keep := make([]bool, len(groups))
+	for _, op := range []plan.Op{plan.Removed, plan.Held, plan.Added, plan.Changed} {
+		for i, g := range groups {
+			if g.Op == op && room > 0 {
+				keep[i] = true
+				room--
+			}
+		}
+	}
+	for i, g := range groups {
+		if keep[i] {
+			shown = append(shown, g)
+		} else {
+			left += len(g.Changes)
+		}
+	}
+	return shown, left
 }
 
 func (v planText) symbol(op plan.Op) cell {
@@ -243,6 +275,9 @@ func (v planText) sum(w io.Writer) {
 	}
 }
 
+// maxProblems is how many problems a plan shows; "kalypso validate" lists them all.
+const maxProblems = 20
+
 // problems shows what has to be mended, but not what a held assignment said already, and no notices.
 func (v planText) problems(w io.Writer) {
 	said := map[fleet.Problem]bool{}
@@ -251,15 +286,25 @@ func (v planText) problems(w io.Writer) {
 			said[*c.Reason] = true
 		}
 	}
-	t := &table{indent: "  "}
+	t, left := &table{indent: "  "}, 0
 	for _, p := range v.plan.Problems {
-		if p.Severity != fleet.SeverityNotice && !said[p] {
+		switch {
+		case p.Severity == fleet.SeverityNotice || said[p]:
+		case len(t.rows) == maxProblems:
+			left++
+		default:
 			t.row(v.style.severity(p.Severity), plain(placed(sentence(p), p.Position)))
 		}
 	}
 	if len(t.rows) > 0 {
 		fmt.Fprintln(w)
 		_ = t.write(w) // the writer is the one that shows everything else; it fails there as well
+	}
+	if left > 0 {
+		fmt.Fprintf(w, "  and %s\n", count(left, "more problem"))
+	}
+	if len(t.rows) > 0 || v.plan.Counts.Held > 0 {
+		fmt.Fprintf(w, "\n  %s\n", v.style.dim("what to do about it: kalypso validate -e "+shellWord(v.plan.Environment)))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/plan"
 )
 
 func TestSentence(t *testing.T) {
@@ -57,5 +58,26 @@ func TestValueIsCut(t *testing.T) {
 		if got := value(tt.value); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
+	}
+}
+
+func TestMostUrgent(t *testing.T) {
+	var groups []plan.Group
+	for i := range 3 * maxGroups {
+		op := plan.Changed
+		if i == 2*maxGroups {
+			op = plan.Removed
+		}
+		groups = append(groups, plan.Group{Op: op, Changes: make([]*plan.Change, 2)})
+	}
+	shown, left := mostUrgent(groups)
+	if len(shown) != maxGroups || left != 2*2*maxGroups {
+		t.Errorf("got %d groups and %d assignments left, want %d and %d", len(shown), left, maxGroups, 4*maxGroups)
+	}
+	if last := shown[len(shown)-1]; last.Op != plan.Removed {
+		t.Errorf("got %q last, want what is removed", last.Op)
+	}
+	if shown, left := mostUrgent(groups[:3]); len(shown) != 3 || left != 0 {
+		t.Errorf("got %d groups and %d left of a short plan", len(shown), left)
 	}
 }

@@ -147,10 +147,16 @@ func resolveIn(ctx context.Context, repo *git.Repository, branch, revision strin
 // noBranch marks an error of a kind as that of a branch that does not exist.
 func noBranch(err, kind error) error {
 	if errors.Is(err, kind) {
-		return fmt.Errorf("%w: %w", scheduling.ErrNoBranch, err)
+		return noBranchError{err}
 	}
 	return err
 }
+
+// noBranchError is a [scheduling.ErrNoBranch] that says itself what is missing.
+type noBranchError struct{ error }
+
+func (e noBranchError) Is(target error) bool { return target == scheduling.ErrNoBranch }
+func (e noBranchError) Unwrap() error        { return e.error }
 
 // Resolve returns the URL that a document of a repository means. A URL that begins with a dot is relative to the repository,
 // as those of Git submodules are: "." is the repository itself, "../gitops" its sibling.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -60,7 +61,8 @@ func (f *sourceFlags) locate() (string, error) {
 		return f.controlPlane, nil
 	}
 	if f.controlPlane != "" {
-		return filepath.Abs(f.controlPlane)
+		path, err := localPath(f.controlPlane)
+		return git.Home(path), err
 	}
 	here, err := os.Getwd()
 	if err != nil {
@@ -74,7 +76,15 @@ func (f *sourceFlags) locate() (string, error) {
 	if err != nil {
 		return "", failed(err, "name the control plane with --control-plane FOLDER or URL")
 	}
-	return found, nil
+	return git.Home(found), nil
+}
+
+// localPath returns the absolute path of a path or file URL.
+func localPath(location string) (string, error) {
+	if file, err := url.Parse(location); err == nil && file.Scheme == "file" {
+		return filepath.FromSlash(file.Path), nil
+	}
+	return filepath.Abs(location)
 }
 
 // standIn maps the URLs of a local repository's remotes to the repository itself:

@@ -28,6 +28,24 @@ func Discover(dir string) (string, error) {
 	}
 }
 
+// Home returns the folder that the siblings of a repository lie beside:
+// of a linked work tree that of the repository it belongs to, of everything else the folder itself.
+func Home(dir string) string {
+	gitDir, ok := findGitDir(dir)
+	if !ok {
+		return dir
+	}
+	common, err := commonDir(gitDir)
+	switch {
+	case err != nil || common == gitDir:
+		return dir
+	case filepath.Base(common) == ".git":
+		return filepath.Dir(common)
+	default:
+		return common
+	}
+}
+
 // openLocal opens a repository on the file system in place.
 // Where there is none but one with ".git" behind its name, that one is meant.
 func (c *Client) openLocal(path string) (*Repository, error) {

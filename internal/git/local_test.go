@@ -264,3 +264,17 @@ func TestDiscover(t *testing.T) {
 	_, err = Discover(t.TempDir())
 	wantKind(t, err, ErrRepositoryNotFound, "neither it nor a folder above it")
 }
+
+func TestHome(t *testing.T) {
+	r := newRepo(t, map[string]string{"a.yaml": "a"})
+	linked := filepath.Join(t.TempDir(), "far", "linked")
+	r.git("worktree", "add", "-q", linked, "-b", "side")
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	r.git("clone", "-q", "--bare", r.dir, bare)
+	folder := t.TempDir()
+	for dir, want := range map[string]string{r.dir: r.dir, linked: r.dir, bare: bare, folder: folder} {
+		if got := Home(dir); got != want {
+			t.Errorf("home of %q: got %q, want %q", dir, got, want)
+		}
+	}
+}
