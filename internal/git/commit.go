@@ -23,6 +23,8 @@ type CommitRequest struct {
 	Author, Committer Person
 	// When is the time of the commit; required. The same request makes the same commit.
 	When time.Time
+	// Signer signs the commit; nil leaves it unsigned. Some signers make another commit of the same request; see [Signer].
+	Signer Signer
 }
 
 // Person is a name and an e-mail address.
@@ -54,7 +56,13 @@ func (r *Repository) Commit(ctx context.Context, request CommitRequest) (Commit,
 	if root == base {
 		return Commit{}, &Error{Kind: ErrNothingToCommit, Op: "commit to", Where: r.Name, Detail: "all files have the wanted content already"}
 	}
-	hash := w.add(plumbing.CommitObject, request.encode(root))
+	content := request.encode(root)
+	if request.Signer != nil {
+		if content, err = sign(content, request.Signer); err != nil {
+			return Commit{}, &Error{Kind: ErrDenied, Op: "sign the commit to", Where: r.Name, Detail: scrub(err.Error()), Hint: "check the signing key"}
+		}
+	}
+	hash := w.add(plumbing.CommitObject, content)
 	if err := w.flush(); err != nil {
 		return Commit{}, storageError("commit to", r.Name, err)
 	}
@@ -94,7 +102,7 @@ func (r *Repository) checkRequest(request CommitRequest) error {
 	return e
 }
 
-// encode writes the commit object. Names are cleaned of what would end their line early.
+// encode writes the commit object, unsigned. Names are cleaned of what would end their line early.
 func (c CommitRequest) encode(root plumbing.Hash) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tree %s\n", root)

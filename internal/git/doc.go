@@ -18,6 +18,8 @@
 // their history. Every [Repository.Resolve] asks the remote: when it cannot be reached that is an error, never old data.
 // A cache that is damaged is thrown away and fetched anew. Processes that share a cache wait for each other.
 //
+// Commits may be signed, with SSH or OpenPGP keys: see [Signer].
+//
 // # Credentials
 //
 // A credential is sent only to the host it is meant for, over https or to this machine, never after a redirect to

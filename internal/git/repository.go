@@ -37,6 +37,8 @@ func (r *Repository) store() *store { return r.current.Load() }
 type Commit struct {
 	// Hash is the commit id; empty for a plain folder.
 	Hash string
+	// Unsigned is the id that it would have without its signature; for a commit that has none, its id.
+	Unsigned string
 	// Branch is the branch it was resolved from, never empty unless a local repository's HEAD is detached.
 	Branch string
 	// Time is when it was committed, Subject the first line of its message; zero for a plain folder.

@@ -92,7 +92,10 @@ func parseCommit(hash plumbing.Hash, content []byte) (Commit, error) {
 		return Commit{}, err
 	}
 	subject, _, _ := bytes.Cut([]byte(c.Message), []byte("\n"))
-	return Commit{Hash: hash.String(), Time: c.Committer.When, Subject: printable(string(subject)), tree: c.TreeHash}, nil
+	return Commit{
+		Hash: hash.String(), Unsigned: objectHash(plumbing.CommitObject, unsigned(content)).String(),
+		Time: c.Committer.When, Subject: printable(string(subject)), tree: c.TreeHash,
+	}, nil
 }
 
 func decodeCommit(content []byte) (*object.Commit, error) {

@@ -1,0 +1,85 @@
+package git
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Signer signs commits; [LoadSigner] makes one of a key.
+//
+// The same request makes the same commit only if its signer gives the same signature twice. SSH keys of the kinds
+// ed25519 and RSA do. OpenPGP, whose signatures hold the time, and ECDSA do not: made again, a commit has another id.
+// Who wants to know whether a branch has the commit already compares [Commit.Unsigned] then.
+type Signer interface {
+	// Sign returns the armored signature of a commit object, in one of the formats that git verifies.
+	Sign(commit []byte) (string, error)
+}
+
+// maxKey bounds the size of a key file.
+const maxKey = 1 << 20
+
+// LoadSigner reads a private key from a file: an SSH key as ssh-keygen writes it, or an armored OpenPGP key as
+// "gpg --armor --export-secret-keys" writes it. The passphrase is needed for keys that are encrypted.
+func LoadSigner(file string, passphrase Secret) (Signer, error) {
+	e := &Error{Kind: ErrInvalid, Op: "load signing key", Where: file}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, storageError(e.Op, file, err)
+	}
+	var signer Signer
+	switch {
+	case len(text) > maxKey:
+		e.Detail = "it is too large for a key"
+		return nil, e
+	case bytes.Contains(text, []byte("-----BEGIN PGP ")):
+		signer, err = newOpenPGPSigner(text, passphrase)
+	case bytes.Contains(text, []byte(" PRIVATE KEY-----")):
+		signer, err = newSSHSigner(text, passphrase)
+	default:
+		e.Detail, e.Hint = "it holds no private key", "name the file of an SSH or an armored OpenPGP private key"
+		return nil, e
+	}
+	if err == nil {
+		// What a key cannot do shows now, and not when everything else is done.
+		_, err = signer.Sign(nil)
+	}
+	if err != nil {
+		e.Detail, e.Hint = scrub(err.Error(), passphrase), "check the key, and its passphrase if it has one"
+		return nil, e
+	}
+	return signer, nil
+}
+
+// sign adds the signature of a commit object to its headers, which end with the first empty line.
+func sign(commit []byte, signer Signer) ([]byte, error) {
+	signature, err := signer.Sign(commit)
+	if err != nil {
+		return nil, err
+	}
+	headers, message, _ := bytes.Cut(commit, []byte("\n\n"))
+	lines := strings.ReplaceAll(strings.TrimSpace(signature), "\n", "\n ")
+	return fmt.Appendf(nil, "%s\ngpgsig %s\n\n%s", headers, lines, message), nil
+}
+
+// unsigned returns a commit object without its signatures: what they sign.
+func unsigned(commit []byte) []byte {
+	end := bytes.Index(commit, []byte("\n\n"))
+	if end < 0 || !bytes.Contains(commit[:end], []byte("\ngpgsig")) {
+		return commit
+	}
+	var kept []byte
+	signature := false
+	for line := range bytes.Lines(commit[:end+1]) {
+		// A header goes on in the lines that start with a space.
+		if line[0] != ' ' {
+			name, _, _ := bytes.Cut(line, []byte(" "))
+			signature = string(name) == "gpgsig" || string(name) == "gpgsig-sha256"
+		}
+		if !signature {
+			kept = append(kept, line...)
+		}
+	}
+	return append(kept, commit[end+1:]...)
+}
