@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
+//go:generate go run . docs ../../docs/cli
+
 // newMan writes a manual page for each command. Packagers call it, so it is hidden.
 func newMan() *cobra.Command {
 	return newGenerator("man", "Write the manual pages to a folder", func(root *cobra.Command, dir string) error {
