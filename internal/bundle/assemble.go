@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"errors"
 	"path"
 	"slices"
@@ -101,7 +100,7 @@ func (f *folderBuild) slot(kind v1alpha1.TemplateType, name, file string) {
 
 // digest identifies every input of the folder: two builds with equal digests give equal folders.
 func (f *folderBuild) digest(wanted []placement.Assignment) fleet.Digest {
-	d := newDigester()
+	d := digester{make([]byte, 0, 1024+80*len(wanted))}
 	d.digest(f.base)
 	d.digest(f.stack.Digest())
 	d.digest(f.lost.digest)
@@ -119,7 +118,7 @@ func (f *folderBuild) digest(wanted []placement.Assignment) fleet.Digest {
 
 // baseDigest identifies what all files of the folder are made from: the cluster type and its templates.
 func (f *folderBuild) baseDigest() fleet.Digest {
-	d := newDigester()
+	var d digester
 	d.texts(f.snapshot.Environment, f.root)
 	d.digest(f.clusterType.Digest)
 	for _, s := range f.templates {
@@ -208,11 +207,11 @@ func (f *folderBuild) contents(a *Assignment, w *render.Worker, data *render.Dat
 
 // assignmentDigest identifies what the files of one assignment are made from.
 func (f *folderBuild) assignmentDigest(a *Assignment, target *fleet.Target) fleet.Digest {
-	inputs := make([]byte, 0, 3*len(fleet.Digest{}))
-	inputs = append(inputs, f.base[:]...)
-	inputs = append(inputs, target.Digest[:]...)
-	inputs = append(inputs, a.Config.Digest[:]...)
-	return sha256.Sum256(inputs)
+	d := digester{make([]byte, 0, 3*len(fleet.Digest{}))}
+	d.digest(f.base)
+	d.digest(target.Digest)
+	d.digest(a.Config.Digest)
+	return d.sum()
 }
 
 // render executes the templates of the cluster type.

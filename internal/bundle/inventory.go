@@ -59,17 +59,18 @@ func newSources(refs []fleet.Ref) *Sources {
 
 	h := sha256.New()
 	for _, ref := range refs {
-		fmt.Fprintf(h, "%s\n", ref)
+		h.Write([]byte(ref.String() + "\n"))
 	}
 	return &Sources{Refs: refs, id: hex.EncodeToString(h.Sum(nil)[:6])}
 }
 
 // encodeInventory writes the inventory of a folder. Keys are sorted, so equal folders give equal bytes.
 func encodeInventory(f *Folder) []byte {
-	w := jsonWriter{buf: make([]byte, 0, 1024+400*len(f.Assignments))} // what the usual names take
+	sources := f.sources()
+	w := jsonWriter{buf: make([]byte, 0, inventorySize(len(f.Assignments), sources))}
 	w.raw("{\n  \"version\": 1,\n  \"clusterType\": ").text(f.ClusterType)
 	w.raw(",\n  \"readme\": \"").hash(f.Readme.Hash).raw("\",\n  \"sources\": {")
-	for i, s := range f.sources() {
+	for i, s := range sources {
 		w.separator(i).raw("\n    ").text(s.id).raw(": ").refs(s.Refs)
 	}
 	w.raw("\n  },\n  \"assignments\": {")
@@ -77,6 +78,15 @@ func encodeInventory(f *Folder) []byte {
 		w.separator(i).raw("\n    ").text(a.Target).raw(": ").assignment(a, f.recorded)
 	}
 	return w.raw("\n  }\n}\n").buf
+}
+
+// inventorySize estimates how many bytes an inventory takes with names of the usual length.
+func inventorySize(assignments int, sources []*Sources) int {
+	size := 1024 + 420*assignments
+	for _, s := range sources {
+		size += 32 + 36*len(s.Refs)
+	}
+	return size
 }
 
 // published returns the assignments that have files.

@@ -21,7 +21,7 @@ type lost struct {
 
 func newLost(s *fleet.Snapshot) lost {
 	l := lost{refs: map[fleet.Ref]fleet.Unreadable{}}
-	d := newDigester()
+	var d digester
 	for i, u := range s.Unreadable {
 		if u.Ref == (fleet.Ref{}) && l.file == nil {
 			l.file = &s.Unreadable[i]
@@ -31,14 +31,14 @@ func newLost(s *fleet.Snapshot) lost {
 		d.position(u.Position)
 	}
 	if l.file != nil {
-		l.addPresent(s, d)
+		l.addPresent(s, &d)
 	}
 	l.digest = d.sum()
 	return l
 }
 
 // addPresent notes what is there, which matters when it is not known what else there should be.
-func (l *lost) addPresent(s *fleet.Snapshot, d digester) {
+func (l *lost) addPresent(s *fleet.Snapshot, d *digester) {
 	l.present = map[fleet.Ref]bool{}
 	add := func(ref fleet.Ref) {
 		l.present[ref] = true

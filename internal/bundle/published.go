@@ -219,14 +219,14 @@ func (p *Published) compare(file string, written Hash) (Hash, bool) {
 // f is nil for a folder that is none of ours.
 func digestFolder(files []File, f *Folder) fleet.Digest {
 	sortFiles(files)
-	d := newDigester()
+	var d digester
 	for _, file := range files {
 		d.texts(file.Path)
-		d.Write(file.Hash[:])
+		d.hash(file.Hash)
 	}
 	if f != nil {
 		d.texts(f.Inventory.Path, strconv.FormatBool(f.adopted))
-		d.Write(f.Inventory.Hash[:])
+		d.hash(f.Inventory.Hash)
 	}
 	return d.sum()
 }
