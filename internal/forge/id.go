@@ -46,6 +46,9 @@ func parseURL(raw string) (ID, string, error) {
 	if u.Scheme == "ssh" || u.Port() == usualPorts[u.Scheme] {
 		id.Host = strings.ToLower(u.Hostname())
 	}
+	if alias, ok := sshHosts[id.Host]; ok && u.Scheme == "ssh" {
+		id.Host = alias
+	}
 	segments := strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' })
 	if slices.Contains(segments, "..") || slices.Contains(segments, ".") || len(segments) == 0 || id.Host == "" {
 		return ID{}, "", invalidURL(raw, "it names no repository on a host")
@@ -59,6 +62,9 @@ func parseURL(raw string) (ID, string, error) {
 	}
 	return id, u.Scheme, nil
 }
+
+// sshHosts are those by which public forges serve ssh through port 443.
+var sshHosts = map[string]string{"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
 
 // usualPorts are left out of a host.
 var usualPorts = map[string]string{"http": "80", "https": "443", "ssh": "22"}

@@ -1,9 +1,6 @@
 package gitea
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -36,7 +33,7 @@ func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret)
 
 // VerifyWebhook checks that a delivery was signed with a secret, and says what it is about.
 func VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
-	if !signed(header.Get("X-Gitea-Signature"), body, key) {
+	if !forge.Signed(header.Get("X-Gitea-Signature"), body, key) {
 		return forge.Event{}, &forge.Error{
 			Kind: forge.ErrDenied, Op: "verify delivery", Detail: "the signature is not of our secret",
 			Hint: "give the hook the secret of the configuration",
@@ -52,17 +49,6 @@ func VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Eve
 	}
 	p.locate(&e)
 	return e, nil
-}
-
-// signed compares signatures in constant time. No secret signs nothing.
-func signed(signature string, body []byte, key forge.Secret) bool {
-	got, err := hex.DecodeString(signature)
-	if err != nil || key == "" {
-		return false
-	}
-	mac := hmac.New(sha256.New, []byte(key))
-	_, _ = mac.Write(body)
-	return hmac.Equal(got, mac.Sum(nil))
 }
 
 func kindOf(header http.Header) forge.EventKind {

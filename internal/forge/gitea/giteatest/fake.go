@@ -1,13 +1,9 @@
 package giteatest
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -83,16 +79,13 @@ func Harness(t *testing.T) forgetest.Harness {
 
 // call is a request about a repository, by an account.
 type call struct {
-	*http.Request
-	out   http.ResponseWriter
-	fake  *Fake
-	actor string
-	repo  *forgetest.Repo
+	*forgetest.Call
+	fake *Fake
 }
 
 func (f *Fake) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /api/v1/user", f.handle(func(c *call) { c.answer(200, userOf(c.actor)) }))
+	mux.Handle("GET /api/v1/user", f.handle(func(c *call) { c.JSON(200, userOf(c.Actor)) }))
 	mux.Handle("POST /api/v1/orgs/{owner}/repos", f.handle((*call).createRepository))
 	for pattern, handler := range map[string]func(*call){
 		"GET /pulls":                             (*call).listPulls,
@@ -129,7 +122,7 @@ func (f *Fake) routes() http.Handler {
 		mux.Handle(method+" /api/v1/repos/{owner}/{repo}"+path, f.handle(handler))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		(&call{out: w, Request: r}).fail(404, "not found")
+		(&call{Call: &forgetest.Call{Out: w, Request: r}}).fail(404, "not found")
 	})
 	return mux
 }
@@ -138,16 +131,16 @@ func (f *Fake) routes() http.Handler {
 func (f *Fake) handle(handler func(*call)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "token ")
-		c := &call{out: w, Request: r, fake: f, actor: f.World.Users[token]}
+		c := &call{&forgetest.Call{Out: w, Request: r, Actor: f.World.Users[token]}, f}
 		switch {
-		case c.actor == "":
+		case c.Actor == "":
 			c.fail(401, "user does not exist [uid: 0, name: ]")
 		case r.Method != http.MethodGet && f.World.Rights[token] == "read":
 			c.fail(403, "token does not have at least one of required scope(s), required=[write:repository], token scope=read:repository")
 		default:
 			if r.PathValue("repo") != "" {
-				c.repo = f.World.Repo(r.PathValue("owner") + "/" + r.PathValue("repo"))
-				if c.repo == nil {
+				c.Repo = f.World.Repo(r.PathValue("owner") + "/" + r.PathValue("repo"))
+				if c.Repo == nil {
 					c.fail(404, "not found")
 					return
 				}
@@ -157,16 +150,8 @@ func (f *Fake) handle(handler func(*call)) http.Handler {
 	})
 }
 
-func (c *call) answer(status int, body any) {
-	c.out.Header().Set("Content-Type", "application/json;charset=utf-8")
-	c.out.WriteHeader(status)
-	if body != nil {
-		_ = json.NewEncoder(c.out).Encode(body)
-	}
-}
-
 func (c *call) fail(status int, message string) {
-	c.answer(status, map[string]any{"message": message, "url": "https://gitea.example.com/api/swagger"})
+	c.JSON(status, map[string]any{"message": message, "url": "https://gitea.example.com/api/swagger"})
 }
 
 // refuse says a rule's no in the forge's words.
@@ -179,36 +164,3 @@ func (c *call) refuse(err error) bool {
 	c.fail(status, e.Detail)
 	return true
 }
-
-// read decodes the request.
-func (c *call) read(in any) bool {
-	if err := json.NewDecoder(c.Body).Decode(in); err != nil {
-		c.fail(422, err.Error())
-		return false
-	}
-	return true
-}
-
-func (c *call) number(name string) int {
-	n, _ := strconv.Atoi(c.PathValue(name))
-	return n
-}
-
-// paged answers with one page of a list, and where the next one is.
-func paged[T any](c *call, all []T, wrap func([]T) any) {
-	limit, _ := strconv.Atoi(c.URL.Query().Get("limit"))
-	limit = min(max(limit, 1), 50)
-	page, _ := strconv.Atoi(c.URL.Query().Get("page"))
-	page = max(page, 1)
-	from, to := min((page-1)*limit, len(all)), min(page*limit, len(all))
-	if to < len(all) {
-		query := c.URL.Query()
-		query.Set("page", strconv.Itoa(page+1))
-		// The forge's own name for itself need not be ours for it.
-		c.out.Header().Set("Link", fmt.Sprintf(`<http://gitea.internal%s?%s>; rel="next",<http://gitea.internal/x>; rel="last"`, c.URL.Path, query.Encode()))
-	}
-	c.out.Header().Set("X-Total-Count", strconv.Itoa(len(all)))
-	c.answer(200, wrap(slices.Concat([]T{}, all[from:to])))
-}
-
-func asIs[T any](page []T) any { return page }

@@ -15,12 +15,12 @@ import (
 )
 
 func (c *call) getBranch() {
-	commit, ok := c.repo.Branches[c.PathValue("branch")]
+	commit, ok := c.Repo.Branches[c.PathValue("branch")]
 	if !ok {
 		c.fail(404, "not found")
 		return
 	}
-	c.answer(200, object{"name": c.PathValue("branch"), "commit": object{"id": commit}})
+	c.JSON(200, object{"name": c.PathValue("branch"), "commit": object{"id": commit}})
 }
 
 func (c *call) createBranch() {
@@ -28,27 +28,25 @@ func (c *call) createBranch() {
 		Name string `json:"new_branch_name"`
 		From string `json:"old_ref_name"`
 	}
-	if !c.read(&in) {
-		return
-	}
+	c.Read(&in)
 	switch {
-	case c.repo.Branches[in.Name] != "":
+	case c.Repo.Branches[in.Name] != "":
 		c.fail(409, "The branch already exists.")
-	case !c.repo.HasCommit(in.From):
+	case !c.Repo.HasCommit(in.From):
 		c.fail(404, "The old branch does not exist")
 	default:
-		c.repo.Move(in.Name, in.From, c.actor)
-		c.answer(201, object{"name": in.Name})
+		c.Repo.Move(in.Name, in.From, c.Actor)
+		c.JSON(201, object{"name": in.Name})
 	}
 }
 
 func (c *call) deleteBranch() {
-	if c.repo.Branches[c.PathValue("branch")] == "" {
+	if c.Repo.Branches[c.PathValue("branch")] == "" {
 		c.fail(404, "not found")
 		return
 	}
-	c.repo.Move(c.PathValue("branch"), "", c.actor)
-	c.answer(204, nil)
+	c.Repo.Move(c.PathValue("branch"), "", c.Actor)
+	c.JSON(204, nil)
 }
 
 // rule is a branch protection as the API has it.
@@ -62,19 +60,19 @@ type rule struct {
 }
 
 func (c *call) getProtection() {
-	p, ok := c.repo.Protections[c.PathValue("branch")]
+	p, ok := c.Repo.Protections[c.PathValue("branch")]
 	if !ok {
 		c.fail(404, "not found")
 		return
 	}
-	c.answer(200, rule{c.PathValue("branch"), !p.ChangesOnly, p.Approvals, p.CodeOwners, len(p.Checks) > 0, p.Checks})
+	c.JSON(200, rule{c.PathValue("branch"), !p.ChangesOnly, p.Approvals, p.CodeOwners, len(p.Checks) > 0, p.Checks})
 }
 
 func (c *call) createProtection() { c.protect(201, "") }
 
 func (c *call) editProtection() {
 	branch := c.PathValue("branch")
-	if _, ok := c.repo.Protections[branch]; !ok {
+	if _, ok := c.Repo.Protections[branch]; !ok {
 		c.fail(404, "not found")
 		return
 	}
@@ -83,25 +81,23 @@ func (c *call) editProtection() {
 
 func (c *call) protect(status int, branch string) {
 	var in rule
-	if !c.read(&in) {
-		return
-	}
+	c.Read(&in)
 	if branch == "" {
 		branch = in.Name
 	}
-	c.repo.Protections[branch] = forge.Protection{
+	c.Repo.Protections[branch] = forge.Protection{
 		ChangesOnly: !in.Push, Approvals: in.Needed, CodeOwners: in.Block, Checks: in.Contexts,
 	}
-	c.answer(status, in)
+	c.JSON(status, in)
 }
 
 func (c *call) deleteProtection() {
-	if _, ok := c.repo.Protections[c.PathValue("branch")]; !ok {
+	if _, ok := c.Repo.Protections[c.PathValue("branch")]; !ok {
 		c.fail(404, "not found")
 		return
 	}
-	delete(c.repo.Protections, c.PathValue("branch"))
-	c.answer(204, nil)
+	delete(c.Repo.Protections, c.PathValue("branch"))
+	c.JSON(204, nil)
 }
 
 // hookOf does not have the secret, which the API never shows.
@@ -111,32 +107,30 @@ func hookOf(number int, h forge.Hook) object {
 
 func (c *call) listHooks() {
 	var all []object
-	for i, h := range c.repo.Hooks {
+	for i, h := range c.Repo.Hooks {
 		all = append(all, hookOf(i+1, h))
 	}
-	paged(c, all, asIs)
+	c.JSON(200, forgetest.Page(c.Call, all, "limit", 50))
 }
 
 func (c *call) createHook() {
 	var in struct {
 		Config struct{ URL, Secret string }
 	}
-	if !c.read(&in) {
-		return
-	}
+	c.Read(&in)
 	h := forge.Hook{URL: in.Config.URL, Secret: forge.Secret(in.Config.Secret)}
-	c.repo.Hooks = append(c.repo.Hooks, h)
-	c.answer(201, hookOf(len(c.repo.Hooks), h))
+	c.Repo.Hooks = append(c.Repo.Hooks, h)
+	c.JSON(201, hookOf(len(c.Repo.Hooks), h))
 }
 
 func (c *call) deleteHook() {
-	i := c.number("hook") - 1
-	if i < 0 || i >= len(c.repo.Hooks) {
+	i := c.Number("hook") - 1
+	if i < 0 || i >= len(c.Repo.Hooks) {
 		c.fail(404, "not found")
 		return
 	}
-	c.repo.Hooks = slices.Delete(c.repo.Hooks, i, i+1)
-	c.answer(204, nil)
+	c.Repo.Hooks = slices.Delete(c.Repo.Hooks, i, i+1)
+	c.JSON(204, nil)
 }
 
 // deliver tells a hook what happened, as the forge does.

@@ -14,14 +14,12 @@ func userOf(name string) object { return object{"id": len(name), "login": name, 
 
 func (c *call) createRepository() {
 	var in struct{ Name string }
-	if !c.read(&in) {
-		return
-	}
+	c.Read(&in)
 	if c.fake.World.AddRepo(c.PathValue("owner")+"/"+in.Name) == nil {
 		c.fail(409, "The repository with the same name already exists.")
 		return
 	}
-	c.answer(201, object{"full_name": c.PathValue("owner") + "/" + in.Name})
+	c.JSON(201, object{"full_name": c.PathValue("owner") + "/" + in.Name})
 }
 
 // pullOf is a pull request as the API has it: merged ones are closed.
@@ -66,20 +64,20 @@ func labelOf(l *forgetest.LabelEntry) object {
 func (c *call) listPulls() {
 	query := c.URL.Query()
 	var found []object
-	for _, p := range slices.Backward(c.repo.Changes) {
+	for _, p := range slices.Backward(c.Repo.Changes) {
 		open := p.State == forge.Open
 		if base := query.Get("base_branch"); base != "" && base != p.Base.Branch ||
 			query.Get("state") == "open" && !open || query.Get("state") == "closed" && open {
 			continue
 		}
-		found = append(found, pullOf(c.fake.URL, c.repo, p))
+		found = append(found, pullOf(c.fake.URL, c.Repo, p))
 	}
-	paged(c, found, asIs)
+	c.JSON(200, forgetest.Page(c.Call, found, "limit", 50))
 }
 
 // pull finds the pull request that is asked for.
 func (c *call) pull() *forgetest.Change {
-	p := c.repo.Change(c.number("number"))
+	p := c.Repo.Change(c.Number("number"))
 	if p == nil {
 		c.fail(404, "not found")
 	}
@@ -88,20 +86,18 @@ func (c *call) pull() *forgetest.Change {
 
 func (c *call) getPull() {
 	if p := c.pull(); p != nil {
-		c.answer(200, pullOf(c.fake.URL, c.repo, p))
+		c.JSON(200, pullOf(c.fake.URL, c.Repo, p))
 	}
 }
 
 func (c *call) openPull() {
 	var in struct{ Head, Base, Title, Body string }
-	if !c.read(&in) {
-		return
-	}
-	p, err := c.repo.OpenChange(c.actor, forge.NewChange{
+	c.Read(&in)
+	p, err := c.Repo.OpenChange(c.Actor, forge.NewChange{
 		Head: in.Head, Base: in.Base, Title: in.Title, Body: in.Body, Draft: strings.HasPrefix(in.Title, "WIP:"),
 	})
 	if !c.refuse(err) {
-		c.answer(201, pullOf(c.fake.URL, c.repo, p))
+		c.JSON(201, pullOf(c.fake.URL, c.Repo, p))
 	}
 }
 
@@ -112,9 +108,10 @@ func (c *call) editPull() {
 		State       *forge.State
 	}
 	p := c.pull()
-	if p == nil || !c.read(&in) {
+	if p == nil {
 		return
 	}
+	c.Read(&in)
 	if in.State != nil && p.State == forge.Merged {
 		c.fail(412, "cannot change state of this pull request, it was already merged")
 		return
@@ -126,8 +123,8 @@ func (c *call) editPull() {
 	if in.Base != "" {
 		edit.Base = &in.Base
 	}
-	if !c.refuse(c.repo.EditChange(c.actor, p, edit)) {
-		c.answer(201, pullOf(c.fake.URL, c.repo, p))
+	if !c.refuse(c.Repo.EditChange(c.Actor, p, edit)) {
+		c.JSON(201, pullOf(c.fake.URL, c.Repo, p))
 	}
 }
 
@@ -137,20 +134,21 @@ func (c *call) mergePull() {
 		Later        bool   `json:"merge_when_checks_succeed"`
 	}
 	p := c.pull()
-	if p == nil || !c.read(&in) {
+	if p == nil {
 		return
 	}
+	c.Read(&in)
 	m := forge.Merge{Head: in.HeadCommitID}
-	switch err := c.repo.Merge(c.actor, p, m); {
+	switch err := c.Repo.Merge(c.Actor, p, m); {
 	case p.State == forge.Closed:
 		c.fail(404, "not found")
 	case err == nil:
-		c.answer(200, nil)
+		c.JSON(200, nil)
 	case p.State == forge.Merged:
 		c.fail(405, "The PR is already merged")
 	case strings.Contains(err.Error(), "checks") && in.Later:
-		if !c.refuse(c.repo.AutoMerge(c.actor, p, m)) {
-			c.answer(201, nil)
+		if !c.refuse(c.Repo.AutoMerge(c.Actor, p, m)) {
+			c.JSON(201, nil)
 		}
 	case strings.Contains(err.Error(), "checks"):
 		c.fail(405, "Not all required status checks successful")
@@ -175,6 +173,7 @@ func (c *call) timeline() {
 	if p.State == forge.Closed {
 		events = append(events, object{"type": "close", "user": userOf(p.EndedBy), "label": nil})
 	}
-	paged(c, events, asIs)
-	c.out.Header().Del("Link")
+	page := forgetest.Page(c.Call, events, "limit", 50)
+	c.Out.Header().Del("Link")
+	c.JSON(200, page)
 }

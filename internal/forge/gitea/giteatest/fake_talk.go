@@ -11,42 +11,38 @@ import (
 
 func (c *call) listLabels() {
 	var all []object
-	for _, l := range c.repo.Labels {
+	for _, l := range c.Repo.Labels {
 		all = append(all, labelOf(l))
 	}
-	paged(c, all, asIs)
+	c.JSON(200, forgetest.Page(c.Call, all, "limit", 50))
 }
 
 func (c *call) createLabel() {
 	var in forge.Label
-	if !c.read(&in) {
-		return
-	}
+	c.Read(&in)
 	if !strings.HasPrefix(in.Color, "#") || len(in.Color) != 7 {
 		c.fail(422, "bad color")
 		return
 	}
-	l, err := c.repo.AddLabel(in)
+	l, err := c.Repo.AddLabel(in)
 	if !c.refuse(err) {
-		c.answer(201, labelOf(l))
+		c.JSON(201, labelOf(l))
 	}
 }
 
 func (c *call) pullLabels() {
 	if p := c.pull(); p != nil {
-		c.answer(200, labelsOf(c.repo, p.Labels))
+		c.JSON(200, labelsOf(c.Repo, p.Labels))
 	}
 }
 
 // addLabels ignores names of labels that do not exist, as the forge does.
 func (c *call) addLabels() {
 	var in struct{ Labels []string }
-	if !c.read(&in) {
-		return
-	}
-	if i := c.repo.Issue(c.number("number")); i != nil {
+	c.Read(&in)
+	if i := c.Repo.Issue(c.Number("number")); i != nil {
 		i.Labels = append(i.Labels, in.Labels...)
-		c.answer(200, labelsOf(c.repo, i.Labels))
+		c.JSON(200, labelsOf(c.Repo, i.Labels))
 		return
 	}
 	p := c.pull()
@@ -54,11 +50,11 @@ func (c *call) addLabels() {
 		return
 	}
 	for _, name := range in.Labels {
-		if l := c.repo.Label(name); l != nil {
-			c.repo.AddLabelTo(c.actor, p, l.Name)
+		if l := c.Repo.Label(name); l != nil {
+			c.Repo.AddLabelTo(c.Actor, p, l.Name)
 		}
 	}
-	c.answer(200, labelsOf(c.repo, p.Labels))
+	c.JSON(200, labelsOf(c.Repo, p.Labels))
 }
 
 func (c *call) removeLabel() {
@@ -66,10 +62,10 @@ func (c *call) removeLabel() {
 	if p == nil {
 		return
 	}
-	for _, l := range c.repo.Labels {
-		if l.ID == c.number("label") {
-			c.repo.RemoveLabelFrom(c.actor, p, l.Name)
-			c.answer(204, nil)
+	for _, l := range c.Repo.Labels {
+		if l.ID == c.Number("label") {
+			c.Repo.RemoveLabelFrom(c.Actor, p, l.Name)
+			c.JSON(204, nil)
 			return
 		}
 	}
@@ -83,7 +79,7 @@ func commentOf(c *forge.Comment) object {
 
 // listComments has no pages, and fails by itself where there is nothing to comment on.
 func (c *call) listComments() {
-	p := c.repo.Change(c.number("number"))
+	p := c.Repo.Change(c.Number("number"))
 	if p == nil {
 		c.fail(500, "")
 		return
@@ -92,33 +88,33 @@ func (c *call) listComments() {
 	for _, comment := range p.Comments {
 		out = append(out, commentOf(comment))
 	}
-	c.answer(200, out)
+	c.JSON(200, out)
 }
 
 func (c *call) createComment() {
 	var in struct{ Body string }
-	if p := c.pull(); p != nil && c.read(&in) {
-		c.answer(201, commentOf(c.repo.AddComment(c.actor, p, in.Body)))
+	if p := c.pull(); p != nil {
+		c.Read(&in)
+		c.JSON(201, commentOf(c.Repo.AddComment(c.Actor, p, in.Body)))
 	}
 }
 
 func (c *call) editComment() {
 	var in struct{ Body string }
-	comment, _ := c.repo.Comment(c.PathValue("comment"))
+	comment, _ := c.Repo.Comment(c.PathValue("comment"))
 	if comment == nil {
 		c.fail(404, "not found")
 		return
 	}
-	if c.read(&in) {
-		comment.Body = in.Body
-		c.answer(200, commentOf(comment))
-	}
+	c.Read(&in)
+	comment.Body = in.Body
+	c.JSON(200, commentOf(comment))
 }
 
 func (c *call) issueOf(i *forgetest.Issue) object {
 	return object{
 		"number": i.Number, "title": i.Title, "body": i.Body, "state": i.State, "user": userOf(i.Author),
-		"html_url": c.fake.URL + "/" + c.repo.Path + "/issues/" + strconv.Itoa(i.Number), "labels": labelsOf(c.repo, i.Labels),
+		"html_url": c.fake.URL + "/" + c.Repo.Path + "/issues/" + strconv.Itoa(i.Number), "labels": labelsOf(c.Repo, i.Labels),
 		"pull_request": nil,
 	}
 }
@@ -128,36 +124,32 @@ func (c *call) listIssues() {
 	query := c.URL.Query()
 	label, state := query.Get("labels"), query.Get("state")
 	var found []object
-	for _, i := range slices.Backward(c.repo.Issues) {
-		if state != "all" && state != string(i.State) || c.repo.Label(label) != nil && !slices.Contains(i.Labels, label) {
+	for _, i := range slices.Backward(c.Repo.Issues) {
+		if state != "all" && state != string(i.State) || c.Repo.Label(label) != nil && !slices.Contains(i.Labels, label) {
 			continue
 		}
 		found = append(found, c.issueOf(i))
 	}
-	paged(c, found, asIs)
+	c.JSON(200, forgetest.Page(c.Call, found, "limit", 50))
 }
 
 func (c *call) openIssue() {
 	var in forge.NewIssue
-	if !c.read(&in) {
-		return
-	}
-	i, err := c.repo.OpenIssue(c.actor, in)
+	c.Read(&in)
+	i, err := c.Repo.OpenIssue(c.Actor, in)
 	if !c.refuse(err) {
-		c.answer(201, c.issueOf(i))
+		c.JSON(201, c.issueOf(i))
 	}
 }
 
 func (c *call) editIssue() {
 	var in forge.IssueEdit
-	i := c.repo.Issue(c.number("number"))
+	i := c.Repo.Issue(c.Number("number"))
 	if i == nil {
 		c.fail(404, "not found")
 		return
 	}
-	if !c.read(&in) {
-		return
-	}
+	c.Read(&in)
 	if in.Title != nil {
 		i.Title = *in.Title
 	}
@@ -167,7 +159,7 @@ func (c *call) editIssue() {
 	if in.State != nil {
 		i.State = *in.State
 	}
-	c.answer(201, c.issueOf(i))
+	c.JSON(201, c.issueOf(i))
 }
 
 func statusOf(s forge.Status) object {
@@ -184,25 +176,24 @@ func (c *call) setStatus() {
 		State                forge.StatusState
 		TargetURL            string `json:"target_url"`
 	}
-	if !c.read(&in) {
-		return
-	}
+	c.Read(&in)
 	s := forge.Status{Context: in.Context, State: in.State, Description: in.Description, URL: in.TargetURL}
-	if err := c.repo.SetStatus(c.actor, c.PathValue("commit"), s); err != nil {
+	if err := c.Repo.SetStatus(c.Actor, c.PathValue("commit"), s); err != nil {
 		c.fail(500, "")
 		return
 	}
-	c.answer(201, statusOf(s))
+	c.JSON(201, statusOf(s))
 }
 
 func (c *call) statuses() {
-	if !c.repo.HasCommit(c.PathValue("commit")) {
+	if !c.Repo.HasCommit(c.PathValue("commit")) {
 		c.fail(404, "not found")
 		return
 	}
 	var all []object
-	for _, s := range slices.Backward(forge.LatestStatuses(c.repo.Statuses[c.PathValue("commit")])) {
+	for _, s := range slices.Backward(forge.LatestStatuses(c.Repo.Statuses[c.PathValue("commit")])) {
 		all = append(all, statusOf(s))
 	}
-	paged(c, all, func(page []object) any { return object{"state": "", "statuses": page, "total_count": len(all)} })
+	page := forgetest.Page(c.Call, all, "limit", 50)
+	c.JSON(200, object{"state": "", "statuses": page, "total_count": len(all)})
 }

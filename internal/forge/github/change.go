@@ -1,0 +1,144 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/go-github/v92/github"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// changeOf is a pull request in the words of forges. What is null in an answer is nothing.
+func changeOf(p *github.PullRequest) forge.Change {
+	if p == nil {
+		return forge.Change{}
+	}
+	c := forge.Change{
+		Number: p.GetNumber(), URL: p.GetHTMLURL(), Title: p.GetTitle(), Body: p.GetBody(), State: forge.State(p.GetState()),
+		Draft: p.GetDraft(), Author: p.GetUser().GetLogin(), EndedAt: p.GetClosedAt().Time,
+		Head:  forge.Ref{Branch: p.GetHead().GetRef(), Commit: p.GetHead().GetSHA(), Fork: forkOf(p)},
+		Base:  forge.Ref{Branch: p.GetBase().GetRef(), Commit: p.GetBase().GetSHA()},
+		Fetch: fmt.Sprintf("refs/pull/%d/head", p.GetNumber()), Labels: labelNames(p.Labels), CreatedAt: p.GetCreatedAt().Time,
+	}
+	if p.MergedAt != nil {
+		c.State, c.EndedBy, c.MergeCommit = forge.Merged, p.GetMergedBy().GetLogin(), p.GetMergeCommitSHA()
+	}
+	if p.Mergeable != nil && c.State == forge.Open {
+		c.Mergeable = forge.MergeableNo
+		if *p.Mergeable {
+			c.Mergeable = forge.MergeableYes
+		}
+	}
+	return c
+}
+
+// forkOf is where the head is, when it is elsewhere.
+func forkOf(p *github.PullRequest) string {
+	head, base := p.GetHead().GetRepo(), p.GetBase().GetRepo()
+	switch {
+	case head == nil:
+		return "unknown"
+	case head.GetID() == base.GetID():
+		return ""
+	}
+	return head.GetFullName()
+}
+
+func labelNames(labels []*github.Label) []string {
+	names := make([]string, 0, len(labels))
+	for _, l := range labels {
+		names = append(names, l.GetName())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// FindChanges lists pull requests, the newest first.
+func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]forge.Change, error) {
+	options := &github.PullRequestListOptions{State: "all", Base: f.Base, Sort: "created", Direction: "desc"}
+	switch f.State {
+	case forge.Open:
+		options.State = "open"
+	case forge.Closed, forge.Merged:
+		options.State = "closed"
+	}
+	if f.Head != "" {
+		options.Head = r.id.Owner() + ":" + f.Head
+	}
+	owner, name := r.names()
+	var changes []forge.Change
+	err := pages(ctx, r, findChanges, func(ctx context.Context, at github.ListOptions) ([]*github.PullRequest, *github.Response, error) {
+		options.ListOptions = at
+		return r.forge.client.PullRequests.List(ctx, owner, name, options)
+	}, func(p *github.PullRequest) bool {
+		if c := changeOf(p); f.Matches(c) {
+			changes = append(changes, c)
+		}
+		return f.Limit == 0 || len(changes) < f.Limit
+	})
+	return changes, err
+}
+
+// Change reads a pull request, and from its issue who closed it.
+func (r *Repository) Change(ctx context.Context, number int) (forge.Change, error) {
+	p, err := r.pull(ctx, readChange, number)
+	if err != nil {
+		return forge.Change{}, err
+	}
+	c := changeOf(p)
+	if c.State == forge.Closed {
+		owner, name := r.names()
+		issue, answer, err := r.forge.client.Issues.Get(readChange.on(ctx), owner, name, number)
+		if err != nil {
+			return c, r.explain(readChange, answer, err)
+		}
+		c.EndedBy = issue.GetClosedBy().GetLogin()
+	}
+	return c, nil
+}
+
+func (r *Repository) pull(ctx context.Context, o operation, number int) (*github.PullRequest, error) {
+	owner, name := r.names()
+	p, answer, err := r.forge.client.PullRequests.Get(o.on(ctx), owner, name, number)
+	return p, r.explain(o, answer, err)
+}
+
+// OpenChange opens a pull request.
+func (r *Repository) OpenChange(ctx context.Context, n forge.NewChange) (forge.Change, error) {
+	limits := r.forge.Limits()
+	owner, name := r.names()
+	p, answer, err := r.forge.client.PullRequests.Create(openChange.on(ctx), owner, name, github.CreatePullRequest{
+		Head: n.Head, Base: n.Base, Title: new(forge.OneLine(n.Title, limits.Title)), Body: new(forge.Cut(n.Body, limits.Body)),
+		Draft: &n.Draft,
+	})
+	if err != nil {
+		return forge.Change{}, r.explain(openChange, answer, err)
+	}
+	return changeOf(p), nil
+}
+
+// EditChange edits a pull request.
+func (r *Repository) EditChange(ctx context.Context, number int, e forge.ChangeEdit) error {
+	if e.Empty() {
+		return nil
+	}
+	limits := r.forge.Limits()
+	edit := &github.PullRequest{}
+	if e.Title != nil {
+		edit.Title = new(forge.OneLine(*e.Title, limits.Title))
+	}
+	if e.Body != nil {
+		edit.Body = new(forge.Cut(*e.Body, limits.Body))
+	}
+	if e.Base != nil {
+		edit.Base = &github.PullRequestBranch{Ref: e.Base}
+	}
+	if e.State != nil {
+		edit.State = new(string(*e.State))
+	}
+	owner, name := r.names()
+	_, answer, err := r.forge.client.PullRequests.Edit(editChange.on(ctx), owner, name, number, edit)
+	return r.explain(editChange, answer, err)
+}

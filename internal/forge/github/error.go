@@ -1,0 +1,78 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/google/go-github/v92/github"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+// explain brings an error of the client into the vocabulary of forges.
+func (f *Forge) explain(o operation, where string, answer *github.Response, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *forge.Error
+	if errors.As(err, &known) {
+		located := *known
+		located.Op, located.Where = o.name, where
+		return &located
+	}
+	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, end) {
+			return &forge.Error{Kind: forge.ErrUnavailable, Op: o.name, Where: where, Detail: end.Error(), Cause: end}
+		}
+	}
+	failure := rest.Failure{Op: o.name, Where: where, Right: o.right, Secrets: f.inUse(), Message: message(err)}
+	if answer != nil {
+		failure.Status = answer.StatusCode
+		if accepted := answer.Header.Get("X-Accepted-Github-Permissions"); accepted != "" {
+			failure.Right = accepted
+		}
+	}
+	e := failure.Error()
+	if errors.Is(e.Kind, forge.ErrInvalid) && isConflict(e.Detail) {
+		e.Kind = forge.ErrConflict
+	}
+	return e
+}
+
+// inUse are the credentials that the forge may quote.
+func (f *Forge) inUse() []forge.Secret {
+	if f.app == nil {
+		return f.secrets
+	}
+	return f.app.secrets()
+}
+
+// message is what GitHub says, without the URL that the client puts before.
+func message(err error) string {
+	var said *github.ErrorResponse
+	if !errors.As(err, &said) {
+		return "the answer is not what was expected; something else may answer in the forge's place"
+	}
+	words := []string{said.Message}
+	for _, e := range said.Errors {
+		switch {
+		case e.Message != "":
+			words = append(words, e.Message)
+		case e.Field != "":
+			words = append(words, e.Resource+" "+e.Field+" "+e.Code)
+		}
+	}
+	return strings.Join(words, ": ")
+}
+
+// isConflict tells from what a failed validation says whether it could succeed another time.
+func isConflict(detail string) bool {
+	for _, said := range []string{"already exists", "cannot be reopened", "cannot be changed", "base branch was modified"} {
+		if strings.Contains(detail, said) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+package github
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/google/go-github/v92/github"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
+)
+
+// Options say where a GitHub is and who we are there.
+type Options struct {
+	// URL is the forge's; empty means "https://github.com".
+	URL string
+	// Token is a personal, fine-grained or CI job's token. Rights it needs: contents, pull requests, issues and commit
+	// statuses, to write; administration, to write, only to protect branches.
+	Token forge.Secret
+	// App is who we are instead of a token; may be nil.
+	App *App
+	// Transport says how to talk to it; New fills in the site and the credential.
+	Transport transport.Config
+}
+
+// Forge is a GitHub.
+type Forge struct {
+	site    forge.Site
+	client  *github.Client
+	graphQL rest.Client
+	secrets []forge.Secret
+	app     *installation // nil with a token
+
+	mu     sync.Mutex
+	viewer *string
+}
+
+// New returns a forge. It asks nobody.
+func New(o Options) (*Forge, error) {
+	if o.URL == "" {
+		o.URL = "https://github.com"
+	}
+	site, err := forge.ParseSite(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	f := &Forge{site: site}
+	api, graphQL, host := endpoints(site)
+	o.Transport.Site, o.Transport.APIHost = site, host
+	switch {
+	case o.App != nil:
+		if f.app, err = newInstallation(*o.App, api, o.Transport); err != nil {
+			return nil, err
+		}
+		o.Transport.Authorize = f.app.authorize
+	case o.Token != "":
+		f.secrets = []forge.Secret{o.Token}
+		o.Transport.Authorize = func(r *http.Request) error {
+			r.Header.Set("Authorization", "Bearer "+string(o.Token))
+			return nil
+		}
+	}
+	way := transport.New(o.Transport).Client()
+	f.graphQL = rest.Client{Base: graphQL, HTTP: way, Secrets: f.secrets}
+	f.client, err = github.NewClient(
+		github.WithHTTPClient(way), github.WithURLs(&api, &api), github.WithDisableRateLimitCheck(), github.WithUserAgent("kalypso"),
+	)
+	return f, err
+}
+
+// endpoints are the URLs of the two APIs, and the host they are on where it is another one than the site's.
+func endpoints(s forge.Site) (api, graphQL, host string) {
+	if s.Host == "github.com" || strings.HasSuffix(s.Host, ".ghe.com") {
+		host = "api." + s.Host
+		return s.Scheme + "://" + host + "/", s.Scheme + "://" + host, host
+	}
+	return s.URL() + "/api/v3/", s.URL() + "/api", ""
+}
+
+// Kind returns [forge.GitHub].
+func (f *Forge) Kind() forge.Kind { return forge.GitHub }
+
+// Limits are those that the API enforces.
+func (f *Forge) Limits() forge.Limits {
+	return forge.Limits{Title: 256, Body: 65_536, Comment: 65_536, StatusDescription: 140}
+}
+
+// Repository returns the repository of a URL.
+func (f *Forge) Repository(url string) (forge.Repository, error) {
+	id, err := f.site.Repository(url)
+	if err != nil {
+		return nil, err
+	}
+	return &Repository{forge: f, id: id}, nil
+}
+
+// Viewer returns the account of the token or app; empty for a token that cannot say, as those of CI jobs. It is asked once.
+func (f *Forge) Viewer(ctx context.Context) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.viewer != nil {
+		return *f.viewer, nil
+	}
+	name, err := f.askViewer(ctx)
+	if err == nil {
+		f.viewer = &name
+	}
+	return name, err
+}
+
+func (f *Forge) askViewer(ctx context.Context) (string, error) {
+	if f.app != nil {
+		return f.app.login(ctx)
+	}
+	u, answer, err := f.client.Users.Get(readAccount.on(ctx), "")
+	if answer != nil && answer.StatusCode == http.StatusForbidden {
+		return "", nil
+	}
+	return u.GetLogin(), f.explain(readAccount, f.site.Host, answer, err)
+}
+
+// CreateRepository creates an empty repository of the token's account or of an organization.
+func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (forge.Repository, error) {
+	id := forge.ID{Host: f.site.Host, Path: n.Owner + "/" + n.Name}
+	viewer, err := f.Viewer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	organization := n.Owner
+	if strings.EqualFold(viewer, n.Owner) {
+		organization = ""
+	}
+	_, answer, err := f.client.Repositories.Create(createRepository.on(ctx), organization, &github.Repository{
+		Name: &n.Name, Description: &n.Description, Private: &n.Private, AutoInit: new(false),
+	})
+	if err := f.explain(createRepository, id.String(), answer, err); err != nil {
+		return nil, err
+	}
+	// The default branch of an empty repository is the first that is pushed.
+	return &Repository{forge: f, id: id}, nil
+}

@@ -1,0 +1,187 @@
+package githubtest
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+)
+
+func refOf(branch, commit string) object {
+	return object{"ref": "refs/heads/" + branch, "object": object{"type": "commit", "sha": commit}}
+}
+
+func (c *call) getRef() {
+	branch := c.PathValue("branch")
+	if c.Repo.Branches[branch] == "" {
+		c.fail(404, "Not Found")
+		return
+	}
+	c.JSON(200, refOf(branch, c.Repo.Branches[branch]))
+}
+
+func (c *call) createRef() {
+	var in struct{ Ref, SHA string }
+	c.Read(&in)
+	branch, isBranch := strings.CutPrefix(in.Ref, "refs/heads/")
+	switch {
+	case !isBranch || !c.Repo.HasCommit(in.SHA):
+		c.fail(422, "Object does not exist")
+	case c.Repo.Branches[branch] != "":
+		c.fail(422, "Reference already exists")
+	default:
+		c.Repo.Move(branch, in.SHA, c.Actor)
+		c.JSON(201, refOf(branch, in.SHA))
+	}
+}
+
+func (c *call) deleteRef() {
+	branch := c.PathValue("branch")
+	if c.Repo.Branches[branch] == "" {
+		c.fail(422, "Reference does not exist")
+		return
+	}
+	c.Repo.Move(branch, "", c.Actor)
+	c.JSON(204, nil)
+}
+
+func protectionOf(p forge.Protection) object {
+	out := object{"url": "https://github.example.com/api/v3/x", "enforce_admins": object{"enabled": false}}
+	if len(p.Checks) > 0 {
+		out["required_status_checks"] = object{"strict": false, "contexts": p.Checks}
+	}
+	if p.ChangesOnly {
+		out["required_pull_request_reviews"] = object{
+			"require_code_owner_reviews": p.CodeOwners, "required_approving_review_count": p.Approvals,
+		}
+	}
+	return out
+}
+
+func (c *call) getProtection() {
+	p, ok := c.Repo.Protections[c.PathValue("branch")]
+	if !ok {
+		c.fail(404, "Branch not protected")
+		return
+	}
+	c.JSON(200, protectionOf(p))
+}
+
+func (c *call) setProtection() {
+	var in struct {
+		Checks *struct {
+			Contexts []string `json:"contexts"`
+		} `json:"required_status_checks"`
+		Reviews *struct {
+			Owners bool `json:"require_code_owner_reviews"`
+			Needed int  `json:"required_approving_review_count"`
+		} `json:"required_pull_request_reviews"`
+	}
+	c.Read(&in)
+	var p forge.Protection
+	if in.Checks != nil {
+		p.Checks = in.Checks.Contexts
+	}
+	if in.Reviews != nil {
+		p.ChangesOnly, p.CodeOwners, p.Approvals = true, in.Reviews.Owners, in.Reviews.Needed
+	}
+	c.Repo.Protections[c.PathValue("branch")] = p
+	c.JSON(200, protectionOf(p))
+}
+
+func (c *call) removeProtection() {
+	if _, ok := c.Repo.Protections[c.PathValue("branch")]; !ok {
+		c.fail(404, "Branch not protected")
+		return
+	}
+	delete(c.Repo.Protections, c.PathValue("branch"))
+	c.JSON(204, nil)
+}
+
+// hookOf hides the secret, as GitHub does.
+func hookOf(number int, h forge.Hook) object {
+	return object{
+		"id": number, "name": "web", "active": true, "config": object{"url": h.URL, "content_type": "json", "secret": "********"},
+	}
+}
+
+func (c *call) listHooks() {
+	var all []object
+	for i, h := range c.Repo.Hooks {
+		all = append(all, hookOf(i+1, h))
+	}
+	page(c, all)
+}
+
+type hookRequest struct {
+	Config struct{ URL, Secret string }
+}
+
+func (c *call) createHook() {
+	var in hookRequest
+	c.Read(&in)
+	h := forge.Hook{URL: in.Config.URL, Secret: forge.Secret(in.Config.Secret)}
+	c.Repo.Hooks = append(c.Repo.Hooks, h)
+	c.JSON(201, hookOf(len(c.Repo.Hooks), h))
+}
+
+func (c *call) editHook() {
+	var in hookRequest
+	c.Read(&in)
+	number := c.Number("hook")
+	if number < 1 || number > len(c.Repo.Hooks) {
+		c.fail(404, "Not Found")
+		return
+	}
+	h := forge.Hook{URL: in.Config.URL, Secret: forge.Secret(in.Config.Secret)}
+	c.Repo.Hooks[number-1] = h
+	c.JSON(200, hookOf(number, h))
+}
+
+// deliver tells a hook what happened, as GitHub does.
+func deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening) {
+	kind, body := describe(r, e)
+	body["repository"], body["sender"] = repoOf(r), userOf(e.Actor)
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return
+	}
+	request, err := http.NewRequest(http.MethodPost, h.URL, bytes.NewReader(encoded))
+	if err != nil {
+		return
+	}
+	mac := hmac.New(sha256.New, []byte(h.Secret))
+	_, _ = mac.Write(encoded)
+	request.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	request.Header.Set("X-GitHub-Event", kind)
+	request.Header.Set("X-GitHub-Delivery", fmt.Sprintf("%x", sha256.Sum256(encoded)))
+	if answer, err := http.DefaultClient.Do(request); err == nil {
+		_ = answer.Body.Close()
+	}
+}
+
+func describe(r *forgetest.Repo, e forgetest.Happening) (string, object) {
+	switch e.Kind {
+	case forge.EventPush:
+		after := e.Commit
+		if after == "" {
+			after = strings.Repeat("0", 40)
+		}
+		return "push", object{"ref": "refs/heads/" + e.Branch, "after": after, "deleted": e.Commit == ""}
+	case forge.EventStatus:
+		return "status", object{
+			"sha": e.Commit, "context": e.Status.Context, "state": e.Status.State, "updated_at": e.Status.Time,
+		}
+	case forge.EventComment:
+		issue := object{"number": e.Change.Number, "pull_request": object{"url": "https://github.example.com/x"}}
+		return "issue_comment", object{"action": "created", "issue": issue, "comment": object{"updated_at": e.Change.CreatedAt}}
+	}
+	return "pull_request", object{"action": e.Action, "number": e.Change.Number, "pull_request": pullOf(r, e.Change)}
+}

@@ -1,0 +1,227 @@
+package githubtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+)
+
+type object = map[string]any
+
+func userOf(name string) object {
+	if name == "" {
+		return nil
+	}
+	return object{"id": len(name), "login": name, "type": "User"}
+}
+
+func repoOf(r *forgetest.Repo) object {
+	return object{"id": r.ID, "full_name": r.Path, "html_url": "https://github.example.com/" + r.Path}
+}
+
+func (c *call) createRepository() {
+	var in struct{ Name string }
+	c.Read(&in)
+	r := c.fake.World.AddRepo(c.PathValue("owner") + "/" + in.Name)
+	if r == nil {
+		c.fail(422, "Repository creation failed.", object{
+			"resource": "Repository", "code": "custom", "field": "name", "message": "name already exists on this account",
+		})
+		return
+	}
+	c.JSON(201, repoOf(r))
+}
+
+// pullOf is a pull request as a list has it: merged ones are closed, and who merged is not told.
+func pullOf(r *forgetest.Repo, p *forgetest.Change) object {
+	end := func(ref forge.Ref) object {
+		return object{"label": "acme:" + ref.Branch, "ref": ref.Branch, "sha": ref.Commit, "repo": repoOf(r)}
+	}
+	out := object{
+		"id": p.Number, "node_id": fmt.Sprintf("PR_%s_%d", r.Path, p.Number), "number": p.Number,
+		"html_url": fmt.Sprintf("https://github.example.com/%s/pull/%d", r.Path, p.Number), "title": p.Title, "body": p.Body,
+		"state": stateOf(p.State), "draft": p.Draft, "user": userOf(p.Author), "labels": labelsOf(r, p.Labels),
+		"created_at": p.CreatedAt, "updated_at": p.CreatedAt, "closed_at": nil, "merged_at": nil,
+		"merge_commit_sha": strings.Repeat("e", 40), "head": end(p.Head), "base": end(p.Base),
+	}
+	if p.Body == "" {
+		out["body"] = nil
+	}
+	if p.State != forge.Open {
+		out["closed_at"] = p.EndedAt
+	}
+	if p.State == forge.Merged {
+		out["merged_at"], out["merge_commit_sha"] = p.EndedAt, p.MergeCommit
+	}
+	return out
+}
+
+// fullPullOf is a pull request as it is read alone.
+func fullPullOf(r *forgetest.Repo, p *forgetest.Change) object {
+	out := pullOf(r, p)
+	out["merged"], out["merged_by"], out["mergeable"] = p.State == forge.Merged, nil, nil
+	switch p.State {
+	case forge.Merged:
+		out["merged_by"] = userOf(p.EndedBy)
+	case forge.Open:
+		out["mergeable"] = true
+	}
+	return out
+}
+
+func stateOf(s forge.State) string {
+	if s == forge.Open {
+		return "open"
+	}
+	return "closed"
+}
+
+func labelsOf(r *forgetest.Repo, names []string) []object {
+	out := []object{}
+	for _, name := range names {
+		if l := r.Label(name); l != nil {
+			out = append(out, labelOf(l))
+		}
+	}
+	return out
+}
+
+func labelOf(l *forgetest.LabelEntry) object {
+	return object{"id": l.ID, "name": l.Name, "color": l.Color, "description": l.Description}
+}
+
+func (c *call) listPulls() {
+	query := c.URL.Query()
+	head := strings.TrimPrefix(query.Get("head"), "acme:")
+	var found []object
+	for _, p := range slices.Backward(c.Repo.Changes) {
+		if state := query.Get("state"); state != "all" && state != stateOf(p.State) ||
+			query.Get("base") != "" && query.Get("base") != p.Base.Branch || head != "" && head != p.Head.Branch {
+			continue
+		}
+		found = append(found, pullOf(c.Repo, p))
+	}
+	page(c, found)
+}
+
+func (c *call) pull() *forgetest.Change {
+	p := c.Repo.Change(c.Number("number"))
+	if p == nil {
+		c.fail(404, "Not Found")
+	}
+	return p
+}
+
+func (c *call) getPull() {
+	if p := c.pull(); p != nil {
+		c.JSON(200, fullPullOf(c.Repo, p))
+	}
+}
+
+// openPull refuses texts that are too long, as GitHub does.
+func (c *call) openPull() {
+	var in struct {
+		Head, Base, Title, Body string
+		Draft                   bool
+	}
+	c.Read(&in)
+	p, err := c.Repo.OpenChange(c.Actor, forge.NewChange{Head: in.Head, Base: in.Base, Title: in.Title, Body: in.Body, Draft: in.Draft})
+	if !c.tooLong(in.Title, in.Body) && !c.refuse("PullRequest", err) {
+		c.JSON(201, fullPullOf(c.Repo, p))
+	}
+}
+
+func (c *call) tooLong(title, body string) bool {
+	field := ""
+	switch {
+	case len([]rune(title)) > 256:
+		field = "title"
+	case len([]rune(body)) > 65_536:
+		field = "body"
+	default:
+		return false
+	}
+	c.fail(422, "Validation Failed", object{"resource": "Issue", "code": "custom", "field": field, "message": field + " is too long"})
+	return true
+}
+
+func (c *call) editPull() {
+	var in struct {
+		Title, Body, Base *string
+		State             *forge.State
+	}
+	p := c.pull()
+	if p == nil {
+		return
+	}
+	c.Read(&in)
+	if in.State != nil && *in.State == forge.Open && p.State == forge.Merged {
+		c.fail(422, "Validation Failed", object{
+			"resource": "PullRequest", "code": "invalid", "field": "state",
+			"message": "state cannot be changed. The pull request cannot be reopened.",
+		})
+		return
+	}
+	if in.State != nil && *in.State == forge.Closed && p.State == forge.Merged {
+		in.State = nil
+	}
+	if in.Title != nil && c.tooLong(*in.Title, "") || in.Body != nil && c.tooLong("", *in.Body) {
+		return
+	}
+	edit := forge.ChangeEdit{Title: in.Title, Body: in.Body, Base: in.Base, State: in.State}
+	if !c.refuse("PullRequest", c.Repo.EditChange(c.Actor, p, edit)) {
+		c.JSON(200, fullPullOf(c.Repo, p))
+	}
+}
+
+func (c *call) mergePull() {
+	var in struct{ SHA string }
+	p := c.pull()
+	if p == nil {
+		return
+	}
+	c.Read(&in)
+	switch err := c.Repo.Merge(c.Actor, p, forge.Merge{Head: in.SHA}); {
+	case err == nil:
+		c.JSON(200, object{"sha": p.MergeCommit, "merged": true, "message": "Pull Request successfully merged"})
+	case strings.Contains(err.Error(), "checks"):
+		c.fail(405, "Required status check is expected.")
+	case strings.Contains(err.Error(), "modified"):
+		c.fail(409, "Head branch was modified. Review and try the merge again.")
+	default:
+		c.fail(405, "Pull Request is not mergeable")
+	}
+}
+
+// graphQL knows one mutation.
+func (c *call) graphQL() {
+	var in struct {
+		Query     string
+		Variables struct {
+			Input struct{ PullRequestID, ExpectedHeadOid, MergeMethod string }
+		}
+	}
+	c.Read(&in)
+	input := in.Variables.Input
+	path, number, _ := strings.Cut(strings.TrimPrefix(input.PullRequestID, "PR_"), "_")
+	r := c.fake.World.Repo(path)
+	if r == nil || !strings.Contains(in.Query, "enablePullRequestAutoMerge(input: $input)") || input.MergeMethod == "" {
+		c.JSON(200, object{"errors": []object{{"type": "NOT_FOUND", "message": "Could not resolve to a node"}}})
+		return
+	}
+	for _, p := range r.Changes {
+		if fmt.Sprint(p.Number) != number {
+			continue
+		}
+		if err := r.AutoMerge(c.Actor, p, forge.Merge{Head: input.ExpectedHeadOid}); err != nil {
+			c.JSON(200, object{"data": object{"enablePullRequestAutoMerge": nil}, "errors": []object{{
+				"type": "UNPROCESSABLE", "message": err.Error(),
+			}}})
+			return
+		}
+	}
+	c.JSON(200, object{"data": object{"enablePullRequestAutoMerge": object{"clientMutationId": nil}}})
+}

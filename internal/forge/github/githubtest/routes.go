@@ -1,0 +1,32 @@
+package githubtest
+
+// routes are the requests about repositories that the fake answers; escaped slashes belong to their segment.
+var routes = map[string]func(*call){
+	"GET /pulls":                             (*call).listPulls,
+	"POST /pulls":                            (*call).openPull,
+	"GET /pulls/{number}":                    (*call).getPull,
+	"PATCH /pulls/{number}":                  (*call).editPull,
+	"PUT /pulls/{number}/merge":              (*call).mergePull,
+	"POST /labels":                           (*call).createLabel,
+	"POST /issues/{number}/labels":           (*call).addLabels,
+	"DELETE /issues/{number}/labels/{label}": (*call).removeLabel,
+	"GET /issues/{number}/events":            (*call).events,
+	"GET /issues/{number}/comments":          (*call).listComments,
+	"POST /issues/{number}/comments":         (*call).createComment,
+	"PATCH /issues/comments/{comment}":       (*call).editComment,
+	"GET /issues":                            (*call).listIssues,
+	"POST /issues":                           (*call).openIssue,
+	"GET /issues/{number}":                   (*call).getIssue,
+	"PATCH /issues/{number}":                 (*call).editIssue,
+	"POST /statuses/{commit}":                (*call).setStatus,
+	"GET /commits/{commit}/status":           (*call).combinedStatus,
+	"GET /git/ref/heads/{branch...}":         (*call).getRef,
+	"POST /git/refs":                         (*call).createRef,
+	"DELETE /git/refs/heads/{branch...}":     (*call).deleteRef,
+	"GET /branches/{branch}/protection":      (*call).getProtection,
+	"PUT /branches/{branch}/protection":      (*call).setProtection,
+	"DELETE /branches/{branch}/protection":   (*call).removeProtection,
+	"GET /hooks":                             (*call).listHooks,
+	"POST /hooks":                            (*call).createHook,
+	"PATCH /hooks/{hook}":                    (*call).editHook,
+}

@@ -1,0 +1,58 @@
+package github
+
+import (
+	"context"
+
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
+)
+
+// operation is something we ask for, with the permission it needs as GitHub names it.
+type operation struct {
+	name, right string
+	// repeatable is set where a POST may be repeated.
+	repeatable bool
+}
+
+// What we ask for.
+var (
+	readAccount      = operation{name: "read own account", right: "metadata=read"}
+	createRepository = operation{name: "create repository", right: "administration=write"}
+
+	findChanges = operation{name: "find changes", right: "pull_requests=read"}
+	readChange  = operation{name: "read change", right: "pull_requests=read"}
+	openChange  = operation{name: "open change", right: "pull_requests=write"}
+	editChange  = operation{name: "edit change", right: "pull_requests=write"}
+	mergeChange = operation{name: "merge change", right: "contents=write"}
+	mergeLater  = operation{name: "merge change later", right: "contents=write"}
+
+	createLabel = operation{name: "create label", right: "issues=write"}
+	addLabels   = operation{name: "add labels", right: "issues=write", repeatable: true}
+	removeLabel = operation{name: "remove label", right: "issues=write"}
+	readLabels  = operation{name: "read labels", right: "issues=read"}
+
+	setStatus    = operation{name: "set status", right: "statuses=write", repeatable: true}
+	readStatuses = operation{name: "read statuses", right: "statuses=read"}
+
+	readComments  = operation{name: "read comments", right: "issues=read"}
+	createComment = operation{name: "create comment", right: "issues=write"}
+	editComment   = operation{name: "edit comment", right: "issues=write"}
+
+	findIssues = operation{name: "find issues", right: "issues=read"}
+	openIssue  = operation{name: "open issue", right: "issues=write"}
+	editIssue  = operation{name: "edit issue", right: "issues=write"}
+
+	createBranch     = operation{name: "create branch", right: "contents=write", repeatable: true}
+	deleteBranch     = operation{name: "delete branch", right: "contents=write"}
+	readBranch       = operation{name: "read branch", right: "contents=read"}
+	readProtection   = operation{name: "read protection", right: "administration=read"}
+	setProtection    = operation{name: "set protection", right: "administration=write"}
+	removeProtection = operation{name: "remove protection", right: "administration=write"}
+
+	findHook = operation{name: "find hook", right: "repository_hooks=read"}
+	setHook  = operation{name: "set hook", right: "repository_hooks=write"}
+)
+
+// on returns a context whose requests belong to the operation.
+func (o operation) on(ctx context.Context) context.Context {
+	return transport.WithOperation(ctx, transport.Operation{Name: o.name, Repeatable: o.repeatable})
+}

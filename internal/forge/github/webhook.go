@@ -1,0 +1,98 @@
+package github
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/go-github/v92/github"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// payload is what deliveries have in common.
+type payload struct {
+	Action      string              `json:"action"`
+	Ref         string              `json:"ref"`
+	After       string              `json:"after"`
+	Deleted     bool                `json:"deleted"`
+	SHA         string              `json:"sha"`
+	UpdatedAt   time.Time           `json:"updated_at"`
+	PullRequest *github.PullRequest `json:"pull_request"`
+	Issue       *github.Issue       `json:"issue"`
+	Comment     *struct {
+		UpdatedAt time.Time `json:"updated_at"`
+	} `json:"comment"`
+	Repository struct {
+		FullName string `json:"full_name"`
+	} `json:"repository"`
+	Sender struct {
+		Login string `json:"login"`
+	} `json:"sender"`
+}
+
+// VerifyWebhook checks a delivery and says what it is about.
+func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
+	return VerifyWebhook(header, body, key)
+}
+
+// VerifyWebhook checks that a delivery was signed with a secret, and says what it is about.
+func VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
+	signature, found := strings.CutPrefix(header.Get("X-Hub-Signature-256"), "sha256=")
+	if !found || !forge.Signed(signature, body, key) {
+		return forge.Event{}, &forge.Error{
+			Kind: forge.ErrDenied, Op: "verify delivery", Detail: "the signature is not of our secret",
+			Hint: "give the hook the secret of the configuration",
+		}
+	}
+	var p payload
+	if err := json.Unmarshal(body, &p); err != nil {
+		return forge.Event{}, &forge.Error{
+			Kind: forge.ErrInvalid, Op: "read delivery", Detail: "it is not the JSON that was expected",
+			Hint: "set the hook's content type to application/json",
+		}
+	}
+	e := forge.Event{
+		Kind: forge.EventOther, Repository: p.Repository.FullName, Sender: p.Sender.Login, Delivery: header.Get("X-Github-Delivery"),
+	}
+	p.locate(header.Get("X-Github-Event"), &e)
+	return e, nil
+}
+
+// locate says what happened and where to look.
+func (p payload) locate(kind string, e *forge.Event) {
+	switch kind {
+	case "push":
+		branch, isBranch := strings.CutPrefix(p.Ref, "refs/heads/")
+		if !isBranch {
+			return // a tag
+		}
+		e.Kind, e.Branch = forge.EventPush, branch
+		if !p.Deleted {
+			e.Commit = p.After
+		}
+	case "pull_request":
+		if p.PullRequest == nil {
+			return
+		}
+		e.Kind = forge.EventChange
+		if p.Action == "labeled" || p.Action == "unlabeled" {
+			e.Kind = forge.EventLabel
+		}
+		c := changeOf(p.PullRequest)
+		e.Change, e.Branch, e.Commit, e.Time = c.Number, c.Base.Branch, c.Head.Commit, p.PullRequest.GetUpdatedAt().Time
+	case "status":
+		e.Kind, e.Commit, e.Time = forge.EventStatus, p.SHA, p.UpdatedAt
+	case "issue_comment":
+		e.Kind = forge.EventComment
+		if p.Issue != nil && p.Issue.IsPullRequest() {
+			e.Change = p.Issue.GetNumber()
+		}
+		if p.Comment != nil {
+			e.Time = p.Comment.UpdatedAt
+		}
+	case "ping":
+		e.Kind = forge.EventPing
+	}
+}
