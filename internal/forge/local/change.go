@@ -1,0 +1,196 @@
+package local
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+const (
+	insertChange = `INSERT INTO change (repository, number, title, body, state, draft, author, created_at, head, head_commit, base)
+		VALUES (?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?)`
+	updateChange = `UPDATE change SET title = ?, body = ?, base = ?, state = ?, ended_by = ?, ended_at = ?, head_commit = ?,
+		auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
+	updateChangeText = `UPDATE change SET title = ?, body = ? WHERE repository = ? AND number = ?`
+	selectLiving     = `SELECT number FROM change WHERE repository = ? AND head = ? AND base = ? AND state = 'open' AND number <> ?`
+)
+
+// OpenChange opens a change between two branches of the repository.
+func (r *Repository) OpenChange(ctx context.Context, n forge.NewChange) (opened forge.Change, err error) {
+	defer r.explain("open change", &err)
+	n.Title = forge.OneLine(n.Title, limits.Title)
+	if n.Title == "" {
+		return forge.Change{}, invalid("the title is empty")
+	}
+	var number int
+	err = r.write(ctx, Write, func(e entry) error {
+		head, err := r.forge.changed(e, n.Head, n.Base)
+		if err != nil {
+			return err
+		}
+		err = inTransaction(ctx, r.forge.db, func(tx *sql.Tx) error {
+			number, err = r.insertChange(ctx, tx, e, n, head)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		// If the process dies before the reference is there, the next start makes it.
+		if err := r.forge.keepHead(e, number, head); err != nil {
+			return err
+		}
+		return r.tellChange(ctx, e, number)
+	})
+	if err != nil {
+		return forge.Change{}, err
+	}
+	return r.Change(ctx, number)
+}
+
+func (r *Repository) insertChange(ctx context.Context, tx *sql.Tx, e entry, n forge.NewChange, head string) (number int, err error) {
+	if err := unique(ctx, tx, e, n.Head, n.Base, 0); err != nil {
+		return 0, err
+	}
+	if err := tx.QueryRowContext(ctx, nextNumber, e.id).Scan(&number); err != nil {
+		return 0, err
+	}
+	_, err = tx.ExecContext(ctx, insertChange, e.id, number, n.Title, forge.Cut(n.Body, limits.Body), n.Draft,
+		r.who(), microseconds(r.forge.now()), n.Head, head, n.Base)
+	return number, err
+}
+
+// unique refuses a second open change from the same head to the same base.
+func unique(ctx context.Context, tx *sql.Tx, e entry, head, base string, except int) error {
+	others, err := queryAll(ctx, tx, scanText, selectLiving, e.id, head, base, except)
+	if err == nil && len(others) > 0 {
+		return conflict("change " + others[0] + " is open from " + head + " to " + base)
+	}
+	return err
+}
+
+// changed returns the commit of a head branch that has something which the base branch does not.
+func (in *installation) changed(e entry, head, base string) (string, error) {
+	objects := in.open(e)
+	from, err := objects.branch(head)
+	if err != nil {
+		return "", err
+	}
+	to, err := objects.branch(base)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case from.IsZero():
+		return "", invalid("there is no branch " + head)
+	case to.IsZero():
+		return "", invalid("there is no branch " + base)
+	}
+	if done, err := objects.contains(to, from); err != nil || done {
+		return "", or2(err, invalid(base+" has everything that "+head+" has"))
+	}
+	return from.String(), nil
+}
+
+func or2(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// EditChange makes a change what the edit says.
+func (r *Repository) EditChange(ctx context.Context, number int, edit forge.ChangeEdit) (err error) {
+	defer r.explain("edit change", &err)
+	return r.write(ctx, Write, func(e entry) error {
+		told := false
+		err := inTransaction(ctx, r.forge.db, func(tx *sql.Tx) error {
+			c, err := r.change(ctx, tx, e, number)
+			if err != nil {
+				return err
+			}
+			before := c.Change
+			if err := r.applyText(&c, edit); err != nil {
+				return err
+			}
+			_, err = tx.ExecContext(ctx, updateChangeText, c.Title, c.Body, e.id, number)
+			told = c.Title != before.Title || c.Body != before.Body
+			if err != nil || !r.moves(c, edit) {
+				return err
+			}
+			told = true
+			return r.applyState(ctx, tx, e, c, edit)
+		})
+		if err != nil || !told {
+			return err
+		}
+		// Another base may have the head already, and a change that opens again may have missed its branch move.
+		if err := r.forge.sync(ctx, e, r.who(), nil); err != nil {
+			return err
+		}
+		return r.tellChange(ctx, e, number)
+	})
+}
+
+// applyText applies what is said about the title and the body.
+func (r *Repository) applyText(c *change, edit forge.ChangeEdit) error {
+	if edit.Title != nil {
+		if c.Title = forge.OneLine(*edit.Title, limits.Title); c.Title == "" {
+			return invalid("the title is empty")
+		}
+	}
+	if edit.Body != nil {
+		c.Body = forge.Cut(*edit.Body, limits.Body)
+	}
+	return nil
+}
+
+// moves reports whether an edit says that the state or the base is another.
+func (r *Repository) moves(c change, edit forge.ChangeEdit) bool {
+	return edit.State != nil && *edit.State != c.State || edit.Base != nil && *edit.Base != c.Base.Branch
+}
+
+// applyState applies what is said about the state and the base; a merge that waited is void.
+func (r *Repository) applyState(ctx context.Context, tx *sql.Tx, e entry, c change, edit forge.ChangeEdit) error {
+	if c.State == forge.Merged {
+		return conflict("the change is merged")
+	}
+	objects := r.forge.open(e)
+	if edit.Base != nil {
+		if to, err := objects.branch(*edit.Base); err != nil || to.IsZero() {
+			return or2(err, invalid("there is no branch "+*edit.Base))
+		}
+		c.Base.Branch = *edit.Base
+	}
+	if edit.State != nil && *edit.State != c.State {
+		switch *edit.State {
+		case forge.Closed:
+			c.State, c.EndedBy, c.EndedAt = forge.Closed, r.who(), r.forge.now()
+		case forge.Open:
+			head, err := objects.branch(c.Head.Branch)
+			if err != nil || head.IsZero() {
+				return or2(err, conflict("its branch "+c.Head.Branch+" is gone"))
+			}
+			c.State, c.EndedBy, c.EndedAt = forge.Open, "", timeOf(0)
+		default:
+			return invalid("a change becomes open or closed; merging is another operation")
+		}
+	}
+	if c.State == forge.Open {
+		if err := unique(ctx, tx, e, c.Head.Branch, c.Base.Branch, c.Number); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, updateChange, c.Title, c.Body, c.Base.Branch, c.State, c.EndedBy, microseconds(c.EndedAt),
+		c.Head.Commit, e.id, c.Number)
+	return err
+}
+
+// tellChange publishes that something about a change is different.
+func (r *Repository) tellChange(ctx context.Context, e entry, number int) error {
+	return r.forge.tellAbout(ctx, e, forge.EventChange, number, r.who())
+}
+
+// trimLabel is a label's name without spaces at its ends.
+func trimLabel(name string) string { return strings.TrimSpace(name) }

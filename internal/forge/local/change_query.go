@@ -1,0 +1,148 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+const (
+	selectChange = `SELECT number, title, body, state, draft, author, created_at, ended_by, ended_at,
+		head, head_commit, base, merge_commit, merging, merging_by, auto_merge, auto_by FROM change`
+	selectChangeNumbered = selectChange + ` WHERE repository = ? AND number = ?`
+	selectOpenChanges    = selectChange + ` WHERE repository = ? AND state = 'open' ORDER BY number`
+	// A limit of -1 is none. The two forms spare the index on heads a condition that it cannot be used with.
+	selectChanges   = selectChange + ` WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3) ORDER BY number DESC LIMIT ?4`
+	selectChangesOf = selectChange + ` WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3)
+		AND head = ?5 ORDER BY number DESC LIMIT ?4`
+	// The labels of a range of numbers are read at once.
+	selectLabeled = `SELECT number, labeled.label FROM labeled WHERE repository = ? AND number BETWEEN ? AND ? ORDER BY number, label`
+)
+
+// change is a change as the database has it: with the merges that are under way or wait.
+type change struct {
+	forge.Change
+	// merging is the commit that a merge was about to put on the base branch, mergingBy whose merge it was.
+	merging, mergingBy string
+	// auto waits for what is missing; nil when nothing does.
+	auto   *forge.Merge
+	autoBy string
+}
+
+func scanChange(s scanner) (c change, err error) {
+	var created, ended int64
+	var auto string
+	err = s.Scan(&c.Number, &c.Title, &c.Body, &c.State, &c.Draft, &c.Author, &created, &c.EndedBy, &ended,
+		&c.Head.Branch, &c.Head.Commit, &c.Base.Branch, &c.MergeCommit, &c.merging, &c.mergingBy, &auto, &c.autoBy)
+	c.CreatedAt, c.EndedAt, c.Fetch = timeOf(created), timeOf(ended), pullRef(c.Number)
+	if err == nil && auto != "" {
+		c.auto = &forge.Merge{}
+		err = json.Unmarshal([]byte(auto), c.auto)
+	}
+	return c, err
+}
+
+// FindChanges returns the changes that a filter lets through.
+func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) (found []forge.Change, err error) {
+	defer r.explain("list changes", &err)
+	e, err := r.enter(ctx, Read)
+	if err != nil {
+		return nil, err
+	}
+	limit, query := f.Limit, selectChanges
+	if limit <= 0 {
+		limit = -1
+	}
+	args := []any{e.id, string(f.State), f.Base, limit}
+	if f.Head != "" {
+		query, args = selectChangesOf, append(args, f.Head)
+	}
+	all, err := queryAll(ctx, r.forge.db, scanChange, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	found = make([]forge.Change, len(all))
+	for i, c := range all {
+		found[i] = c.Change
+	}
+	return found, r.complete(ctx, e, found)
+}
+
+// complete adds what is kept elsewhere: labels, addresses, and where the base branches are.
+// The changes are sorted by descending number.
+func (r *Repository) complete(ctx context.Context, e entry, changes []forge.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	labels, err := r.forge.labelsOf(ctx, e, changes[len(changes)-1].Number, changes[0].Number)
+	if err != nil {
+		return err
+	}
+	objects := r.forge.open(e)
+	bases := map[string]plumbing.Hash{}
+	for i := range changes {
+		c := &changes[i]
+		c.URL, c.Labels = r.forge.changeURL(e, c.Number), labels[c.Number]
+		if c.State != forge.Open {
+			continue
+		}
+		base, known := bases[c.Base.Branch]
+		if !known {
+			if base, err = objects.branch(c.Base.Branch); err != nil {
+				return err
+			}
+			bases[c.Base.Branch] = base
+		}
+		if !base.IsZero() {
+			c.Base.Commit = base.String()
+		}
+	}
+	return nil
+}
+
+// labelsOf returns the labels of changes and issues by number.
+func (in *installation) labelsOf(ctx context.Context, e entry, first, last int) (map[int][]string, error) {
+	rows, err := in.db.QueryContext(ctx, selectLabeled, e.id, first, last)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err tells
+	labels := map[int][]string{}
+	for rows.Next() {
+		var number int
+		var label string
+		if err := rows.Scan(&number, &label); err != nil {
+			return nil, err
+		}
+		labels[number] = append(labels[number], label)
+	}
+	return labels, rows.Err()
+}
+
+// Change returns one change, and whether it can be merged.
+func (r *Repository) Change(ctx context.Context, number int) (_ forge.Change, err error) {
+	defer r.explain("read change", &err)
+	e, err := r.enter(ctx, Read)
+	if err != nil {
+		return forge.Change{}, err
+	}
+	c, err := r.change(ctx, r.forge.db, e, number)
+	if err != nil {
+		return forge.Change{}, err
+	}
+	one := []forge.Change{c.Change}
+	if err := r.complete(ctx, e, one); err != nil {
+		return forge.Change{}, err
+	}
+	if one[0].State == forge.Open {
+		one[0].Mergeable, err = r.forge.mergeable(ctx, e, one[0])
+	}
+	return one[0], err
+}
+
+func (r *Repository) change(ctx context.Context, q querier, e entry, number int) (change, error) {
+	return scanChange(q.QueryRowContext(ctx, selectChangeNumbered, e.id, number))
+}

@@ -1,0 +1,91 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+const (
+	selectComments = `SELECT id, author, body, created_at FROM comment WHERE repository = ? AND number = ? ORDER BY id`
+	insertComment  = `INSERT INTO comment (repository, number, author, body, created_at) VALUES (?, ?, ?, ?, ?) RETURNING id`
+	updateComment  = `UPDATE comment SET body = ? WHERE id = ?`
+)
+
+// Comments returns the comments on a change, the oldest first.
+func (r *Repository) Comments(ctx context.Context, number int) (_ []forge.Comment, err error) {
+	defer r.explain("list comments", &err)
+	e, err := r.enter(ctx, Read)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.change(ctx, r.forge.db, e, number); err != nil {
+		return nil, err
+	}
+	return r.comments(ctx, e, number, "pulls")
+}
+
+// comments are those on a change or an issue; page is the folder of its page.
+func (r *Repository) comments(ctx context.Context, e entry, number int, page string) ([]forge.Comment, error) {
+	return queryAll(ctx, r.forge.db, func(s scanner) (c forge.Comment, err error) {
+		var created int64
+		err = s.Scan(&c.ID, &c.Author, &c.Body, &created)
+		c.CreatedAt = timeOf(created)
+		c.URL = fmt.Sprintf("%s#comment-%s", r.forge.pageURL(e, page, strconv.Itoa(number)), c.ID)
+		return c, err
+	}, selectComments, e.id, number)
+}
+
+// UpsertComment makes the one comment with a marker, among those of this account, say body.
+func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body string) (comment forge.Comment, err error) {
+	defer r.explain("comment", &err)
+	body = forge.Mark(body, marker, limits.Comment)
+	err = r.write(ctx, Write, func(e entry) error {
+		if _, err := r.change(ctx, r.forge.db, e, number); err != nil {
+			return err
+		}
+		all, err := r.comments(ctx, e, number, "pulls")
+		if err != nil {
+			return err
+		}
+		var found bool
+		if comment, found = forge.LivingComment(all, marker, r.who()); !found {
+			comment, err = r.addComment(ctx, e, number, body)
+			return err
+		}
+		if comment.Body == body {
+			return nil
+		}
+		comment.Body = body
+		if _, err := r.forge.db.ExecContext(ctx, updateComment, body, comment.ID); err != nil {
+			return err
+		}
+		return r.forge.tellAbout(ctx, e, forge.EventComment, number, r.who())
+	})
+	return comment, err
+}
+
+// Comment adds a comment to a change.
+func (r *Repository) Comment(ctx context.Context, number int, body string) (comment forge.Comment, err error) {
+	defer r.explain("comment", &err)
+	err = r.write(ctx, Write, func(e entry) error {
+		if _, err := r.change(ctx, r.forge.db, e, number); err != nil {
+			return err
+		}
+		comment, err = r.addComment(ctx, e, number, forge.Cut(body, limits.Comment))
+		return err
+	})
+	return comment, err
+}
+
+func (r *Repository) addComment(ctx context.Context, e entry, number int, body string) (forge.Comment, error) {
+	c := forge.Comment{Author: r.who(), Body: body, CreatedAt: r.forge.now()}
+	err := r.forge.db.QueryRowContext(ctx, insertComment, e.id, number, c.Author, body, microseconds(c.CreatedAt)).Scan(&c.ID)
+	if err != nil {
+		return c, err
+	}
+	c.URL = r.forge.changeURL(e, number) + "#comment-" + c.ID
+	return c, r.forge.tellAbout(ctx, e, forge.EventComment, number, r.who())
+}

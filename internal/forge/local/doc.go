@@ -1,0 +1,28 @@
+// Package local is the forge that the server brings along: the default where there is no account anywhere.
+//
+//	<dir>/repos/<owner>/<name>.git   bare repositories, which any git program can read
+//	<dir>/forge.db                   changes, statuses, labels, comments, issues, tokens: SQLite
+//
+// One [Forge] serves both: to programs as [forge.Forge], to git over smart HTTP, and to people as pages, the last two by
+// [Forge.Handler].
+//
+// # Who may do what
+//
+// An [Account] has a name and a [Right], in all repositories or below a path. Code in the process acts as an account of
+// its choice, see [Forge.As]; everybody else shows a token, see [Forge.CreateToken].
+//
+// # What is true
+//
+// Branches are the truth about commits, the database about everything else. Whatever moves a branch, a push, a merge or
+// somebody with access to the folder, is followed by the same level-triggered step, which derives from the branches
+// what can be derived, and which also runs at the start:
+//
+//	head branch moved          the change has the new head; approvals and waiting merges of the old one are void
+//	head branch deleted        the change keeps its last head, at refs/pull/<number>/head
+//	base contains the head     the change is merged
+//	base has the merge commit  the change is merged, by whom was written down before the branch moved
+//	base branch deleted        the change stays open and cannot be merged
+//
+// All that writes to a repository does so one after the other. A push is received into a file before its turn comes,
+// so that nobody waits for a slow client.
+package local

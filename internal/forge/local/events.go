@@ -1,0 +1,95 @@
+package local
+
+import (
+	"context"
+	"sync"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// events tells subscribers in the process at once, and hooks in the background.
+type events struct {
+	mu          sync.Mutex
+	subscribers map[int]func(forge.Event)
+	last        int
+	deliveries  *deliveries
+}
+
+func newEvents(in *installation) *events {
+	return &events{subscribers: map[int]func(forge.Event){}, deliveries: newDeliveries(in.log)}
+}
+
+func (v *events) close() { v.deliveries.close() }
+
+// Subscribe calls a function for everything that happens on the forge, until the subscription is cancelled.
+// It is called while a repository is being changed: it must not block, and not call the forge.
+func (f *Forge) Subscribe(tell func(forge.Event)) (cancel func()) {
+	v := f.events
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.last++
+	id := v.last
+	v.subscribers[id] = tell
+	return func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		delete(v.subscribers, id)
+	}
+}
+
+const (
+	upsertHook  = `INSERT INTO hook (repository, url, secret) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET secret = excluded.secret`
+	selectHooks = `SELECT url, secret FROM hook WHERE repository = ?`
+)
+
+func scanHook(s scanner) (h forge.Hook, err error) {
+	err = s.Scan(&h.URL, (*string)(&h.Secret))
+	return h, err
+}
+
+// EnsureHook delivers everything that happens in the repository to a URL.
+func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) (err error) {
+	defer r.explain("subscribe to events", &err)
+	if h.Secret == "" {
+		return invalid("a hook needs a secret")
+	}
+	if _, err := forge.ParseSite(h.URL); err != nil {
+		return invalid("the URL is not of the form https://host/path")
+	}
+	e, err := r.enter(ctx, Admin)
+	if err != nil {
+		return err
+	}
+	_, err = r.forge.db.ExecContext(ctx, upsertHook, e.id, h.URL, string(h.Secret))
+	return err
+}
+
+// tell publishes what happened in a repository.
+func (in *installation) tell(ctx context.Context, e entry, event forge.Event) error {
+	event.Repository, event.Time = e.path(), in.now()
+	event.Delivery = newDelivery()
+	in.events.mu.Lock()
+	for _, tell := range in.events.subscribers {
+		tell(event)
+	}
+	in.events.mu.Unlock()
+	hooks, err := queryAll(ctx, in.db, scanHook, selectHooks, e.id)
+	if err != nil {
+		return err
+	}
+	for _, h := range hooks {
+		in.events.deliveries.add(h, event)
+	}
+	return nil
+}
+
+const selectPlace = `SELECT base, head_commit FROM change WHERE repository = ? AND number = ?`
+
+// tellAbout publishes what happened to a change.
+func (in *installation) tellAbout(ctx context.Context, e entry, kind forge.EventKind, number int, actor string) error {
+	event := forge.Event{Kind: kind, Change: number, Sender: actor}
+	if err := in.db.QueryRowContext(ctx, selectPlace, e.id, number).Scan(&event.Branch, &event.Commit); err != nil {
+		return err
+	}
+	return in.tell(ctx, e, event)
+}

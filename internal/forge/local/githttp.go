@@ -1,0 +1,328 @@
+package local
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cgi"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/local/receivepack"
+	"github.com/kalypso-io/kalypso/internal/secret"
+)
+
+const (
+	upload  = "git-upload-pack"
+	receive = "git-receive-pack"
+)
+
+// maxWants bounds what a fetch may ask for; a clone of a repository with very many branches asks for a few megabytes.
+const maxWants = 64 << 20
+
+// gitPath takes the path of a request of git apart. The objects themselves are not served as files.
+func gitPath(path string) (repository, service string, ok bool) {
+	for _, service := range []string{"/info/refs", "/" + upload, "/" + receive} {
+		if repository, ok := strings.CutSuffix(path, service); ok && strings.Count(repository, "/") == 2 {
+			return strings.TrimSuffix(strings.TrimPrefix(repository, "/"), ".git"), service[1:], true
+		}
+	}
+	return "", "", false
+}
+
+// gitHandler serves git over smart HTTP: it decides who may do what, and hands over to git's own program.
+type gitHandler struct{ *Forge }
+
+// call is a request of git that was let in.
+type call struct {
+	entry
+	account Account
+	// service is upload or receive, action what of it is asked for.
+	service, action string
+}
+
+func (g gitHandler) serve(w http.ResponseWriter, r *http.Request, path, action string) {
+	ctx, cancel := context.WithTimeout(r.Context(), g.timeout())
+	defer cancel()
+	g.hurry(w)
+	service := action
+	if action == "info/refs" {
+		service = r.URL.Query().Get("service")
+	}
+	switch {
+	case service != upload && service != receive:
+		http.Error(w, "Only git's smart protocol is spoken here; use a git from this decade.", http.StatusForbidden)
+		return
+	case action == "info/refs" && r.Method != http.MethodGet, action != "info/refs" && r.Method != http.MethodPost:
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	c, status, message := g.admit(ctx, r, path, service)
+	if status != 0 {
+		if status == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", `Basic realm="Kalypso"`)
+		}
+		http.Error(w, message, status)
+		return
+	}
+	c.action = action
+	if err := g.run(ctx, w, r, c); err != nil {
+		g.log.Warn("serve git", "repository", c.path(), "service", service, "error", err)
+	}
+}
+
+func (in *installation) timeout() time.Duration {
+	if in.Timeout > 0 {
+		return in.Timeout
+	}
+	return 15 * time.Minute
+}
+
+// hurry ends connections of clients that send or read too slowly. Writers without deadlines have none to be set.
+func (g gitHandler) hurry(w http.ResponseWriter) {
+	control, end := http.NewResponseController(w), time.Now().Add(g.timeout())
+	_ = control.SetReadDeadline(end)
+	_ = control.SetWriteDeadline(end)
+}
+
+// admit lets a request in, or returns the status and the message of the refusal.
+// To those who may not see it, a repository that exists and one that does not look the same.
+func (g gitHandler) admit(ctx context.Context, r *http.Request, path, service string) (call, int, string) {
+	account, known, err := g.visitor(ctx, r)
+	if err != nil {
+		return call{}, statusOf(err), "The forge cannot check the token now."
+	}
+	e, err := g.find(ctx, path)
+	if err != nil && !errors.Is(err, forge.ErrNotFound) {
+		return call{}, statusOf(err), "The forge cannot read its database now."
+	}
+	visible := err == nil && g.mayRead(account, e)
+	switch {
+	case !known && (!visible || service == receive || r.Header.Get("Authorization") != ""):
+		return call{}, http.StatusUnauthorized, "Show a token of this forge as the password."
+	case !visible:
+		return call{}, http.StatusNotFound, "There is no such repository, or the token may not read it."
+	case service == receive && !account.may(Write, e.path()):
+		return call{}, http.StatusForbidden, "The token of " + account.Name + " may not push here; it needs the right write."
+	}
+	return call{entry: e, account: account, service: service}, 0, ""
+}
+
+// run receives what the client sends and serves it.
+func (g gitHandler) run(ctx context.Context, w http.ResponseWriter, r *http.Request, c call) error {
+	if c.action == "info/refs" {
+		g.handOver(w, r, c, nil, 0)
+		return nil
+	}
+	limit := int64(maxWants)
+	if c.service == receive {
+		limit = g.MaxPush
+		if limit <= 0 {
+			limit = 2 << 30
+		}
+	}
+	body, size, err := g.spool(r, limit)
+	if err != nil {
+		status := http.StatusBadRequest
+		if errors.Is(err, errTooLarge) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		http.Error(w, secret.Scrub(err.Error()), status)
+		return err
+	}
+	defer func() {
+		_ = body.Close()
+		_ = os.Remove(body.Name())
+	}()
+	if c.service == receive {
+		return g.push(ctx, w, r, c, body, size)
+	}
+	g.handOver(w, r, c, body, size)
+	return nil
+}
+
+var errTooLarge = errors.New("the request is too large")
+
+// spool receives a request into a file, unpacked: git's program wants to know the length,
+// and nobody shall wait for a slow client.
+func (g gitHandler) spool(r *http.Request, limit int64) (*os.File, int64, error) {
+	var source io.Reader = r.Body
+	switch encoding := r.Header.Get("Content-Encoding"); encoding {
+	case "":
+	case "gzip", "x-gzip":
+		unpacked, err := gzip.NewReader(r.Body)
+		if err != nil {
+			return nil, 0, fmt.Errorf("unpack request: %w", err)
+		}
+		source = unpacked
+	default:
+		return nil, 0, fmt.Errorf("the encoding %q is not understood", encoding)
+	}
+	file, err := os.CreateTemp(g.temporary(), "request-")
+	if err != nil {
+		return nil, 0, fmt.Errorf("receive request: %w", err)
+	}
+	size, err := io.Copy(file, io.LimitReader(source, limit+1))
+	if err == nil && size > limit {
+		err = errTooLarge
+	}
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(fmt.Errorf("receive request: %w", err), file.Close(), os.Remove(file.Name()))
+	}
+	return file, size, nil
+}
+
+// push checks what a push asks for, lets git do it, and follows up on what was done.
+func (g gitHandler) push(ctx context.Context, w http.ResponseWriter, r *http.Request, c call, body *os.File, size int64) error {
+	request, err := receivepack.Read(body)
+	if err != nil {
+		http.Error(w, secret.Scrub(err.Error()), http.StatusBadRequest)
+		return err
+	}
+	if _, err := body.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	unlock, err := g.locks.lock(ctx, c.id)
+	if err != nil {
+		http.Error(w, "Others are writing to this repository; try again.", http.StatusServiceUnavailable)
+		return err
+	}
+	defer unlock()
+	reasons, err := g.refusals(ctx, c, request)
+	if err != nil {
+		http.Error(w, "The forge cannot read its database now.", http.StatusServiceUnavailable)
+		return err
+	}
+	if len(reasons) > 0 {
+		return g.refuse(w, request, reasons)
+	}
+	g.handOver(w, r, c, body, size)
+	// The client may be gone; what git did counts all the same.
+	return g.followUp(context.WithoutCancel(ctx), c, request)
+}
+
+// refusals says which commands of a push are not allowed, and why.
+func (g gitHandler) refusals(ctx context.Context, c call, request receivepack.Request) (map[string]string, error) {
+	reasons := map[string]string{}
+	for _, command := range request.Commands {
+		branch, ok := command.Branch()
+		switch {
+		case strings.HasPrefix(command.Ref, "refs/tags/"):
+			continue
+		case !ok:
+			reasons[command.Ref] = "only branches and tags can be pushed"
+			continue
+		}
+		p, err := g.protection(ctx, c.entry, branch)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case p.Protected() && command.Deletes():
+			reasons[command.Ref] = "the branch is protected and cannot be deleted"
+		case p.Protected() && !command.Creates():
+			reasons[command.Ref] = "the branch is protected; push another branch and open a change"
+		}
+	}
+	return reasons, nil
+}
+
+const advice = "Nothing was pushed. Protected branches move only by merging changes;\npush to another branch and open a change from it."
+
+// refuse answers a push in git's words, or in HTTP's to clients that would not understand these.
+func (g gitHandler) refuse(w http.ResponseWriter, request receivepack.Request, reasons map[string]string) error {
+	var answer strings.Builder
+	if understood, err := request.Refuse(&answer, reasons, advice); err != nil || !understood {
+		http.Error(w, advice, http.StatusForbidden)
+		return err
+	}
+	w.Header().Set("Content-Type", "application/x-git-receive-pack-result")
+	w.Header().Set("Cache-Control", "no-cache")
+	_, err := io.WriteString(w, answer.String())
+	return err
+}
+
+// followUp finds out which branches a push has moved.
+func (g gitHandler) followUp(ctx context.Context, c call, request receivepack.Request) error {
+	objects := g.open(c.entry)
+	var done []moved
+	for _, command := range request.Commands {
+		branch, ok := command.Branch()
+		if !ok {
+			continue
+		}
+		now, err := objects.branch(branch)
+		if err != nil {
+			return err
+		}
+		switch {
+		case now.String() != command.New || command.Old == command.New:
+		case now.IsZero():
+			done = append(done, moved{branch: branch})
+		default:
+			done = append(done, moved{branch, now.String()})
+		}
+	}
+	if len(done) == 0 {
+		return nil
+	}
+	return g.pushed(ctx, c.entry, c.account.Name, done)
+}
+
+// handOver lets git's own program answer. It sees nothing of the request but what it needs, and nothing of this
+// process' environment.
+func (g gitHandler) handOver(w http.ResponseWriter, r *http.Request, c call, body io.ReadCloser, size int64) {
+	inner := r.Clone(r.Context())
+	inner.URL = &url.URL{Path: "/" + c.path() + ".git/" + c.action}
+	if c.action == "info/refs" {
+		inner.URL.RawQuery = url.Values{"service": {c.service}}.Encode()
+	}
+	inner.Header, inner.Body, inner.ContentLength, inner.TransferEncoding = http.Header{}, body, size, nil
+	for _, name := range []string{"Content-Type", "Git-Protocol", "User-Agent"} {
+		if value := r.Header.Get(name); value != "" {
+			inner.Header.Set(name, value)
+		}
+	}
+	if body == nil {
+		inner.Body = http.NoBody
+	}
+	program := cgi.Handler{
+		Path: g.git, Root: "/", Dir: g.Dir, Args: []string{"http-backend"},
+		Env: g.environment(c), Stderr: logWriter{g.log, c.path()},
+	}
+	program.ServeHTTP(w, inner)
+}
+
+// environment is all that git's program knows of the world: no configuration but this, no hooks, nobody to ask.
+func (g gitHandler) environment(c call) []string {
+	env := []string{
+		"GIT_PROJECT_ROOT=" + g.repositories(), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + c.account.Name,
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + g.temporary(), "GIT_TERMINAL_PROMPT=0",
+	}
+	settings := [][2]string{
+		{"safe.directory", "*"},
+		{"core.hooksPath", os.DevNull},
+		{"http.receivepack", "true"},
+		{"receive.hideRefs", "refs/pull"},
+		{"receive.fsckObjects", "true"},
+		// Packing up happens while the repository is locked, not behind our back.
+		{"gc.autoDetach", "false"},
+		{"maintenance.autoDetach", "false"},
+		// A pinned commit can be fetched by its hash.
+		{"uploadpack.allowReachableSHA1InWant", "true"},
+	}
+	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
+	for i, s := range settings {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s[1]))
+	}
+	return env
+}

@@ -1,0 +1,65 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// Handler serves git and the pages below the path of [Options.URL].
+func (f *Forge) Handler() http.Handler {
+	prefix := ""
+	if f.site.Prefix != "" {
+		prefix = "/" + f.site.Prefix
+	}
+	git, pages := gitHandler{f}, newPages(f)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rest, ok := strings.CutPrefix(r.URL.Path, prefix)
+		if !ok || (rest != "" && rest[0] != '/') {
+			http.NotFound(w, r)
+			return
+		}
+		if repository, service, ok := gitPath(rest); ok {
+			git.serve(w, r, repository, service)
+			return
+		}
+		http.StripPrefix(prefix, pages).ServeHTTP(w, r)
+	})
+}
+
+// visitor returns who sends a request of git: the owner of the token it shows, or nobody.
+// The token is the password of basic authentication, whatever the user, or a bearer token.
+func (f *Forge) visitor(ctx context.Context, r *http.Request) (Account, bool, error) {
+	secret, shown := forge.Secret(""), false
+	if _, password, ok := r.BasicAuth(); ok {
+		secret, shown = forge.Secret(password), true
+	} else if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		secret, shown = forge.Secret(bearer), true
+	}
+	if !shown {
+		return Account{}, false, nil
+	}
+	token, err := f.Authenticate(ctx, secret)
+	if errors.Is(err, forge.ErrDenied) {
+		return Account{}, false, nil
+	}
+	return token.Account, err == nil, err
+}
+
+// statusOf is the HTTP status that a kind of error means.
+func statusOf(err error) int {
+	switch {
+	case errors.Is(err, forge.ErrNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, forge.ErrDenied):
+		return http.StatusForbidden
+	case errors.Is(err, forge.ErrConflict):
+		return http.StatusConflict
+	case errors.Is(err, forge.ErrInvalid):
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusServiceUnavailable
+}

@@ -1,0 +1,126 @@
+package local
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"regexp"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+const (
+	insertLabel   = `INSERT INTO label (repository, name, color, description) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	selectLabel   = `SELECT name FROM label WHERE repository = ? AND name = ?`
+	selectLabels  = `SELECT name, color, description FROM label WHERE repository = ? ORDER BY name`
+	insertLabeled = `INSERT INTO labeled (repository, number, label, account, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	deleteLabeled = `DELETE FROM labeled WHERE repository = ? AND number = ? AND label = ?`
+	selectLabeler = `SELECT account FROM labeled WHERE repository = ? AND number = ? AND label = ?`
+)
+
+var colorPattern = regexp.MustCompile(`^[0-9a-fA-F]{6}$`)
+
+// EnsureLabel creates a label that the repository does not have.
+func (r *Repository) EnsureLabel(ctx context.Context, l forge.Label) (err error) {
+	defer r.explain("create label", &err)
+	l.Name = forge.OneLine(l.Name, 100)
+	if l.Name == "" {
+		return invalid("the label has no name")
+	}
+	if !colorPattern.MatchString(l.Color) {
+		l.Color = forge.DefaultColor
+	}
+	return r.write(ctx, Write, func(e entry) error {
+		_, err := r.forge.db.ExecContext(ctx, insertLabel, e.id, l.Name, l.Color, forge.OneLine(l.Description, 200))
+		return err
+	})
+}
+
+// Labels returns the labels of the repository, sorted.
+func (r *Repository) Labels(ctx context.Context) (_ []forge.Label, err error) {
+	defer r.explain("list labels", &err)
+	e, err := r.enter(ctx, Read)
+	if err != nil {
+		return nil, err
+	}
+	return queryAll(ctx, r.forge.db, func(s scanner) (l forge.Label, err error) {
+		err = s.Scan(&l.Name, &l.Color, &l.Description)
+		return l, err
+	}, selectLabels, e.id)
+}
+
+// AddLabels adds labels that exist in the repository to a change.
+func (r *Repository) AddLabels(ctx context.Context, number int, names ...string) (err error) {
+	defer r.explain("add labels", &err)
+	return r.write(ctx, Write, func(e entry) error {
+		if _, err := r.change(ctx, r.forge.db, e, number); err != nil {
+			return err
+		}
+		added := false
+		err := inTransaction(ctx, r.forge.db, func(tx *sql.Tx) error {
+			var err error
+			added, err = r.tag(ctx, tx, e, number, names)
+			return err
+		})
+		if err != nil || !added {
+			return err
+		}
+		return r.forge.tellAbout(ctx, e, forge.EventLabel, number, r.who())
+	})
+}
+
+// tag gives labels to a change or an issue, and says whether one of them was new.
+func (r *Repository) tag(ctx context.Context, tx *sql.Tx, e entry, number int, names []string) (added bool, err error) {
+	for _, name := range names {
+		var known string
+		err := tx.QueryRowContext(ctx, selectLabel, e.id, name).Scan(&known)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, notFound("there is no label " + name)
+		}
+		if err != nil {
+			return false, err
+		}
+		result, err := tx.ExecContext(ctx, insertLabeled, e.id, number, known, r.who(), microseconds(r.forge.now()))
+		if err != nil {
+			return false, err
+		}
+		n, err := result.RowsAffected()
+		if err != nil {
+			return false, err
+		}
+		added = added || n > 0
+	}
+	return added, nil
+}
+
+// RemoveLabel takes a label from a change.
+func (r *Repository) RemoveLabel(ctx context.Context, number int, name string) (err error) {
+	defer r.explain("remove label", &err)
+	return r.write(ctx, Write, func(e entry) error {
+		if _, err := r.change(ctx, r.forge.db, e, number); err != nil {
+			return err
+		}
+		result, err := r.forge.db.ExecContext(ctx, deleteLabeled, e.id, number, name)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		return r.forge.tellAbout(ctx, e, forge.EventLabel, number, r.who())
+	})
+}
+
+// LabeledBy returns who added a label to a change.
+func (r *Repository) LabeledBy(ctx context.Context, number int, name string) (who string, err error) {
+	defer r.explain("read who added a label", &err)
+	e, err := r.enter(ctx, Read)
+	if err != nil {
+		return "", err
+	}
+	err = r.forge.db.QueryRowContext(ctx, selectLabeler, e.id, number, name).Scan(&who)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return who, err
+}

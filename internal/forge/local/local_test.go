@@ -1,0 +1,166 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"sort"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+)
+
+// TestRules: the embedded forge keeps the rules of all forges.
+func TestRules(t *testing.T) {
+	forgetest.Run(t, func(t *testing.T) forgetest.Harness {
+		f := newForge(t, Options{})
+		return forgetest.Harness{
+			Forge:  f,
+			Person: f.As(Account{Name: "person", Right: Write}),
+			Weak:   f.As(Account{Name: "reader", Right: Read}),
+			Owner:  "team",
+			NewRepository: func(t *testing.T) string {
+				r := newRepository(t, f)
+				return r.forge.site.URL() + "/" + r.id.Path
+			},
+			Commit: func(t *testing.T, url, branch string) string {
+				r, err := f.Repository(url)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return commit(t, r.(*Repository), branch, nil)
+			},
+		}
+	})
+}
+
+// newForge opens a forge that ends with the test.
+func newForge(t testing.TB, o Options) *Forge {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	if o.URL == "" {
+		o.URL = "http://forge.example.com"
+	}
+	f, err := Open(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+// serve opens a forge behind a server on this machine.
+func serve(t testing.TB, o Options) *Forge {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	o.URL = "http://" + server.Listener.Addr().String() + "/git"
+	f := newForge(t, o)
+	server.Config.Handler = f.Handler()
+	server.Start()
+	t.Cleanup(server.Close)
+	return f
+}
+
+var names atomic.Int64
+
+// newRepository creates a repository whose branch main has a commit.
+func newRepository(t testing.TB, f *Forge) *Repository {
+	t.Helper()
+	r, err := f.CreateRepository(context.Background(), forge.NewRepository{Owner: "team", Name: fmt.Sprintf("shop-%d", names.Add(1))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, r.(*Repository), "main", map[string]string{"README.md": "# Shop\n"})
+	return r.(*Repository)
+}
+
+// commit adds a commit to a branch, as a push would. A branch that does not exist starts at main.
+// files are written, or one that no other commit has.
+func commit(t testing.TB, r *Repository, branch string, files map[string]string) string {
+	t.Helper()
+	if files == nil {
+		files = map[string]string{fmt.Sprintf("file-%d.txt", names.Add(1)): "text\n"}
+	}
+	var made string
+	err := r.write(context.Background(), Write, func(e entry) error {
+		objects := r.forge.open(e)
+		old, err := objects.branch(branch)
+		if err != nil {
+			return err
+		}
+		parent := old
+		if old.IsZero() {
+			if parent, err = objects.branch("main"); err != nil {
+				return err
+			}
+		}
+		hash := writeCommit(t, objects, parent, files)
+		made = hash.String()
+		if err := objects.move(branchRef(branch), old, hash); err != nil {
+			return err
+		}
+		return r.forge.pushed(context.Background(), e, "somebody", []moved{{branch, made}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// writeCommit stores a commit that adds files without folders to its parent's.
+func writeCommit(t testing.TB, objects bare, parent plumbing.Hash, files map[string]string) plumbing.Hash {
+	t.Helper()
+	before, err := treeOf(objects, parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := &object.Tree{}
+	for _, e := range before.Entries {
+		if _, replaced := files[e.Name]; !replaced {
+			tree.Entries = append(tree.Entries, e)
+		}
+	}
+	for name, text := range files {
+		blob := objects.NewEncodedObject()
+		blob.SetType(plumbing.BlobObject)
+		w, _ := blob.Writer()
+		_, _ = w.Write([]byte(text))
+		tree.Entries = append(tree.Entries, object.TreeEntry{Name: name, Mode: filemode.Regular, Hash: set(t, objects, blob)})
+	}
+	sortTree(tree)
+	person := object.Signature{Name: "somebody", Email: "somebody@example.com", When: time.Unix(2e9+names.Add(1), 0)}
+	c := &object.Commit{Author: person, Committer: person, Message: "Write\n", TreeHash: encode(t, objects, tree.Encode)}
+	if !parent.IsZero() {
+		c.ParentHashes = []plumbing.Hash{parent}
+	}
+	return encode(t, objects, c.Encode)
+}
+
+func encode(t testing.TB, objects bare, into func(plumbing.EncodedObject) error) plumbing.Hash {
+	t.Helper()
+	o := objects.NewEncodedObject()
+	if err := into(o); err != nil {
+		t.Fatal(err)
+	}
+	return set(t, objects, o)
+}
+
+func set(t testing.TB, objects bare, o plumbing.EncodedObject) plumbing.Hash {
+	t.Helper()
+	hash, err := objects.SetEncodedObject(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hash
+}
+
+func sortTree(t *object.Tree) { sort.Sort(object.TreeEntrySorter(t.Entries)) }

@@ -1,0 +1,252 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/local/mergetree"
+)
+
+const (
+	startMerge = `UPDATE change SET merging = ?, merging_by = ? WHERE repository = ? AND number = ?`
+	setAuto    = `UPDATE change SET auto_merge = ?, auto_by = ? WHERE repository = ? AND number = ?`
+)
+
+// MergeChange merges a change and returns the commit that is then on the base branch.
+func (r *Repository) MergeChange(ctx context.Context, number int, m forge.Merge) (commit string, err error) {
+	defer r.explain("merge change", &err)
+	if m.Head == "" {
+		return "", invalid("a merge names the commit that was judged")
+	}
+	err = r.write(ctx, Write, func(e entry) error {
+		c, err := r.current(ctx, e, number)
+		switch {
+		case err != nil:
+			return err
+		case c.State == forge.Merged && c.Head.Commit == m.Head:
+			commit = c.MergeCommit
+			return nil
+		}
+		commit, err = r.forge.merge(ctx, e, c, m, r.who())
+		return err
+	})
+	return commit, err
+}
+
+// current returns a change after it was brought in line with its branches.
+func (r *Repository) current(ctx context.Context, e entry, number int) (change, error) {
+	c, err := r.change(ctx, r.forge.db, e, number)
+	if err != nil || c.State != forge.Open {
+		return c, err
+	}
+	if err := r.forge.follow(ctx, e, r.forge.open(e), c, r.who()); err != nil {
+		return c, err
+	}
+	return r.change(ctx, r.forge.db, e, number)
+}
+
+// AutoMerge merges a change once what is missing is there.
+func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) (err error) {
+	defer r.explain("merge change automatically", &err)
+	return r.write(ctx, Write, func(e entry) error {
+		c, err := r.current(ctx, e, number)
+		if err != nil {
+			return err
+		}
+		if err := judged(c, m); err != nil {
+			return err
+		}
+		missing, err := r.forge.missing(ctx, e, c)
+		if err != nil {
+			return err
+		}
+		if len(missing) == 0 {
+			return conflict("nothing is missing; merge it now")
+		}
+		text, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		_, err = r.forge.db.ExecContext(ctx, setAuto, string(text), r.who(), e.id, number)
+		return err
+	})
+}
+
+// judged refuses to merge something else than what was judged.
+func judged(c change, m forge.Merge) error {
+	switch {
+	case c.State != forge.Open:
+		return conflict("the change is " + string(c.State))
+	case c.Head.Commit != m.Head:
+		return conflict("the head is " + c.Head.Commit + ", not " + m.Head)
+	case m.Method != "" && m.Method != forge.MergeCommits && m.Method != forge.MergeSquash:
+		return invalid("the method is merge or squash")
+	}
+	return nil
+}
+
+// mergeWaiting merges the changes that waited for what has just been said about a commit.
+// That one cannot be merged is no concern of who said it.
+func (in *installation) mergeWaiting(ctx context.Context, e entry, commit string) error {
+	changes, err := queryAll(ctx, in.db, scanChange, selectOpenChanges, e.id)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if c.auto == nil || c.Head.Commit != commit {
+			continue
+		}
+		if _, err := in.merge(ctx, e, c, *c.auto, c.autoBy); err != nil && !errors.Is(err, forge.ErrConflict) {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge merges an open change. The caller holds the repository's lock.
+//
+// The merge is written down before the branch moves, and carried out after: a process that dies in between leaves either
+// a branch that has not moved, and nothing happened, or one that has, and the next start finds the change merged.
+func (in *installation) merge(ctx context.Context, e entry, c change, m forge.Merge, actor string) (string, error) {
+	if err := judged(c, m); err != nil {
+		return "", err
+	}
+	if missing, err := in.missing(ctx, e, c); err != nil || len(missing) > 0 {
+		return "", or2(err, conflict("missing: "+strings.Join(missing, "; ")))
+	}
+	objects := in.open(e)
+	base, err := objects.branch(c.Base.Branch)
+	if err != nil || base.IsZero() {
+		return "", or2(err, conflict("there is no branch "+c.Base.Branch+" any more"))
+	}
+	commit, err := in.mergeCommit(objects, c, m, base, actor)
+	if err != nil {
+		return "", err
+	}
+	if _, err := in.db.ExecContext(ctx, startMerge, commit.String(), actor, e.id, c.Number); err != nil {
+		return "", err
+	}
+	if err := objects.move(branchRef(c.Base.Branch), base, commit); err != nil {
+		return "", err
+	}
+	// The branch has moved: what is left is done even if nobody waits for it any more.
+	ctx = context.WithoutCancel(ctx)
+	if err := in.merged(ctx, e, c, commit.String(), actor); err != nil {
+		return "", err
+	}
+	return commit.String(), in.pushed(ctx, e, actor, []moved{{c.Base.Branch, commit.String()}})
+}
+
+// mergeCommit stores the commit that merges a change.
+func (in *installation) mergeCommit(objects bare, c change, m forge.Merge, base plumbing.Hash, actor string) (plumbing.Hash, error) {
+	head := plumbing.NewHash(c.Head.Commit)
+	tree, err := mergedTree(objects, base, head)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	host, _, err := net.SplitHostPort(in.site.Host)
+	if err != nil {
+		host = in.site.Host
+	}
+	person := object.Signature{Name: actor, Email: actor + "@" + host, When: in.now()}
+	commit := &object.Commit{
+		Author: person, Committer: person, Message: mergeMessage(c, m), TreeHash: tree,
+		ParentHashes: []plumbing.Hash{base, head},
+	}
+	if m.Method == forge.MergeSquash {
+		commit.ParentHashes = commit.ParentHashes[:1]
+	}
+	o := objects.NewEncodedObject()
+	if err := commit.Encode(o); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	return objects.SetEncodedObject(o)
+}
+
+func mergeMessage(c change, m forge.Merge) string {
+	title, text := forge.OneLine(m.Title, 0), strings.TrimSpace(m.Message)
+	if title == "" && m.Method == forge.MergeSquash {
+		title = fmt.Sprintf("%s (#%d)", c.Title, c.Number)
+	} else if title == "" {
+		title = fmt.Sprintf("Merge #%d from %s", c.Number, c.Head.Branch)
+		text = strings.TrimSpace(c.Title + "\n\n" + text)
+	}
+	return strings.TrimSpace(title+"\n\n"+text) + "\n"
+}
+
+// mergedTree returns the tree of two commits merged; [forge.ErrConflict] names the files that do not go together.
+func mergedTree(objects storer.EncodedObjectStorer, base, head plumbing.Hash) (plumbing.Hash, error) {
+	common, err := mergetree.Base(objects, base, head)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	var trees [3]plumbing.Hash
+	for i, hash := range []plumbing.Hash{common, base, head} {
+		if hash.IsZero() {
+			continue
+		}
+		commit, err := object.GetCommit(objects, hash)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		trees[i] = commit.TreeHash
+	}
+	tree, err := mergetree.Merge(objects, trees[0], trees[1], trees[2])
+	var clash *mergetree.ConflictError
+	if errors.As(err, &clash) {
+		return plumbing.ZeroHash, conflict(clash.Error())
+	}
+	return tree, err
+}
+
+// mergeCache remembers what merges: two commits always merge, or never do.
+type mergeCache struct {
+	mu    sync.Mutex
+	known map[[2]string]forge.Mergeable
+}
+
+// mergeable tells whether the branches of an open change merge.
+func (in *installation) mergeable(ctx context.Context, e entry, c forge.Change) (forge.Mergeable, error) {
+	key := [2]string{c.Base.Commit, c.Head.Commit}
+	if c.Base.Commit == "" {
+		return forge.MergeableNo, nil
+	}
+	in.merges.mu.Lock()
+	known, ok := in.merges.known[key]
+	in.merges.mu.Unlock()
+	if ok || ctx.Err() != nil {
+		return known, ctx.Err()
+	}
+	_, err := mergedTree(unstored{in.open(e)}, plumbing.NewHash(c.Base.Commit), plumbing.NewHash(c.Head.Commit))
+	answer := forge.MergeableYes
+	if errors.Is(err, forge.ErrConflict) {
+		answer = forge.MergeableNo
+	} else if err != nil {
+		return forge.MergeableUnknown, err
+	}
+	in.merges.mu.Lock()
+	defer in.merges.mu.Unlock()
+	if in.merges.known == nil || len(in.merges.known) > 10_000 {
+		in.merges.known = map[[2]string]forge.Mergeable{}
+	}
+	in.merges.known[key] = answer
+	return answer, nil
+}
+
+// unstored throws away what is stored: asking whether something merges leaves nothing behind.
+type unstored struct{ storer.EncodedObjectStorer }
+
+// SetEncodedObject returns the hash that the object would have.
+func (unstored) SetEncodedObject(o plumbing.EncodedObject) (plumbing.Hash, error) {
+	return o.Hash(), nil
+}

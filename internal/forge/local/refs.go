@@ -1,0 +1,215 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+
+	"github.com/kalypso-io/kalypso/internal/forge/local/receivepack"
+)
+
+// bare is a bare repository on disk. It is opened for each operation, since git packs objects behind our back.
+type bare struct {
+	*filesystem.Storage
+	dir string
+}
+
+func (in *installation) open(e entry) bare {
+	dir := in.folder(e)
+	return bare{filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRU(16*cache.MiByte)), dir}
+}
+
+func branchRef(branch string) string { return "refs/heads/" + branch }
+func pullRef(number int) string      { return fmt.Sprintf("refs/pull/%d/head", number) }
+
+// commit returns where a reference points to; the zero hash when there is none.
+// git's lock files and half written references do not disturb.
+func (b bare) commit(ref string) (plumbing.Hash, error) {
+	if !receivepack.ValidRef(ref) {
+		return plumbing.ZeroHash, nil
+	}
+	text, err := os.ReadFile(filepath.Join(b.dir, filepath.FromSlash(ref)))
+	if err == nil {
+		return plumbing.NewHash(strings.TrimSpace(string(text))), nil
+	}
+	packed, err := b.packed()
+	return packed[ref], err
+}
+
+func (b bare) branch(name string) (plumbing.Hash, error) { return b.commit(branchRef(name)) }
+
+// packed returns the references that git has put into one file.
+func (b bare) packed() (map[string]plumbing.Hash, error) {
+	text, err := os.ReadFile(filepath.Join(b.dir, "packed-refs"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	refs := map[string]plumbing.Hash{}
+	for line := range strings.Lines(string(text)) {
+		if hash, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok && plumbing.IsHash(hash) {
+			refs[name] = plumbing.NewHash(hash)
+		}
+	}
+	return refs, nil
+}
+
+// branches returns all branches and their commits.
+func (b bare) branches() (map[string]plumbing.Hash, error) {
+	packed, err := b.packed()
+	if err != nil {
+		return nil, err
+	}
+	heads := map[string]plumbing.Hash{}
+	for name, hash := range packed {
+		if branch, ok := strings.CutPrefix(name, "refs/heads/"); ok {
+			heads[branch] = hash
+		}
+	}
+	root := filepath.Join(b.dir, "refs", "heads")
+	err = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		name, _ := filepath.Rel(root, path)
+		heads[filepath.ToSlash(name)] = plumbing.NewHash(strings.TrimSpace(string(text)))
+		return err
+	})
+	return heads, err
+}
+
+// defaultBranch is the branch that HEAD names.
+func (b bare) defaultBranch() string {
+	text, _ := os.ReadFile(filepath.Join(b.dir, "HEAD"))
+	branch, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: refs/heads/")
+	if !ok {
+		return "main"
+	}
+	return branch
+}
+
+// move makes a reference point to a commit if it points to old, which is the zero hash for none.
+// It is done the way git does it: whoever creates the lock file beside the reference may compare and replace.
+func (b bare) move(ref string, old, to plumbing.Hash) error {
+	if !receivepack.ValidRef(ref) {
+		return invalid("no reference can have this name")
+	}
+	file := filepath.Join(b.dir, filepath.FromSlash(ref))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return conflict("a branch of this name or of a part of it is in the way")
+	}
+	lock, err := b.lock(file)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file + ".lock") //nolint:errcheck // it is usually gone
+	_, err = io.WriteString(lock, to.String()+"\n")
+	if err := errors.Join(err, lock.Sync(), lock.Close()); err != nil {
+		return err
+	}
+	if now, err := b.commit(ref); err != nil || now != old {
+		return errors.Join(err, conflict("the branch has moved meanwhile"))
+	}
+	// What is deleted leaves empty folders behind, of which one may have this name.
+	if info, err := os.Lstat(file); err == nil && info.IsDir() {
+		if os.Remove(file) != nil {
+			return conflict("a branch below this name is in the way")
+		}
+	}
+	return os.Rename(file+".lock", file)
+}
+
+// lock creates a lock file. One that a process left behind long ago is taken over.
+func (b bare) lock(file string) (*os.File, error) {
+	const abandoned = 10 * time.Minute
+	for range 2 {
+		lock, err := os.OpenFile(file+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if !errors.Is(err, os.ErrExist) {
+			return lock, err
+		}
+		if info, err := os.Stat(file + ".lock"); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.Remove(file + ".lock")
+		}
+	}
+	return nil, conflict("another process is moving the branch")
+}
+
+// remove deletes a branch if it is at a commit. Packed references are rewritten without it.
+func (b bare) remove(ref string, old plumbing.Hash) error {
+	file := filepath.Join(b.dir, filepath.FromSlash(ref))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	lock, err := b.lock(file)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file + ".lock") //nolint:errcheck // it is ours
+	if err := lock.Close(); err != nil {
+		return err
+	}
+	if now, err := b.commit(ref); err != nil || now != old {
+		return errors.Join(err, conflict("the branch has moved meanwhile"))
+	}
+	if err := b.unpack(ref); err != nil {
+		return err
+	}
+	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// unpack takes a reference out of the packed ones.
+func (b bare) unpack(ref string) error {
+	file := filepath.Join(b.dir, "packed-refs")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) || err == nil && !strings.Contains(string(text), " "+ref+"\n") {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	lock, err := b.lock(file)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file + ".lock") //nolint:errcheck // it is usually gone
+	var kept strings.Builder
+	skipped := false
+	for line := range strings.Lines(string(text)) {
+		// A line that begins with a caret says what the tag above it points to.
+		skipped = strings.HasSuffix(line, " "+ref+"\n") || skipped && strings.HasPrefix(line, "^")
+		if !skipped {
+			kept.WriteString(line)
+		}
+	}
+	_, err = io.WriteString(lock, kept.String())
+	if err := errors.Join(err, lock.Sync(), lock.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file+".lock", file)
+}
+
+// has reports whether there is such a commit.
+func (b bare) has(hash plumbing.Hash) bool {
+	_, err := object.GetCommit(b, hash)
+	return err == nil
+}

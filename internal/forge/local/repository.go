@@ -1,0 +1,198 @@
+package local
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// Repository is one repository, seen by an account.
+type Repository struct {
+	forge *Forge
+	id    forge.ID
+}
+
+var (
+	_ forge.Repository     = (*Repository)(nil)
+	_ forge.Brancher       = (*Repository)(nil)
+	_ forge.Protector      = (*Repository)(nil)
+	_ forge.LabelHistorian = (*Repository)(nil)
+	_ forge.AutoMerger     = (*Repository)(nil)
+	_ forge.Hooker         = (*Repository)(nil)
+	_ forge.CodeOwned      = (*Repository)(nil)
+)
+
+// entry is a repository as the database has it.
+type entry struct {
+	id          int64
+	owner, name string
+	description string
+	private     bool
+}
+
+func (e entry) path() string { return e.owner + "/" + e.name }
+
+const (
+	selectRepository   = `SELECT id, owner, name, description, private FROM repository`
+	selectRepositoryAt = selectRepository + ` WHERE owner = ? AND name = ?`
+	selectRepositories = selectRepository + ` ORDER BY owner, name`
+	insertRepository   = `INSERT INTO repository (owner, name, description, private) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id`
+	nextNumber         = `UPDATE repository SET numbers = numbers + 1 WHERE id = ? RETURNING numbers`
+)
+
+func scanRepository(s scanner) (e entry, err error) {
+	err = s.Scan(&e.id, &e.owner, &e.name, &e.description, &e.private)
+	return e, err
+}
+
+// ID says which repository it is.
+func (r *Repository) ID() forge.ID { return r.id }
+
+// CodeOwnersPath is the file that names who owns files.
+func (r *Repository) CodeOwnersPath() string { return ".github/CODEOWNERS" }
+
+// find returns the entry of a path; [forge.ErrNotFound] when there is none.
+func (in *installation) find(ctx context.Context, path string) (entry, error) {
+	owner, name, ok := splitPath(path)
+	if !ok {
+		return entry{}, notFound("there is no such repository")
+	}
+	e, err := scanRepository(in.db.QueryRowContext(ctx, selectRepositoryAt, owner, name))
+	if errors.Is(err, sql.ErrNoRows) {
+		return entry{}, notFound("there is no such repository")
+	}
+	return e, err
+}
+
+// mayRead reports whether an account may see a repository.
+func (in *installation) mayRead(a Account, e entry) bool {
+	return a.may(Read, e.path()) || (in.PublicRead && !e.private)
+}
+
+// enter returns the repository's entry if the account has a right in it.
+// A repository that the account may not see does not exist for it.
+func (r *Repository) enter(ctx context.Context, needed Right) (entry, error) {
+	e, err := r.forge.find(ctx, r.id.Path)
+	if err != nil {
+		return entry{}, err
+	}
+	if !r.forge.mayRead(r.forge.account, e) {
+		return entry{}, notFound("there is no such repository")
+	}
+	if needed != Read && !r.forge.account.may(needed, e.path()) {
+		return entry{}, denied(r.forge.account, needed)
+	}
+	return e, nil
+}
+
+// write enters a repository to change it, when it is this caller's turn.
+func (r *Repository) write(ctx context.Context, needed Right, do func(entry) error) error {
+	e, err := r.enter(ctx, needed)
+	if err != nil {
+		return err
+	}
+	unlock, err := r.forge.locks.lock(ctx, e.id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return do(e)
+}
+
+func (r *Repository) explain(op string, err *error) { explain(op, r.id.String(), err) }
+
+// who is the account's name.
+func (r *Repository) who() string { return r.forge.account.Name }
+
+// CreateRepository creates an empty repository.
+func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (_ forge.Repository, err error) {
+	path := n.Owner + "/" + n.Name
+	defer explain("create repository", path, &err)
+	if _, _, ok := splitPath(path); !ok {
+		return nil, invalid("owner and name consist of letters, digits, dots, dashes and underscores")
+	}
+	if !f.account.may(Admin, path) {
+		return nil, denied(f.account, Admin)
+	}
+	if _, err := f.find(ctx, path); err == nil {
+		return nil, conflict("it exists already")
+	} else if !errors.Is(err, forge.ErrNotFound) {
+		return nil, err
+	}
+	if err := f.initialize(n); err != nil {
+		return nil, err
+	}
+	e := entry{owner: n.Owner, name: n.Name, description: forge.OneLine(n.Description, 500), private: n.Private}
+	if _, err := f.register(ctx, e); err != nil {
+		return nil, err
+	}
+	return f.at(path), nil
+}
+
+// initialize makes a bare repository beside, and moves it into place when it is complete.
+func (in *installation) initialize(n forge.NewRepository) error {
+	branch := plumbing.NewBranchReferenceName(or(n.DefaultBranch, "main"))
+	if err := branch.Validate(); err != nil {
+		return invalid("the default branch has no possible name")
+	}
+	beside, err := os.MkdirTemp(in.temporary(), "new-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(beside) //nolint:errcheck // it is usually gone, and cleaned at the next start
+	if _, err := git.PlainInitWithOptions(beside, &git.PlainInitOptions{
+		Bare: true, InitOptions: git.InitOptions{DefaultBranch: branch},
+	}); err != nil {
+		return err
+	}
+	place := in.folder(entry{owner: n.Owner, name: n.Name})
+	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
+		return err
+	}
+	if err := os.Rename(beside, place); errors.Is(err, os.ErrExist) {
+		return conflict("it exists already")
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// register makes a bare repository known; one that is known stays as it is, and is a conflict.
+func (in *installation) register(ctx context.Context, e entry) (entry, error) {
+	err := in.db.QueryRowContext(ctx, insertRepository, e.owner, e.name, e.description, e.private).Scan(&e.id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return entry{}, conflict("it exists already")
+	}
+	return e, err
+}
+
+// folder is where a repository is.
+func (in *installation) folder(e entry) string {
+	return filepath.Join(in.repositories(), e.owner, e.name+".git")
+}
+
+// pageURL is the address of a page of a repository.
+func (in *installation) pageURL(e entry, parts ...string) string {
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return in.site.URL() + "/" + strings.Join(append([]string{e.owner, e.name}, parts...), "/")
+}
+
+func (in *installation) changeURL(e entry, number int) string {
+	return in.pageURL(e, "pulls", strconv.Itoa(number))
+}
+
+func (in *installation) issueURL(e entry, number int) string {
+	return in.pageURL(e, "issues", strconv.Itoa(number))
+}

@@ -1,0 +1,179 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/local/mergetree"
+)
+
+const (
+	upsertApproval  = `INSERT OR REPLACE INTO approval (repository, number, account, commit_id, at) VALUES (?, ?, ?, ?, ?)`
+	selectApprovals = `SELECT account FROM approval WHERE repository = ? AND number = ? AND commit_id = ? ORDER BY account`
+)
+
+// Approve says that the account agrees with a change as it is at head. Nobody approves a change of their own.
+func (r *Repository) Approve(ctx context.Context, number int, head string) (err error) {
+	defer r.explain("approve change", &err)
+	return r.write(ctx, Write, func(e entry) error {
+		c, err := r.current(ctx, e, number)
+		if err != nil {
+			return err
+		}
+		if err := judged(c, forge.Merge{Head: head}); err != nil {
+			return err
+		}
+		if strings.EqualFold(c.Author, r.who()) {
+			return invalid("nobody approves a change of their own")
+		}
+		if _, err := r.forge.db.ExecContext(ctx, upsertApproval, e.id, number, r.who(), head, microseconds(r.forge.now())); err != nil {
+			return err
+		}
+		if err := r.tellChange(ctx, e, number); err != nil {
+			return err
+		}
+		return r.forge.mergeWaiting(ctx, e, head)
+	})
+}
+
+// Approvals returns who approves of a change as it is, sorted.
+func (r *Repository) Approvals(ctx context.Context, number int) (_ []string, err error) {
+	defer r.explain("list approvals", &err)
+	e, err := r.enter(ctx, Read)
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.change(ctx, r.forge.db, e, number)
+	if err != nil {
+		return nil, err
+	}
+	return r.forge.approvals(ctx, e, c)
+}
+
+func (in *installation) approvals(ctx context.Context, e entry, c change) ([]string, error) {
+	return queryAll(ctx, in.db, scanText, selectApprovals, e.id, c.Number, c.Head.Commit)
+}
+
+// missing says in words what the base branch demands and an open change does not have yet.
+func (in *installation) missing(ctx context.Context, e entry, c change) ([]string, error) {
+	var missing []string
+	if c.Draft {
+		missing = append(missing, "it is a draft")
+	}
+	p, err := in.protection(ctx, e, c.Base.Branch)
+	if err != nil {
+		return nil, err
+	}
+	said, err := in.statuses(ctx, e, c.Head.Commit)
+	if err != nil {
+		return nil, err
+	}
+	for _, check := range p.Checks {
+		if !slices.ContainsFunc(said, func(s forge.Status) bool { return s.Context == check && s.State == forge.Success }) {
+			missing = append(missing, "check "+check)
+		}
+	}
+	approvals, err := in.approvals(ctx, e, c)
+	if err != nil {
+		return nil, err
+	}
+	if len(approvals) < p.Approvals {
+		missing = append(missing, fmt.Sprintf("approvals: %d of %d", len(approvals), p.Approvals))
+	}
+	if p.CodeOwners {
+		unowned, err := in.unapproved(e, c, approvals)
+		if err != nil {
+			return nil, err
+		}
+		missing = append(missing, unowned...)
+	}
+	return missing, nil
+}
+
+// unapproved says whose approval is missing for which files.
+func (in *installation) unapproved(e entry, c change, approvals []string) ([]string, error) {
+	objects := in.open(e)
+	base, err := objects.branch(c.Base.Branch)
+	if err != nil || base.IsZero() {
+		return nil, err
+	}
+	owners, err := codeOwners(objects, base)
+	if err != nil || len(owners) == 0 {
+		return nil, err
+	}
+	files, err := changedFiles(objects, base, plumbing.NewHash(c.Head.Commit))
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]bool{}
+	for _, file := range files {
+		of := owners.of(file)
+		if len(of) > 0 && !slices.ContainsFunc(of, func(o string) bool { return containsFold(approvals, o) }) {
+			asked["approval of "+strings.Join(of, " or ")] = true
+		}
+	}
+	missing := make([]string, 0, len(asked))
+	for one := range asked {
+		missing = append(missing, one)
+	}
+	slices.Sort(missing)
+	return missing, nil
+}
+
+func containsFold(all []string, one string) bool {
+	return slices.ContainsFunc(all, func(s string) bool { return strings.EqualFold(s, one) })
+}
+
+// changedFiles are the paths that a head changed since it left the base, old names of moved files included.
+func changedFiles(objects bare, base, head plumbing.Hash) ([]string, error) {
+	changes, err := changesSince(objects, base, head)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]bool{}
+	for _, c := range changes {
+		files[c.From.Name], files[c.To.Name] = true, true
+	}
+	delete(files, "")
+	all := make([]string, 0, len(files))
+	for file := range files {
+		all = append(all, file)
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// changesSince is what a head changed since it left the base.
+func changesSince(objects bare, base, head plumbing.Hash) (object.Changes, error) {
+	common, err := mergetree.Base(objects, base, head)
+	if err != nil {
+		return nil, err
+	}
+	from, err := treeOf(objects, common)
+	if err != nil {
+		return nil, err
+	}
+	to, err := treeOf(objects, head)
+	if err != nil {
+		return nil, err
+	}
+	return object.DiffTree(from, to)
+}
+
+// treeOf is the tree of a commit; an empty one of none.
+func treeOf(objects bare, hash plumbing.Hash) (*object.Tree, error) {
+	if hash.IsZero() {
+		return &object.Tree{}, nil
+	}
+	commit, err := object.GetCommit(objects, hash)
+	if err != nil {
+		return nil, err
+	}
+	return commit.Tree()
+}

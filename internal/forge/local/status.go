@@ -1,0 +1,64 @@
+package local
+
+import (
+	"context"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+const (
+	upsertStatus = `INSERT INTO status (repository, commit_id, context, state, description, url, at) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET state = excluded.state, description = excluded.description, url = excluded.url, at = excluded.at`
+	selectStatuses = `SELECT context, state, description, url, at FROM status WHERE repository = ? AND commit_id = ? ORDER BY context`
+)
+
+func scanStatus(s scanner) (t forge.Status, err error) {
+	var at int64
+	err = s.Scan(&t.Context, &t.State, &t.Description, &t.URL, &at)
+	t.Time = timeOf(at)
+	return t, err
+}
+
+// SetStatus sets what is said about a commit, which may be what a merge waits for.
+func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) (err error) {
+	defer r.explain("set status", &err)
+	s.Context = forge.OneLine(s.Context, 200)
+	switch s.State {
+	case forge.Pending, forge.Success, forge.Failure, forge.Errored:
+	default:
+		return invalid("a status is pending, success, failure or error")
+	}
+	if s.Context == "" {
+		return invalid("a status needs a context")
+	}
+	return r.write(ctx, Write, func(e entry) error {
+		if !plumbing.IsHash(commit) || !r.forge.open(e).has(plumbing.NewHash(commit)) {
+			return notFound("there is no commit " + commit)
+		}
+		_, err := r.forge.db.ExecContext(ctx, upsertStatus, e.id, commit, s.Context, s.State,
+			forge.OneLine(s.Description, limits.StatusDescription), s.URL, microseconds(r.forge.now()))
+		if err != nil {
+			return err
+		}
+		if err := r.forge.tell(ctx, e, forge.Event{Kind: forge.EventStatus, Commit: commit, Sender: r.who()}); err != nil {
+			return err
+		}
+		return r.forge.mergeWaiting(ctx, e, commit)
+	})
+}
+
+// Statuses returns the latest status of each context.
+func (r *Repository) Statuses(ctx context.Context, commit string) (_ []forge.Status, err error) {
+	defer r.explain("list statuses", &err)
+	e, err := r.enter(ctx, Read)
+	if err != nil {
+		return nil, err
+	}
+	return r.forge.statuses(ctx, e, commit)
+}
+
+func (in *installation) statuses(ctx context.Context, e entry, commit string) ([]forge.Status, error) {
+	return queryAll(ctx, in.db, scanStatus, selectStatuses, e.id, commit)
+}

@@ -1,0 +1,193 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/local/mergetree"
+)
+
+const (
+	moveHead = `UPDATE change SET head_commit = ?, auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
+	setEnded = `UPDATE change SET state = 'merged', merge_commit = ?, ended_by = ?, ended_at = ?, merging = '', merging_by = '',
+		auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
+	setClosed   = `UPDATE change SET state = 'closed', ended_by = ?, ended_at = ?, auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
+	forgetMerge = `UPDATE change SET merging = '', merging_by = '' WHERE repository = ? AND number = ?`
+)
+
+// recover registers repositories that lie in the folder, and brings all changes in line with the branches.
+func (f *Forge) recover(ctx context.Context) error {
+	folders, err := filepath.Glob(filepath.Join(f.repositories(), "*", "*.git"))
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		if err := f.adopt(ctx, folder); err != nil {
+			return err
+		}
+	}
+	return f.Sync(ctx)
+}
+
+// adopt makes a bare repository known that somebody put into the folder, or that was created just before a sudden end.
+// Nobody said that everybody may read it.
+func (f *Forge) adopt(ctx context.Context, folder string) error {
+	owner, name := filepath.Base(filepath.Dir(folder)), strings.TrimSuffix(filepath.Base(folder), ".git")
+	if !validName(owner) || !validName(name) {
+		f.log.Warn("folder is no repository here: its name has characters that URLs cannot have", "folder", folder)
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(folder, "HEAD")); err != nil {
+		f.log.Warn("folder is no bare repository", "folder", folder)
+		return nil
+	}
+	_, err := f.register(ctx, entry{owner: owner, name: name, private: true})
+	if errors.Is(err, forge.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+// Sync brings all changes in line with the branches. It is needed only after something else than this forge has moved them.
+// One repository that is damaged does not keep the others back; it is logged.
+func (f *Forge) Sync(ctx context.Context) (err error) {
+	defer explain("bring changes in line with branches", "", &err)
+	all, err := queryAll(ctx, f.db, scanRepository, selectRepositories)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		if err := f.syncOne(ctx, e); ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			f.log.Error("bring changes in line with branches", "repository", e.path(), "error", err)
+		}
+	}
+	return nil
+}
+
+func (f *Forge) syncOne(ctx context.Context, e entry) error {
+	unlock, err := f.locks.lock(ctx, e.id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return f.sync(ctx, e, f.account.Name, nil)
+}
+
+// sync derives from the branches what they say about the open changes: all of them, or those that begin or end at one
+// of the given branches. The caller holds the repository's lock.
+func (in *installation) sync(ctx context.Context, e entry, actor string, moved map[string]bool) error {
+	changes, err := queryAll(ctx, in.db, scanChange, selectOpenChanges, e.id)
+	if err != nil {
+		return err
+	}
+	objects := in.open(e)
+	for _, c := range changes {
+		if moved != nil && !moved[c.Head.Branch] && !moved[c.Base.Branch] {
+			continue
+		}
+		if err := in.follow(ctx, e, objects, c, actor); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow brings one open change in line with its branches.
+func (in *installation) follow(ctx context.Context, e entry, objects bare, c change, actor string) error {
+	head, err := objects.branch(c.Head.Branch)
+	if err != nil {
+		return err
+	}
+	base, err := objects.branch(c.Base.Branch)
+	if err != nil {
+		return err
+	}
+	told := false
+	if now := head.String(); !head.IsZero() && now != c.Head.Commit {
+		if merged, err := in.settle(ctx, e, objects, c, base, actor); err != nil || merged {
+			return err
+		}
+		if _, err := in.db.ExecContext(ctx, moveHead, now, e.id, c.Number); err != nil {
+			return err
+		}
+		c.Head.Commit, c.auto, told = now, nil, true
+	}
+	if err := in.keepHead(e, c.Number, c.Head.Commit); err != nil {
+		return err
+	}
+	if !told {
+		_, err = in.settle(ctx, e, objects, c, base, actor)
+		return err
+	}
+	// A head that went back to what the base has anyway was not merged: nothing is left of the change.
+	if empty, err := objects.contains(base, head); err != nil || empty {
+		return or2(err, in.closed(ctx, e, c, actor))
+	}
+	return in.tellAbout(ctx, e, forge.EventChange, c.Number, actor)
+}
+
+// settle marks a change as merged if its base branch says so.
+func (in *installation) settle(ctx context.Context, e entry, objects bare, c change, base plumbing.Hash, actor string) (bool, error) {
+	if base.IsZero() {
+		return false, nil
+	}
+	if c.merging != "" {
+		done, err := objects.contains(base, plumbing.NewHash(c.merging))
+		if err != nil && !errors.Is(err, plumbing.ErrObjectNotFound) {
+			return false, err
+		}
+		if done {
+			return true, in.merged(ctx, e, c, c.merging, c.mergingBy)
+		}
+		if _, err := in.db.ExecContext(ctx, forgetMerge, e.id, c.Number); err != nil {
+			return false, err
+		}
+	}
+	done, err := objects.contains(base, plumbing.NewHash(c.Head.Commit))
+	if err != nil || !done {
+		return false, err
+	}
+	return true, in.merged(ctx, e, c, base.String(), actor)
+}
+
+// merged writes down that a change is merged.
+func (in *installation) merged(ctx context.Context, e entry, c change, commit, actor string) error {
+	if _, err := in.db.ExecContext(ctx, setEnded, commit, actor, microseconds(in.now()), e.id, c.Number); err != nil {
+		return err
+	}
+	return in.tellAbout(ctx, e, forge.EventChange, c.Number, actor)
+}
+
+// closed writes down that a change has come to nothing.
+func (in *installation) closed(ctx context.Context, e entry, c change, actor string) error {
+	if _, err := in.db.ExecContext(ctx, setClosed, actor, microseconds(in.now()), e.id, c.Number); err != nil {
+		return err
+	}
+	return in.tellAbout(ctx, e, forge.EventChange, c.Number, actor)
+}
+
+// keepHead makes refs/pull/<number>/head point to a change's head, so that it can be fetched for ever.
+func (in *installation) keepHead(e entry, number int, commit string) error {
+	objects := in.open(e)
+	now, err := objects.commit(pullRef(number))
+	if err != nil || now.String() == commit {
+		return err
+	}
+	return objects.move(pullRef(number), now, plumbing.NewHash(commit))
+}
+
+// contains reports whether a commit has another one in its history. No commit has none.
+func (b bare) contains(commit, other plumbing.Hash) (bool, error) {
+	if commit.IsZero() {
+		return false, nil
+	}
+	return mergetree.Contains(b, commit, other)
+}
