@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 
-	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/config"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/placement"
@@ -29,13 +28,6 @@ type folderBuild struct {
 	reused bool
 	// gone is true when nothing is left of the folder.
 	gone bool
-}
-
-// slot is one file of every assignment of a cluster type: the template that writes it, or why there is none.
-type slot struct {
-	file     string
-	template *render.Template
-	missing  *fleet.Problem
 }
 
 // prepare collects the inputs of a folder, and takes the previous result when they did not change.
@@ -65,70 +57,6 @@ func (b *builder) prepare(name string, previous *Bundle) *folderBuild {
 	f.problems = make([][]fleet.Problem, len(wanted))
 	f.result.Assignments = make([]Assignment, len(wanted))
 	return f
-}
-
-// slots finds the templates that the cluster type names.
-func (f *folderBuild) slots() {
-	f.slot(v1alpha1.NamespaceTemplate, f.clusterType.NamespaceService, namespaceName)
-	if f.clusterType.ConfigType != fleet.NoConfig {
-		f.slot(v1alpha1.ConfigTemplate, f.clusterType.ConfigType, configYAMLName)
-	}
-	f.slot(v1alpha1.ReconcilerTemplate, f.clusterType.Reconciler, reconcilerName)
-}
-
-func (f *folderBuild) slot(kind v1alpha1.TemplateType, name, file string) {
-	t, problem := f.library.Find(kind, name)
-	if t != nil && t.ContentType() == v1alpha1.ContentShell && file == configYAMLName {
-		file = configShellName
-	}
-	s := slot{file: file, template: t}
-	if problem != nil {
-		p := *problem
-		if p.Position == (fleet.Position{}) {
-			p.Position = f.clusterType.Position
-		}
-		if p.Object == (fleet.Ref{}) {
-			p.Object = fleet.Ref{Kind: "ClusterType", Name: f.clusterType.Name}
-		}
-		f.result.problems = append(f.result.problems, p)
-		if t == nil {
-			s.missing = &p
-		}
-	}
-	f.templates = append(f.templates, s)
-}
-
-// digest identifies every input of the folder: two builds with equal digests give equal folders.
-func (f *folderBuild) digest(wanted []placement.Assignment) fleet.Digest {
-	d := digester{make([]byte, 0, 1024+80*len(wanted))}
-	d.digest(f.base)
-	d.digest(f.stack.Digest())
-	d.digest(f.lost.digest)
-	d.digest(f.builder.published.digestOf(f.clusterType.Name))
-	for _, problem := range f.result.problems {
-		d.problem(problem)
-	}
-	for _, a := range wanted {
-		d.digest(a.Target.Digest)
-		d.number(len(a.Policies))
-		d.texts(a.Policies...)
-	}
-	return d.sum()
-}
-
-// baseDigest identifies what all files of the folder are made from: the cluster type and its templates.
-func (f *folderBuild) baseDigest() fleet.Digest {
-	var d digester
-	d.texts(f.snapshot.Environment, f.root)
-	d.digest(f.clusterType.Digest)
-	for _, s := range f.templates {
-		d.texts(s.file)
-		if s.template != nil {
-			d.texts(s.template.Name())
-			d.digest(s.template.Digest())
-		}
-	}
-	return d.sum()
 }
 
 // assignment configures and renders the wanted assignment with index n.
@@ -205,15 +133,6 @@ func (f *folderBuild) contents(a *Assignment, w *render.Worker, data *render.Dat
 	return f.render(a, w, data)
 }
 
-// assignmentDigest identifies what the files of one assignment are made from.
-func (f *folderBuild) assignmentDigest(a *Assignment, target *fleet.Target) fleet.Digest {
-	d := digester{make([]byte, 0, 3*len(fleet.Digest{}))}
-	d.digest(f.base)
-	d.digest(target.Digest)
-	d.digest(a.Config.Digest)
-	return d.sum()
-}
-
 // render executes the templates of the cluster type.
 func (f *folderBuild) render(a *Assignment, w *render.Worker, data *render.Data) *fleet.Problem {
 	a.Files = make([]File, 0, len(f.templates))
@@ -266,103 +185,4 @@ func (f *folderBuild) foreign(a *Assignment, published *Assignment) *fleet.Probl
 		}
 	}
 	return nil
-}
-
-// sources notes for each rendered assignment the set of objects it was made from. Most assignments share one set:
-// configurations of the same layers have the same list of them, which is known by where it lies.
-func (f *folderBuild) sources() {
-	sets := map[*string]*Sources{}
-	for i := range f.result.Assignments {
-		a := &f.result.Assignments[i]
-		if a.Held != nil {
-			continue
-		}
-		var layers *string
-		if len(a.Config.Layers) > 0 {
-			layers = &a.Config.Layers[0]
-		}
-		if sets[layers] == nil {
-			sets[layers] = f.sourcesOf(a.Config)
-		}
-		a.Sources = sets[layers]
-	}
-}
-
-// sourcesOf returns the set of objects that a configuration and the templates of the cluster type stand for.
-func (f *folderBuild) sourcesOf(composed *config.Composed) *Sources {
-	refs := make([]fleet.Ref, 0, len(composed.Layers)+len(f.templates))
-	for _, layer := range composed.Layers {
-		refs = append(refs, configRef(layer))
-	}
-	for _, s := range f.templates {
-		refs = append(refs, templateRef(s.template.Name()))
-	}
-	return newSources(refs)
-}
-
-// finish decides about what is published and not wanted, and writes the README and the inventory.
-func (f *folderBuild) finish() {
-	if f.reused {
-		return
-	}
-	f.sources()
-	f.unwanted()
-	r := f.result
-	for _, p := range f.problems {
-		r.problems = append(r.problems, p...)
-	}
-	r.problems = fleet.SortProblems(r.problems)
-	f.gone = f.clusterType == nil && len(r.Assignments) == 0 && !f.withheld()
-	if f.gone {
-		return
-	}
-	r.Readme = readme(f.root, f.snapshot.Environment, r.ClusterType)
-	if f.published != nil {
-		r.recorded = f.published.recorded
-	}
-	r.Inventory = newFile(inventoryPath(f.root, r.ClusterType), encodeInventory(r))
-	r.recorded = nil
-}
-
-// unwanted sorts the published assignments that nobody wants into those that are removed and those that are held.
-func (f *folderBuild) unwanted() {
-	if f.published == nil {
-		return
-	}
-	var kept []Assignment
-	for i := range f.published.Assignments {
-		before := &f.published.Assignments[i]
-		if _, wanted := f.result.Assignment(before.Target); wanted {
-			continue
-		}
-		if reason := f.lost.removal(before); reason != nil {
-			a := *before
-			a.Held = reason
-			kept = append(kept, a)
-			continue
-		}
-		f.result.removed = append(f.result.removed, *before)
-	}
-	f.result.Assignments = mergeAssignments(f.result.Assignments, kept)
-}
-
-// withheld reports whether a folder without a cluster type has to stay because nobody knows whether it is gone.
-func (f *folderBuild) withheld() bool {
-	_, unreadable := f.lost.refs[fleet.Ref{Kind: "ClusterType", Name: f.result.ClusterType}]
-	return unreadable || f.lost.file != nil
-}
-
-// mergeAssignments merges two lists without common targets, sorted by target.
-func mergeAssignments(a, b []Assignment) []Assignment {
-	if len(b) == 0 {
-		return a
-	}
-	merged := slices.Concat(a, b)
-	slices.SortFunc(merged, func(x, y Assignment) int {
-		if x.Target < y.Target {
-			return -1
-		}
-		return 1
-	})
-	return merged
 }
