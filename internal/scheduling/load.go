@@ -344,7 +344,10 @@ func (w *walk) sortedInputs() Inputs {
 	slices.SortFunc(w.inputs.Others, func(a, b Input) int {
 		return strings.Compare(a.Repo+"\x00"+a.Branch, b.Repo+"\x00"+b.Branch)
 	})
-	w.inputs.Others = slices.Compact(w.inputs.Others)
+	// A workload in the control plane itself is no other input.
+	w.inputs.Others = slices.DeleteFunc(slices.Compact(w.inputs.Others), func(i Input) bool {
+		return i == w.inputs.Main || i == w.inputs.Branch
+	})
 	return w.inputs
 }
 
