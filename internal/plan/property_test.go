@@ -53,7 +53,7 @@ func drawControlPlane(t *rapid.T, files map[string]string) map[string]string {
 // drawBranch returns what was published for a control plane, with what people did to it since.
 func drawBranch(t *rapid.T, files map[string]string) map[string]string {
 	branch := apply(bundle.Build(snapshot(files), nil, nil), nil)
-	for range rapid.IntRange(0, 2).Draw(t, "changes by hand") {
+	for range rapid.IntRange(0, min(2, len(branch))).Draw(t, "changes by hand") {
 		name := rapid.SampledFrom(slices.Sorted(maps.Keys(branch))).Draw(t, "file")
 		if rapid.Bool().Draw(t, "delete") {
 			delete(branch, name)
