@@ -56,10 +56,10 @@ func parseURL(raw string) (ID, string, error) {
 	last := len(segments) - 1
 	segments[last] = strings.TrimSuffix(segments[last], ".git")
 	id.Host, segments = azureSpelling(id.Host, segments)
-	id.Path = strings.Join(segments, "/")
-	if id.Name() == "" || strings.HasSuffix(id.Path, "/") {
+	if len(segments) == 0 || slices.Contains(segments, "") || id.Host == azure && len(segments) < 3 {
 		return ID{}, "", invalidURL(raw, "it names no repository on a host")
 	}
+	id.Path = strings.Join(segments, "/")
 	return id, u.Scheme, nil
 }
 
@@ -91,6 +91,8 @@ func splitURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
+const azure = "dev.azure.com"
+
 // azureSpelling brings the spellings of a repository at Azure DevOps to one:
 //
 //	https://dev.azure.com/org/project/_git/name     https://org.visualstudio.com/project/_git/name
@@ -104,17 +106,17 @@ func azureSpelling(host string, segments []string) (string, []string) {
 		if segments[0] == "v3" {
 			segments = segments[1:]
 		}
-		host = "dev.azure.com"
+		host = azure
 	case old:
 		if strings.EqualFold(segments[0], "DefaultCollection") {
 			segments = segments[1:]
 		}
-		host, segments = "dev.azure.com", slices.Concat([]string{organization}, segments)
+		host, segments = azure, slices.Concat([]string{organization}, segments)
 	}
 	if i := slices.Index(segments, "_git"); i > 0 && i == len(segments)-2 {
 		name := segments[i+1]
 		segments = slices.Concat(segments[:i], segments[i+1:])
-		if host == "dev.azure.com" && len(segments) == 2 {
+		if host == azure && len(segments) == 2 {
 			segments = append(segments, name)
 		}
 	}

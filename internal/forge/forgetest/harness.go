@@ -25,6 +25,8 @@ type Harness struct {
 	Weak forge.Forge
 	// Owner is where repositories may be created; empty skips that rule.
 	Owner string
+	// Unsigned says that deliveries carry the secret itself and no signature of the body.
+	Unsigned bool
 	// Eventually tries until done, for forges that do things in the background. Nil tries once.
 	Eventually func(t *testing.T, done func() bool)
 	// Fake is how to make the forge fail; nil for a real one.
@@ -81,10 +83,10 @@ func (s *suite) wantKind(err, kind error) *forge.Error {
 	s.Helper()
 	var known *forge.Error
 	if !errors.Is(err, kind) || !errors.As(err, &known) {
-		s.Fatalf("got error %v, want a *forge.Error that is %q", err, kind)
+		s.Fatalf("got %v, want a *forge.Error that is %q", err, kind)
 	}
 	if known.Op == "" {
-		s.Errorf("error %v does not say what was attempted", err)
+		s.Errorf("%v does not say what was attempted", err)
 	}
 	return known
 }

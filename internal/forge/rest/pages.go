@@ -12,7 +12,7 @@ import (
 )
 
 // maxPages ends a list that never ends: a forge that names a next page for ever.
-const maxPages = 10_000
+const maxPages = 1000
 
 // Pages reads a list page by page, following the Link headers that name the next one, and hands each element to use.
 // It stops when use returns false. The query says how long pages are; Out is not looked at.

@@ -29,29 +29,39 @@ func newGate(c Config) *gate {
 }
 
 // enter waits until a request may start. It returns how long the gate stays closed when that is too long to wait.
+// The place among those under way is taken first: who waits for it must see a gate that closed meanwhile.
 func (g *gate) enter(ctx context.Context) (leave func(), closed time.Duration, err error) {
+	select {
+	case g.slots <- struct{}{}:
+		leave = func() { <-g.slots }
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+	if closed, err = g.pause(ctx); err != nil || closed > 0 {
+		leave()
+		return nil, closed, err
+	}
+	return leave, 0, nil
+}
+
+// pause waits for the rate, and then until the gate opens.
+func (g *gate) pause(ctx context.Context) (closed time.Duration, err error) {
+	if wait := g.reserve(); wait > 0 {
+		if err := g.clock.Sleep(ctx, wait); err != nil {
+			return 0, err
+		}
+	}
 	for {
 		wait, tooLong := g.wait()
 		if tooLong {
-			return nil, wait, nil
+			return wait, nil
 		}
 		if wait <= 0 {
-			break
+			return 0, nil
 		}
 		if err := g.clock.Sleep(ctx, wait); err != nil {
-			return nil, 0, err
+			return 0, err
 		}
-	}
-	if wait := g.reserve(); wait > 0 {
-		if err := g.clock.Sleep(ctx, wait); err != nil {
-			return nil, 0, err
-		}
-	}
-	select {
-	case g.slots <- struct{}{}:
-		return func() { <-g.slots }, 0, nil
-	case <-ctx.Done():
-		return nil, 0, ctx.Err()
 	}
 }
 

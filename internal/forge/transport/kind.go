@@ -39,7 +39,7 @@ func (o outcome) result(ctx context.Context) string {
 		return known.Kind.Error()
 	case o.err != nil:
 		return forge.ErrUnavailable.Error()
-	case o.again && o.answer.StatusCode < 500:
+	case o.limited:
 		return forge.ErrRateLimited.Error()
 	case o.answer.StatusCode >= 300 && o.answer.StatusCode < 400:
 		return "redirected"

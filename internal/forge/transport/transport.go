@@ -133,21 +133,21 @@ func (t *Transport) send(request *http.Request) (*http.Response, error) {
 // A rate limit closes the gate for everybody.
 func (t *Transport) judge(r *http.Request, op Operation, answer *http.Response, err error) outcome {
 	if err != nil {
-		passes := r.Context().Err() == nil && passing(err) && (repeatable(r, op) || neverSent(err))
-		return outcome{err: err, again: passes}
+		may := r.Context().Err() == nil && passing(err) && resendable(r)
+		return outcome{err: err, again: may && (repeatable(r, op) || neverSent(err))}
 	}
 	now := t.config.Clock.Now()
 	if wait, yes := limited(answer, now); yes {
 		wait = max(wait, time.Second)
 		t.gate.close(wait)
-		return outcome{answer: answer, again: true, wait: wait}
+		return outcome{answer: answer, limited: true, again: resendable(r), wait: wait}
 	}
 	if wait := exhausted(answer.Header, now); wait > 0 {
 		t.gate.close(wait)
 	}
 	wait, _ := retryAfter(answer.Header, now)
 	fails := answer.StatusCode >= 500 && answer.StatusCode != http.StatusNotImplemented
-	return outcome{answer: answer, again: fails && repeatable(r, op), wait: wait}
+	return outcome{answer: answer, again: fails && resendable(r) && repeatable(r, op), wait: wait}
 }
 
 // passing says whether an error may be gone the next time.
@@ -159,11 +159,11 @@ func passing(err error) bool {
 // repeatable says whether doing it twice is as good as doing it once. PATCH is in the APIs of forges:
 // it sets fields to values.
 func repeatable(r *http.Request, op Operation) bool {
-	if r.Body != nil && r.GetBody == nil {
-		return false
-	}
 	return op.Repeatable || r.Method != http.MethodPost
 }
+
+// resendable says whether a request's body can be had again.
+func resendable(r *http.Request) bool { return r.Body == nil || r.GetBody != nil }
 
 // neverSent says whether a connection was never made.
 func neverSent(err error) bool {
@@ -180,10 +180,11 @@ func (t *Transport) backoff(attempt int) time.Duration {
 
 // outcome is how an attempt ended, and whether and when another one may help.
 type outcome struct {
-	answer *http.Response
-	err    error
-	again  bool
-	wait   time.Duration
+	answer  *http.Response
+	err     error
+	limited bool // the answer is a rate limit's
+	again   bool
+	wait    time.Duration
 }
 
 // finish makes the last attempt's outcome the request's.
@@ -191,7 +192,7 @@ func (o outcome) finish(ctx context.Context, op Operation) (*http.Response, erro
 	if o.err != nil {
 		return nil, explain(ctx, op, o.err)
 	}
-	if o.again && o.answer.StatusCode < 500 {
+	if o.limited {
 		return nil, &forge.Error{
 			Kind: forge.ErrRateLimited, Op: op.Name, Where: o.answer.Request.URL.Host,
 			RetryAfter: o.wait, Status: o.answer.StatusCode,
