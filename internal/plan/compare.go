@@ -18,10 +18,10 @@ func (p *Plan) compareFolders() {
 			p.keep(now)
 			continue
 		}
-		first := len(p.Assignments)
-		counts := p.compareFolder(old, now)
+		changes, counts := compareFolder(old, now)
+		p.Assignments = append(p.Assignments, changes...)
 		p.Counts.add(counts)
-		if op, touched := folderOp(old, now, p.Assignments[first:]); touched {
+		if op, touched := folderOp(old, now, counts); touched {
 			p.ClusterTypes = append(p.ClusterTypes, ClusterType{Name: name, Op: op, Counts: counts})
 		}
 	}
@@ -39,39 +39,40 @@ func (p *Plan) keep(f *bundle.Folder) {
 	}
 }
 
-func folderOp(old, now *bundle.Folder, changes []Change) (Op, bool) {
+// folderOp returns what happens to a folder as a whole, and whether anything does.
+func folderOp(old, now *bundle.Folder, counts Counts) (Op, bool) {
 	switch {
 	case old == nil:
 		return Added, true
 	case now == nil:
 		return Removed, true
 	}
-	touched := old.Readme.Hash != now.Readme.Hash || old.Inventory.Hash != now.Inventory.Hash ||
-		slices.ContainsFunc(changes, func(c Change) bool { return c.Op != Held })
-	return Changed, touched
+	touched := old.Readme.Hash != now.Readme.Hash || old.Inventory.Hash != now.Inventory.Hash
+	return Changed, touched || counts.Added+counts.Changed+counts.Removed > 0
 }
 
 // compareFolder merges the assignments of both sides, which are sorted by target.
-func (p *Plan) compareFolder(old, now *bundle.Folder) Counts {
+func compareFolder(old, now *bundle.Folder) ([]Change, Counts) {
+	var changes []Change
 	var counts Counts
 	was, is := assignments(old), assignments(now)
 	for len(was) > 0 || len(is) > 0 {
 		switch order := compareHeads(was, is); {
 		case order < 0:
-			p.Assignments = append(p.Assignments, removedChange(&was[0]))
+			changes = append(changes, removedChange(&was[0]))
 			counts.Removed++
 			was = was[1:]
 		case order > 0:
-			p.Assignments = append(p.Assignments, p.newChange(&is[0], &counts))
+			changes = append(changes, newChange(&is[0], &counts))
 			is = is[1:]
 		default:
 			if c, ok := bothChange(&was[0], &is[0], &counts); ok {
-				p.Assignments = append(p.Assignments, c)
+				changes = append(changes, c)
 			}
 			was, is = was[1:], is[1:]
 		}
 	}
-	return counts
+	return changes, counts
 }
 
 func assignments(f *bundle.Folder) []bundle.Assignment {
@@ -92,7 +93,7 @@ func compareHeads(was, is []bundle.Assignment) int {
 	return cmp.Compare(was[0].Target, is[0].Target)
 }
 
-func (p *Plan) newChange(a *bundle.Assignment, counts *Counts) Change {
+func newChange(a *bundle.Assignment, counts *Counts) Change {
 	if a.Held != nil {
 		counts.Held++
 		return heldChange(a)
