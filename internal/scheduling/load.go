@@ -12,6 +12,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // DefaultBase is the branch that holds what is promoted.
@@ -125,6 +126,12 @@ func environmentNames(objects *fleet.Objects) []string {
 	return names
 }
 
+func unsure(objects *fleet.Objects) bool {
+	return objects != nil && slices.ContainsFunc(objects.Unreadable, func(u fleet.Unreadable) bool {
+		return describesEnvironment(u.Ref, u.Position)
+	})
+}
+
 // environments reads the Environment objects at the head of the base branch.
 func (l *Loader) environments(ctx context.Context, r Request) (*fleet.Objects, error) {
 	source, err := l.Repositories.Environments(ctx, l.baseHead(r))
@@ -134,9 +141,15 @@ func (l *Loader) environments(ctx context.Context, r Request) (*fleet.Objects, e
 	source.Name = DefaultBase
 	objects := fleet.Read(l.Cache, source)
 	objects.Problems = slices.DeleteFunc(objects.Problems, func(p fleet.Problem) bool {
-		return p.Object.Kind != "Environment"
+		return !describesEnvironment(p.Object, p.Position)
 	})
 	return objects, nil
+}
+
+// describesEnvironment reports whether an object, or a file whose objects nobody knows, is or may be an Environment.
+// A file that cannot be read may be anything; only one in a folder of that name is likely to be an Environment.
+func describesEnvironment(object fleet.Ref, at fleet.Position) bool {
+	return object.Kind == "Environment" || object.Kind == "" && strings.Contains(at.File, "environments/")
 }
 
 func (l *Loader) baseHead(r Request) Location {
@@ -189,6 +202,8 @@ type walk struct {
 	inputs  Inputs
 	// known are the environments that main lists.
 	known []string
+	// unsure says that there may be more, which cannot be read.
+	unsure bool
 	// controlPlane is the repository of the environment branch, which relative URLs are resolved against.
 	controlPlane string
 	problems     []fleet.Problem
@@ -206,7 +221,7 @@ func (w *walk) findEnvironment(ctx context.Context) (Location, error) {
 	if err != nil && (r.Branch == "" || ctx.Err() != nil) && !errors.Is(err, ErrNoBranch) {
 		return Location{}, err
 	}
-	w.known = environmentNames(objects)
+	w.known, w.unsure = environmentNames(objects), unsure(objects)
 	at := Location{Repo: r.ControlPlane, Folder: r.Branch, Branch: r.Environment, Commit: r.BranchRef}
 	if objects == nil {
 		return at, nil
@@ -220,10 +235,30 @@ func (w *walk) findEnvironment(ctx context.Context) (Location, error) {
 	if r.Branch != "" {
 		return at, nil
 	}
+	if err := lostEnvironment(objects, r.Environment); err != nil {
+		return Location{}, err
+	}
 	if _, err := w.Repositories.Source(ctx, at); errors.Is(err, ErrNoBranch) {
 		return Location{}, w.unknownEnvironment()
 	}
 	return at, nil
+}
+
+// lostEnvironment is an error when an environment may be described by a document that cannot be read:
+// the branch of its name is no substitute, because the document may say another one.
+func lostEnvironment(objects *fleet.Objects, name string) error {
+	for _, u := range objects.Unreadable {
+		if !describesEnvironment(u.Ref, u.Position) || u.Ref.Name != "" && u.Ref.Name != name {
+			continue
+		}
+		for _, p := range objects.Problems {
+			if p.Severity == fleet.SeverityError && p.Object == u.Ref && p.Position.File == u.Position.File {
+				return fmt.Errorf("%s: nobody knows where environment %q is described: %s", p.Position, name, p.Message)
+			}
+		}
+		return fmt.Errorf("%s: nobody knows where environment %q is described", u.Position, name)
+	}
+	return nil
 }
 
 // locate takes repository, branch and path from the Environment object.
@@ -264,8 +299,9 @@ func (w *walk) read(ctx context.Context, name string, at Location) (*fleet.Objec
 	if err != nil {
 		return nil, Input{}, err
 	}
-	source.Name = name
-	input := Input{Name: name, Repo: source.Repo, Branch: source.Branch, Commit: source.Commit, Time: source.Time}
+	// People write passwords into URLs, and names are shown and committed.
+	source.Name = secret.Redact(name)
+	input := Input{Name: source.Name, Repo: source.Repo, Branch: source.Branch, Commit: source.Commit, Time: source.Time}
 	return fleet.Read(w.Cache, source), input, nil
 }
 

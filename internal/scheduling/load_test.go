@@ -143,6 +143,19 @@ func TestUnknownEnvironment(t *testing.T) {
 	}
 }
 
+func TestEnvironmentThatCannotBeRead(t *testing.T) {
+	for _, content := range []string{"kind: [", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Environment\nmetadata: {name: dev}\nspec: {controlPlane: 7}\n"} {
+		s := helloFleet(t, map[string]string{"control-plane/main/.environments/dev.yaml": content})
+		_, err := (&Loader{Repositories: s}).Load(t.Context(), Request{ControlPlane: "control-plane", Environment: "dev"})
+		if err == nil || !strings.Contains(err.Error(), ".environments/dev.yaml:") || !strings.Contains(err.Error(), "nobody knows") {
+			t.Errorf("%q: got error %v, want one that says why the branch is not known", content, err)
+		}
+		if problems := s.load(t, Request{Environment: "stage"}).Snapshot.Problems; len(problems) == 0 || strings.Contains(problems[0].Message, "does not exist") {
+			t.Errorf("%q: got problems %v of stage, want the one of the document", content, problems)
+		}
+	}
+}
+
 func TestInputs(t *testing.T) {
 	s := helloFleet(t, map[string]string{
 		"control-plane/main/workloads/own.yaml": registration("own", ".", "samples"),
@@ -164,6 +177,21 @@ func TestInputs(t *testing.T) {
 	folders := s.load(t, Request{Environment: "dev", Main: "control-plane/main", Branch: "control-plane/dev"}).Inputs
 	if got := folders.String(); got != "dev, main" {
 		t.Errorf("got %q for plain folders, want names without commits", got)
+	}
+}
+
+func TestNamesHaveNoPasswords(t *testing.T) {
+	s := helloFleet(t, map[string]string{
+		"control-plane/main/workloads/hello-world-app.yaml": registration("hello-world-app", "https://ann:pa55word@example.com/app", "workload"),
+	})
+	s.files["control-plane/https:/ann:pa55word@example.com/app/main/workload/workload.yaml"] = s.files["hello-world-app/main/workload/workload.yaml"]
+	loaded := s.load(t, Request{Environment: "dev"})
+	if got := workloads(loaded); !slices.Contains(got, "hello-world-app") {
+		t.Fatalf("got workloads %v: the application was not read", got)
+	}
+	text := fmt.Sprintf("%+v %+v", loaded.Inputs.Trailers(), loaded.Snapshot.Targets[0].Position)
+	if strings.Contains(text, "pa55word") || !strings.Contains(text, "https://example.com/app") {
+		t.Errorf("got %s", text)
 	}
 }
 

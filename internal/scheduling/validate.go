@@ -69,7 +69,7 @@ func precedence(b *bundle.Bundle) []fleet.Problem {
 // unknownEnvironments warns of targets whose environment no Environment object describes: they run nowhere,
 // most likely because of a spelling. Without any Environment object nobody knows what exists.
 func (w *walk) unknownEnvironments() []fleet.Problem {
-	if len(w.known) == 0 {
+	if len(w.known) == 0 || w.unsure {
 		return nil
 	}
 	var problems []fleet.Problem
@@ -79,7 +79,7 @@ func (w *walk) unknownEnvironments() []fleet.Problem {
 		}
 		for _, workload := range fetched.Objects.Workloads {
 			for _, target := range workload.Value.Spec.DeploymentTargets {
-				if target.Environment == "" || slices.Contains(w.known, target.Environment) {
+				if target.Environment == "" || target.Environment == w.request.Environment || slices.Contains(w.known, target.Environment) {
 					continue
 				}
 				problems = append(problems, fleet.Problem{
