@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,6 +31,29 @@ func TestReferenceOfTheCommandsIsFresh(t *testing.T) {
 	}
 	for name := range committed {
 		t.Errorf("docs/cli/%s describes no command any more; delete it", name)
+	}
+}
+
+// TestReferenceShowsWhatIsPrinted runs the commands that the pages of the reference show together with their output.
+func TestReferenceShowsWhatIsPrinted(t *testing.T) {
+	shown := 0
+	texts := pages(t, "../../docs/reference")
+	t.Chdir("../../examples/hello-fleet")
+	for name, text := range texts {
+		for _, s := range consoleSteps(text) {
+			if s.output == "" {
+				continue
+			}
+			shown++
+			var got bytes.Buffer
+			run(context.Background(), strings.Fields(s.command)[1:], os.Environ(), nil, &got, &got)
+			if diff := cmp.Diff(s.output, got.String()); diff != "" {
+				t.Errorf("docs/reference/%s: $ %s (-page +program):\n%s", name, s.command, diff)
+			}
+		}
+	}
+	if shown == 0 {
+		t.Error("no page shows any output")
 	}
 }
 

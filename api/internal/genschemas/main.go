@@ -28,6 +28,9 @@ func main() {
 	}
 }
 
+// serverSchema describes no document of a control plane: another program writes it.
+const serverSchema = "serve.json"
+
 // run converts every definition in the folder crds. Files of kinds that no longer exist are removed from out.
 func run(crds, out string) error {
 	paths, err := filepath.Glob(filepath.Join(crds, "*.yaml"))
@@ -83,6 +86,9 @@ func removeSchemas(dir string) error {
 		return err
 	}
 	for _, path := range old {
+		if filepath.Base(path) == serverSchema {
+			continue
+		}
 		if err := os.Remove(path); err != nil {
 			return err
 		}

@@ -1,0 +1,76 @@
+// Command genschema writes the JSON Schema of the server's configuration file, for editors and for people.
+//
+// It reads the types in the server's source: fields make the properties and comments their descriptions.
+// What neither can say is in a table of rules.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+//go:generate go run . -source ../config.go -out ../../../docs/schemas/serve.json
+
+func main() {
+	source := flag.String("source", "", "Go `file` with the type Config")
+	out := flag.String("out", "", "`file` the schema is written to")
+	flag.Parse()
+	text, err := generate(*source)
+	if err == nil {
+		err = os.WriteFile(*out, text, 0o644)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "genschema:", err)
+		os.Exit(1)
+	}
+}
+
+// schema is a JSON Schema of draft 7, the one that yaml-language-server knows best.
+// A map prints with sorted keys, so that the file is the same on every run.
+type schema map[string]any
+
+// id is where the schema can be fetched from.
+const id = "https://raw.githubusercontent.com/kalypso-io/kalypso/main/docs/schemas/serve.json"
+
+// rules are what the server's Check wants and the types do not say, by type, or by type and property.
+var rules = map[string]schema{
+	// The command line may name the control planes as well.
+	"Config":                   {"required": []string{}},
+	"Config.url":               {"pattern": "^https?://[^@]+$"},
+	"Config.workers":           {"minimum": 0},
+	"ForgeConfig":              {"oneOf": []schema{having("tokenEnv"), having("tokenFile"), having("app")}},
+	"ForgeConfig.kind":         {"enum": []forge.Kind{forge.GitHub, forge.GitLab, forge.Gitea, forge.AzureDevOps}},
+	"ForgeConfig.url":          {"pattern": "^https?://[^@]+$"},
+	"AppConfig.id":             {"minimum": 1},
+	"AppConfig.installationID": {"minimum": 1},
+	"AppConfig.privateKeyFile": {"minLength": 1},
+	"LogConfig.format":         {"enum": []string{"text", "json"}},
+	"LogConfig.level":          {"enum": []string{"debug", "info", "warn", "error"}},
+}
+
+func having(property string) schema { return schema{"required": []string{property}} }
+
+// generate returns the schema of the type Config in a Go file.
+func generate(source string) ([]byte, error) {
+	types, err := parseTypes(source)
+	if err != nil {
+		return nil, err
+	}
+	root, err := types.object("Config")
+	if err != nil {
+		return nil, err
+	}
+	root["$schema"], root["$id"], root["title"] = "http://json-schema.org/draft-07/schema#", id, "Configuration of kalypso serve"
+
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err = encoder.Encode(root)
+	return text.Bytes(), err
+}
