@@ -1,5 +1,239 @@
 package local
 
-import "net/http"
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
 
-func newPages(f *Forge) http.Handler { return http.NotFoundHandler() }
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+//go:embed pages
+var pageFiles embed.FS
+
+// maxForm is how large a form may be: a comment in the longest spelling.
+const maxForm = 4 << 20
+
+// pages shows the forge to people. It works without scripts, and nothing of it is loaded from elsewhere.
+type pages struct {
+	*Forge
+	templates map[string]*template.Template
+}
+
+// frame is what every page has around it.
+type frame struct {
+	Title string
+	// Base is in front of every link.
+	Base    string
+	Account string
+	CSRF    string
+	// Here is this page, to return to.
+	Here string
+	// Repository is nil on pages that are about none.
+	Repository *heading
+	// Tab is which part of the repository is shown.
+	Tab string
+	// Page is the page's own data.
+	Page any
+}
+
+// heading says which repository a page is about.
+type heading struct {
+	Owner, Name, Link, Description string
+	Private                        bool
+	OpenChanges, OpenIssues        int
+	// Writable says that the visitor may act.
+	Writable bool
+}
+
+// problemPage says what went wrong, and what to do.
+type problemPage struct {
+	Status       int
+	Name, Detail string
+}
+
+// newPages prepares the pages: each has a folder with a template, which the layout surrounds.
+func newPages(f *Forge) http.Handler {
+	p := &pages{f, parsePages()}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /-/style.css", serveStyle)
+	for pattern, show := range map[string]func(*request) error{
+		"GET /{$}":                                      p.repositories,
+		"GET /-/sign-in":                                p.signInPage,
+		"POST /-/sign-in":                               p.signInForm,
+		"POST /-/sign-out":                              p.signOutForm,
+		"GET /{owner}/{name}":                           p.repository,
+		"GET /{owner}/{name}/files/{path...}":           p.files,
+		"GET /{owner}/{name}/pulls":                     p.changes,
+		"GET /{owner}/{name}/pulls/{number}":            p.change,
+		"POST /{owner}/{name}/pulls/{number}/{action}":  p.changeForm,
+		"GET /{owner}/{name}/issues":                    p.issues,
+		"GET /{owner}/{name}/issues/{number}":           p.issue,
+		"POST /{owner}/{name}/issues/{number}/{action}": p.issueForm,
+	} {
+		mux.Handle(pattern, p.handler(show))
+	}
+	mux.Handle("/", p.handler(func(*request) error { return notFound("there is no such page") }))
+	return http.NewCrossOriginProtection().Handler(mux)
+}
+
+func parsePages() map[string]*template.Template {
+	functions := template.FuncMap{"day": day, "moment": moment, "short": short, "stateName": stateName, "next": next}
+	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "pages/layout.html"))
+	templates := map[string]*template.Template{}
+	for _, name := range []string{"repositories", "repository", "files", "changes", "change", "issues", "issue", "signin", "problem"} {
+		templates[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, path.Join("pages", name, "page.html")))
+	}
+	return templates
+}
+
+func serveStyle(w http.ResponseWriter, _ *http.Request) {
+	style, _ := pageFiles.ReadFile("pages/style.css") // it is embedded
+	w.Header().Set("Content-Type", "text/css; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "max-age=300")
+	_, _ = w.Write(style)
+}
+
+// request is a visitor's request for a page.
+type request struct {
+	*http.Request
+	w     http.ResponseWriter
+	visit visit
+	frame frame
+}
+
+// handler finds out who visits, refuses forms that are not ours, and shows what goes wrong.
+func (p *pages) handler(show func(*request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		req := &request{Request: r, w: w, frame: frame{Base: p.base(), Here: r.URL.RequestURI()}}
+		err := p.enter(req)
+		if err == nil {
+			err = show(req)
+		}
+		if err != nil {
+			p.problem(req, err)
+		}
+	})
+}
+
+// enter finds out who visits. A form needs somebody who is signed in, but for signing in itself.
+func (p *pages) enter(r *request) (err error) {
+	if r.visit, err = p.visitOf(r.Request); err != nil {
+		return err
+	}
+	r.frame.Account, r.frame.CSRF = r.visit.account.Name, r.visit.csrf
+	if r.Method == http.MethodPost && !strings.HasPrefix(r.URL.Path, "/-/") && !r.visit.sentByUs(r.Request) {
+		return &forge.Error{
+			Kind: forge.ErrDenied, Op: "act", Detail: "the form is not of your session", Hint: "sign in, load the page again and repeat",
+		}
+	}
+	return nil
+}
+
+// base is in front of every link: the path of the forge.
+func (p *pages) base() string {
+	if p.site.Prefix == "" {
+		return ""
+	}
+	return "/" + p.site.Prefix
+}
+
+// the returns the repository that a page is about, as the visitor sees it, and puts it above the page.
+func (p *pages) the(r *request, tab string) (*Repository, entry, error) {
+	repo := p.As(r.visit.account).at(r.PathValue("owner") + "/" + r.PathValue("name"))
+	e, err := repo.enter(r.Context(), Read)
+	if err != nil {
+		return nil, e, err
+	}
+	h := &heading{
+		Owner: e.owner, Name: e.name, Description: e.description, Private: e.private,
+		Link: p.base() + "/" + e.owner + "/" + e.name, Writable: r.visit.account.may(Write, e.path()),
+	}
+	err = p.db.QueryRowContext(r.Context(), countOpen, e.id).Scan(&h.OpenChanges, &h.OpenIssues)
+	r.frame.Repository, r.frame.Tab = h, tab
+	return repo, e, err
+}
+
+const countOpen = `SELECT (SELECT count(*) FROM change WHERE repository = ?1 AND state = 'open'),
+	(SELECT count(*) FROM issue WHERE repository = ?1 AND state = 'open')`
+
+// render shows a page. It is executed completely before anything is sent, so that no page ends in its middle.
+func (p *pages) render(r *request, status int, name, title string, data any) error {
+	r.frame.Title, r.frame.Page = title, data
+	var page bytes.Buffer
+	if err := p.templates[name].Execute(&page, r.frame); err != nil {
+		return fmt.Errorf("show page %q: %w", name, err)
+	}
+	h := r.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	r.w.WriteHeader(status)
+	_, err := page.WriteTo(r.w)
+	if err != nil {
+		p.log.Debug("send page", "error", err)
+	}
+	return nil
+}
+
+// problem shows what went wrong. Who is not signed in and finds nothing may find it after signing in.
+func (p *pages) problem(r *request, err error) {
+	explain("show page", "", &err)
+	var known *forge.Error
+	data := problemPage{Status: statusOf(err), Detail: "The request ended."}
+	if errors.As(err, &known) {
+		data.Detail = strings.Trim(known.Detail+"; "+known.Hint, "; ")
+	}
+	data.Name = http.StatusText(data.Status)
+	if !r.visit.signedIn() && r.Method == http.MethodGet && data.Status == http.StatusNotFound {
+		http.Redirect(r.w, r.Request, p.base()+"/-/sign-in?to="+url.QueryEscape(r.frame.Here), http.StatusSeeOther)
+		return
+	}
+	if data.Status >= http.StatusInternalServerError {
+		p.log.Error("show page", "path", r.URL.Path, "error", err)
+	}
+	if err := p.render(r, data.Status, "problem", data.Name, data); err != nil {
+		http.Error(r.w, data.Name, data.Status)
+	}
+}
+
+// back returns to a page after a form.
+func (p *pages) back(r *request, to string) error {
+	http.Redirect(r.w, r.Request, to, http.StatusSeeOther)
+	return nil
+}
+
+func day(t time.Time) string    { return t.Format("2006-01-02") }
+func moment(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
+
+// short abbreviates a commit.
+func short(commit string) string {
+	if len(commit) > 8 {
+		return commit[:8]
+	}
+	return commit
+}
+
+// stateName is a state or the result of a check as people read it.
+func stateName(state any) string {
+	text := fmt.Sprint(state)
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// next is the number of the line with an index.
+func next(index int) int { return index + 1 }

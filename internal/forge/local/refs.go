@@ -213,3 +213,12 @@ func (b bare) has(hash plumbing.Hash) bool {
 	_, err := object.GetCommit(b, hash)
 	return err == nil
 }
+
+// parent is the first parent of a commit; the zero hash when it has none.
+func (b bare) parent(hash plumbing.Hash) (plumbing.Hash, error) {
+	commit, err := object.GetCommit(b, hash)
+	if err != nil || len(commit.ParentHashes) == 0 {
+		return plumbing.ZeroHash, err
+	}
+	return commit.ParentHashes[0], nil
+}

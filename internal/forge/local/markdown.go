@@ -1,0 +1,79 @@
+package local
+
+import (
+	"bytes"
+	"html"
+	"html/template"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/util"
+)
+
+// markdown renders other people's text. Of HTML it lets through what folds ("details", "summary") and line breaks;
+// comments, such as markers, are left out, and everything else is shown as the text it is.
+func markdown(text string) template.HTML {
+	m := goldmark.New(
+		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(tamedHTML{}, 1))),
+	)
+	var out bytes.Buffer
+	if err := m.Convert([]byte(text), &out); err != nil {
+		return template.HTML("<pre>" + html.EscapeString(text) + "</pre>") //nolint:gosec // escaped
+	}
+	return template.HTML(out.String()) //nolint:gosec // goldmark escapes, and tamedHTML lets little through
+}
+
+// tamedHTML renders HTML in Markdown.
+type tamedHTML struct{}
+
+// RegisterFuncs takes over both forms in which HTML appears.
+func (t tamedHTML) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindHTMLBlock, t.block)
+	r.Register(ast.KindRawHTML, t.inline)
+}
+
+func (tamedHTML) block(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	block := n.(*ast.HTMLBlock) //nolint:errcheck,forcetypeassert // registered for this kind
+	text := block.Lines().Value(source)
+	if block.HasClosure() {
+		text = append(text, block.ClosureLine.Value(source)...)
+	}
+	_, err := w.WriteString(tame(string(text)))
+	return ast.WalkContinue, err
+}
+
+func (tamedHTML) inline(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkSkipChildren, nil
+	}
+	_, err := w.WriteString(tame(string(n.(*ast.RawHTML).Segments.Value(source)))) //nolint:errcheck,forcetypeassert // registered for this kind
+	return ast.WalkSkipChildren, err
+}
+
+var (
+	htmlComment = regexp.MustCompile(`(?s)<!--.*?(-->|$)`)
+	harmless    = regexp.MustCompile(`</?(details|summary)>|<details open>|<br ?/?>`)
+)
+
+// tame escapes all HTML but comments, which vanish, and harmless elements without attributes.
+func tame(text string) string {
+	text = htmlComment.ReplaceAllString(text, "")
+	var out strings.Builder
+	for {
+		at := harmless.FindStringIndex(text)
+		if at == nil {
+			return out.String() + html.EscapeString(text)
+		}
+		out.WriteString(html.EscapeString(text[:at[0]]))
+		out.WriteString(text[at[0]:at[1]])
+		text = text[at[1]:]
+	}
+}

@@ -1,0 +1,255 @@
+package local
+
+import (
+	"context"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// maxListed is how many changes or issues a list shows.
+const maxListed = 200
+
+// listPage lists changes or issues.
+type listPage struct {
+	// Kind is the folder of the pages: "pulls" or "issues".
+	Kind  string
+	State forge.State
+	Tabs  []forge.State
+	Lines []listLine
+	// Cut says that older ones are not listed.
+	Cut bool
+}
+
+type listLine struct {
+	Number              int
+	Link, Title, Author string
+	State               forge.State
+	Draft               bool
+	// From is the head of a change.
+	From   string
+	Labels []forge.Label
+}
+
+// stateOf is the state that a list is asked for; the open ones if it is no other.
+func stateOf(r *request, states []forge.State) forge.State {
+	if state := forge.State(r.FormValue("state")); slices.Contains(states, state) {
+		return state
+	}
+	return forge.Open
+}
+
+func (p *pages) changes(r *request) error {
+	repo, e, err := p.the(r, "pulls")
+	if err != nil {
+		return err
+	}
+	data := listPage{Kind: "pulls", Tabs: []forge.State{forge.Open, forge.Merged, forge.Closed}}
+	data.State = stateOf(r, data.Tabs)
+	all, err := repo.FindChanges(r.Context(), forge.ChangeFilter{State: data.State, Limit: maxListed + 1})
+	if err != nil {
+		return err
+	}
+	colors, err := p.colors(r.Context(), repo)
+	if err != nil {
+		return err
+	}
+	data.Cut = len(all) > maxListed
+	for _, c := range all[:min(len(all), maxListed)] {
+		data.Lines = append(data.Lines, listLine{
+			c.Number, p.pathOf(e, "pulls", c.Number), c.Title, c.Author, c.State, c.Draft, c.Head.Branch, colors.of(c.Labels),
+		})
+	}
+	return p.render(r, http.StatusOK, "changes", "Changes of "+e.path(), data)
+}
+
+// pathOf is the link to the page of a change or an issue.
+func (p *pages) pathOf(e entry, kind string, number int) string {
+	return p.base() + "/" + e.path() + "/" + kind + "/" + strconv.Itoa(number)
+}
+
+// colors are the labels of a repository by name in lower case.
+type colors map[string]forge.Label
+
+func (p *pages) colors(ctx context.Context, repo *Repository) (colors, error) {
+	labels, err := repo.Labels(ctx)
+	all := colors{}
+	for _, l := range labels {
+		all[strings.ToLower(l.Name)] = l
+	}
+	return all, err
+}
+
+func (c colors) of(names []string) []forge.Label {
+	var labels []forge.Label
+	for _, name := range names {
+		labels = append(labels, c[strings.ToLower(name)])
+	}
+	return labels
+}
+
+// changePage is one change.
+type changePage struct {
+	forge.Change
+	Link   string
+	Body   template.HTML
+	Labels []forge.Label
+	// Offered are labels that it could get.
+	Offered   []string
+	Checks    []forge.Status
+	Approvals []string
+	// Missing is what the base branch demands before a merge.
+	Missing []string
+	// Waiting says that it is merged as soon as nothing is missing.
+	Waiting    bool
+	CanMerge   bool
+	CanApprove bool
+	Comments   []commentBox
+	Diff       diff
+}
+
+type commentBox struct {
+	forge.Comment
+	Text template.HTML
+}
+
+// allowDeletions is offered in every repository, because a person has to give it and nobody remembers its name.
+const allowDeletions = "kalypso/allow-deletions"
+
+func numberOf(r *request) (int, error) {
+	number, err := strconv.Atoi(r.PathValue("number"))
+	if err != nil {
+		return 0, notFound("there is no such number")
+	}
+	return number, nil
+}
+
+func (p *pages) change(r *request) error {
+	number, err := numberOf(r)
+	if err != nil {
+		return err
+	}
+	repo, e, err := p.the(r, "pulls")
+	if err != nil {
+		return err
+	}
+	data := changePage{Link: p.pathOf(e, "pulls", number)}
+	if data.Change, err = repo.Change(r.Context(), number); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context, *Repository, entry, *changePage) error{p.addLabels, p.addReview, p.addComments, p.addDiff} {
+		if err := step(r.Context(), repo, e, &data); err != nil {
+			return err
+		}
+	}
+	data.Body = markdown(data.Change.Body)
+	return p.render(r, http.StatusOK, "change", data.Title, data)
+}
+
+func (p *pages) addLabels(ctx context.Context, repo *Repository, _ entry, data *changePage) error {
+	all, err := p.colors(ctx, repo)
+	if err != nil {
+		return err
+	}
+	data.Labels = all.of(data.Change.Labels)
+	for name, l := range all {
+		if !data.HasLabel(name) {
+			data.Offered = append(data.Offered, l.Name)
+		}
+	}
+	if _, known := all[allowDeletions]; !known {
+		data.Offered = append(data.Offered, allowDeletions)
+	}
+	slices.Sort(data.Offered)
+	return nil
+}
+
+func (p *pages) addReview(ctx context.Context, repo *Repository, e entry, data *changePage) error {
+	c, err := repo.change(ctx, p.db, e, data.Number)
+	if err != nil {
+		return err
+	}
+	if data.Checks, err = p.statuses(ctx, e, c.Head.Commit); err != nil {
+		return err
+	}
+	if data.Approvals, err = p.approvals(ctx, e, c); err != nil || c.State != forge.Open {
+		return err
+	}
+	if data.Missing, err = p.missing(ctx, e, c); err != nil {
+		return err
+	}
+	writable := repo.forge.account.may(Write, e.path())
+	data.Waiting = c.auto != nil
+	data.CanMerge = writable && len(data.Missing) == 0 && data.Mergeable == forge.MergeableYes
+	data.CanApprove = writable && !strings.EqualFold(c.Author, repo.who()) && !containsFold(data.Approvals, repo.who())
+	return nil
+}
+
+func (p *pages) addComments(ctx context.Context, repo *Repository, e entry, data *changePage) error {
+	comments, err := repo.comments(ctx, e, data.Number, "pulls")
+	for _, c := range comments {
+		data.Comments = append(data.Comments, commentBox{c, markdown(c.Body)})
+	}
+	return err
+}
+
+// addDiff shows what would be merged, or was: a merged change is compared with what its base was before.
+func (p *pages) addDiff(_ context.Context, _ *Repository, e entry, data *changePage) error {
+	objects := p.open(e)
+	base, err := objects.branch(data.Base.Branch)
+	if err != nil {
+		return err
+	}
+	if data.State == forge.Merged {
+		if base, err = objects.parent(plumbing.NewHash(data.MergeCommit)); err != nil {
+			return err
+		}
+	}
+	data.Diff, err = diffOf(objects, base, plumbing.NewHash(data.Head.Commit))
+	return err
+}
+
+// changeForm does what a form of the page asks for, and returns to the page.
+func (p *pages) changeForm(r *request) error {
+	number, err := numberOf(r)
+	if err != nil {
+		return err
+	}
+	repo, e, err := p.the(r, "pulls")
+	if err != nil {
+		return err
+	}
+	ctx, label := r.Context(), r.PostFormValue("label")
+	switch action := r.PathValue("action"); action {
+	case "merge":
+		_, err = repo.MergeChange(ctx, number, forge.Merge{Head: r.PostFormValue("head"), Method: forge.MergeMethod(r.PostFormValue("method"))})
+	case "approve":
+		err = repo.Approve(ctx, number, r.PostFormValue("head"))
+	case "close":
+		err = repo.EditChange(ctx, number, forge.ChangeEdit{State: new(forge.Closed)})
+	case "reopen":
+		err = repo.EditChange(ctx, number, forge.ChangeEdit{State: new(forge.Open)})
+	case "label":
+		if err = repo.EnsureLabel(ctx, forge.Label{Name: label}); err == nil {
+			err = repo.AddLabels(ctx, number, label)
+		}
+	case "unlabel":
+		err = repo.RemoveLabel(ctx, number, label)
+	case "comment":
+		if strings.TrimSpace(r.PostFormValue("body")) != "" {
+			_, err = repo.Comment(ctx, number, r.PostFormValue("body"))
+		}
+	default:
+		err = notFound("there is no such action")
+	}
+	if err != nil {
+		return err
+	}
+	return p.back(r, p.pathOf(e, "pulls", number))
+}

@@ -1,0 +1,245 @@
+package local
+
+import (
+	"cmp"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"html/template"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// Shown at most, so that a page stays one.
+const (
+	maxShownFile    = 1 << 20
+	maxShownEntries = 2000
+)
+
+// repositoriesPage lists what the visitor may see.
+type repositoriesPage struct {
+	Repositories []repositoryLine
+}
+
+type repositoryLine struct {
+	Path, Link, Description string
+	Private                 bool
+}
+
+func (p *pages) repositories(r *request) error {
+	all, err := queryAll(r.Context(), p.db, scanRepository, selectRepositories)
+	if err != nil {
+		return err
+	}
+	data := repositoriesPage{}
+	for _, e := range all {
+		if p.mayRead(r.visit.account, e) {
+			data.Repositories = append(data.Repositories, repositoryLine{e.path(), p.base() + "/" + e.path(), e.description, e.private})
+		}
+	}
+	if len(data.Repositories) == 0 && !r.visit.signedIn() {
+		return p.back(r, p.base()+"/-/sign-in")
+	}
+	return p.render(r, http.StatusOK, "repositories", "Repositories", data)
+}
+
+// folderPage is a folder of a branch; filePage a file. A repository's own page is the first folder of its default branch.
+type folderPage struct {
+	place
+	CloneURL string
+	Empty    bool
+	Branches []link
+	Entries  []treeLine
+	// More is how many entries are not shown.
+	More   int
+	Readme template.HTML
+}
+
+type filePage struct {
+	place
+	Lines []string
+	Size  int64
+	// Hidden says why the content is not shown; empty when it is.
+	Hidden string
+}
+
+// place is where in a repository a page is.
+type place struct {
+	Ref, Commit string
+	Crumbs      []link
+}
+
+type link struct{ Name, Link string }
+
+type treeLine struct {
+	link
+	Kind string
+}
+
+func (p *pages) repository(r *request) error {
+	_, e, err := p.the(r, "files")
+	if err != nil {
+		return err
+	}
+	return p.showPath(r, e, "", "")
+}
+
+func (p *pages) files(r *request) error {
+	_, e, err := p.the(r, "files")
+	if err != nil {
+		return err
+	}
+	return p.showPath(r, e, r.FormValue("ref"), strings.Trim(r.PathValue("path"), "/"))
+}
+
+// showPath shows a file or folder at a branch or commit; an empty ref means the default branch.
+func (p *pages) showPath(r *request, e entry, ref, file string) error {
+	objects := p.open(e)
+	at := place{Ref: ref}
+	if ref == "" {
+		at.Ref = objects.defaultBranch()
+	}
+	commit, err := objects.branch(at.Ref)
+	if err != nil {
+		return err
+	}
+	if commit.IsZero() && plumbing.IsHash(ref) {
+		commit = plumbing.NewHash(ref)
+	}
+	if commit.IsZero() && ref != "" {
+		return notFound("there is no branch " + ref)
+	}
+	tree, err := treeOf(objects, commit)
+	if err != nil {
+		return notFound("there is no commit " + ref)
+	}
+	at.Commit, at.Crumbs = commit.String(), p.crumbs(e, at.Ref, file)
+	if file == "" {
+		return p.showFolder(r, e, objects, at, tree, file)
+	}
+	found, err := tree.FindEntry(file)
+	if err != nil {
+		return notFound("there is no " + file + " on " + at.Ref)
+	}
+	if found.Mode == filemode.Dir {
+		if tree, err = object.GetTree(objects, found.Hash); err != nil {
+			return err
+		}
+		return p.showFolder(r, e, objects, at, tree, file)
+	}
+	return p.showFile(r, objects, at, found, file)
+}
+
+func (p *pages) fileLink(e entry, ref, file string) string {
+	segments := strings.Split(file, "/")
+	for i := range segments {
+		segments[i] = url.PathEscape(segments[i])
+	}
+	return p.base() + "/" + e.path() + "/files/" + strings.Join(segments, "/") + "?ref=" + url.QueryEscape(ref)
+}
+
+func (p *pages) crumbs(e entry, ref, file string) []link {
+	crumbs := []link{{e.name, p.fileLink(e, ref, "")}}
+	for i, c := range file {
+		if c == '/' {
+			crumbs = append(crumbs, link{path.Base(file[:i]), p.fileLink(e, ref, file[:i])})
+		}
+	}
+	if file != "" {
+		crumbs = append(crumbs, link{path.Base(file), p.fileLink(e, ref, file)})
+	}
+	return crumbs
+}
+
+func (p *pages) showFolder(r *request, e entry, objects bare, at place, tree *object.Tree, folder string) error {
+	branches, err := objects.branches()
+	if err != nil {
+		return err
+	}
+	data := folderPage{place: at, CloneURL: p.site.URL() + "/" + e.path() + ".git", Empty: len(branches) == 0}
+	for name := range branches {
+		data.Branches = append(data.Branches, link{name, p.fileLink(e, name, "")})
+	}
+	slices.SortFunc(data.Branches, func(a, b link) int { return cmp.Compare(a.Name, b.Name) })
+	entries := slices.Clone(tree.Entries)
+	slices.SortFunc(entries, func(a, b object.TreeEntry) int {
+		return cmp.Or(cmp.Compare(kindOf(b.Mode), kindOf(a.Mode)), cmp.Compare(a.Name, b.Name))
+	})
+	data.More = max(0, len(entries)-maxShownEntries)
+	for _, one := range entries[:len(entries)-data.More] {
+		data.Entries = append(data.Entries, treeLine{link{one.Name, p.fileLink(e, at.Ref, path.Join(folder, one.Name))}, kindOf(one.Mode)})
+		if strings.EqualFold(one.Name, "README.md") {
+			if text, hidden, _ := readText(objects, one.Hash); hidden == "" {
+				data.Readme = markdown(text)
+			}
+		}
+	}
+	title := e.path()
+	if folder != "" {
+		title = folder + " in " + title
+	}
+	return p.render(r, http.StatusOK, "repository", title, data)
+}
+
+// kindOf names what an entry is; folders sort first.
+func kindOf(mode filemode.FileMode) string {
+	switch mode {
+	case filemode.Dir:
+		return "folder"
+	case filemode.Symlink:
+		return "file (link)"
+	case filemode.Submodule:
+		return "file (other repository)"
+	}
+	return "file"
+}
+
+func (p *pages) showFile(r *request, objects bare, at place, found *object.TreeEntry, file string) error {
+	data := filePage{place: at}
+	if found.Mode == filemode.Submodule {
+		data.Hidden = "It is a commit of another repository: " + found.Hash.String()
+		return p.render(r, http.StatusOK, "files", file, data)
+	}
+	text, hidden, err := readText(objects, found.Hash)
+	if err != nil {
+		return err
+	}
+	data.Hidden, data.Size = hidden, int64(len(text))
+	if text != "" {
+		data.Lines = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	}
+	return p.render(r, http.StatusOK, "files", file, data)
+}
+
+// readText reads a blob as text, or says why it cannot be shown.
+func readText(objects bare, hash plumbing.Hash) (text, hidden string, err error) {
+	if hash.IsZero() {
+		return "", "", nil
+	}
+	blob, err := object.GetBlob(objects, hash)
+	if err != nil {
+		return "", "", err
+	}
+	if blob.Size > maxShownFile {
+		return "", "It is too large to be shown.", nil
+	}
+	reader, err := blob.Reader()
+	if err != nil {
+		return "", "", err
+	}
+	defer reader.Close() //nolint:errcheck // only read
+	content, err := io.ReadAll(reader)
+	if err != nil {
+		return "", "", err
+	}
+	if strings.Contains(string(content), "\x00") {
+		return "", "It is not text.", nil
+	}
+	return strings.ToValidUTF8(string(content), "\uFFFD"), "", nil
+}
