@@ -53,6 +53,13 @@ type LabelHistorian interface {
 	LabeledBy(ctx context.Context, change int, label string) (string, error)
 }
 
+// Checker knows of checks that are no statuses.
+type Checker interface {
+	// Checks returns the statuses of a commit, and as such also what the forge's own CI says by other means.
+	// Who merges by himself looks here, where a repository has it, and at the statuses alone where it has not.
+	Checks(ctx context.Context, commit string) ([]Status, error)
+}
+
 // AutoMerger merges later.
 type AutoMerger interface {
 	// AutoMerge asks the forge to merge a change once its required checks and reviews are there; at once when they are.

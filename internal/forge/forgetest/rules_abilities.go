@@ -91,6 +91,9 @@ var hookRules = []rule{
 		receiver.wait(s, forge.Event{Kind: forge.EventLabel, Branch: "main", Commit: head, Change: c.Number})
 		s.must(s.repo.SetStatus(s.ctx, head, forge.Status{Context: "ci", State: forge.Success}))
 		receiver.wait(s, forge.Event{Kind: forge.EventStatus, Commit: head})
+		if n := receiver.count(forge.EventStatus); n > 0 {
+			s.Errorf("delivered %d times more", n)
+		}
 		_, err = s.repo.UpsertComment(s.ctx, c.Number, "m", "text")
 		s.must(err)
 		receiver.wait(s, forge.Event{Kind: forge.EventComment, Change: c.Number})
@@ -140,6 +143,21 @@ func newReceiver(s *suite, v forge.WebhookVerifier, key forge.Secret) *receiver 
 	}))
 	s.Cleanup(r.Close)
 	return r
+}
+
+// count says how many deliveries of a kind lie there that nobody waited for, and takes all away.
+func (r *receiver) count(kind forge.EventKind) int {
+	n := 0
+	for {
+		select {
+		case e := <-r.events:
+			if e.Kind == kind {
+				n++
+			}
+		default:
+			return n
+		}
+	}
 }
 
 // wait waits until something was delivered; forges deliver other things as well, and in any order.

@@ -33,6 +33,14 @@ var mergeRules = []rule{
 			s.Errorf("got %s, want %s", again, commit)
 		}
 	}},
+	{"what was merged at another head is a conflict", func(s *suite) {
+		c := s.open("merged-otherwise")
+		judged := c.Head.Commit
+		c.Head.Commit = s.Commit(s.T, s.url, "merged-otherwise")
+		s.merge(s.repo, c)
+		_, err := s.repo.MergeChange(s.ctx, c.Number, forge.Merge{Head: judged})
+		s.wantKind(err, forge.ErrConflict)
+	}},
 	{"only the head that was judged is merged", func(s *suite) {
 		c := s.open("judged")
 		next := s.Commit(s.T, s.url, "judged")

@@ -1,7 +1,11 @@
 package github_test
 
 import (
+	"fmt"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
@@ -17,6 +21,7 @@ var (
 	_ forge.WebhookVerifier = (*github.Forge)(nil)
 	_ forge.Brancher        = (*github.Repository)(nil)
 	_ forge.LabelHistorian  = (*github.Repository)(nil)
+	_ forge.Checker         = (*github.Repository)(nil)
 	_ forge.AutoMerger      = (*github.Repository)(nil)
 	_ forge.Protector       = (*github.Repository)(nil)
 	_ forge.CodeOwned       = (*github.Repository)(nil)
@@ -25,4 +30,43 @@ var (
 
 func TestRules(t *testing.T) {
 	forgetest.Run(t, githubtest.Harness)
+}
+
+func TestChecks(t *testing.T) {
+	fake := githubtest.New(t)
+	fake.World.AddRepo("acme/gitops").Commit("main")
+	commit := fake.World.CommitTo("acme/gitops")(t, "", "dev")
+	repo, err := fake.Forge(t, github.Options{Token: githubtest.Token}).Repository(fake.URL + "/acme/gitops")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.SetStatus(t.Context(), commit, forge.Status{Context: "kalypso/plan", State: forge.Success}); err != nil {
+		t.Fatal(err)
+	}
+	want := []forge.Status{}
+	for i, run := range []struct {
+		status, conclusion string
+		state              forge.StatusState
+	}{
+		{"queued", "", forge.Pending}, {"in_progress", "", forge.Pending}, {"completed", "success", forge.Success},
+		{"completed", "skipped", forge.Success}, {"completed", "failure", forge.Failure}, {"completed", "action_required", forge.Failure},
+		{"completed", "timed_out", forge.Errored}, {"completed", "", forge.Failure},
+	} {
+		name := fmt.Sprint("ci ", i)
+		want = append(want, forge.Status{Context: name, State: run.state})
+		if fake.CheckRuns == nil {
+			fake.CheckRuns = map[string][]map[string]any{}
+		}
+		fake.CheckRuns[commit] = append(fake.CheckRuns[commit], map[string]any{
+			"name": name, "status": run.status, "conclusion": run.conclusion,
+		})
+	}
+	want = append(want, forge.Status{Context: "kalypso/plan", State: forge.Success})
+	got, err := repo.(forge.Checker).Checks(t.Context(), commit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(forge.Status{}, "Time")); diff != "" {
+		t.Error(diff)
+	}
 }

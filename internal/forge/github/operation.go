@@ -32,6 +32,7 @@ var (
 
 	setStatus    = operation{name: "set status", right: "statuses=write", repeatable: true}
 	readStatuses = operation{name: "read statuses", right: "statuses=read"}
+	readChecks   = operation{name: "read checks", right: "checks=read"}
 
 	readComments  = operation{name: "read comments", right: "issues=read"}
 	createComment = operation{name: "create comment", right: "issues=write"}

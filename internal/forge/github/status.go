@@ -41,6 +41,10 @@ func (r *Repository) Statuses(ctx context.Context, commit string) ([]forge.Statu
 		})
 		return true
 	})
-	slices.SortFunc(statuses, func(a, b forge.Status) int { return strings.Compare(a.Context, b.Context) })
+	sortStatuses(statuses)
 	return statuses, err
+}
+
+func sortStatuses(statuses []forge.Status) {
+	slices.SortStableFunc(statuses, func(a, b forge.Status) int { return strings.Compare(a.Context, b.Context) })
 }

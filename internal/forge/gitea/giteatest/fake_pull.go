@@ -138,18 +138,18 @@ func (c *call) mergePull() {
 		return
 	}
 	c.Read(&in)
-	m := forge.Merge{Head: in.HeadCommitID}
-	switch err := c.Repo.Merge(c.Actor, p, m); {
+	// What is to be merged later is not compared with the head, and cannot be refused for what is missing.
+	if in.Later && c.Repo.AutoMerge(c.Actor, p, forge.Merge{}) == nil {
+		c.JSON(201, nil)
+		return
+	}
+	switch err := c.Repo.Merge(c.Actor, p, forge.Merge{Head: in.HeadCommitID}); {
 	case p.State == forge.Closed:
 		c.fail(404, "not found")
 	case err == nil:
 		c.JSON(200, nil)
 	case p.State == forge.Merged:
 		c.fail(405, "The PR is already merged")
-	case strings.Contains(err.Error(), "checks") && in.Later:
-		if !c.refuse(c.Repo.AutoMerge(c.Actor, p, m)) {
-			c.JSON(201, nil)
-		}
 	case strings.Contains(err.Error(), "checks"):
 		c.fail(405, "Not all required status checks successful")
 	default:

@@ -20,6 +20,8 @@ type Fake struct {
 	*httptest.Server
 	World  *forgetest.World
 	Faults *forgetest.Faults
+	// CheckRuns are the check runs of a commit, as the API has them.
+	CheckRuns map[string][]map[string]any
 	// Apps answers requests about apps; may be nil.
 	Apps http.Handler
 }

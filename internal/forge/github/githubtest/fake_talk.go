@@ -229,3 +229,8 @@ func (c *call) combinedStatus() {
 	statuses := forgetest.Page(c.Call, all, "per_page", 100)
 	c.JSON(200, object{"state": "pending", "sha": c.PathValue("commit"), "total_count": len(all), "statuses": statuses})
 }
+
+func (c *call) checkRuns() {
+	all := c.fake.CheckRuns[c.PathValue("commit")]
+	c.JSON(200, object{"total_count": len(all), "check_runs": forgetest.Page(c.Call, all, "per_page", 100)})
+}

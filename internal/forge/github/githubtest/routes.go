@@ -20,6 +20,7 @@ var routes = map[string]func(*call){
 	"PATCH /issues/{number}":                 (*call).editIssue,
 	"POST /statuses/{commit}":                (*call).setStatus,
 	"GET /commits/{commit}/status":           (*call).combinedStatus,
+	"GET /commits/{commit}/check-runs":       (*call).checkRuns,
 	"GET /git/ref/heads/{branch...}":         (*call).getRef,
 	"POST /git/refs":                         (*call).createRef,
 	"DELETE /git/refs/heads/{branch...}":     (*call).deleteRef,

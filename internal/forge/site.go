@@ -1,0 +1,69 @@
+package forge
+
+import (
+	"net"
+	"net/url"
+	"strings"
+)
+
+// Site is where a forge is.
+type Site struct {
+	// Scheme is "https" or "http".
+	Scheme string
+	// Host is in lower case, with the port where it is not the usual one.
+	Host string
+	// Prefix is the folder below which the forge lives, without slashes at its ends; usually empty.
+	Prefix string
+}
+
+// ParseSite reads the URL of a forge: "https://git.example.com", "https://example.com/gitea".
+func ParseSite(raw string) (Site, error) {
+	u, err := url.Parse(raw)
+	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return Site{}, &Error{
+			Kind: ErrInvalid, Op: "parse forge URL", Where: redact(raw),
+			Detail: "it is not of the form https://host", Hint: "write https://host, or https://host/folder",
+		}
+	}
+	s := Site{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Prefix: strings.Trim(u.Path, "/")}
+	if u.Port() == usualPorts[u.Scheme] {
+		s.Host = strings.ToLower(u.Hostname())
+	}
+	return s, nil
+}
+
+// URL returns the site's URL, without a slash at its end.
+func (s Site) URL() string { return strings.TrimSuffix(s.Scheme+"://"+s.Host+"/"+s.Prefix, "/") }
+
+// Repository returns which repository of this site a URL means.
+// The error is of kind [ErrInvalid] when it is not on this site.
+func (s Site) Repository(raw string) (ID, error) {
+	id, scheme, err := parseURL(raw)
+	if err != nil {
+		return ID{}, err
+	}
+	if id.Host != s.Host && (scheme != "ssh" || id.Host != hostname(s.Host)) {
+		return ID{}, s.elsewhere(raw)
+	}
+	id.Host = s.Host
+	if rest, below := strings.CutPrefix(id.Path, s.Prefix+"/"); s.Prefix != "" && below {
+		id.Path = rest
+	} else if s.Prefix != "" && scheme != "ssh" {
+		return ID{}, s.elsewhere(raw)
+	}
+	return id, nil
+}
+
+func (s Site) elsewhere(raw string) error {
+	return &Error{
+		Kind: ErrInvalid, Op: "find repository", Where: redact(raw), Detail: "it is not on " + s.URL(),
+		Hint: "configure the forge that hosts it",
+	}
+}
+
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return host
+}
