@@ -25,11 +25,13 @@ func TestAuthor(t *testing.T) {
 		"one global file": {map[string]string{"GIT_CONFIG_GLOBAL": dir + "/broken"}, "", Person{}},
 		"system": {
 			map[string]string{"GIT_CONFIG_GLOBAL": dir + "/none", "GIT_CONFIG_NOSYSTEM": "", "GIT_CONFIG_SYSTEM": dir + "/system"},
-			"", Person{"System", "system@example.com"},
+			"",
+			Person{"System", "system@example.com"},
 		},
 		"settings": {
 			map[string]string{"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "User.Name", "GIT_CONFIG_VALUE_0": "Edith"},
-			repository.dir, Person{"Edith", "ada@example.com"},
+			repository.dir,
+			Person{"Edith", "ada@example.com"},
 		},
 		"environment": {map[string]string{"GIT_AUTHOR_EMAIL": "grace@example.com"}, "", Person{"Ada", "grace@example.com"}},
 	} {

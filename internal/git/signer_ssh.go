@@ -67,7 +67,7 @@ func (s sshSigner) signature(message []byte) (*ssh.Signature, error) {
 			return nil, fmt.Errorf("the key cannot sign with %s", ssh.KeyAlgoRSASHA512)
 		}
 		return algorithms.SignWithAlgorithm(rand.Reader, message, ssh.KeyAlgoRSASHA512)
-	case ssh.InsecureKeyAlgoDSA:
+	case "ssh-dss": // DSA is too weak, and git verifies none
 		return nil, fmt.Errorf("keys of the kind %s sign no commits; use ed25519", kind)
 	}
 	return s.key.Sign(rand.Reader, message)
