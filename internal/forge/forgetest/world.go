@@ -1,7 +1,7 @@
 package forgetest
 
 import (
-	"crypto/sha1" //nolint:gosec // git's
+	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
 	"maps"
@@ -81,7 +81,7 @@ func (w *World) tick() time.Time {
 // commit is an id that never comes twice.
 func (w *World) commit() string {
 	w.counter++
-	sum := sha1.Sum(fmt.Append(nil, w.counter)) //nolint:gosec // git's
+	sum := sha1.Sum(fmt.Append(nil, w.counter))
 	return hex.EncodeToString(sum[:])
 }
 

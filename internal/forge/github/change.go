@@ -71,6 +71,10 @@ func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]f
 	var changes []forge.Change
 	err := pages(ctx, r, findChanges, func(ctx context.Context, at github.ListOptions) ([]*github.PullRequest, *github.Response, error) {
 		options.ListOptions = at
+		if f.Limit > 0 {
+			// Bodies are long: what is not wanted is not worth its way.
+			options.PerPage = min(f.Limit, pageSize)
+		}
 		return r.forge.client.PullRequests.List(ctx, owner, name, options)
 	}, func(p *github.PullRequest) bool {
 		if c := changeOf(p); f.Matches(c) {

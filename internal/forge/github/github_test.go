@@ -48,9 +48,14 @@ func TestChecks(t *testing.T) {
 		status, conclusion string
 		state              forge.StatusState
 	}{
-		{"queued", "", forge.Pending}, {"in_progress", "", forge.Pending}, {"completed", "success", forge.Success},
-		{"completed", "skipped", forge.Success}, {"completed", "failure", forge.Failure}, {"completed", "action_required", forge.Failure},
-		{"completed", "timed_out", forge.Errored}, {"completed", "", forge.Failure},
+		{"queued", "", forge.Pending},
+		{"in_progress", "", forge.Pending},
+		{"completed", "success", forge.Success},
+		{"completed", "skipped", forge.Success},
+		{"completed", "failure", forge.Failure},
+		{"completed", "action_required", forge.Failure},
+		{"completed", "timed_out", forge.Errored},
+		{"completed", "", forge.Failure},
 	} {
 		name := fmt.Sprint("ci ", i)
 		want = append(want, forge.Status{Context: name, State: run.state})

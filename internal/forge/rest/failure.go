@@ -31,13 +31,13 @@ func (f Failure) Error() *forge.Error {
 	e := &forge.Error{
 		Kind: kind, Op: f.Op, Where: f.Where, Status: f.Status, Detail: secret.Scrub(f.Message, f.Secrets...),
 	}
-	switch {
-	case f.Status == http.StatusUnauthorized:
+	switch f.Status {
+	case http.StatusUnauthorized:
 		e.Right, e.Hint = "a valid token", "the token is missing, expired or revoked; configure a new one"
-	case f.Status == http.StatusForbidden:
+	case http.StatusForbidden:
 		e.Right = f.Right
 		e.Hint = "give the token this right"
-	case f.Status == http.StatusNotFound:
+	case http.StatusNotFound:
 		e.Hint = "check the name, and that the token may see it"
 	}
 	return e

@@ -46,7 +46,10 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	if c.Base == nil {
-		c.Base = http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck,forcetypeassert // documented type
+		c.Base = http.DefaultTransport
+		if t, ok := c.Base.(*http.Transport); ok {
+			c.Base = t.Clone() // connections of our own
+		}
 	}
 	c.Attempts = or(c.Attempts, 4)
 	c.Timeout = or(c.Timeout, 30*time.Second)

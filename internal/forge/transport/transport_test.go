@@ -75,11 +75,15 @@ func TestRetries(t *testing.T) {
 	}{
 		"an answer is an answer": {"GET", []http.HandlerFunc{ok}, 200, nil, 1, nil},
 		"waits double": {
-			"GET", []http.HandlerFunc{forgetest.Answer(500, ""), forgetest.Answer(502, ""), forgetest.Answer(503, ""), ok}, 200, nil, 4,
+			"GET",
+			[]http.HandlerFunc{forgetest.Answer(500, ""), forgetest.Answer(502, ""), forgetest.Answer(503, ""), ok},
+			200, nil, 4,
 			[]time.Duration{375 * time.Millisecond, 750 * time.Millisecond, 1500 * time.Millisecond},
 		},
 		"after four attempts the answer stands": {
-			"PUT", []http.HandlerFunc{forgetest.Answer(500, "")}, 500, nil, 4,
+			"PUT",
+			[]http.HandlerFunc{forgetest.Answer(500, "")},
+			500, nil, 4,
 			[]time.Duration{375 * time.Millisecond, 750 * time.Millisecond, 1500 * time.Millisecond},
 		},
 		"what is not there stays so":        {"GET", []http.HandlerFunc{forgetest.Answer(404, "")}, 404, nil, 1, nil},
