@@ -22,7 +22,7 @@ func writeAnnotations(w io.Writer, problems []found) error {
 		message := sentence(p.Problem)
 		if isElsewhere(p.Position.Source) {
 			// An annotation can only be attached to a file of the repository that the run is about.
-			message = p.Position.Source + ": " + placed(message, p.Position)
+			message = placed(message, p.Position)
 		} else {
 			property("file", p.Position.File)
 			if p.Position.Line > 0 {

@@ -25,7 +25,7 @@ func TestAnnotations(t *testing.T) {
 				Severity: fleet.SeverityWarning, Kind: fleet.KindMissingObject, Message: "is gone",
 				Position: fleet.Position{Source: "https://example.com/app", File: "w.yaml", Line: 2},
 			},
-			"::warning title=missing-object::https://example.com/app: is gone  (w.yaml:2)\n",
+			"::warning title=missing-object::is gone  (https://example.com/app: w.yaml:2)\n",
 		},
 		{
 			fleet.Problem{Severity: fleet.SeverityNotice, Kind: fleet.KindTemplateBuiltin, Message: "built in"},

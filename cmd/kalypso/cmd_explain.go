@@ -176,5 +176,5 @@ func layer(l config.Layer) string {
 	if l.Labels == 1 {
 		plural = ""
 	}
-	return fmt.Sprintf("%s  ConfigMap %s, %d label%s", l.Position, l.ConfigMap, l.Labels, plural)
+	return fmt.Sprintf("%s  ConfigMap %s, %d label%s", where(l.Position), l.ConfigMap, l.Labels, plural)
 }

@@ -186,7 +186,15 @@ func at(p fleet.Position) string {
 	if p.File == "" {
 		return ""
 	}
-	return "  (" + p.String() + ")"
+	return "  (" + where(p) + ")"
+}
+
+// where names a place, and its repository unless that is the control plane.
+func where(p fleet.Position) string {
+	if isElsewhere(p.Source) {
+		return p.Source + ": " + p.String()
+	}
+	return p.String()
 }
 
 // placed says where something is. A message that names the file already only gets the line.
@@ -206,9 +214,9 @@ func (v planText) config(c plan.ConfigChange) []cell {
 	if c.From == (fleet.Position{}) {
 		return []cell{line}
 	}
-	origin := c.From.String()
+	origin := where(c.From)
 	if c.Over != (fleet.Position{}) {
-		origin += ", over " + c.Over.String()
+		origin += ", over " + where(c.Over)
 	}
 	return []cell{line, painted(v.style.dim, "  "+origin)}
 }

@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 //	commit DIR MESSAGE              commits everything in a work tree, as Ann
 //	serve DIR USER:PASSWORD         serves the repositories in a folder over HTTP, at $SERVER
 //
-// The program "masked" is kalypso with an output that is the same each time: commit ids are shown as #######.
+// The program "masked" is kalypso with an output that is the same each time: commit ids are shown as #######,
+// and the folder of the script as $WORK.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -64,7 +65,7 @@ func setUp(env *testscript.Env) error {
 	return os.CopyFS(filepath.Join(env.WorkDir, "hello-fleet"), hellofleet.Files())
 }
 
-// What differs between two runs of a script: commit ids, and the port of the server.
+// What differs between two runs of a script, besides its folder: commit ids, and the port of the server.
 var (
 	commitID = regexp.MustCompile(`\b([0-9a-f]{40}|[0-9a-f]{7})\b`)
 	port     = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
@@ -75,6 +76,7 @@ func masked() {
 	var out, err bytes.Buffer
 	code := run(context.Background(), os.Args[2:], os.Environ(), os.Stdin, &out, &err)
 	mask := func(text []byte) []byte {
+		text = bytes.ReplaceAll(text, []byte(os.Getenv("WORK")), []byte("$WORK"))
 		return port.ReplaceAll(commitID.ReplaceAll(text, []byte("#######")), []byte("HOST"))
 	}
 	_, _ = os.Stdout.Write(mask(out.Bytes()))
