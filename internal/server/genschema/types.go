@@ -47,10 +47,12 @@ func parseTypes(source string) (structs, error) {
 				continue
 			}
 			if s, ok := t.Type.(*ast.StructType); ok {
-				// "Config is the file" says of a type what it is.
-				text := strings.TrimPrefix(sentences(group.Doc), t.Name.Name+" is ")
-				found := fields(s)
-				types[t.Name.Name] = described{inWordsOfTheFile(strings.ToUpper(text[:1])+text[1:], found), found}
+				// "ForgeConfig is a forge" is about the Go type; the file has a forge.
+				text, found := sentences(group.Doc), fields(s)
+				if rest, ok := strings.CutPrefix(text, t.Name.Name+" is "); ok && rest != "" {
+					text = strings.ToUpper(rest[:1]) + rest[1:]
+				}
+				types[t.Name.Name] = described{inWordsOfTheFile(text, found), found}
 			}
 		}
 	}
@@ -65,6 +67,9 @@ func fields(s *ast.StructType) []field {
 	var found []field
 	above := ""
 	for _, f := range s.Fields.List {
+		if f.Tag == nil || len(f.Names) == 0 {
+			continue // the file does not have it
+		}
 		tag, _ := strconv.Unquote(f.Tag.Value) // the file parses, so this does
 		property, options, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
 		above = cmp.Or(sentences(f.Doc), above)
