@@ -164,3 +164,20 @@ func set(t testing.TB, objects bare, o plumbing.EncodedObject) plumbing.Hash {
 }
 
 func sortTree(t *object.Tree) { sort.Sort(object.TreeEntrySorter(t.Entries)) }
+
+// codeOwnersCommit stores a commit that adds .github/CODEOWNERS to its parent's tree.
+func codeOwnersCommit(t testing.TB, objects bare, parent plumbing.Hash, text string) string {
+	t.Helper()
+	blob := objects.NewEncodedObject()
+	blob.SetType(plumbing.BlobObject)
+	w, _ := blob.Writer()
+	_, _ = w.Write([]byte(text))
+	folder := &object.Tree{Entries: []object.TreeEntry{{Name: "CODEOWNERS", Mode: filemode.Regular, Hash: set(t, objects, blob)}}}
+	tree := must(treeOf(objects, parent))
+	entries := append([]object.TreeEntry{{Name: ".github", Mode: filemode.Dir, Hash: encode(t, objects, folder.Encode)}}, tree.Entries...)
+	person := object.Signature{Name: "somebody", When: time.Unix(2e9+names.Add(1), 0)}
+	with := &object.Tree{Entries: entries}
+	sortTree(with)
+	c := &object.Commit{Author: person, Committer: person, TreeHash: encode(t, objects, with.Encode), ParentHashes: []plumbing.Hash{parent}}
+	return encode(t, objects, c.Encode).String()
+}
