@@ -19,6 +19,9 @@ type Harness struct {
 	// Commit adds a commit to a branch and returns it. A branch that does not exist starts at main.
 	Commit func(t *testing.T, url, branch string) string // required
 
+	// Fork opens a change to main, from a branch of a fork that somebody else has, and returns its number; may be nil.
+	Fork func(t *testing.T, url, branch string) int
+
 	// Person is the same forge, seen with the credential of somebody else who may write everywhere; may be nil.
 	Person forge.Forge
 	// Weak is the same forge, seen with a credential that may only read; may be nil.

@@ -109,6 +109,22 @@ var changeRules = []rule{
 			}
 		}
 	}},
+	{"a fork's branch is not ours, whatever its name", func(s *suite) {
+		if s.Fork == nil {
+			s.Skip("the harness has no forks")
+		}
+		ours := s.open("kalypso/dev")
+		theirs := s.Fork(s.T, s.url, "kalypso/dev")
+		if diff := cmp.Diff([]int{ours.Number}, s.find(forge.ChangeFilter{Head: "kalypso/dev"})); diff != "" {
+			s.Error(diff)
+		}
+		if diff := cmp.Diff([]int{theirs, ours.Number}, s.find(forge.ChangeFilter{State: forge.Open, Base: "main"})); diff != "" {
+			s.Error(diff)
+		}
+		if c := s.change(theirs); c.Head.Fork == "" || c.Head.Commit == "" || c.Head.Branch != "kalypso/dev" {
+			s.Errorf("got %+v", c)
+		}
+	}},
 	{"an edit changes what it names and nothing else", func(s *suite) {
 		c := s.open("edited")
 		s.must(s.repo.EditChange(s.ctx, c.Number, forge.ChangeEdit{}))

@@ -225,3 +225,12 @@ func (w *World) CommitTo(path string) func(t *testing.T, url, branch string) str
 		return commit
 	}
 }
+
+// ForkOf returns a harness' way to open changes from a fork of a repository.
+func (w *World) ForkOf(path, fork string) func(t *testing.T, url, branch string) int {
+	return func(_ *testing.T, _, branch string) int {
+		w.Lock()
+		defer w.Unlock()
+		return w.Repo(path).OpenFromFork("a-stranger", fork, branch).Number
+	}
+}

@@ -68,6 +68,17 @@ func (r *Repo) OpenChange(actor string, n forge.NewChange) (*Change, error) {
 	return c, nil
 }
 
+// OpenFromFork opens a change to the default branch, from a branch of a fork.
+func (r *Repo) OpenFromFork(actor, fork, branch string) *Change {
+	c := &Change{Change: forge.Change{
+		Number: r.number(false), Title: "From a fork", State: forge.Open, Author: actor,
+		Head: forge.Ref{Branch: branch, Commit: r.world.commit(), Fork: fork},
+		Base: forge.Ref{Branch: r.DefaultBranch, Commit: r.Branches[r.DefaultBranch]}, CreatedAt: r.world.tick(),
+	}}
+	r.Changes = append(r.Changes, c)
+	return c
+}
+
 // EditChange edits a change, under the rules that all forges have.
 func (r *Repo) EditChange(actor string, c *Change, e forge.ChangeEdit) error {
 	if e.Base != nil && r.Branches[*e.Base] == "" {

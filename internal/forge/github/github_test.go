@@ -75,3 +75,23 @@ func TestChecks(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestForges(t *testing.T) {
+	var all forge.Forges
+	for _, url := range []string{"https://github.com", "https://github.example.com"} {
+		f, err := github.New(github.Options{URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, f)
+	}
+	for url, want := range map[string]string{
+		"git@github.com:acme/shop.git":           "github.com/acme/shop",
+		"ssh://git@ssh.github.com:443/acme/shop": "github.com/acme/shop",
+		"https://github.example.com/acme/shop":   "github.example.com/acme/shop",
+	} {
+		if r, err := all.Repository(url); err != nil || r.ID().String() != want {
+			t.Errorf("%s: got %v, %v, want %s", url, r, err, want)
+		}
+	}
+}

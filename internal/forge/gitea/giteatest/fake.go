@@ -67,7 +67,7 @@ func Harness(t *testing.T) forgetest.Harness {
 			f.World.AddRepo("acme/gitops").Commit("main")
 			return f.URL + "/acme/gitops"
 		},
-		Commit: f.World.CommitTo("acme/gitops"),
+		Commit: f.World.CommitTo("acme/gitops"), Fork: f.World.ForkOf("acme/gitops", "stranger/gitops"),
 		Fake: &forgetest.Fake{
 			Faults: f.Faults, Clock: clock, Secrets: []string{Token},
 			RateLimits: map[string]func(time.Duration) forgetest.Fault{"too many requests": forgetest.TooManyRequests},

@@ -34,7 +34,10 @@ func pullOf(base string, r *forgetest.Repo, p *forgetest.Change) object {
 		"mergeable": p.State == forge.Open, "merged": p.State == forge.Merged, "merged_by": nil, "merge_commit_sha": nil,
 		"created_at": p.CreatedAt, "closed_at": nil,
 		"base": object{"label": p.Base.Branch, "ref": p.Base.Branch, "sha": p.Base.Commit, "repo_id": r.ID, "repo": repoOf(r)},
-		"head": object{"label": p.Head.Branch, "ref": p.Head.Branch, "sha": p.Head.Commit, "repo_id": r.ID, "repo": repoOf(r)},
+		"head": object{"label": p.Head.Branch, "ref": p.Head.Branch, "sha": p.Head.Commit, "repo": repoOf(r)},
+	}
+	if p.Head.Fork != "" {
+		out["head"].(object)["repo"] = object{"id": 1_000_000, "full_name": p.Head.Fork}
 	}
 	if p.State != forge.Open {
 		out["closed_at"] = p.EndedAt

@@ -30,7 +30,7 @@ func (real Real) Harness(t *testing.T) forgetest.Harness {
 	h := &realHarness{real: real, counter: time.Now().UnixNano()}
 	return forgetest.Harness{
 		Forge: h.forge(t, real.Token), Person: h.forge(t, real.Person), Weak: h.forge(t, real.Weak), Owner: real.Organization,
-		NewRepository: h.newRepository, Commit: h.commit, Eventually: eventually,
+		NewRepository: h.newRepository, Commit: h.commit, Fork: h.fork, Eventually: eventually,
 	}
 }
 
@@ -63,12 +63,45 @@ func (h *realHarness) newRepository(t *testing.T) string {
 // commit adds a file through the API, which makes a commit without git.
 func (h *realHarness) commit(t *testing.T, url, branch string) string {
 	t.Helper()
+	return h.commitAs(t, h.real.Token, url, branch)
+}
+
+// fork opens a pull request from a person's fork.
+func (h *realHarness) fork(t *testing.T, url, branch string) int {
+	t.Helper()
+	id, err := forge.ParseID(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	person, err := h.forge(t, h.real.Person).Viewer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, path := h.client(t, h.real.Person), "/repos"+rest.Path(id.Owner(), id.Name())
+	_, err = client.Do(t.Context(), rest.Request{Op: "fork", Where: url, Method: http.MethodPost, Path: path + "/forks", In: map[string]any{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.commitAs(t, h.real.Person, h.real.URL+"/"+person+"/"+id.Name(), branch)
+	var out struct{ Number int }
+	_, err = client.Do(t.Context(), rest.Request{
+		Op: "open change", Where: url, Method: http.MethodPost, Path: path + "/pulls", Out: &out,
+		In: map[string]any{"head": person + ":" + branch, "base": "main", "title": "From a fork"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Number
+}
+
+func (h *realHarness) commitAs(t *testing.T, token forge.Secret, url, branch string) string {
+	t.Helper()
 	h.counter++
 	id, err := forge.ParseID(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := h.client(t)
+	client := h.client(t, token)
 	path := "/repos" + rest.Path(id.Owner(), id.Name())
 	in := map[string]any{
 		"branch": "main", "new_branch": branch, "message": "change",
@@ -98,7 +131,7 @@ func (h *realHarness) commit(t *testing.T, url, branch string) string {
 	return out.Commit.SHA
 }
 
-func (h *realHarness) client(t *testing.T) *rest.Client {
+func (h *realHarness) client(t *testing.T, token forge.Secret) *rest.Client {
 	t.Helper()
 	site, err := forge.ParseSite(h.real.URL)
 	if err != nil {
@@ -106,7 +139,7 @@ func (h *realHarness) client(t *testing.T) *rest.Client {
 	}
 	return &rest.Client{Base: site.URL() + "/api/v1", HTTP: transport.New(transport.Config{
 		Site: site, Authorize: func(r *http.Request) error {
-			r.Header.Set("Authorization", "token "+string(h.real.Token))
+			r.Header.Set("Authorization", "token "+string(token))
 			return nil
 		},
 	}).Client()}

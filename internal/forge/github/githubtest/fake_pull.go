@@ -38,7 +38,11 @@ func (c *call) createRepository() {
 // pullOf is a pull request as a list has it: merged ones are closed, and who merged is not told.
 func pullOf(r *forgetest.Repo, p *forgetest.Change) object {
 	end := func(ref forge.Ref) object {
-		return object{"label": "acme:" + ref.Branch, "ref": ref.Branch, "sha": ref.Commit, "repo": repoOf(r)}
+		repo := repoOf(r)
+		if ref.Fork != "" {
+			repo = object{"id": 1_000_000, "full_name": ref.Fork}
+		}
+		return object{"label": "acme:" + ref.Branch, "ref": ref.Branch, "sha": ref.Commit, "repo": repo}
 	}
 	out := object{
 		"id": p.Number, "node_id": fmt.Sprintf("PR_%s_%d", r.Path, p.Number), "number": p.Number,
@@ -99,7 +103,7 @@ func (c *call) listPulls() {
 	var found []object
 	for _, p := range slices.Backward(c.Repo.Changes) {
 		if state := query.Get("state"); state != "all" && state != stateOf(p.State) ||
-			query.Get("base") != "" && query.Get("base") != p.Base.Branch || head != "" && head != p.Head.Branch {
+			query.Get("base") != "" && query.Get("base") != p.Base.Branch || head != "" && (head != p.Head.Branch || p.Head.Fork != "") {
 			continue
 		}
 		found = append(found, pullOf(c.Repo, p))
