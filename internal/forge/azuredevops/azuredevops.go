@@ -1,0 +1,149 @@
+package azuredevops
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
+)
+
+// Auth is what kind of token it is.
+type Auth string
+
+// The kinds of tokens. The zero value is a personal access token.
+const (
+	PersonalToken Auth = ""
+	BearerToken   Auth = "bearer" // of Microsoft Entra, or of a pipeline's job
+)
+
+// Options say where an Azure DevOps is and who we are there.
+type Options struct {
+	// URL is the forge's: "https://dev.azure.com", "https://tfs.example.com/tfs".
+	URL   string // required
+	Token forge.Secret
+	Auth  Auth
+	// Organization is the one whose name of the token's account [Forge.Viewer] tells; without it, it tells none.
+	Organization string
+	// APIVersion is "7.1" when it is empty; older servers know only lower ones.
+	APIVersion string
+	// WorkItemType is the type of work item that issues are; "Issue" when it is empty.
+	WorkItemType string
+	// Transport says how to talk to it; New fills in the site and the credential.
+	Transport transport.Config
+}
+
+// Forge is an Azure DevOps.
+type Forge struct {
+	site         forge.Site
+	client       rest.Client
+	clock        transport.Clock
+	version      string
+	workItemType string
+	organization string
+
+	mu       sync.Mutex
+	accounts map[string]identity    // our own, by organization
+	states   map[string]stateByName // of work items, by organization and project
+}
+
+// New returns a forge. It asks nobody.
+func New(o Options) (*Forge, error) {
+	site, err := forge.ParseSite(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(site.Host, ".visualstudio.com") {
+		site = forge.Site{Scheme: "https", Host: "dev.azure.com"} // its name since 2018, which repositories' URLs are brought to
+	}
+	o.Transport.Site = site
+	if o.Token != "" {
+		o.Transport.Authorize = func(r *http.Request) error {
+			r.Header.Set("Authorization", o.Auth.header(o.Token))
+			return nil
+		}
+	}
+	f := &Forge{
+		site: site, clock: o.Transport.Clock, organization: o.Organization, version: or(o.APIVersion, "7.1"),
+		workItemType: or(o.WorkItemType, "Issue"), accounts: map[string]identity{}, states: map[string]stateByName{},
+	}
+	if f.clock == nil {
+		f.clock = transport.SystemClock{}
+	}
+	client := transport.New(o.Transport).Client()
+	client.Transport = signIn{client.Transport}
+	f.client = rest.Client{Base: site.URL(), HTTP: client, Secrets: []forge.Secret{o.Token, forge.Secret(o.Auth.header(o.Token))}}
+	return f, nil
+}
+
+func or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}
+
+// header is the Authorization header. A personal access token is the password of nobody in particular.
+func (a Auth) header(token forge.Secret) string {
+	if a == BearerToken {
+		return "Bearer " + string(token)
+	}
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(":"+string(token)))
+}
+
+// Kind returns [forge.AzureDevOps].
+func (f *Forge) Kind() forge.Kind { return forge.AzureDevOps }
+
+// Limits are those of pull requests, and of work items' titles. How long a status may be is not documented.
+func (f *Forge) Limits() forge.Limits {
+	return forge.Limits{Title: 255, Body: 4000, Comment: 150_000, StatusDescription: 250}
+}
+
+// Repository returns the repository of a URL.
+func (f *Forge) Repository(url string) (forge.Repository, error) {
+	id, err := f.site.Repository(url)
+	if err != nil {
+		return nil, err
+	}
+	parts := strings.Split(id.Path, "/")
+	if len(parts) == 2 { // named like its project
+		parts = append(parts, parts[1])
+		id.Path = strings.Join(parts, "/")
+	}
+	if len(parts) != 3 {
+		return nil, &forge.Error{
+			Kind: forge.ErrInvalid, Op: "find repository", Where: id.String(), Detail: "it is not of the form organization/project/name",
+			Hint: "write https://dev.azure.com/organization/project/_git/name",
+		}
+	}
+	return f.repository(id, parts), nil
+}
+
+func (f *Forge) repository(id forge.ID, parts []string) *Repository {
+	return &Repository{forge: f, id: id, organization: parts[0], project: parts[1], name: parts[2]}
+}
+
+// CreateRepository creates an empty repository in a project, which decides who may see it.
+// Its default branch becomes the one that is pushed first.
+func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (forge.Repository, error) {
+	id := forge.ID{Host: f.site.Host, Path: n.Owner + "/" + n.Name}
+	parts := strings.Split(id.Path, "/")
+	if len(parts) != 3 {
+		return nil, &forge.Error{
+			Kind: forge.ErrInvalid, Op: "create repository", Where: id.String(), Detail: "its owner is not of the form organization/project",
+		}
+	}
+	r := f.repository(id, parts)
+	_, err := f.do(ctx, rest.Request{
+		Op: "create repository", Where: id.String(), Right: codeFull, Method: http.MethodPost,
+		Path: rest.Path(r.organization, r.project) + "/_apis/git/repositories", In: map[string]any{"name": n.Name},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}

@@ -1,0 +1,133 @@
+package azuredevopstest
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+func (s *Server) conversationRoutes(mux *http.ServeMux) {
+	s.route(mux, "GET", "/pullrequests/{number}/threads", (*call).listThreads)
+	s.route(mux, "POST", "/pullrequests/{number}/threads", (*call).createThread)
+	s.route(mux, "PATCH", "/pullrequests/{number}/threads/{thread}/comments/{comment}", (*call).editComment)
+	s.route(mux, "POST", "/commits/{commit}/statuses", (*call).setStatus)
+	s.route(mux, "GET", "/commits/{commit}/statuses", (*call).listStatuses)
+}
+
+// thread has one comment, whose number in it is 1.
+func thread(c *forge.Comment, kind string) map[string]any {
+	id, _ := strconv.Atoi(c.ID)
+	return map[string]any{
+		"id": id, "status": "closed", "isDeleted": false, "comments": []map[string]any{{
+			"id": 1, "parentCommentId": 0, "author": account(c.Author), "content": c.Body, "commentType": kind, "publishedDate": c.CreatedAt,
+		}},
+	}
+}
+
+// listThreads tells what the forge itself says as well.
+func (c *call) listThreads() {
+	change := c.change()
+	if change == nil {
+		return
+	}
+	all := []map[string]any{thread(&forge.Comment{ID: "1", Author: "system", Body: "The reference was updated.", CreatedAt: change.CreatedAt}, "system")}
+	for _, comment := range change.Comments {
+		all = append(all, thread(comment, "text"))
+	}
+	c.list(all)
+}
+
+func (c *call) createThread() {
+	change := c.change()
+	if change == nil {
+		return
+	}
+	var in struct {
+		Comments []struct {
+			Content string `json:"content"`
+		} `json:"comments"`
+	}
+	c.Read(&in)
+	if len(in.Comments) != 1 || utf16Len(in.Comments[0].Content) > 150_000 {
+		refuse(c.Out, http.StatusBadRequest, "ArgumentException", "The comment is too long, or none.")
+		return
+	}
+	c.JSON(http.StatusOK, thread(c.Repo.AddComment(c.Actor, change, in.Comments[0].Content), "text"))
+}
+
+func (c *call) editComment() {
+	comment, change := c.Repo.Comment(c.PathValue("thread"))
+	if comment == nil || change.Number != c.Number("number") || c.PathValue("comment") != "1" {
+		refuse(c.Out, http.StatusNotFound, "DiscussionThreadNotFoundException", "The thread was not found.")
+		return
+	}
+	if comment.Author != c.Actor {
+		refuse(c.Out, http.StatusForbidden, "GitNeedsPermissionException", "Only its author can edit a comment.")
+		return
+	}
+	var in struct {
+		Content string `json:"content"`
+	}
+	c.Read(&in)
+	comment.Body = in.Content
+	c.JSON(http.StatusOK, map[string]any{"id": 1, "content": comment.Body})
+}
+
+type status struct {
+	State       string        `json:"state"`
+	Description string        `json:"description"`
+	TargetURL   string        `json:"targetUrl"`
+	Context     statusContext `json:"context"`
+}
+
+type statusContext struct {
+	Genre string `json:"genre"`
+	Name  string `json:"name"`
+}
+
+func (s statusContext) name() string { return s.Genre + "\n" + s.Name }
+
+// states are what all forges know.
+var states = map[string]forge.StatusState{
+	"pending": forge.Pending, "succeeded": forge.Success, "failed": forge.Failure, "error": forge.Errored,
+}
+
+func (c *call) setStatus() {
+	var in status
+	c.Read(&in)
+	if states[in.State] == "" || in.Context.Name == "" {
+		refuse(c.Out, http.StatusBadRequest, "ArgumentException", "The status has no state or context.")
+		return
+	}
+	err := c.Repo.SetStatus(c.Actor, c.PathValue("commit"), forge.Status{
+		Context: in.Context.name(), State: states[in.State], Description: in.Description, URL: in.TargetURL,
+	})
+	if err != nil {
+		refuse(c.Out, http.StatusNotFound, "GitCommitDoesNotExistException", "TF401175: The commit does not exist.")
+		return
+	}
+	c.JSON(http.StatusCreated, in)
+}
+
+func (c *call) listStatuses() {
+	commit := c.PathValue("commit")
+	all := []map[string]any{}
+	set := c.Repo.Statuses[commit]
+	if c.Request.URL.Query().Get("latestOnly") == "true" {
+		set = forge.LatestStatuses(set)
+	}
+	for i, s := range set {
+		genre, name, _ := strings.Cut(s.Context, "\n")
+		for word, state := range states {
+			if state == s.State {
+				all = append(all, map[string]any{
+					"id": i + 1, "state": word, "description": s.Description, "targetUrl": s.URL, "creationDate": s.Time,
+					"context": map[string]any{"genre": genre, "name": name}, "createdBy": account("somebody"),
+				})
+			}
+		}
+	}
+	c.part(all, "")
+}

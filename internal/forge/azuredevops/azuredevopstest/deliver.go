@@ -1,0 +1,119 @@
+package azuredevopstest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+)
+
+// subscription makes the forge deliver one kind of event.
+type subscription struct {
+	ID              string            `json:"id"`
+	EventType       string            `json:"eventType"`
+	PublisherInputs map[string]string `json:"publisherInputs"`
+	ConsumerInputs  map[string]string `json:"consumerInputs"`
+}
+
+// listSubscriptions does not tell passwords.
+func (c *call) listSubscriptions() {
+	all := []map[string]any{}
+	for _, s := range c.subscriptions {
+		all = append(all, map[string]any{
+			"id": s.ID, "eventType": s.EventType, "publisherInputs": s.PublisherInputs,
+			"consumerInputs": map[string]any{"url": s.ConsumerInputs["url"], "basicAuthPassword": "********"},
+		})
+	}
+	c.list(all)
+}
+
+func (c *call) subscribe() {
+	s := &subscription{}
+	c.Read(s)
+	repo := c.byID(s.PublisherInputs["repository"])
+	if repo == nil {
+		refuse(c.Out, http.StatusBadRequest, "SubscriptionInputException", "The repository is not there.")
+		return
+	}
+	s.ID = guid(3, c.next())
+	c.subscriptions = append(c.subscriptions, s)
+	if len(repo.Hooks) == 0 {
+		repo.Hooks = []forge.Hook{{}} // who is told is in the subscriptions
+	}
+	c.JSON(http.StatusOK, s)
+}
+
+func (c *call) resubscribe() {
+	for _, s := range c.subscriptions {
+		if s.ID == c.PathValue("subscription") {
+			c.Read(s)
+			s.ID = c.PathValue("subscription")
+			c.JSON(http.StatusOK, s)
+			return
+		}
+	}
+	refuse(c.Out, http.StatusNotFound, "SubscriptionNotFoundException", "The subscription was not found.")
+}
+
+// Subscriptions returns how many there are.
+func (s *Server) Subscriptions() int {
+	s.World.Lock()
+	defer s.World.Unlock()
+	return len(s.subscriptions)
+}
+
+// deliver tells subscriptions what happened, in the forge's words.
+func (s *Server) deliver(r *forgetest.Repo, _ forge.Hook, e forgetest.Happening) {
+	event, resource := s.resource(r, e)
+	for _, sub := range s.subscriptions {
+		if sub.EventType != event || sub.PublisherInputs["repository"] != guid(1, r.ID) {
+			continue
+		}
+		body, err := json.Marshal(map[string]any{
+			"subscriptionId": sub.ID, "notificationId": 1, "id": fmt.Sprintf("delivery-%d-%s", s.next(), event), "eventType": event,
+			"publisherId": "tfs", "resource": resource, "createdDate": "2030-01-02T03:04:05.678Z",
+		})
+		if err != nil {
+			continue
+		}
+		request, err := http.NewRequest(http.MethodPost, sub.ConsumerInputs["url"], bytes.NewReader(body))
+		if err != nil {
+			continue
+		}
+		request.SetBasicAuth(sub.ConsumerInputs["basicAuthUsername"], sub.ConsumerInputs["basicAuthPassword"])
+		if answer, err := http.DefaultClient.Do(request); err == nil {
+			_ = answer.Body.Close()
+		}
+	}
+}
+
+func (s *Server) resource(r *forgetest.Repo, e forgetest.Happening) (event string, resource map[string]any) {
+	c := &call{Server: s, Call: &forgetest.Call{Repo: r}, more: s.more(r)}
+	switch e.Kind {
+	case forge.EventPush:
+		after := e.Commit
+		if after == "" {
+			after = none
+		}
+		return "git.push", map[string]any{
+			"refUpdates": []map[string]any{{"name": heads + e.Branch, "newObjectId": after}}, "pushedBy": account(e.Actor), "repository": s.shape(r),
+		}
+	case forge.EventChange:
+		event = "git.pullrequest.updated"
+		if e.Action == "opened" {
+			event = "git.pullrequest.created"
+		}
+		if e.Change.State == forge.Merged {
+			event = "git.pullrequest.merged"
+		}
+		return event, c.pull(e.Change)
+	case forge.EventComment:
+		return "ms.vss-code.git-pullrequest-comment-event", map[string]any{
+			"comment": map[string]any{"id": 1, "author": account(e.Actor), "content": "text"}, "pullRequest": c.pull(e.Change),
+		}
+	}
+	return "", nil
+}

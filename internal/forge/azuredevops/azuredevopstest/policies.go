@@ -1,0 +1,113 @@
+package azuredevopstest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+)
+
+const (
+	reviewersPolicy = "fa4e907d-c16b-4a4c-9dfa-4906e5d171dd"
+	statusPolicy    = "cbdc66da-9728-4af8-aada-9a5a32e4a226"
+)
+
+func (s *Server) policyRoutes(mux *http.ServeMux) {
+	s.inProject(mux, "GET", "/git/policy/configurations", (*call).listPolicies)
+	s.inProject(mux, "POST", "/policy/configurations", (*call).createPolicy)
+	s.inProject(mux, "DELETE", "/policy/configurations/{policy}", (*call).deletePolicy)
+}
+
+// byID finds a repository by the id in policies; nil when there is none.
+func (s *Server) byID(id string) *forgetest.Repo {
+	for repo := range s.repos {
+		if guid(1, repo.ID) == id {
+			return repo
+		}
+	}
+	return nil
+}
+
+// at is a value in nested objects and lists: at(p, "settings", "scope", 0, "refName").
+func at(value any, path ...any) any {
+	for _, step := range path {
+		switch v := value.(type) {
+		case map[string]any:
+			key, _ := step.(string)
+			value = v[key]
+		case []any:
+			i, _ := step.(int)
+			if i >= len(v) {
+				return nil
+			}
+			value = v[i]
+		default:
+			return nil
+		}
+	}
+	return value
+}
+
+// listPolicies has pages of two, to be asked for by a token.
+func (c *call) listPolicies() {
+	query := c.Request.URL.Query()
+	found := []map[string]any{}
+	if repo := c.byID(query.Get("repositoryId")); repo != nil {
+		for _, p := range c.Server.more(repo).policies {
+			if at(p, "settings", "scope", 0, "refName") == query.Get("refName") {
+				found = append(found, p)
+			}
+		}
+	}
+	from, _ := strconv.Atoi(query.Get("continuationToken"))
+	from = min(from, len(found))
+	to := min(from+2, len(found))
+	if to < len(found) {
+		c.Out.Header().Set("X-Ms-Continuationtoken", strconv.Itoa(to))
+	}
+	c.list(found[from:to])
+}
+
+func (c *call) createPolicy() {
+	var in map[string]any
+	c.Read(&in)
+	id, _ := at(in, "settings", "scope", 0, "repositoryId").(string)
+	repo := c.byID(id)
+	if repo == nil || at(in, "type", "id") == nil {
+		refuse(c.Out, http.StatusBadRequest, "PolicyTypeNotFoundException", "The policy has no type, or holds nowhere.")
+		return
+	}
+	in["id"] = float64(c.next())
+	c.Server.more(repo).policies = append(c.Server.more(repo).policies, in)
+	c.JSON(http.StatusOK, in)
+}
+
+func (c *call) deletePolicy() {
+	for _, more := range c.repos {
+		more.policies = slices.DeleteFunc(more.policies, func(p map[string]any) bool { return fmt.Sprint(p["id"]) == c.PathValue("policy") })
+	}
+	c.Out.WriteHeader(http.StatusNoContent)
+}
+
+// unfulfilled are the policies that keep a pull request from being completed.
+func (c *call) unfulfilled(change *forgetest.Change) []string {
+	var names []string
+	for _, p := range c.more.policies {
+		if at(p, "settings", "scope", 0, "refName") != heads+change.Base.Branch {
+			continue
+		}
+		switch at(p, "type", "id") {
+		case reviewersPolicy:
+			names = append(names, "reviewers")
+		case statusPolicy:
+			genre, _ := at(p, "settings", "statusGenre").(string)
+			name, _ := at(p, "settings", "statusName").(string)
+			if s := c.more.statuses[change][genre+"\n"+name]; s.state != "succeeded" || s.head != change.Head.Commit {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,225 @@
+package azuredevops
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+// pullRequest is a pull request as the API has it.
+type pullRequest struct {
+	Number      int        `json:"pullRequestId"`
+	Status      string     `json:"status"`
+	Title       string     `json:"title"`
+	Description string     `json:"description"`
+	Draft       bool       `json:"isDraft"`
+	CreatedBy   *identity  `json:"createdBy"`
+	ClosedBy    *identity  `json:"closedBy"`
+	CreatedAt   time.Time  `json:"creationDate"`
+	ClosedAt    *time.Time `json:"closedDate"`
+	Source      string     `json:"sourceRefName"`
+	Target      string     `json:"targetRefName"`
+	MergeStatus string     `json:"mergeStatus"`
+	// Head is the source's commit, Base the target's, Merge the one that joins them: on trial until the pull request is completed.
+	Head   commitRef  `json:"lastMergeSourceCommit"`
+	Base   commitRef  `json:"lastMergeTargetCommit"`
+	Merge  commitRef  `json:"lastMergeCommit"`
+	Labels []label    `json:"labels"`
+	Fork   *forkedRef `json:"forkSource"`
+}
+
+type commitRef struct {
+	ID string `json:"commitId"`
+}
+
+type forkedRef struct {
+	Repository struct {
+		Name    string `json:"name"`
+		Project struct {
+			Name string `json:"name"`
+		} `json:"project"`
+	} `json:"repository"`
+}
+
+// The states of pull requests.
+const (
+	active    = "active"
+	abandoned = "abandoned"
+	completed = "completed"
+)
+
+const heads = "refs/heads/"
+
+func (r *Repository) change(p pullRequest) forge.Change {
+	c := forge.Change{
+		Number: p.Number, Title: p.Title, Body: p.Description, State: forge.Open, Draft: p.Draft, Author: p.CreatedBy.name(),
+		URL:   r.forge.site.URL() + rest.Path(r.organization, r.project, "_git", r.name) + fmt.Sprintf("/pullrequest/%d", p.Number),
+		Head:  forge.Ref{Branch: strings.TrimPrefix(p.Source, heads), Commit: p.Head.ID, Fork: r.fork(p)},
+		Base:  forge.Ref{Branch: strings.TrimPrefix(p.Target, heads), Commit: p.Base.ID},
+		Fetch: r.fetch(p), Labels: labelNames(p.Labels), CreatedAt: p.CreatedAt, Mergeable: p.mergeable(),
+	}
+	if p.Status == active {
+		return c
+	}
+	c.State, c.EndedBy = forge.Closed, p.ClosedBy.name()
+	if p.ClosedAt != nil {
+		c.EndedAt = *p.ClosedAt
+	}
+	if p.Status == completed {
+		c.State, c.MergeCommit = forge.Merged, p.Merge.ID
+	}
+	return c
+}
+
+func (r *Repository) fork(p pullRequest) string {
+	if p.Fork == nil {
+		return ""
+	}
+	source := p.Fork.Repository
+	if source.Name == "" || source.Project.Name == "" {
+		return "unknown"
+	}
+	return r.organization + "/" + source.Project.Name + "/" + source.Name
+}
+
+// fetch is the branch itself, which has the head that was judged. For the heads of forks there is only the trial merge,
+// whose second parent is the head.
+func (r *Repository) fetch(p pullRequest) string {
+	if p.Fork == nil && p.Status == active {
+		return p.Source
+	}
+	return fmt.Sprintf("refs/pull/%d/merge", p.Number)
+}
+
+func (p pullRequest) mergeable() forge.Mergeable {
+	switch {
+	case p.Status != active:
+	case p.MergeStatus == "succeeded":
+		return forge.MergeableYes
+	case p.MergeStatus == "conflicts":
+		return forge.MergeableNo
+	}
+	return forge.MergeableUnknown
+}
+
+// statuses are the states of changes as filters have them.
+var statuses = map[forge.State]string{"": "all", forge.Open: active, forge.Closed: abandoned, forge.Merged: completed}
+
+// shortened is how long the texts in lists are at most.
+const shortened = 400
+
+// FindChanges lists pull requests, the newest first. The whole text of those that were not merged is read one by one
+// where the list has only its beginning.
+func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]forge.Change, error) {
+	query := url.Values{"searchCriteria.status": {statuses[f.State]}}
+	if f.Head != "" {
+		query.Set("searchCriteria.sourceRefName", heads+f.Head)
+	}
+	if f.Base != "" {
+		query.Set("searchCriteria.targetRefName", heads+f.Base)
+	}
+	var changes []forge.Change
+	err := list(ctx, r, rest.Request{Op: "find changes", Path: "/pullrequests", Query: query}, "$", func(p pullRequest) bool {
+		if c := r.change(p); f.Matches(c) {
+			c.Mergeable = forge.MergeableUnknown
+			changes = append(changes, c)
+		}
+		return f.Limit == 0 || len(changes) < f.Limit
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(changes, func(a, b forge.Change) int { return b.Number - a.Number })
+	for i, c := range changes {
+		if c.State == forge.Merged || units(c.Body) < shortened {
+			continue
+		}
+		whole, err := r.pullRequest(ctx, c.Number)
+		if err != nil {
+			return nil, err
+		}
+		changes[i].Body = whole.Description
+	}
+	return changes, nil
+}
+
+// Change reads a pull request, and its labels, which it is told without.
+func (r *Repository) Change(ctx context.Context, number int) (forge.Change, error) {
+	p, err := r.pullRequest(ctx, number)
+	if err != nil {
+		return forge.Change{}, err
+	}
+	var labels values[label]
+	if err := r.do(ctx, rest.Request{Op: "read labels", Path: pull(number, "labels"), Out: &labels}); err != nil {
+		return forge.Change{}, err
+	}
+	p.Labels = labels.Value
+	return r.change(p), nil
+}
+
+func (r *Repository) pullRequest(ctx context.Context, number int) (pullRequest, error) {
+	var p pullRequest
+	return p, r.do(ctx, rest.Request{Op: "read change", Path: pull(number), Out: &p})
+}
+
+// OpenChange opens a pull request, and repeats on it what is said about its head already, for policies to see.
+func (r *Repository) OpenChange(ctx context.Context, n forge.NewChange) (forge.Change, error) {
+	limits := r.forge.Limits()
+	var p pullRequest
+	err := r.do(ctx, rest.Request{
+		Op: "open change", Method: http.MethodPost, Path: "/pullrequests", Out: &p,
+		In: map[string]any{
+			"sourceRefName": heads + n.Head, "targetRefName": heads + n.Base, "isDraft": n.Draft,
+			"title": fit(forge.OneLine(n.Title, limits.Title), limits.Title), "description": fit(n.Body, limits.Body),
+		},
+	})
+	if err != nil {
+		return forge.Change{}, err
+	}
+	said, err := r.Statuses(ctx, p.Head.ID)
+	if err == nil && len(said) > 0 {
+		err = r.repeat(ctx, p, said...)
+	}
+	return r.change(p), err
+}
+
+// EditChange edits a pull request.
+func (r *Repository) EditChange(ctx context.Context, number int, e forge.ChangeEdit) error {
+	if e.Empty() {
+		return nil
+	}
+	limits := r.forge.Limits()
+	in := map[string]any{}
+	if e.Title != nil {
+		in["title"] = fit(forge.OneLine(*e.Title, limits.Title), limits.Title)
+	}
+	if e.Body != nil {
+		in["description"] = fit(*e.Body, limits.Body)
+	}
+	if e.Base != nil {
+		in["targetRefName"] = heads + *e.Base
+	}
+	if e.State != nil {
+		p, err := r.pullRequest(ctx, number)
+		if err != nil {
+			return err
+		}
+		switch now := r.change(p).State; {
+		case now == forge.Merged:
+			return r.fail(forge.ErrConflict, "edit change", "it is merged")
+		case now != *e.State:
+			in["status"] = statuses[*e.State]
+		}
+	}
+	if len(in) == 0 {
+		return nil
+	}
+	return r.do(ctx, rest.Request{Op: "edit change", Method: http.MethodPatch, Path: pull(number), In: in})
+}

@@ -1,0 +1,138 @@
+package azuredevops
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+// thread is a piece of conversation. Ours have one comment each.
+type thread struct {
+	ID       int       `json:"id"`
+	Deleted  bool      `json:"isDeleted"`
+	Comments []comment `json:"comments"`
+}
+
+// comment is what somebody wrote, or what the forge itself says: that a reviewer was added.
+type comment struct {
+	ID          int       `json:"id"`
+	Author      *identity `json:"author"`
+	Content     string    `json:"content"`
+	Type        string    `json:"commentType"`
+	Deleted     bool      `json:"isDeleted"`
+	PublishedAt time.Time `json:"publishedDate"`
+}
+
+// authored is a comment with its author's identity, by which we know our own.
+type authored struct {
+	forge.Comment
+	by string
+}
+
+func (r *Repository) comment(change, thread int, c comment) authored {
+	page := r.forge.site.URL() + rest.Path(r.organization, r.project, "_git", r.name)
+	a := authored{Comment: forge.Comment{
+		ID: fmt.Sprintf("%d/%d", thread, c.ID), Author: c.Author.name(), Body: c.Content, CreatedAt: c.PublishedAt,
+		URL: fmt.Sprintf("%s/pullrequest/%d?discussionId=%d", page, change, thread),
+	}}
+	if c.Author != nil {
+		a.by = c.Author.ID
+	}
+	return a
+}
+
+// Comments reads the conversation on a pull request, without what the forge says in it.
+func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment, error) {
+	all, err := r.conversation(ctx, change)
+	comments := make([]forge.Comment, 0, len(all))
+	for _, c := range all {
+		comments = append(comments, c.Comment)
+	}
+	return comments, err
+}
+
+func (r *Repository) conversation(ctx context.Context, change int) ([]authored, error) {
+	var threads values[thread]
+	if err := r.do(ctx, rest.Request{Op: "read comments", Path: pull(change, "threads"), Out: &threads}); err != nil {
+		return nil, err
+	}
+	var all []authored
+	for _, t := range threads.Value {
+		for _, c := range t.Comments {
+			if !t.Deleted && !c.Deleted && c.Type != "system" && c.Type != "codeChange" {
+				all = append(all, r.comment(change, t.ID, c))
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b authored) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return all, nil
+}
+
+// UpsertComment keeps our comment with a marker up to date. Names are not unique here, so that identities are compared.
+func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body string) (forge.Comment, error) {
+	limit := r.forge.Limits().Comment
+	body = fit(forge.Mark(body, marker, limit), limit)
+	all, err := r.conversation(ctx, change)
+	if err != nil {
+		return forge.Comment{}, err
+	}
+	ours, found, err := r.ours(ctx, all, marker)
+	switch {
+	case err != nil:
+		return forge.Comment{}, err
+	case !found:
+		return r.createComment(ctx, change, body)
+	case strings.TrimSpace(ours.Body) == strings.TrimSpace(body):
+		return ours, nil
+	}
+	at, number, _ := strings.Cut(ours.ID, "/")
+	ours.Body = body
+	return ours, r.do(ctx, rest.Request{
+		Op: "edit comment", Method: http.MethodPatch, Path: pull(change, "threads", at, "comments", number),
+		In: map[string]any{"content": body},
+	})
+}
+
+// ours finds our comment with a marker.
+func (r *Repository) ours(ctx context.Context, all []authored, marker string) (forge.Comment, bool, error) {
+	marked := slices.DeleteFunc(all, func(c authored) bool { return !forge.Marked(c.Body, marker) })
+	if len(marked) == 0 {
+		return forge.Comment{}, false, nil
+	}
+	viewer, err := r.forge.viewer(ctx, r.organization)
+	if err != nil {
+		return forge.Comment{}, false, err
+	}
+	for _, c := range marked {
+		if c.by == viewer.ID {
+			return c.Comment, true, nil
+		}
+	}
+	return forge.Comment{}, false, nil
+}
+
+// createComment begins a thread. It is closed from the start, since policies may demand that threads are resolved.
+func (r *Repository) createComment(ctx context.Context, change int, body string) (forge.Comment, error) {
+	var created thread
+	err := r.do(ctx, rest.Request{
+		Op: "create comment", Method: http.MethodPost, Path: pull(change, "threads"), Out: &created,
+		In: map[string]any{
+			"status":   "closed",
+			"comments": []map[string]any{{"parentCommentId": 0, "content": body, "commentType": "text"}},
+		},
+	})
+	if err != nil {
+		return forge.Comment{}, err
+	}
+	if len(created.Comments) == 0 {
+		return forge.Comment{}, r.fail(forge.ErrUnavailable, "create comment", "thread "+strconv.Itoa(created.ID)+" has no comment")
+	}
+	return r.comment(change, created.ID, created.Comments[0]).Comment, nil
+}

@@ -1,0 +1,49 @@
+package azuredevops
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+type label struct {
+	Name string `json:"name"`
+}
+
+func labelNames(labels []label) []string {
+	names := make([]string, 0, len(labels))
+	for _, l := range labels {
+		names = append(names, l.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// EnsureLabel does nothing: labels come into being when they are added, and have neither colour nor description.
+func (r *Repository) EnsureLabel(context.Context, forge.Label) error { return nil }
+
+// AddLabels adds labels to a pull request, one by one. Adding one twice does no harm.
+func (r *Repository) AddLabels(ctx context.Context, change int, names ...string) error {
+	for _, name := range names {
+		err := r.do(ctx, rest.Request{
+			Op: "add labels", Method: http.MethodPost, Path: pull(change, "labels"), In: label{name}, Repeatable: true,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RemoveLabel takes a label from a pull request.
+func (r *Repository) RemoveLabel(ctx context.Context, change int, name string) error {
+	err := r.do(ctx, rest.Request{Op: "remove label", Method: http.MethodDelete, Path: pull(change, "labels", name)})
+	if errors.Is(err, forge.ErrNotFound) {
+		return nil
+	}
+	return err
+}

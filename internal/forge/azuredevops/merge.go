@@ -1,0 +1,103 @@
+package azuredevops
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+// The forge completes in the background; it is asked this often, and this far apart, whether it did.
+const (
+	looks = 20
+	apart = 500 * time.Millisecond
+)
+
+// MergeChange completes a pull request and waits until the forge has done it.
+func (r *Repository) MergeChange(ctx context.Context, number int, m forge.Merge) (string, error) {
+	p, err := r.judged(ctx, "merge change", number, m)
+	if err != nil {
+		return "", err
+	}
+	if p.Status == completed {
+		return p.Merge.ID, nil
+	}
+	in := map[string]any{"status": completed, "lastMergeSourceCommit": commitRef{m.Head}, "completionOptions": completion(m)}
+	if err := r.complete(ctx, "merge change", number, in); err != nil {
+		return "", err
+	}
+	for range looks {
+		if p, err = r.pullRequest(ctx, number); err != nil {
+			return "", err
+		}
+		switch {
+		case p.Status == completed:
+			return p.Merge.ID, nil
+		case p.Status == abandoned, p.MergeStatus == "conflicts", p.MergeStatus == "rejectedByPolicy", p.MergeStatus == "failure":
+			return "", r.fail(forge.ErrConflict, "merge change", "the forge did not merge it: "+p.MergeStatus)
+		}
+		if err := r.forge.clock.Sleep(ctx, apart); err != nil {
+			return "", &forge.Error{Kind: forge.ErrUnavailable, Op: "merge change", Where: r.id.String(), Detail: err.Error(), Cause: err}
+		}
+	}
+	return "", r.fail(forge.ErrConflict, "merge change", "the forge is still at it")
+}
+
+// AutoMerge asks the forge to complete a pull request once its policies allow it; at once when they do.
+// The forge does not keep the head: that a later push is judged anew is for the policies, as those of [Repository.Protect] do.
+func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) error {
+	p, err := r.judged(ctx, "merge change later", number, m)
+	if err != nil || p.Status == completed {
+		return err
+	}
+	viewer, err := r.forge.viewer(ctx, r.organization)
+	if err != nil {
+		return err
+	}
+	return r.complete(ctx, "merge change later", number, map[string]any{
+		"autoCompleteSetBy": map[string]any{"id": viewer.ID}, "completionOptions": completion(m),
+	})
+}
+
+// judged reads a pull request that may be merged: one that is open, or merged already, at the head that was judged.
+func (r *Repository) judged(ctx context.Context, op string, number int, m forge.Merge) (pullRequest, error) {
+	if m.Head == "" {
+		return pullRequest{}, r.fail(forge.ErrInvalid, op, "no commit was judged")
+	}
+	p, err := r.pullRequest(ctx, number)
+	switch {
+	case err != nil:
+		return p, err
+	case p.Head.ID != m.Head:
+		return p, r.fail(forge.ErrConflict, op, "the head is another commit")
+	case p.Status == abandoned:
+		return p, r.fail(forge.ErrConflict, op, "the change is closed")
+	}
+	return p, nil
+}
+
+func (r *Repository) complete(ctx context.Context, op string, number int, in map[string]any) error {
+	err := r.do(ctx, rest.Request{Op: op, Method: http.MethodPatch, Path: pull(number), In: in})
+	var e *forge.Error
+	// A policy that is not fulfilled is answered like a missing right.
+	if errors.As(err, &e) && errors.Is(e.Kind, forge.ErrDenied) && strings.Contains(strings.ToLower(e.Detail), "polic") {
+		e.Kind, e.Right, e.Hint = forge.ErrConflict, "", ""
+	}
+	return err
+}
+
+// completion says how to merge, and to leave branch and work items alone.
+func completion(m forge.Merge) map[string]any {
+	options := map[string]any{"mergeStrategy": "noFastForward", "deleteSourceBranch": false, "transitionWorkItems": false}
+	if m.Method == forge.MergeSquash {
+		options["mergeStrategy"] = "squash"
+	}
+	if message := strings.TrimSpace(m.Title + "\n\n" + m.Message); message != "" {
+		options["mergeCommitMessage"] = fit(message, 4000)
+	}
+	return options
+}

@@ -1,0 +1,141 @@
+package azuredevops
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+type status struct {
+	State       string        `json:"state"`
+	Description string        `json:"description"`
+	TargetURL   string        `json:"targetUrl,omitempty"`
+	Context     statusContext `json:"context"`
+	CreatedAt   *time.Time    `json:"creationDate,omitempty"`
+}
+
+// statusContext is the name under which something is said, "genre/name".
+type statusContext struct {
+	Genre string `json:"genre,omitempty"`
+	Name  string `json:"name"`
+}
+
+func contextOf(name string) statusContext {
+	if i := strings.LastIndexByte(name, '/'); i > 0 && i < len(name)-1 {
+		return statusContext{name[:i], name[i+1:]}
+	}
+	return statusContext{"", name}
+}
+
+// String is how people read a context.
+func (c statusContext) String() string {
+	if c.Genre == "" {
+		return c.Name
+	}
+	return c.Genre + "/" + c.Name
+}
+
+// said is how Azure DevOps says a state.
+var said = map[forge.StatusState]string{
+	forge.Pending: "pending", forge.Success: "succeeded", forge.Failure: "failed", forge.Errored: "error",
+}
+
+// stateOf brings a state to one that all forges know; what does not apply stops nobody.
+func stateOf(state string) forge.StatusState {
+	switch state {
+	case "succeeded", "notApplicable":
+		return forge.Success
+	case "failed":
+		return forge.Failure
+	case "error":
+		return forge.Errored
+	}
+	return forge.Pending
+}
+
+// SetStatus says something about a commit. Policies look at pull requests, so that those with this head hear it first:
+// when that does not succeed, the commit does not look as if it had been said.
+func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
+	var mine []pullRequest
+	open := rest.Request{Op: "find changes", Path: "/pullrequests", Query: url.Values{"searchCriteria.status": {active}}}
+	err := list(ctx, r, open, "$", func(p pullRequest) bool {
+		if p.Head.ID == commit {
+			mine = append(mine, p)
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range mine {
+		if err := r.repeat(ctx, p, s); err != nil {
+			return err
+		}
+	}
+	return r.post(ctx, "/commits"+rest.Path(commit, "statuses"), s)
+}
+
+// repeat says on a pull request what is said about its head, for the iteration that has it.
+func (r *Repository) repeat(ctx context.Context, p pullRequest, said ...forge.Status) error {
+	type iteration struct {
+		ID   int       `json:"id"`
+		Head commitRef `json:"sourceRefCommit"`
+	}
+	var iterations values[iteration]
+	if err := r.do(ctx, rest.Request{Op: "read iterations", Path: pull(p.Number, "iterations"), Out: &iterations}); err != nil {
+		return err
+	}
+	for _, i := range slices.Backward(iterations.Value) {
+		if i.Head.ID != p.Head.ID {
+			continue
+		}
+		for _, s := range said {
+			if err := r.post(ctx, pull(p.Number, "iterations", strconv.Itoa(i.ID), "statuses"), s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return r.fail(forge.ErrConflict, "set status", "the forge does not know the pull request's head yet")
+}
+
+// post says something. Saying it twice does no harm, so that it is repeated.
+func (r *Repository) post(ctx context.Context, path string, s forge.Status) error {
+	return r.do(ctx, rest.Request{
+		Op: "set status", Right: codeStatus, Method: http.MethodPost, Path: path, Repeatable: true,
+		In: status{
+			State: said[s.State], TargetURL: s.URL, Context: contextOf(s.Context),
+			Description: forge.OneLine(s.Description, r.forge.Limits().StatusDescription),
+		},
+	})
+}
+
+// Statuses reads the latest status of each context.
+func (r *Repository) Statuses(ctx context.Context, commit string) ([]forge.Status, error) {
+	var all []forge.Status
+	request := rest.Request{
+		Op: "read statuses", Path: "/commits" + rest.Path(commit, "statuses"), Query: url.Values{"latestOnly": {"true"}},
+	}
+	err := list(ctx, r, request, "", func(s status) bool {
+		one := forge.Status{
+			Context: s.Context.String(), State: stateOf(s.State), Description: s.Description, URL: s.TargetURL,
+		}
+		if s.CreatedAt != nil {
+			one.Time = *s.CreatedAt
+		}
+		all = append(all, one)
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(all, func(a, b forge.Status) int { return a.Time.Compare(b.Time) })
+	return forge.LatestStatuses(all), nil
+}

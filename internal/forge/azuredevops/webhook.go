@@ -1,0 +1,102 @@
+package azuredevops
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// payload is what deliveries have in common.
+type payload struct {
+	ID        string    `json:"id"`
+	EventType string    `json:"eventType"`
+	CreatedAt time.Time `json:"createdDate"`
+	Resource  struct {
+		pullRequest
+		Repository  repository `json:"repository"`
+		PushedBy    *identity  `json:"pushedBy"`
+		Updates     []update   `json:"refUpdates"`
+		Comment     *comment   `json:"comment"`
+		PullRequest *struct {
+			pullRequest
+			Repository repository `json:"repository"`
+		} `json:"pullRequest"`
+	} `json:"resource"`
+}
+
+type repository struct {
+	RemoteURL string `json:"remoteUrl"`
+}
+
+// update is what a push did to a ref.
+type update struct {
+	Name  string `json:"name"`
+	After string `json:"newObjectId"`
+}
+
+// VerifyWebhook checks that a delivery comes from a subscription with our secret as its password, and says what it is about.
+// That covers nothing of the delivery: who has seen one can make others.
+//
+// A push of several branches is one delivery, which tells the first.
+func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
+	if !authentic(header, key) {
+		return forge.Event{}, &forge.Error{
+			Kind: forge.ErrDenied, Op: "verify delivery", Detail: "the password is not our secret",
+			Hint: "give the subscription the user name " + hookUser + " and the secret of the configuration as its password",
+		}
+	}
+	var p payload
+	if err := json.Unmarshal(body, &p); err != nil {
+		return forge.Event{}, &forge.Error{Kind: forge.ErrInvalid, Op: "read delivery", Detail: "it is not the JSON that was expected"}
+	}
+	e := forge.Event{Kind: forge.EventOther, Delivery: p.ID, Time: p.CreatedAt}
+	at := p.locate(&e)
+	if id, err := f.site.Repository(strings.ReplaceAll(at.RemoteURL, " ", "%20")); err == nil {
+		e.Repository = id.Path
+	}
+	return e, nil
+}
+
+// authentic compares passwords in constant time. No secret lets nobody in.
+func authentic(header http.Header, key forge.Secret) bool {
+	user, password, ok := (&http.Request{Header: header}).BasicAuth()
+	same := subtle.ConstantTimeCompare([]byte(password), []byte(key)) == 1
+	return ok && same && user == hookUser && key != ""
+}
+
+// locate says what happened and where to look.
+func (p payload) locate(e *forge.Event) repository {
+	resource := p.Resource
+	at, change := resource.Repository, resource.pullRequest
+	switch p.EventType {
+	case pushed:
+		e.Sender = resource.PushedBy.name()
+		for _, u := range resource.Updates {
+			if branch, ok := strings.CutPrefix(u.Name, heads); ok {
+				e.Kind, e.Branch, e.Commit = forge.EventPush, branch, strings.TrimPrefix(u.After, none)
+				break
+			}
+		}
+		return at
+	case opened:
+		e.Kind, e.Sender = forge.EventChange, change.CreatedBy.name()
+	case updated, merged:
+		e.Kind, e.Sender = forge.EventChange, change.ClosedBy.name()
+	case commented:
+		e.Kind = forge.EventComment
+		if resource.Comment != nil {
+			e.Sender = resource.Comment.Author.name()
+		}
+		if resource.PullRequest != nil {
+			at, change = resource.PullRequest.Repository, resource.PullRequest.pullRequest
+		}
+	default:
+		return at
+	}
+	e.Change, e.Branch, e.Commit = change.Number, strings.TrimPrefix(change.Target, heads), change.Head.ID
+	return at
+}
