@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/plan"
 )
@@ -113,10 +115,17 @@ func (v planText) symbol(op plan.Op) cell {
 	}
 }
 
-// names lists up to max names, or counts them.
+// maxNames is how wide a column of names gets, so that what follows it stays in sight.
+const maxNames = 48
+
+// names lists a few names, or counts them.
 func names(all []string, most int, plural string) string {
-	if len(all) <= most {
-		return strings.Join(all, ", ")
+	joined := strings.Join(all, ", ")
+	switch {
+	case len(all) == 1 || len(all) <= most && len(joined) <= maxNames:
+		return joined
+	case len(all) <= most:
+		return fmt.Sprintf("%s and %d more", all[0], len(all)-1)
 	}
 	return fmt.Sprintf("%d %s", len(all), plural)
 }
@@ -160,9 +169,19 @@ func (v planText) details(g plan.Group) []cell {
 		lines = append(lines, painted(v.style.red, "namespace "+namespace+" is not written any more: clusters delete it"))
 	}
 	if len(lines) == 0 {
-		lines = append(lines, plain(fileNames(c.Files)))
+		return []cell{plain(fileNames(c.Files))}
+	}
+	if others := otherFiles(c); len(others) > 0 {
+		lines = append(lines, painted(v.style.dim, "and "+fileNames(others)))
 	}
 	return lines
+}
+
+// otherFiles are the files of a change that its configuration keys and lost namespaces say nothing about.
+func otherFiles(c *plan.Change) []plan.FileChange {
+	return slices.DeleteFunc(slices.Clone(c.Files), func(f plan.FileChange) bool {
+		return len(c.Config) > 0 && bundle.IsConfig(f.Path) || len(c.Gone) > 0 && path.Base(f.Path) == "namespace.yaml"
+	})
 }
 
 // whyRemoved says what is missing, as far as the two states tell.
