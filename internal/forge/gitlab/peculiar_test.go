@@ -97,6 +97,40 @@ func TestProtectingTwiceWritesOnce(t *testing.T) {
 	}
 }
 
+func TestWhatPeopleChoseStays(t *testing.T) {
+	w := newWorld(t)
+	w.ProtectByHand(w.url, "main", 40, 40)
+	w.must(w.repo.Protect(w.Context(), "main", forge.Protection{}))
+	if got, want := w.Protected(w.url, "main"), "push 40, merge 40"; got != want {
+		t.Errorf("asked for nothing: got %s, want %s", got, want)
+	}
+	w.must(w.repo.Protect(w.Context(), "main", forge.Protection{ChangesOnly: true}))
+	if got, want := w.Protected(w.url, "main"), "push 0, merge 40"; got != want {
+		t.Errorf("asked for changes only: got %s, want %s", got, want)
+	}
+}
+
+func TestJobsThatMayFailStopNobody(t *testing.T) {
+	w := newWorld(t)
+	commit := w.Server.Commit(w.url, "main")
+	for shape, want := range map[string]forge.StatusState{
+		`{"name":"j","status":"failed","allow_failure":true}`:  forge.Success,
+		`{"name":"j","status":"manual","allow_failure":true}`:  forge.Success,
+		`{"name":"j","status":"skipped"}`:                      forge.Success,
+		`{"name":"j","status":"failed"}`:                       forge.Failure,
+		`{"name":"j","status":"manual"}`:                       forge.Pending,
+		`{"name":"j","status":"running","allow_failure":true}`: forge.Pending,
+		`{"name":"j","status":"waiting_for_resource"}`:         forge.Pending,
+	} {
+		w.Faults.Inject(forgetest.Fault{Answer: forgetest.Answer(http.StatusOK, "["+shape+"]")})
+		got, err := w.repo.Statuses(w.Context(), commit)
+		w.must(err)
+		if len(got) != 1 || got[0].State != want {
+			t.Errorf("%s: got %+v, want %s", shape, got, want)
+		}
+	}
+}
+
 func TestWhatNeedsPremiumSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.Premium = false

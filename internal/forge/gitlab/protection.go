@@ -20,12 +20,17 @@ const (
 	maintainers = 40
 )
 
-// protectedBranch is what a branch itself can demand.
+// protectedBranch is what a branch itself can demand. The zero value stands for one that is not protected.
 type protectedBranch struct {
-	Push []struct {
-		Level *int `json:"access_level"`
-	} `json:"push_access_levels"`
-	CodeOwners bool `json:"code_owner_approval_required"`
+	Name       string   `json:"name"`
+	Push       []access `json:"push_access_levels"`
+	Merge      []access `json:"merge_access_levels"`
+	CodeOwners bool     `json:"code_owner_approval_required"`
+}
+
+// access is who may do something: a role, or an account or group that has no level.
+type access struct {
+	Level *int `json:"access_level"`
 }
 
 // changesOnly reports whether nobody may push.
@@ -35,7 +40,17 @@ func (p protectedBranch) changesOnly() bool {
 			return false
 		}
 	}
-	return true
+	return p.Name != ""
+}
+
+// merger is the role that may merge; that of whoever can open merge requests where nobody chose another one.
+func (p protectedBranch) merger() int {
+	for _, merge := range p.Merge {
+		if merge.Level != nil {
+			return *merge.Level
+		}
+	}
+	return developers
 }
 
 // approvalRule is how many people have to approve. The one of type any_approver is for everybody.
@@ -50,7 +65,7 @@ type approvalRule struct {
 
 // Protection reads what a branch and its project demand.
 func (r *Repository) Protection(ctx context.Context, branch string) (forge.Protection, error) {
-	p, protected, err := r.protectedBranch(ctx, branch)
+	p, err := r.protectedBranch(ctx, branch)
 	if err != nil {
 		return forge.Protection{}, err
 	}
@@ -62,7 +77,7 @@ func (r *Repository) Protection(ctx context.Context, branch string) (forge.Prote
 	if err != nil {
 		return forge.Protection{}, err
 	}
-	demanded := forge.Protection{ChangesOnly: protected && p.changesOnly(), CodeOwners: protected && p.CodeOwners}
+	demanded := forge.Protection{ChangesOnly: p.changesOnly(), CodeOwners: p.CodeOwners}
 	for _, rule := range rules {
 		if rule.applies(branch) {
 			demanded.Approvals = max(demanded.Approvals, rule.Approvals)
@@ -104,29 +119,26 @@ func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protect
 	})
 }
 
-func (r *Repository) protectedBranch(ctx context.Context, branch string) (protectedBranch, bool, error) {
+func (r *Repository) protectedBranch(ctx context.Context, branch string) (protectedBranch, error) {
 	var p protectedBranch
 	err := r.do(ctx, rest.Request{
 		Op: "read protection", Right: maintainer, Path: "/protected_branches" + rest.Path(branch), Out: &p,
 	})
 	if errors.Is(err, forge.ErrNotFound) {
-		return p, false, nil
+		return protectedBranch{}, nil
 	}
-	return p, err == nil, err
+	return p, err
 }
 
-// protectBranch sets what is the branch's own. Who may push cannot be edited everywhere, so that it is set anew when it differs;
-// in the moment between, the branch is as open as it was before anybody protected it.
+// protectBranch sets what is the branch's own. Who may push cannot be edited in every tier, so that it is set anew when it
+// differs; in the moment between, the branch is as open as it was before anybody protected it.
+// A protection that restricts pushing to some, as GitLab gives to default branches, demands nothing that we know, and stays.
 func (r *Repository) protectBranch(ctx context.Context, branch string, p forge.Protection) error {
-	now, protected, err := r.protectedBranch(ctx, branch)
-	if err != nil {
+	now, err := r.protectedBranch(ctx, branch)
+	if err != nil || (now.changesOnly() == p.ChangesOnly && now.CodeOwners == p.CodeOwners) {
 		return err
 	}
-	wanted := p.ChangesOnly || p.CodeOwners
-	if wanted == protected && (!wanted || (now.changesOnly() == p.ChangesOnly && now.CodeOwners == p.CodeOwners)) {
-		return nil
-	}
-	if protected {
+	if now.Name != "" {
 		err := r.do(ctx, rest.Request{
 			Op: "remove protection", Right: maintainer, Method: http.MethodDelete, Path: "/protected_branches" + rest.Path(branch),
 		})
@@ -134,13 +146,13 @@ func (r *Repository) protectBranch(ctx context.Context, branch string, p forge.P
 			return err
 		}
 	}
-	if !wanted {
+	if !p.ChangesOnly && !p.CodeOwners {
 		return nil
 	}
-	return r.createProtection(ctx, branch, p)
+	return r.createProtection(ctx, branch, p, now.merger())
 }
 
-func (r *Repository) createProtection(ctx context.Context, branch string, p forge.Protection) error {
+func (r *Repository) createProtection(ctx context.Context, branch string, p forge.Protection, merger int) error {
 	push := maintainers
 	if p.ChangesOnly {
 		push = nobody
@@ -149,7 +161,7 @@ func (r *Repository) createProtection(ctx context.Context, branch string, p forg
 	err := r.do(ctx, rest.Request{
 		Op: "set protection", Right: maintainer, Method: http.MethodPost, Path: "/protected_branches", Out: &after,
 		In: map[string]any{
-			"name": branch, "push_access_level": push, "merge_access_level": developers, "allow_force_push": false,
+			"name": branch, "push_access_level": push, "merge_access_level": merger, "allow_force_push": false,
 			"code_owner_approval_required": p.CodeOwners,
 		},
 	})

@@ -17,6 +17,8 @@ type status struct {
 	Description string    `json:"description"`
 	TargetURL   string    `json:"target_url"`
 	CreatedAt   time.Time `json:"created_at"`
+	// MayFail says of a job that its pipeline succeeds without it.
+	MayFail bool `json:"allow_failure"`
 }
 
 // said is how GitLab says a state. A status that could not be found out is canceled: it lets nothing through either.
@@ -24,14 +26,16 @@ var said = map[forge.StatusState]string{
 	forge.Pending: "pending", forge.Success: "success", forge.Failure: "failed", forge.Errored: "canceled",
 }
 
-// stateOf brings a state to one that all forges know; all that are not over are pending, and what was skipped stops nobody.
-func stateOf(state string) forge.StatusState {
-	switch state {
-	case "success", "skipped":
+// state brings a state to one that all forges know; all that are not over are pending.
+// What was skipped stops nobody, nor does a job that may fail when it failed or waits for a person.
+func (s status) state() forge.StatusState {
+	switch {
+	case s.Status == "success", s.Status == "skipped",
+		s.MayFail && (s.Status == "failed" || s.Status == "canceled" || s.Status == "manual"):
 		return forge.Success
-	case "failed":
+	case s.Status == "failed":
 		return forge.Failure
-	case "canceled":
+	case s.Status == "canceled":
 		return forge.Errored
 	}
 	return forge.Pending
@@ -86,7 +90,7 @@ func (r *Repository) Statuses(ctx context.Context, commit string) ([]forge.Statu
 	path := "/repository/commits" + rest.Path(commit) + "/statuses"
 	err := list(ctx, r, rest.Request{Op: "read statuses", Path: path}, func(s status) bool {
 		statuses = append(statuses, forge.Status{
-			Context: s.Name, State: stateOf(s.Status), Description: s.Description, URL: s.TargetURL, Time: s.CreatedAt,
+			Context: s.Name, State: s.state(), Description: s.Description, URL: s.TargetURL, Time: s.CreatedAt,
 		})
 		return true
 	})

@@ -42,6 +42,10 @@ func Start(t *testing.T) (*Server, forgetest.Harness) {
 			return s.AddRepository(fmt.Sprintf("gitops-%d", repositories))
 		},
 		Commit: func(_ *testing.T, url, branch string) string { return s.Commit(url, branch) },
+		Fork: func(t *testing.T, url, branch string) int {
+			s.AddRepository("fork")
+			return s.World.ForkOf(s.path(url), Organization+"/Fleet/fork")(t, url, branch)
+		},
 		Fake: &forgetest.Fake{
 			Faults: s.Faults, Clock: clock, Stranger: connect(StrangerToken),
 			Impatient: s.Connect(t, Token, transport.Config{Clock: clock, Timeout: 20 * time.Millisecond, Attempts: 2}),
@@ -75,9 +79,13 @@ func (s *Server) AddRepository(name string) string {
 
 // Commit adds a commit to a branch of the repository with a URL, as a push would.
 func (s *Server) Commit(url, branch string) (commit string) {
-	path := strings.Replace(strings.TrimPrefix(url, s.URL+"/"), "/_git/", "/", 1)
-	s.do(func() { commit = s.World.Repo(path).Commit(branch) })
+	s.do(func() { commit = s.World.Repo(s.path(url)).Commit(branch) })
 	return commit
+}
+
+// path is a repository's in the world.
+func (s *Server) path(url string) string {
+	return strings.Replace(strings.TrimPrefix(url, s.URL+"/"), "/_git/", "/", 1)
 }
 
 // do does something to the world as a request would, and tells hooks about it.

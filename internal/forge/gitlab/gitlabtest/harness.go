@@ -37,6 +37,10 @@ func Start(t *testing.T) (*Server, forgetest.Harness) {
 			return s.AddProject(fmt.Sprintf("platform/teams/gitops-%d", repositories))
 		},
 		Commit: func(_ *testing.T, url, branch string) string { return s.Commit(url, branch) },
+		Fork: func(t *testing.T, url, branch string) int {
+			s.AddProject("a-stranger/fork")
+			return s.World.ForkOf(strings.TrimPrefix(url, s.URL+"/"), "a-stranger/fork")(t, url, branch)
+		},
 		Fake: &forgetest.Fake{
 			Faults: s.Faults, Clock: clock, Stranger: connect(StrangerToken), RateLimits: rateLimits(clock),
 			Impatient: s.Connect(t, Token, transport.Config{Clock: clock, Timeout: 20 * time.Millisecond, Attempts: 2}),

@@ -1,8 +1,10 @@
 package gitlabtest
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 type protectedBranch struct {
@@ -109,4 +111,26 @@ func (c *call) editRule() {
 		}
 	}
 	c.notFound("Approval Rule")
+}
+
+// ProtectByHand protects a branch of the project with a URL, as people do.
+func (s *Server) ProtectByHand(url, branch string, push, merge int) {
+	s.World.Lock()
+	defer s.World.Unlock()
+	s.projectAt(url).protected[branch] = &protectedBranch{push: push, merge: merge}
+}
+
+// Protected says which roles may do what with a branch of the project with a URL; empty when all may.
+func (s *Server) Protected(url, branch string) string {
+	s.World.Lock()
+	defer s.World.Unlock()
+	p := s.projectAt(url).protected[branch]
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf("push %d, merge %d", p.push, p.merge)
+}
+
+func (s *Server) projectAt(url string) *project {
+	return s.projectOf(s.World.Repo(strings.TrimPrefix(url, s.URL+"/")))
 }
