@@ -14,9 +14,9 @@ const (
 		head, head_commit, base, merge_commit, merging, merging_by, auto_merge, auto_by FROM change`
 	selectChangeNumbered = selectChange + ` WHERE repository = ? AND number = ?`
 	selectOpenChanges    = selectChange + ` WHERE repository = ? AND state = 'open' ORDER BY number`
-	// A limit of -1 is none. The two forms spare the index on heads a condition that it cannot be used with.
+	// A limit of -1 is none. For the changes of a head, SQLite has to be told to use the index.
 	selectChanges   = selectChange + ` WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3) ORDER BY number DESC LIMIT ?4`
-	selectChangesOf = selectChange + ` WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3)
+	selectChangesOf = selectChange + ` INDEXED BY change_head WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3)
 		AND head = ?5 ORDER BY number DESC LIMIT ?4`
 	// The labels of a range of numbers are read at once.
 	selectLabeled = `SELECT number, labeled.label FROM labeled WHERE repository = ? AND number BETWEEN ? AND ? ORDER BY number, label`

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -23,6 +24,14 @@ var migrations embed.FS
 const pragmas = "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_txlock=immediate"
 
 func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
+	// Only the owner may read it: keys of hooks are in it. SQLite gives the files beside it the same mode.
+	created, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("create database: %w", err)
+	}
+	if err := created.Close(); err != nil {
+		return nil, fmt.Errorf("create database: %w", err)
+	}
 	// The name is a URI: a question mark or percent sign of the folder's name is to be part of it.
 	name := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file)
 	db, err := sql.Open("sqlite", "file:"+name+pragmas)

@@ -68,6 +68,8 @@ type deliveries struct {
 	ctx    context.Context //nolint:containedctx // ends with the forge
 	cancel context.CancelFunc
 	done   sync.WaitGroup
+	// pause is how long to wait before the second attempt.
+	pause time.Duration
 }
 
 type delivery struct {
@@ -77,7 +79,7 @@ type delivery struct {
 
 func newDeliveries(log *slog.Logger) *deliveries {
 	d := &deliveries{
-		queue: make(chan delivery, 4096), log: log,
+		queue: make(chan delivery, 4096), log: log, pause: time.Second,
 		client: &http.Client{
 			Timeout:       10 * time.Second,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -116,7 +118,7 @@ func (d *deliveries) work() {
 
 // deliver tries three times, with growing pauses.
 func (d *deliveries) deliver(one delivery) {
-	pause := time.Second
+	pause := d.pause
 	for attempt := range 3 {
 		if attempt > 0 {
 			select {

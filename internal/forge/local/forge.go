@@ -94,7 +94,7 @@ func Open(ctx context.Context, o Options) (f *Forge, err error) {
 	return f, nil
 }
 
-// prepareFolders creates the folders, which only the owner may read: they hold private repositories and keys of hooks.
+// prepareFolders creates the folders, which only their owner may read.
 // What was being received when the process ended is thrown away.
 func (in *installation) prepareFolders() error {
 	if err := os.RemoveAll(in.temporary()); err != nil {
@@ -112,10 +112,11 @@ func (in *installation) repositories() string { return filepath.Join(in.Dir, "re
 func (in *installation) temporary() string    { return filepath.Join(in.Dir, "incoming") }
 
 func (in *installation) now() time.Time {
+	now := time.Now
 	if in.Now != nil {
-		return in.Now().UTC()
+		now = in.Now
 	}
-	return time.Now().UTC()
+	return now().UTC().Truncate(time.Microsecond) // as exact as the database is
 }
 
 // Close ends deliveries that wait and closes the database. Requests that are under way fail.

@@ -17,7 +17,9 @@ type signInData struct {
 }
 
 func (p *pages) signInPage(r *request) error {
-	return p.render(r, http.StatusOK, "signin", "Sign in", signInData{To: p.ours(r.FormValue("to"))})
+	to := p.ours(r.FormValue("to"))
+	r.frame.Here = to
+	return p.render(r, http.StatusOK, "signin", "Sign in", signInData{To: to})
 }
 
 func (p *pages) signInForm(r *request) error {

@@ -114,7 +114,7 @@ type request struct {
 func (p *pages) handler(show func(*request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		req := &request{Request: r, w: w, frame: frame{Base: p.base(), Here: r.URL.RequestURI()}}
+		req := &request{Request: r, w: w, frame: frame{Base: p.base(), Here: p.base() + r.URL.RequestURI()}}
 		err := p.enter(req)
 		if err == nil {
 			err = show(req)
@@ -197,7 +197,7 @@ func (p *pages) problem(r *request, err error) {
 		data.Detail = strings.Trim(known.Detail+"; "+known.Hint, "; ")
 	}
 	data.Name = http.StatusText(data.Status)
-	if !r.visit.signedIn() && r.Method == http.MethodGet && data.Status == http.StatusNotFound {
+	if !r.visit.signedIn() && r.Method == http.MethodGet && data.Status == http.StatusNotFound && r.Pattern != "/" {
 		http.Redirect(r.w, r.Request, p.base()+"/-/sign-in?to="+url.QueryEscape(r.frame.Here), http.StatusSeeOther)
 		return
 	}

@@ -150,7 +150,7 @@ func TestChangeIsHandledOnItsPage(t *testing.T) {
 	}
 	page := "/" + r.id.Path + "/pulls/1"
 	b := newBrowser(t, f)
-	if _, text := b.get(page); !strings.Contains(text, "Sign in") || strings.Contains(text, "Open the shop") {
+	if _, text := b.get(page); !strings.Contains(text, `name="to" value="/git`+page+`"`) || strings.Contains(text, "Open the shop") {
 		t.Errorf("everybody sees:\n%s", text)
 	}
 	b.signIn(f, "grace", Write)

@@ -1,0 +1,40 @@
+package local
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// BenchmarkChanges: what a server asks in every round, in a repository with a thousand changes.
+func BenchmarkChanges(b *testing.B) {
+	f := newForge(b, Options{})
+	r := newRepository(b, f)
+	head := commit(b, r, "feature", nil)
+	e := must(r.enter(b.Context(), Read))
+	for i := range 1000 {
+		must(f.db.Exec(insertChange, e.id, i+1, "Title", strings.Repeat("body ", 200), false, "ada", 1, fmt.Sprint("feature-", i), head, "main"))
+		if i%50 > 0 {
+			must(f.db.Exec(`UPDATE change SET state = 'merged' WHERE repository = ? AND number = ?`, e.id, i+1))
+		}
+	}
+	b.Run("list of 1000", func(b *testing.B) {
+		for b.Loop() {
+			if all := must(r.FindChanges(b.Context(), forge.ChangeFilter{})); len(all) != 1000 {
+				b.Fatal(len(all))
+			}
+		}
+	})
+	b.Run("the living one", func(b *testing.B) {
+		for b.Loop() {
+			must(r.FindChanges(b.Context(), forge.ChangeFilter{State: forge.Open, Head: "kalypso/dev", Base: "main"}))
+		}
+	})
+	b.Run("one, whether it merges", func(b *testing.B) {
+		for b.Loop() {
+			must(r.Change(b.Context(), 1))
+		}
+	})
+}
