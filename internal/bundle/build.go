@@ -29,6 +29,7 @@ type Bundle struct {
 	Problems []fleet.Problem
 
 	published *Published
+	library   *render.Library // for the next build
 }
 
 // Build schedules, configures and renders a snapshot.
@@ -36,7 +37,7 @@ type Bundle struct {
 // published is what the branch holds now; nil means nothing. previous is an earlier bundle of the same environment, or nil:
 // what did not change since is taken from there. The result does not depend on previous.
 func Build(s *fleet.Snapshot, published *Published, previous *Bundle) *Bundle {
-	b := newBuilder(s, published)
+	b := newBuilder(s, published, previous)
 	names := b.folderNames()
 	folders := make([]*folderBuild, len(names))
 	parallel(len(names), func(_ int, i int) {
@@ -59,15 +60,19 @@ type builder struct {
 	problems  []fleet.Problem
 }
 
-func newBuilder(s *fleet.Snapshot, published *Published) *builder {
+func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle) *builder {
 	b := &builder{snapshot: s, published: published, lost: newLost(s)}
+	var parsed *render.Library
+	if previous != nil {
+		parsed = previous.library
+	}
 	if s.GitOps != nil {
 		b.root = s.GitOps.Path
 	}
 	var configuring, rendering []fleet.Problem
 	b.decisions = placement.Decide(s)
 	b.composer, configuring = config.NewComposer(s)
-	b.library, rendering = render.NewLibrary(s)
+	b.library, rendering = render.NewLibrary(s, parsed)
 	b.problems = slices.Concat(s.Problems, b.decisions.Unused(), configuring, rendering)
 	if published != nil {
 		b.problems = append(b.problems, published.Problems...)
@@ -132,6 +137,7 @@ func (b *builder) bundle(folders []*folderBuild) *Bundle {
 		Decisions:   b.decisions,
 		Tracking:    b.tracking(),
 		published:   b.published,
+		library:     b.library,
 	}
 	problems := b.problems
 	for _, f := range folders {

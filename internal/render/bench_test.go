@@ -40,7 +40,7 @@ func assignments(n int) []Data {
 
 // BenchmarkRender renders the three files of an assignment.
 func BenchmarkRender(b *testing.B) {
-	l, problems := NewLibrary(&fleet.Snapshot{})
+	l, problems := NewLibrary(&fleet.Snapshot{}, nil)
 	if len(problems) > 0 {
 		b.Fatal(problems)
 	}

@@ -51,8 +51,9 @@ var builtinSources = sync.OnceValue(func() map[string]*fleet.Template {
 	return sources
 })
 
-// builtinTemplates parses the built-in templates. A test makes sure that all of them parse.
-func builtinTemplates() map[string]*Template {
+// builtinTemplates are the built-in templates, parsed once for all libraries of the process: parsing them takes longer
+// than rendering a hundred assignments. A test makes sure that all of them parse.
+var builtinTemplates = sync.OnceValue(func() map[string]*Template {
 	templates := map[string]*Template{}
 	for name, source := range builtinSources() {
 		if t, _ := newTemplate(source); t != nil {
@@ -60,7 +61,7 @@ func builtinTemplates() map[string]*Template {
 		}
 	}
 	return templates
-}
+})
 
 // document is what a built-in file looks like.
 type document struct {

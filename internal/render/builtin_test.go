@@ -78,7 +78,7 @@ func TestBuiltinKeepsStructure(t *testing.T) {
 		for _, key := range []string{"SECRET_PROVIDER", "QUOTA_CPU", "OTHER"} {
 			tame.ConfigData[key], wild.ConfigData[key] = "x", "x"+hostile.Draw(t, key)
 		}
-		l, _ := NewLibrary(&fleet.Snapshot{})
+		l, _ := NewLibrary(&fleet.Snapshot{}, nil)
 		template, _ := l.Find(sources[name].Type, name)
 		want, got := shape(t, l, template, &tame), shape(t, l, template, &wild)
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -6,7 +6,7 @@
 // output is bounded. An absent key may be tested, printing it is an error that names template, key and assignment.
 // What a template prints is never executed again.
 //
-// Each template is parsed once per environment ([NewLibrary]) and executed on all cores, each core through a [Worker]
+// Each template is parsed once until it changes ([NewLibrary]) and executed on all cores, each core through a [Worker]
 // of its own. Neighbouring texts and keys of a template are written by one call, so that rendering costs no more than
 // executing the bare template does. That a rendered YAML document parses is checked once for each way through the template's branches,
 // and again only where a value has characters that mean something in YAML.

@@ -10,7 +10,7 @@ import (
 
 // A library holds the templates of an environment; a worker fills them in for one assignment after the other.
 func Example() {
-	library, _ := render.NewLibrary(&fleet.Snapshot{Environment: "dev"})
+	library, _ := render.NewLibrary(&fleet.Snapshot{Environment: "dev"}, nil)
 	template, problem := library.Find(v1alpha1.NamespaceTemplate, "default")
 	fmt.Println(problem.Severity, problem.Message)
 

@@ -65,7 +65,7 @@ func TestBounds(t *testing.T) {
 	d := exampleData("t")
 	for _, source := range decodeTemplates(t, archive.Files[0].Data) {
 		t.Run(source.Name, func(t *testing.T) {
-			l, _ := NewLibrary(&fleet.Snapshot{Templates: []*fleet.Template{source}})
+			l, _ := NewLibrary(&fleet.Snapshot{Templates: []*fleet.Template{source}}, nil)
 			parsed, _ := l.Find(source.Type, source.Name)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

@@ -17,35 +17,59 @@ type Library struct {
 
 // entryOf is one template of the environment: parsed, or what keeps it from being used.
 type entryOf struct {
-	kind    v1alpha1.TemplateType // empty when nobody could read it
-	parsed  *Template
-	problem fleet.Problem
+	kind   v1alpha1.TemplateType // empty when nobody could read it
+	digest fleet.Digest
+	parsed *Template // nil when it cannot be used
+	// problems are what parsing found.
+	problems []fleet.Problem
 }
 
-// NewLibrary parses the templates of a snapshot and the built-in ones behind them.
+// NewLibrary parses the templates of a snapshot and puts the built-in ones behind them.
 // A template that does not parse is a problem, and what is rendered with it is held.
-func NewLibrary(s *fleet.Snapshot) (*Library, []fleet.Problem) {
+//
+// previous is the library of an earlier snapshot, or nil: templates that did not change since are taken from there.
+func NewLibrary(s *fleet.Snapshot, previous *Library) (*Library, []fleet.Problem) {
 	l := &Library{own: map[string]*entryOf{}, builtin: builtinTemplates()}
 	var problems []fleet.Problem
 	for _, u := range s.Unreadable {
 		if u.Ref.Kind == "Template" {
-			l.own[u.Ref.Name] = &entryOf{problem: unreadable(u)}
+			l.own[u.Ref.Name] = &entryOf{problems: []fleet.Problem{unreadable(u)}}
 		}
 	}
 	for _, source := range s.Templates {
-		t, found := newTemplate(source)
-		problems = append(problems, found...)
-		own := &entryOf{kind: source.Type, parsed: t}
-		if i := slices.IndexFunc(found, isError); i >= 0 {
-			own.problem = found[i]
+		own := previous.unchanged(source)
+		if own == nil {
+			own = newEntry(source)
 		}
 		l.own[source.Name] = own
+		problems = append(problems, own.problems...)
 	}
 	fleet.SortProblems(problems)
 	return l, problems
 }
 
-func isError(p fleet.Problem) bool { return p.Severity == fleet.SeverityError }
+func newEntry(source *fleet.Template) *entryOf {
+	t, problems := newTemplate(source)
+	return &entryOf{kind: source.Type, digest: source.Digest, parsed: t, problems: problems}
+}
+
+// unchanged returns what was made of a template before; nil when it was another one.
+func (l *Library) unchanged(source *fleet.Template) *entryOf {
+	if l == nil {
+		return nil
+	}
+	if own := l.own[source.Name]; own != nil && own.digest == source.Digest {
+		return own
+	}
+	return nil
+}
+
+// problem returns why a template cannot be used.
+func (e *entryOf) problem() *fleet.Problem {
+	i := slices.IndexFunc(e.problems, func(p fleet.Problem) bool { return p.Severity == fleet.SeverityError })
+	problem := e.problems[max(i, 0)]
+	return &problem
+}
 
 func unreadable(u fleet.Unreadable) fleet.Problem {
 	return fleet.Problem{
@@ -64,8 +88,7 @@ func unreadable(u fleet.Unreadable) fleet.Problem {
 func (l *Library) Find(kind v1alpha1.TemplateType, name string) (*Template, *fleet.Problem) {
 	own := l.own[name]
 	if own != nil && own.parsed == nil && (own.kind == "" || own.kind == kind) {
-		problem := own.problem
-		return nil, &problem
+		return nil, own.problem()
 	}
 	if own != nil && own.kind == kind {
 		return own.parsed, nil

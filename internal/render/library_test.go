@@ -20,7 +20,7 @@ func TestFind(t *testing.T) {
 			textTemplate("configmap", good), textTemplate("flux", good), textTemplate("odd", good), textTemplate("env", "{{ broken"), reconciler,
 		},
 		Unreadable: []fleet.Unreadable{{Ref: fleet.Ref{Kind: "Template", Name: "default"}, Position: fleet.Position{File: "default.yaml", Line: 3}}},
-	})
+	}, nil)
 	tests := []struct {
 		rule          string
 		kind          v1alpha1.TemplateType
@@ -61,6 +61,30 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestParsedOnce makes sure that a round of a server parses what changed since the one before and nothing else.
+func TestParsedOnce(t *testing.T) {
+	same, changed, broken := textTemplate("same", "a: b"), textTemplate("changed", "a: b"), textTemplate("broken", "{{ broken")
+	same.Digest[0], changed.Digest[0], broken.Digest[0] = 1, 2, 3
+	first, _ := NewLibrary(&fleet.Snapshot{Templates: []*fleet.Template{same, changed, broken}}, nil)
+	now := textTemplate("changed", "a: c")
+	now.Digest[0] = 4
+	second, problems := NewLibrary(&fleet.Snapshot{Templates: []*fleet.Template{same, now, broken}}, first)
+
+	for _, tt := range []struct {
+		name string
+		kept bool
+	}{{"same", true}, {"changed", false}, {"env", true}} {
+		before, _ := first.Find(v1alpha1.ConfigTemplate, tt.name)
+		after, _ := second.Find(v1alpha1.ConfigTemplate, tt.name)
+		if kept := before == after; kept != tt.kept {
+			t.Errorf("template %q is the one of before: %v, want %v", tt.name, kept, tt.kept)
+		}
+	}
+	if len(problems) != 1 || problems[0].Object.Name != "broken" {
+		t.Errorf("problems are %v, want that of the broken template again", problems)
+	}
+}
+
 func TestTemplate(t *testing.T) {
 	source := textTemplate("env", "x")
 	source.ContentType = v1alpha1.ContentShell
@@ -87,7 +111,7 @@ func TestWorkersAgree(t *testing.T) {
 	l, _ := NewLibrary(&fleet.Snapshot{Templates: []*fleet.Template{
 		textTemplate("changes", "{{ $_ := set .ConfigData \"SETTING_0\" 1 }}{{ toYaml .ConfigData }}\n"),
 		textTemplate("reads", "{{ toYaml .ConfigData }}\n{{ hash .ConfigData }}: {{ sortAlpha (keys .ConfigData) }}\n"),
-	}})
+	}}, nil)
 	list := assignments(40)
 	results := make([]string, 4)
 	var wg sync.WaitGroup

@@ -61,7 +61,7 @@ func runCase(t *testing.T, file string) {
 func outcome(t *testing.T, templates []*fleet.Template, d Data, eval string) string {
 	t.Helper()
 	var b strings.Builder
-	l, problems := NewLibrary(&fleet.Snapshot{Templates: templates})
+	l, problems := NewLibrary(&fleet.Snapshot{Templates: templates}, nil)
 	describe(&b, problems...)
 	w := l.Worker()
 	for _, source := range templates {
