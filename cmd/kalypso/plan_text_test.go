@@ -81,3 +81,23 @@ func TestMostUrgent(t *testing.T) {
 		t.Errorf("got %d groups and %d left of a short plan", len(shown), left)
 	}
 }
+
+func TestGroupsThatLoseSeveralThings(t *testing.T) {
+	v := planText{plan: &plan.Plan{ClusterTypes: []plan.ClusterType{{Name: "small", Op: plan.Removed}, {Name: "large", Op: plan.Changed}}}}
+	small, large := &plan.Change{ClusterType: "small", Gone: []string{"a"}}, &plan.Change{ClusterType: "large", Gone: []string{"b"}}
+	for _, tt := range []struct {
+		changes   []*plan.Change
+		why, lost string
+	}{
+		{[]*plan.Change{small}, "the cluster type is gone", "namespace a is not written any more: clusters delete it"},
+		{[]*plan.Change{large, small}, "nothing schedules it any more", "2 namespaces, such as b, are not written any more: clusters delete them"},
+	} {
+		g := plan.Group{Op: plan.Removed, Changes: tt.changes}
+		if got := v.whyRemoved(g); got != tt.why {
+			t.Errorf("got %q, want %q", got, tt.why)
+		}
+		if got := gone(g); got != tt.lost {
+			t.Errorf("got %q, want %q", got, tt.lost)
+		}
+	}
+}

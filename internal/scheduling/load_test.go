@@ -118,6 +118,10 @@ func TestLoadKnowsTheWorkloadsOfTheControlPlaneItself(t *testing.T) {
 		"control-plane/main/workloads/own.yaml": registration("own", ".", "samples/own"),
 		"control-plane/main/samples/own/w.yaml": fmt.Sprintf(workload, "own"),
 		"control-plane/main/stray/w.yaml":       fmt.Sprintf(workload, "stray"),
+		// The same repository by another name, as a clone has it that stands for its origin.
+		"control-plane/main/workloads/origin.yaml": registration("origin", "../origin", "samples/origin"),
+		"control-plane/main/samples/origin/w.yaml": fmt.Sprintf(workload, "origin"),
+		"origin/main/samples/origin/w.yaml":        fmt.Sprintf(workload, "origin"),
 	})
 	loaded := s.load(t, Request{Environment: "dev"})
 	var stray []string

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/plan"
+)
+
+// changes shows a row for each group of changes that say the same.
+func (v planText) changes(w io.Writer) error {
+	groups := v.plan.Groups()
+	if len(groups) == 0 {
+		return nil
+	}
+	shown, left := mostUrgent(groups)
+	t := &table{indent: "  "}
+	for _, g := range shown {
+		lines := v.details(g)
+		head := []cell{v.symbol(g.Op), plain(names(g.ClusterTypes(), 3, "cluster types")), plain(targets(g))}
+		t.row(append(head, lines[0])...)
+		for _, line := range lines[1:] {
+			t.row(plain(""), plain(""), plain(""), line)
+		}
+	}
+	fmt.Fprintln(w)
+	if err := t.write(w); err != nil || left == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "  %s\n", v.style.dim(fmt.Sprintf("and %s like these; -o json lists all", count(left, "more assignment"))))
+	return err
+}
+
+// maxGroups is how many rows of changes a person reads.
+const maxGroups = 100
+
+// mostUrgent returns up to maxGroups groups in their order, and how many assignments are left out.
+// What is removed or held is left out last.
+func mostUrgent(groups []plan.Group) (shown []plan.Group, left int) {
+	room := maxGroups
+	keep := make([]bool, len(groups))
+	for _, op := range []plan.Op{plan.Removed, plan.Held, plan.Added, plan.Changed} {
+		for i, g := range groups {
+			if g.Op == op && room > 0 {
+				keep[i] = true
+				room--
+			}
+		}
+	}
+	for i, g := range groups {
+		if keep[i] {
+			shown = append(shown, g)
+		} else {
+			left += len(g.Changes)
+		}
+	}
+	return shown, left
+}
+
+func (v planText) symbol(op plan.Op) cell {
+	switch op {
+	case plan.Added:
+		return painted(v.style.green, "+")
+	case plan.Removed:
+		return painted(v.style.red, "-")
+	case plan.Held:
+		return painted(v.style.yellow, "!")
+	default:
+		return painted(v.style.yellow, "~")
+	}
+}
+
+// maxNames is how wide a column of names gets, so that what follows it stays in sight.
+const maxNames = 48
+
+// names lists a few names, or counts them.
+func names(all []string, most int, plural string) string {
+	joined := strings.Join(all, ", ")
+	switch {
+	case len(all) == 1 || len(all) <= most && len(joined) <= maxNames:
+		return joined
+	case len(all) <= most:
+		return fmt.Sprintf("%s and %d more", all[0], len(all)-1)
+	}
+	return fmt.Sprintf("%d %s", len(all), plural)
+}
+
+// targets names the one target of a group, or counts its assignments.
+func targets(g plan.Group) string {
+	all := g.Targets()
+	switch {
+	case len(all) == 1:
+		return all[0]
+	case len(g.Changes) == len(all):
+		return names(all, 2, "targets")
+	default:
+		return fmt.Sprintf("%s (%d assignments)", names(all, 2, "targets"), len(g.Changes))
+	}
+}
+
+// maxKeys is how many configuration keys of a group are shown one by one.
+const maxKeys = 12
+
+// details says what happens to the assignments of a group, in at least one line.
+func (v planText) details(g plan.Group) []cell {
+	c := g.Changes[0]
+	switch g.Op {
+	case plan.Added:
+		return []cell{painted(v.style.dim, by(c.Policies))}
+	case plan.Removed:
+		return []cell{painted(v.style.dim, v.whyRemoved(g))}
+	case plan.Held:
+		return []cell{plain("held: " + placed(c.Reason.Message, c.Reason.Position))}
+	}
+	var lines []cell
+	for i, key := range c.Config {
+		if i == maxKeys {
+			lines = append(lines, painted(v.style.dim, fmt.Sprintf("and %d more keys", len(c.Config)-maxKeys)))
+			break
+		}
+		lines = append(lines, v.config(key)...)
+	}
+	if len(c.Gone) > 0 {
+		lines = append(lines, painted(v.style.red, gone(g)))
+	}
+	if len(lines) == 0 {
+		return []cell{plain(fileNames(c.Files))}
+	}
+	if others := otherFiles(c); len(others) > 0 {
+		lines = append(lines, painted(v.style.dim, "and "+fileNames(others)))
+	}
+	return lines
+}
+
+// otherFiles are the files of a change that its configuration keys and lost namespaces say nothing about.
+func otherFiles(c *plan.Change) []plan.FileChange {
+	return slices.DeleteFunc(slices.Clone(c.Files), func(f plan.FileChange) bool {
+		return len(c.Config) > 0 && bundle.IsConfig(f.Path) || len(c.Gone) > 0 && path.Base(f.Path) == "namespace.yaml"
+	})
+}
+
+// gone says which namespaces a group loses: one by its name, more by their number.
+func gone(g plan.Group) string {
+	n := 0
+	for _, c := range g.Changes {
+		n += len(c.Gone)
+	}
+	name := g.Changes[0].Gone[0]
+	if n == 1 {
+		return "namespace " + name + " is not written any more: clusters delete it"
+	}
+	return fmt.Sprintf("%d namespaces, such as %s, are not written any more: clusters delete them", n, name)
+}
+
+// whyRemoved says what is missing, as far as the two states tell.
+func (v planText) whyRemoved(g plan.Group) string {
+	removed := map[string]bool{}
+	for _, ct := range v.plan.ClusterTypes {
+		removed[ct.Name] = ct.Op == plan.Removed
+	}
+	for _, name := range g.ClusterTypes() {
+		if !removed[name] {
+			return "nothing schedules it any more"
+		}
+	}
+	return "the cluster type is gone"
+}
+
+func by(policies []string) string {
+	if len(policies) == 0 {
+		return ""
+	}
+	return "by " + strings.Join(policies, ", ")
+}
+
+// config shows one key: its values in one line, and below it where the new one is written.
+func (v planText) config(c plan.ConfigChange) []cell {
+	line := plain(c.Key + "  " + value(c.Old) + " -> " + value(c.New))
+	if c.From == (fleet.Position{}) {
+		return []cell{line}
+	}
+	origin := where(c.From)
+	if c.Over != (fleet.Position{}) {
+		origin += ", over " + where(c.Over)
+	}
+	return []cell{line, painted(v.style.dim, "  "+origin)}
+}
+
+// maxValue is how much of a configuration value is shown.
+const maxValue = 80
+
+// value shows a configuration value; one that is not there differs from an empty one.
+func value(text *string) string {
+	switch {
+	case text == nil:
+		return "(not set)"
+	case *text == "":
+		return `""`
+	}
+	runes := []rune(*text)
+	if len(runes) > maxValue {
+		return string(runes[:maxValue]) + "…"
+	}
+	return *text
+}
+
+// fileNames lists the files that differ: with a sign where a file is new or gone.
+func fileNames(files []plan.FileChange) string {
+	var all []string
+	for _, f := range files {
+		sign := ""
+		switch f.Op {
+		case plan.Added:
+			sign = "+"
+		case plan.Removed:
+			sign = "-"
+		}
+		all = append(all, sign+path.Base(f.Path))
+	}
+	return strings.Join(all, ", ")
+}
