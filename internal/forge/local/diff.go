@@ -17,6 +17,8 @@ const (
 	foldAfter = 300
 )
 
+const tooManyLines = "The change has too many lines to show them all."
+
 // diff is what a change does.
 type diff struct {
 	Files []fileDiff
@@ -81,6 +83,10 @@ func diffFile(objects bare, c *object.Change, left int) (fileDiff, error) {
 	case c.To.Name == "":
 		f.Name, f.What = c.From.Name, "removed"
 	}
+	if left <= 0 {
+		f.Hidden = tooManyLines
+		return f, nil
+	}
 	before, hidden, err := sideOf(objects, c.From)
 	if err != nil {
 		return f, err
@@ -99,7 +105,7 @@ func diffFile(objects bare, c *object.Change, left int) (fileDiff, error) {
 	f.addHunks(unified)
 	f.Folded = f.Added+f.Removed > foldAfter
 	if f.Added+f.Removed > left {
-		f.Hunks, f.Hidden = nil, "The change has too many lines to show them all."
+		f.Hunks, f.Hidden = nil, tooManyLines
 	}
 	return f, nil
 }

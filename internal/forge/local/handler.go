@@ -9,25 +9,26 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Handler serves git and the pages below the path of [Options.URL].
+// Handler serves git and the pages below the path of [Options.URL]. Everything else is not found.
 func (f *Forge) Handler() http.Handler {
-	prefix := ""
-	if f.site.Prefix != "" {
-		prefix = "/" + f.site.Prefix
-	}
 	git, pages := gitHandler{f}, newPages(f)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rest, ok := strings.CutPrefix(r.URL.Path, prefix)
-		if !ok || (rest != "" && rest[0] != '/') {
-			http.NotFound(w, r)
-			return
+		if path, ours := strings.CutPrefix(r.URL.Path, f.base()); ours {
+			if repository, service, ok := gitPath(path); ok {
+				git.serve(w, r, repository, service)
+				return
+			}
 		}
-		if repository, service, ok := gitPath(rest); ok {
-			git.serve(w, r, repository, service)
-			return
-		}
-		http.StripPrefix(prefix, pages).ServeHTTP(w, r)
+		pages.ServeHTTP(w, r)
 	})
+}
+
+// base is in front of every path: empty, or "/git".
+func (in *installation) base() string {
+	if in.site.Prefix == "" {
+		return ""
+	}
+	return "/" + in.site.Prefix
 }
 
 // visitor returns who sends a request of git: the owner of the token it shows, or nobody.

@@ -63,7 +63,7 @@ type problemPage struct {
 func newPages(f *Forge) http.Handler {
 	p := &pages{f, parsePages()}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /-/style.css", serveStyle)
+	mux.HandleFunc("GET "+p.base()+"/-/style.css", serveStyle)
 	for pattern, show := range map[string]func(*request) error{
 		"GET /{$}":                                      p.repositories,
 		"GET /-/sign-in":                                p.signInPage,
@@ -78,9 +78,10 @@ func newPages(f *Forge) http.Handler {
 		"GET /{owner}/{name}/issues/{number}":           p.issue,
 		"POST /{owner}/{name}/issues/{number}/{action}": p.issueForm,
 	} {
-		mux.Handle(pattern, p.handler(show))
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.Handle(method+" "+p.base()+path, p.handler(show))
 	}
-	mux.Handle("/", p.handler(func(*request) error { return notFound("there is no such page") }))
+	mux.Handle(p.base()+"/", p.handler(func(*request) error { return notFound("there is no such page") }))
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
@@ -114,7 +115,7 @@ type request struct {
 func (p *pages) handler(show func(*request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		req := &request{Request: r, w: w, frame: frame{Base: p.base(), Here: p.base() + r.URL.RequestURI()}}
+		req := &request{Request: r, w: w, frame: frame{Base: p.base(), Here: r.URL.RequestURI()}}
 		err := p.enter(req)
 		if err == nil {
 			err = show(req)
@@ -131,20 +132,12 @@ func (p *pages) enter(r *request) (err error) {
 		return err
 	}
 	r.frame.Account, r.frame.CSRF = r.visit.account.Name, r.visit.csrf
-	if r.Method == http.MethodPost && !strings.HasPrefix(r.URL.Path, "/-/") && !r.visit.sentByUs(r.Request) {
+	if r.Method == http.MethodPost && !strings.HasPrefix(r.URL.Path, p.base()+"/-/") && !r.visit.sentByUs(r.Request) {
 		return &forge.Error{
 			Kind: forge.ErrDenied, Op: "act", Detail: "the form is not of your session", Hint: "sign in, load the page again and repeat",
 		}
 	}
 	return nil
-}
-
-// base is in front of every link: the path of the forge.
-func (p *pages) base() string {
-	if p.site.Prefix == "" {
-		return ""
-	}
-	return "/" + p.site.Prefix
 }
 
 // the returns the repository that a page is about, as the visitor sees it, and puts it above the page.
@@ -197,7 +190,7 @@ func (p *pages) problem(r *request, err error) {
 		data.Detail = strings.Trim(known.Detail+"; "+known.Hint, "; ")
 	}
 	data.Name = http.StatusText(data.Status)
-	if !r.visit.signedIn() && r.Method == http.MethodGet && data.Status == http.StatusNotFound && r.Pattern != "/" {
+	if !r.visit.signedIn() && r.Method == http.MethodGet && data.Status == http.StatusNotFound && r.Pattern != p.base()+"/" {
 		http.Redirect(r.w, r.Request, p.base()+"/-/sign-in?to="+url.QueryEscape(r.frame.Here), http.StatusSeeOther)
 		return
 	}
