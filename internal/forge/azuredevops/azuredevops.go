@@ -29,7 +29,7 @@ type Options struct {
 	Auth  Auth
 	// Organization is the one whose name of the token's account [Forge.Viewer] tells; without it, it tells none.
 	Organization string
-	// APIVersion is "7.1" when it is empty; older servers know only lower ones.
+	// APIVersion is "7.1" when it is empty. Servers that are older know only lower ones, and parts of those only as "7.0-preview".
 	APIVersion string
 	// WorkItemType is the type of work item that issues are; "Issue" when it is empty.
 	WorkItemType string

@@ -183,11 +183,7 @@ func (r *Repository) OpenChange(ctx context.Context, n forge.NewChange) (forge.C
 	if err != nil {
 		return forge.Change{}, err
 	}
-	said, err := r.Statuses(ctx, p.Head.ID)
-	if err == nil && len(said) > 0 {
-		err = r.repeat(ctx, p, said...)
-	}
-	return r.change(p), err
+	return r.change(p), r.inform(ctx, p)
 }
 
 // EditChange edits a pull request.

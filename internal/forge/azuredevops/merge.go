@@ -27,7 +27,7 @@ func (r *Repository) MergeChange(ctx context.Context, number int, m forge.Merge)
 		return p.Merge.ID, nil
 	}
 	in := map[string]any{"status": completed, "lastMergeSourceCommit": commitRef{m.Head}, "completionOptions": completion(m)}
-	if err := r.complete(ctx, "merge change", number, in); err != nil {
+	if err := r.complete(ctx, "merge change", p, in); err != nil {
 		return "", err
 	}
 	for range looks {
@@ -58,7 +58,7 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 	if err != nil {
 		return err
 	}
-	return r.complete(ctx, "merge change later", number, map[string]any{
+	return r.complete(ctx, "merge change later", p, map[string]any{
 		"autoCompleteSetBy": map[string]any{"id": viewer.ID}, "completionOptions": completion(m),
 	})
 }
@@ -80,12 +80,24 @@ func (r *Repository) judged(ctx context.Context, op string, number int, m forge.
 	return p, nil
 }
 
-func (r *Repository) complete(ctx context.Context, op string, number int, in map[string]any) error {
-	err := r.do(ctx, rest.Request{Op: op, Method: http.MethodPatch, Path: pull(number), In: in})
+// complete asks the forge to complete a pull request. What is said about the head is repeated on it before,
+// in case that was missed when it was said. When the forge will not, that may be since it was merged already,
+// perhaps by an attempt of ours whose answer was lost.
+func (r *Repository) complete(ctx context.Context, op string, p pullRequest, in map[string]any) error {
+	if err := r.inform(ctx, p); err != nil {
+		return err
+	}
+	err := r.do(ctx, rest.Request{Op: op, Method: http.MethodPatch, Path: pull(p.Number), In: in})
 	var e *forge.Error
 	// A policy that is not fulfilled is answered like a missing right.
 	if errors.As(err, &e) && errors.Is(e.Kind, forge.ErrDenied) && strings.Contains(strings.ToLower(e.Detail), "polic") {
 		e.Kind, e.Right, e.Hint = forge.ErrConflict, "", ""
+	}
+	if !errors.Is(err, forge.ErrConflict) && !errors.Is(err, forge.ErrUnavailable) {
+		return err
+	}
+	if after, readErr := r.pullRequest(ctx, p.Number); readErr == nil && after.Status == completed && after.Head.ID == p.Head.ID {
+		return nil
 	}
 	return err
 }

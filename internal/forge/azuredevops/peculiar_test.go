@@ -194,6 +194,70 @@ func TestAMergeIsWaitedFor(t *testing.T) {
 	}
 }
 
+func TestAMergeThatSomebodyElseMadeIsOne(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("raced")
+	w.Faults.Inject(forgetest.Fault{Method: "PATCH", Answer: func(out http.ResponseWriter, r *http.Request) {
+		w.World.Lock()
+		repo := w.World.Repo("fabrikam/Fleet/gitops-1")
+		err := repo.Merge("a-person", repo.Change(c.Number), forge.Merge{})
+		w.World.Unlock()
+		if err != nil {
+			t.Error(err)
+		}
+		forgetest.Answer(http.StatusConflict, `{"message":"TF401181: The pull request cannot be edited due to its state."}`)(out, r)
+	}})
+	commit, err := w.repo.MergeChange(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+	w.must(err)
+	if got, err := w.repo.Change(t.Context(), c.Number); err != nil || got.MergeCommit != commit || got.EndedBy != "a-person@example.com" {
+		t.Errorf("got %q, %+v, %v", commit, got, err)
+	}
+}
+
+// What was said while the forge did not know the head yet is made good for by who merges.
+func TestAMissedStatusIsRepeatedByWhoMerges(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.repo.Protect(t.Context(), "main", forge.Protection{Checks: []string{"ci"}}))
+	head := w.Server.Commit(w.url, "missed")
+	w.must(w.repo.SetStatus(t.Context(), head, forge.Status{Context: "ci", State: forge.Success}))
+	w.Faults.Inject(forgetest.Fault{Path: "/iterations", Answer: forgetest.Answer(http.StatusOK, `{"value":[]}`)})
+	_, err := w.repo.OpenChange(t.Context(), forge.NewChange{Head: "missed", Base: "main", Title: "T"})
+	w.wantKind(err, forge.ErrConflict, "does not know")
+	found, err := w.repo.FindChanges(t.Context(), forge.ChangeFilter{Head: "missed"})
+	w.must(err)
+	_, err = w.repo.MergeChange(t.Context(), found[0].Number, forge.Merge{Head: head})
+	w.must(err)
+}
+
+func TestWhoWeAre(t *testing.T) {
+	w := newWorld(t)
+	nameless, err := azuredevops.New(azuredevops.Options{URL: w.Server.URL, Token: azuredevopstest.Token})
+	w.must(err)
+	if who, err := nameless.Viewer(t.Context()); who != "" || err != nil {
+		t.Errorf("without an organization: %q, %v", who, err)
+	}
+	w.Faults.Inject(forgetest.Fault{Path: "/connectionData", Answer: forgetest.Answer(http.StatusOK,
+		`{"authenticatedUser":{"id":"aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa","providerDisplayName":"Anonymous"}}`)})
+	_, err = w.Forge.(forge.Viewer).Viewer(t.Context())
+	w.wantKind(err, forge.ErrDenied, "a valid token")
+}
+
+func TestAnUnauthorizedTokenMayLackAScope(t *testing.T) {
+	w := newWorld(t)
+	w.Faults.Inject(forgetest.Fault{Method: "POST", Answer: forgetest.Answer(http.StatusUnauthorized, "")})
+	_, err := w.repo.OpenChange(t.Context(), forge.NewChange{Head: "h", Base: "main", Title: "T"})
+	w.wantKind(err, forge.ErrDenied, "a valid token with scope Code (read & write)")
+}
+
+func TestABearerIsSentAsOne(t *testing.T) {
+	w := newWorld(t)
+	f, err := azuredevops.New(azuredevops.Options{URL: w.Server.URL, Token: azuredevopstest.Token, Auth: azuredevops.BearerToken, APIVersion: "7.0-preview"})
+	w.must(err)
+	if _, err := w.as(f).FindChanges(t.Context(), forge.ChangeFilter{}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAMergeThatNeverEndsIsAConflict(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("endless")

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
@@ -49,7 +50,9 @@ func (f *Forge) do(ctx context.Context, q rest.Request) (http.Header, error) {
 }
 
 // preview is a version of what has no final one.
-func preview(version string) url.Values { return url.Values{"api-version": {version + "-preview"}} }
+func preview(version string) url.Values {
+	return url.Values{"api-version": {strings.TrimSuffix(version, "-preview") + "-preview"}}
+}
 
 // do sends a request about this repository; its path is below the repository's.
 func (r *Repository) do(ctx context.Context, q rest.Request) error {

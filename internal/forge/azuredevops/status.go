@@ -82,6 +82,19 @@ func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Statu
 	return r.post(ctx, "/commits"+rest.Path(commit, "statuses"), s)
 }
 
+// inform repeats on a pull request what was said about its head before it was there.
+// The forge may not have looked at the head of a new one yet; who merges makes up for that.
+func (r *Repository) inform(ctx context.Context, p pullRequest) error {
+	if p.Head.ID == "" {
+		return nil
+	}
+	said, err := r.Statuses(ctx, p.Head.ID)
+	if err != nil || len(said) == 0 {
+		return err
+	}
+	return r.repeat(ctx, p, said...)
+}
+
 // repeat says on a pull request what is said about its head, for the iteration that has it.
 func (r *Repository) repeat(ctx context.Context, p pullRequest, said ...forge.Status) error {
 	type iteration struct {
