@@ -64,8 +64,8 @@ func TestNoBranchSaysItsPieceOnce(t *testing.T) {
 	if strings.Contains(err.Error(), scheduling.ErrNoBranch.Error()) {
 		t.Errorf("got %q, which says the same twice", err)
 	}
-	if other := errors.New("other"); noBranch(other, git.ErrBranchNotFound) != other {
-		t.Error("another error does not stay as it is")
+	if err := noBranch(errors.New("other"), git.ErrBranchNotFound); errors.Is(err, scheduling.ErrNoBranch) {
+		t.Errorf("another error became %v", err)
 	}
 }
 
