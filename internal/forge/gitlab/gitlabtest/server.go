@@ -3,13 +3,11 @@ package gitlabtest
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
@@ -196,24 +194,7 @@ func answer(w http.ResponseWriter, status int, body any) {
 
 // pages answers with the page of a list that was asked for, and names the next one.
 func pages[T any](c *call, list []T) {
-	size, _ := strconv.Atoi(c.r.URL.Query().Get("per_page"))
-	if size == 0 {
-		size = 20
-	}
-	size = min(size, 100)
-	page, _ := strconv.Atoi(c.r.URL.Query().Get("page"))
-	page = max(page, 1)
-	from := min((page-1)*size, len(list))
-	to := min(from+size, len(list))
-	if to < len(list) {
-		next := *c.r.URL
-		query := next.Query()
-		query.Set("page", strconv.Itoa(page+1))
-		next.RawQuery = query.Encode()
-		c.w.Header().Set("Link", fmt.Sprintf(`<%s%s>; rel="next", <%s>; rel="first"`, c.URL, next.RequestURI(), c.URL))
-		c.w.Header().Set("X-Next-Page", strconv.Itoa(page+1))
-	}
-	answer(c.w, http.StatusOK, append([]T{}, list[from:to]...))
+	answer(c.w, http.StatusOK, forgetest.Page(&forgetest.Call{Request: c.r, Out: c.w}, list, "per_page", 100))
 }
 
 // account is a user as the API has it; nil for nobody.
@@ -222,11 +203,4 @@ func account(name string) any {
 		return nil
 	}
 	return map[string]any{"username": name, "name": name, "state": "active"}
-}
-
-func moment(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t
 }
