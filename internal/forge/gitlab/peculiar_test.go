@@ -318,3 +318,11 @@ func TestRepositoriesLieInAnyDepth(t *testing.T) {
 		}
 	}
 }
+
+func TestALabelThatSomebodyElseMadeIsThere(t *testing.T) {
+	w := newWorld(t)
+	l := forge.Label{Name: "kalypso/allow-deletions"}
+	w.must(w.repo.EnsureLabel(w.Context(), l))
+	w.Faults.Inject(forgetest.Fault{Path: "/labels/", Answer: forgetest.Answer(http.StatusNotFound, `{"message":"404 Label Not Found"}`)})
+	w.must(w.repo.EnsureLabel(w.Context(), l))
+}
