@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"database/sql"
-	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
@@ -14,6 +13,7 @@ const (
 	updateChange = `UPDATE change SET title = ?, body = ?, base = ?, state = ?, ended_by = ?, ended_at = ?, head_commit = ?,
 		auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
 	updateChangeText = `UPDATE change SET title = ?, body = ? WHERE repository = ? AND number = ?`
+	setReady         = `UPDATE change SET draft = 0 WHERE repository = ? AND number = ?`
 	selectLiving     = `SELECT number FROM change WHERE repository = ? AND head = ? AND base = ? AND state = 'open' AND number <> ?`
 )
 
@@ -187,10 +187,25 @@ func (r *Repository) applyState(ctx context.Context, tx *sql.Tx, e entry, c chan
 	return err
 }
 
+// Ready makes a draft a change like any other. One that is none stays as it is.
+func (r *Repository) Ready(ctx context.Context, number int) (err error) {
+	defer r.explain("mark change as ready", &err)
+	return r.write(ctx, Write, func(e entry) error {
+		c, err := r.change(ctx, r.forge.db, e, number)
+		if err != nil || !c.Draft {
+			return err
+		}
+		if _, err := r.forge.db.ExecContext(ctx, setReady, e.id, number); err != nil {
+			return err
+		}
+		if err := r.tellChange(ctx, e, number); err != nil {
+			return err
+		}
+		return r.forge.mergeWaiting(ctx, e, c.Head.Commit)
+	})
+}
+
 // tellChange publishes that something about a change is different.
 func (r *Repository) tellChange(ctx context.Context, e entry, number int) error {
 	return r.forge.tellAbout(ctx, e, forge.EventChange, number, r.who())
 }
-
-// trimLabel is a label's name without spaces at its ends.
-func trimLabel(name string) string { return strings.TrimSpace(name) }

@@ -13,11 +13,12 @@
 //
 // # What is true
 //
-// Branches are the truth about commits, the database about everything else. Whatever moves a branch, a push, a merge or
-// somebody with access to the folder, is followed by the same level-triggered step, which derives from the branches
-// what can be derived, and which also runs at the start:
+// Branches are the truth about commits, the database about everything else. Pushes and merges are followed by the same
+// level-triggered step, which derives from the branches what can be derived. It also runs at the start, and as [Forge.Sync]
+// for those who move branches in the folder themselves:
 //
 //	head branch moved          the change has the new head; approvals and waiting merges of the old one are void
+//	head branch back at base   the change is closed: nothing is left of it
 //	head branch deleted        the change keeps its last head, at refs/pull/<number>/head
 //	base contains the head     the change is merged
 //	base has the merge commit  the change is merged, by whom was written down before the branch moved

@@ -231,6 +231,8 @@ func (p *pages) changeForm(r *request) error {
 		_, err = repo.MergeChange(ctx, number, forge.Merge{Head: r.PostFormValue("head"), Method: forge.MergeMethod(r.PostFormValue("method"))})
 	case "approve":
 		err = repo.Approve(ctx, number, r.PostFormValue("head"))
+	case "ready":
+		err = repo.Ready(ctx, number)
 	case "close":
 		err = repo.EditChange(ctx, number, forge.ChangeEdit{State: new(forge.Closed)})
 	case "reopen":

@@ -2,14 +2,13 @@ package local
 
 import (
 	"cmp"
+	"html/template"
 	"io"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
-
-	"html/template"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"

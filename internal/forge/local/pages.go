@@ -72,6 +72,8 @@ func newPages(f *Forge) http.Handler {
 		"GET /{owner}/{name}":                           p.repository,
 		"GET /{owner}/{name}/files/{path...}":           p.files,
 		"GET /{owner}/{name}/pulls":                     p.changes,
+		"GET /{owner}/{name}/pulls/new":                 p.openForm,
+		"POST /{owner}/{name}/pulls":                    p.openChange,
 		"GET /{owner}/{name}/pulls/{number}":            p.change,
 		"POST /{owner}/{name}/pulls/{number}/{action}":  p.changeForm,
 		"GET /{owner}/{name}/issues":                    p.issues,
@@ -89,7 +91,7 @@ func parsePages() map[string]*template.Template {
 	functions := template.FuncMap{"day": day, "moment": moment, "short": short, "stateName": stateName, "next": next}
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "pages/layout.html"))
 	templates := map[string]*template.Template{}
-	for _, name := range []string{"repositories", "repository", "files", "changes", "change", "issues", "issue", "signin", "problem"} {
+	for _, name := range []string{"repositories", "repository", "files", "changes", "change", "open", "issues", "issue", "signin", "problem"} {
 		templates[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, path.Join("pages", name, "page.html")))
 	}
 	return templates

@@ -41,12 +41,14 @@ func TestTemplatesFitTheirPages(t *testing.T) {
 	for name, pages := range map[string][]any{
 		"repositories": {repositoriesPage{}, repositoriesPage{[]repositoryLine{{"a/b", "/a/b", "d", true}}}},
 		"repository": {
-			folderPage{}, folderPage{Empty: true, CloneURL: "u"},
+			folderPage{},
+			folderPage{Empty: true, CloneURL: "u"},
 			folderPage{place: at, Branches: at.Crumbs, Entries: []treeLine{{at.Crumbs[0], "folder"}}, More: 1, Readme: "<p>"},
 		},
 		"files":   {filePage{}, filePage{place: at, Hidden: "no"}, filePage{place: at, Lines: []string{"a", ""}, Size: 2}},
 		"changes": {listPage{}, list},
 		"change":  {changePage{}, change(forge.Open, forge.MergeableNo), change(forge.Open, forge.MergeableYes), change(forge.Closed, ""), change(forge.Merged, "")},
+		"open":    {openPage{}, openPage{[]string{"a", "b"}, "a", "b"}},
 		"issues":  {listPage{}, list},
 		"issue":   {issuePage{}, issuePage{Issue: forge.Issue{State: forge.Open}, Labels: []forge.Label{label}}},
 		"signin":  {signInData{}, signInData{"/x", true}},
@@ -184,6 +186,35 @@ func TestChangeIsHandledOnItsPage(t *testing.T) {
 	}
 	if _, text := b.get("/" + r.id.Path + "/files/shop.txt"); !strings.Contains(text, "<code>open</code>") {
 		t.Errorf("the file is not shown:\n%s", text)
+	}
+}
+
+func TestChangeIsOpenedOnAPage(t *testing.T) {
+	f := serve(t, Options{})
+	r := newRepository(t, f)
+	commit(t, r, "feature", nil)
+	b := newBrowser(t, f)
+	b.signIn(f, "grace", Write)
+	list := "/" + r.id.Path + "/pulls"
+	if _, text := b.get(list + "/new?head=feature"); !strings.Contains(text, "<option selected>feature</option>") || !strings.Contains(text, "<option selected>main</option>") {
+		t.Errorf("got\n%s", text)
+	}
+	form := url.Values{"head": {"feature"}, "base": {"main"}, "title": {"By hand"}, "body": {"**Why**"}}
+	if status, text := b.post(list, form); status != http.StatusForbidden {
+		t.Errorf("without the form's token: %d %s", status, text)
+	}
+	u, _ := url.Parse(b.site)
+	form.Set("csrf", formToken(b.Jar.Cookies(u)[0].Value))
+	if _, text := b.post(list, form); !strings.Contains(text, "By hand") || !strings.Contains(text, "<strong>Why</strong>") {
+		t.Errorf("got\n%s", text)
+	}
+	if status, text := b.post(list, form); status != http.StatusConflict || !strings.Contains(text, "change 1 is open") {
+		t.Errorf("again: %d %s", status, text)
+	}
+	reader := newBrowser(t, f)
+	reader.signIn(f, "reader", Read)
+	if status, _ := reader.get(list + "/new"); status != http.StatusForbidden {
+		t.Errorf("a reader: %d", status)
 	}
 }
 

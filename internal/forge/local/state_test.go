@@ -336,4 +336,15 @@ func TestDraftsAreNotMerged(t *testing.T) {
 	if _, err := r.MergeChange(t.Context(), c.Number, forge.Merge{Head: made}); !errors.Is(err, forge.ErrConflict) {
 		t.Errorf("got %v", err)
 	}
+	if err := r.AutoMerge(t.Context(), c.Number, forge.Merge{Head: made}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := r.Ready(t.Context(), c.Number); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := read(t, r, c.Number); got.State != forge.Merged || got.Draft {
+		t.Errorf("ready, but %+v", got)
+	}
 }

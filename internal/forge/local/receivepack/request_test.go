@@ -29,11 +29,13 @@ func TestRead(t *testing.T) {
 			Request{
 				[]Command{{one, two, "refs/heads/main"}, {Zero, two, "refs/heads/a/b"}},
 				[]string{"report-status", "side-band-64k"},
-			}, "PACK...",
+			},
+			"PACK...",
 		},
 		"a shallow clone": {
 			packet("shallow "+one) + packet(one+" "+Zero+" refs/tags/v1\x00") + "0000",
-			Request{[]Command{{one, Zero, "refs/tags/v1"}}, []string{}}, "",
+			Request{[]Command{{one, Zero, "refs/tags/v1"}}, []string{}},
+			"",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,74 @@
+package local
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cgi"
+	"net/url"
+	"os"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
+)
+
+// handOver lets git's own program answer. It sees nothing of the request but what it needs, and nothing of this
+// process' environment.
+func (g gitHandler) handOver(w http.ResponseWriter, r *http.Request, c call, body io.ReadCloser, size int64) {
+	inner := r.Clone(r.Context())
+	inner.URL = &url.URL{Path: "/" + c.path() + ".git/" + c.action}
+	if c.action == "info/refs" {
+		inner.URL.RawQuery = url.Values{"service": {c.service}}.Encode()
+	}
+	inner.Header, inner.Body, inner.ContentLength, inner.TransferEncoding = http.Header{}, body, size, nil
+	for _, name := range []string{"Content-Type", "Git-Protocol", "User-Agent"} {
+		if value := r.Header.Get(name); value != "" {
+			inner.Header.Set(name, value)
+		}
+	}
+	if body == nil {
+		inner.Body = http.NoBody
+	}
+	program := cgi.Handler{
+		Path: g.git, Root: "/", Dir: g.Dir, Args: []string{"http-backend"},
+		Env: g.environment(c), Stderr: logWriter{g.log, c.path()},
+	}
+	program.ServeHTTP(w, inner)
+}
+
+// environment is all that git's program knows of the world: no configuration but this, no hooks, nobody to ask.
+func (g gitHandler) environment(c call) []string {
+	env := []string{
+		"GIT_PROJECT_ROOT=" + g.repositories(), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + c.account.Name,
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + g.temporary(), "GIT_TERMINAL_PROMPT=0",
+	}
+	settings := [][2]string{
+		{"safe.directory", "*"},
+		{"core.hooksPath", os.DevNull},
+		{"http.receivepack", "true"},
+		{"receive.hideRefs", "refs/pull"},
+		{"receive.fsckObjects", "true"},
+		// Packing up happens while the repository is locked, not behind our back.
+		{"gc.autoDetach", "false"},
+		{"maintenance.autoDetach", "false"},
+		// A pinned commit can be fetched by its hash.
+		{"uploadpack.allowReachableSHA1InWant", "true"},
+	}
+	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
+	for i, s := range settings {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s[1]))
+	}
+	return env
+}
+
+// logWriter logs what a program complains about.
+type logWriter struct {
+	log        *slog.Logger
+	repository string
+}
+
+// Write logs one line.
+func (l logWriter) Write(text []byte) (int, error) {
+	l.log.Warn("git says", "repository", l.repository, "text", secret.Scrub(string(text)))
+	return len(text), nil
+}
