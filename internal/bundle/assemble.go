@@ -21,13 +21,20 @@ type folderBuild struct {
 	wanted      []placement.Assignment
 	stack       *config.Stack
 	templates   []slot
-	base        fleet.Digest      // of what all files of the folder are made from
-	problems    [][]fleet.Problem // by wanted assignment
+	base        fleet.Digest // of what all files of the folder are made from
+	notes       []note       // by wanted assignment
 	result      *Folder
 	// reused is true when result was taken from the previous bundle as a whole.
 	reused bool
 	// gone is true when nothing is left of the folder.
 	gone bool
+}
+
+// note is what is said about a wanted assignment, and has no place in the result.
+type note struct {
+	problems []fleet.Problem
+	// schemas are the names of those that its configuration was checked with.
+	schemas []string
 }
 
 // prepare collects the inputs of a folder, and takes the previous result when they did not change.
@@ -54,7 +61,7 @@ func (b *builder) prepare(name string, previous *Bundle) *folderBuild {
 		return f
 	}
 	f.wanted = wanted
-	f.problems = make([][]fleet.Problem, len(wanted))
+	f.notes = make([]note, len(wanted))
 	f.result.Assignments = make([]Assignment, len(wanted))
 	return f
 }
@@ -84,7 +91,7 @@ func (f *folderBuild) assignment(w *render.Worker, n int) {
 			found = []fleet.Problem{*reason}
 		}
 	}
-	f.problems[n] = slices.Concat(composed.Problems, a.warnings, found)
+	f.notes[n] = note{slices.Concat(composed.Problems, a.warnings, found), composed.Schemas}
 	if reason != nil {
 		hold(&a, published, reason)
 	}

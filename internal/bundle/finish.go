@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/kalypso-io/kalypso/internal/config"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
@@ -16,8 +15,8 @@ func (f *folderBuild) finish() {
 	f.sources()
 	f.unwanted()
 	r := f.result
-	for _, p := range f.problems {
-		r.problems = append(r.problems, p...)
+	for _, n := range f.notes {
+		r.problems = append(r.problems, n.problems...)
 	}
 	r.problems = fleet.SortProblems(r.problems)
 	f.gone = f.clusterType == nil && len(r.Assignments) == 0 && !f.withheld()
@@ -71,30 +70,39 @@ func mergeAssignments(a, b []Assignment) []Assignment {
 }
 
 // sources notes for each rendered assignment the set of objects it was made from. Most assignments share one set:
-// configurations of the same layers have the same list of them, which is known by where it lies.
+// configurations of the same layers and schemas have the same lists of them, which are known by where they lie.
 func (f *folderBuild) sources() {
-	sets := map[*string]*Sources{}
-	for i := range f.result.Assignments {
-		a := &f.result.Assignments[i]
+	type lists struct{ layers, schemas *string }
+	sets := map[lists]*Sources{}
+	for i := range f.notes {
+		a, schemas := &f.result.Assignments[i], f.notes[i].schemas
 		if a.Held != nil {
 			continue
 		}
-		var layers *string
-		if len(a.Config.Layers) > 0 {
-			layers = &a.Config.Layers[0]
+		key := lists{first(a.Config.Layers), first(schemas)}
+		if sets[key] == nil {
+			sets[key] = f.sourcesOf(a.Config.Layers, schemas)
 		}
-		if sets[layers] == nil {
-			sets[layers] = f.sourcesOf(a.Config)
-		}
-		a.Sources = sets[layers]
+		a.Sources = sets[key]
 	}
 }
 
-// sourcesOf returns the set of objects that a configuration and the templates of the cluster type stand for.
-func (f *folderBuild) sourcesOf(composed *config.Composed) *Sources {
-	refs := make([]fleet.Ref, 0, len(composed.Layers)+len(f.templates))
-	for _, layer := range composed.Layers {
+// first returns where a list lies; nil for an empty one.
+func first(list []string) *string {
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[0]
+}
+
+// sourcesOf returns the set of objects that layers, schemas and the templates of the cluster type stand for.
+func (f *folderBuild) sourcesOf(layers, schemas []string) *Sources {
+	refs := make([]fleet.Ref, 0, len(layers)+len(schemas)+len(f.templates))
+	for _, layer := range layers {
 		refs = append(refs, configRef(layer))
+	}
+	for _, schema := range schemas {
+		refs = append(refs, schemaRef(schema))
 	}
 	for _, s := range f.templates {
 		refs = append(refs, templateRef(s.template.Name()))

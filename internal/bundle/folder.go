@@ -40,7 +40,8 @@ type Assignment struct {
 	Registration string
 	// Policies are the names of the policies that select the pair, sorted.
 	Policies []string
-	// Sources are the objects that the contents were made from, besides the target and the cluster type: layers and templates, sorted.
+	// Sources are the objects that the contents were made from, besides the target and the cluster type:
+	// layers, schemas and templates, sorted.
 	Sources *Sources
 	// Config is the composed platform configuration; nil where there is none, or it is not known.
 	Config *config.Composed

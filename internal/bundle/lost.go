@@ -50,6 +50,9 @@ func (l *lost) addPresent(s *fleet.Snapshot, d *digester) {
 	for _, t := range s.Templates {
 		add(templateRef(t.Name))
 	}
+	for _, sch := range s.Schemas {
+		add(schemaRef(sch.Name))
+	}
 	for _, p := range s.Policies {
 		add(policyRef(p.Name))
 	}
@@ -57,6 +60,7 @@ func (l *lost) addPresent(s *fleet.Snapshot, d *digester) {
 
 func configRef(name string) fleet.Ref   { return fleet.Ref{Kind: "ConfigMap", Name: name} }
 func templateRef(name string) fleet.Ref { return fleet.Ref{Kind: "Template", Name: name} }
+func schemaRef(name string) fleet.Ref   { return fleet.Ref{Kind: "ConfigSchema", Name: name} }
 func policyRef(name string) fleet.Ref   { return fleet.Ref{Kind: "SchedulingPolicy", Name: name} }
 
 // contents says why the contents of a published assignment may not change: something it was made from cannot be read.
@@ -69,17 +73,24 @@ func (l *lost) contents(published *Assignment) *fleet.Problem {
 		if l.file == nil {
 			return nil
 		}
-		return withheld(published, fmt.Sprintf("what it was made from is not recorded, and %s cannot be read", l.file.Position.File), *l.file)
+		return withheld(published, "what it was made from is not recorded, and a file that may be part of it cannot be read", *l.file)
 	}
 	for _, ref := range published.Sources.Refs {
 		if u, ok := l.refs[ref]; ok {
-			return withheld(published, fmt.Sprintf("it was made from %s, which cannot be read", ref), u)
+			return withheld(published, madeFrom(ref)+", which cannot be read", u)
 		}
 		if l.gone(ref) {
-			return withheld(published, fmt.Sprintf("it was made from %s, which is gone, and %s cannot be read", ref, l.file.Position.File), *l.file)
+			return withheld(published, madeFrom(ref)+", which is gone, and a file that may hold it cannot be read", *l.file)
 		}
 	}
 	return nil
+}
+
+func madeFrom(ref fleet.Ref) string {
+	if ref.Kind == "ConfigSchema" {
+		return "it was checked with " + ref.String()
+	}
+	return "it was made from " + ref.String()
 }
 
 // gone reports whether an object is not there and nobody knows whether it should be.
@@ -110,7 +121,7 @@ func (l *lost) removal(published *Assignment) *fleet.Problem {
 		return nil
 	}
 	if l.file != nil {
-		return withheld(published, fmt.Sprintf("nothing schedules it any more, but %s cannot be read", l.file.Position.File), *l.file)
+		return withheld(published, "nothing schedules it any more, but a file that may do so cannot be read", *l.file)
 	}
 	for _, ref := range belongsTo(published) {
 		if u, ok := l.refs[ref]; ok {
@@ -150,6 +161,8 @@ func decides(kind string) bool {
 	return false
 }
 
+// withheld is the problem of an assignment that stays as it is published. People see the position behind the message,
+// which therefore does not name the file.
 func withheld(a *Assignment, message string, cause fleet.Unreadable) *fleet.Problem {
 	return &fleet.Problem{
 		Severity:   fleet.SeverityError,

@@ -27,6 +27,8 @@ type Composed struct {
 // Result is the configuration of one assignment and what is to be said about it.
 type Result struct {
 	*Composed
+	// Schemas are the names of the ConfigSchemas that apply, sorted. The slice is shared; do not change it.
+	Schemas []string
 	// Problems are those of this configuration: conflicts, schema findings, values that do not evaluate; sorted.
 	// Problem.Assignment is empty; the caller knows whose they are. Conflicts and broken objects are equal values
 	// for all assignments they concern: drop repetitions and they are reported once.
@@ -98,7 +100,7 @@ func newComposition(set *layerSet, results map[string]string) *composition {
 
 // result adds to a configuration what is to be said about it for a selection.
 func (c *composition) result(sel *selection) Result {
-	r := Result{Composed: c.Composed, Problems: sel.standing, Hold: sel.hold}
+	r := Result{Composed: c.Composed, Schemas: sel.schemaNames, Problems: sel.standing, Hold: sel.hold}
 	if findings := c.check(sel); len(findings) > 0 {
 		r.Problems = fleet.SortProblems(slices.Concat(sel.standing, findings))
 		r.Hold = r.Hold || holds(findings)

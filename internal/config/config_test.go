@@ -81,6 +81,9 @@ func report(s *fleet.Snapshot) string {
 
 func reportResult(out *strings.Builder, r Result) {
 	fmt.Fprintf(out, "layers %v\n", r.Layers)
+	if len(r.Schemas) > 0 {
+		fmt.Fprintf(out, "schemas %v\n", r.Schemas)
+	}
 	data, err := yaml.Marshal(r.Data)
 	if err != nil {
 		data = []byte(err.Error())

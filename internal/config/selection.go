@@ -14,6 +14,8 @@ type selection struct {
 	schemas []*schema
 	// schemaKey identifies the schemas.
 	schemaKey string
+	// schemaNames are their names, and those of the schemas that apply and cannot be used; sorted.
+	schemaNames []string
 	// unknown are names of schemas that do not exist.
 	unknown []string
 	// standing are the problems that do not depend on the data, sorted: conflicts, values and schemas that cannot be used,
@@ -60,6 +62,7 @@ func (sel *selection) addSchemas(c *Composer, ct facts, cl *class) {
 	sel.schemaKey = string(numbers(ids))
 	for _, i := range ids {
 		sch := c.schemas[i]
+		sel.schemaNames = append(sel.schemaNames, sch.source.Name)
 		if sch.broken != nil {
 			sel.standing = append(sel.standing, *sch.broken)
 			continue
