@@ -2,13 +2,12 @@ package main
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/kalypso-io/kalypso/internal/git"
 )
 
 // author is whom git would name as the author, else a neutral one.
-func author(env map[string]string, _ time.Time) git.Person {
+func author(env map[string]string) git.Person {
 	client := git.Client{Env: func(name string) string { return env[name] }}
 	who := client.Author()
 	return git.Person{Name: cmp.Or(who.Name, "Kalypso"), Email: cmp.Or(who.Email, "kalypso@localhost")}

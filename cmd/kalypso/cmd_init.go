@@ -119,7 +119,7 @@ func planFirst(dir, url string) []string {
 // create makes the repository and says what to try next.
 func (c *initCommand) create(ctx context.Context, dir, what string, branches []branch, next []string) error {
 	now := c.t.now()
-	request := git.CreateRequest{Author: author(c.t.env, now), When: now, Remote: c.url}
+	request := git.CreateRequest{Author: author(c.t.env), When: now, Remote: c.url}
 	var names []string
 	for _, b := range branches {
 		names = append(names, b.name)

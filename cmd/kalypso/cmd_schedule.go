@@ -22,6 +22,7 @@ type scheduleCommand struct {
 	out            string
 	commit         bool
 	branch         string
+	signingKey     string
 	allowDeletions bool
 	strict         bool
 }
@@ -66,6 +67,7 @@ A change that removes more than the deletion budget is refused until --allow-del
 	flags.StringVar(&c.out, "out", "", "write to this `folder`, which stands in for the GitOps branch")
 	flags.BoolVar(&c.commit, "commit", false, "commit to a branch of the GitOps repository, and push it when that is elsewhere")
 	flags.StringVar(&c.branch, "branch", "", "the `name` of the branch to commit to (default: kalypso/ENVIRONMENT)")
+	flags.StringVar(&c.signingKey, "signing-key", "", "sign the commit with this SSH or OpenPGP key `file`; KALYPSO_SIGNING_PASSPHRASE unlocks it")
 	flags.BoolVar(&c.allowDeletions, "allow-deletions", false, "agree to more removals than the deletion budget")
 	flags.BoolVar(&c.strict, "strict", false, "exit with 3 when assignments are held")
 	_ = cmd.MarkFlagDirname("out") // the error only says that the flag does not exist

@@ -120,28 +120,37 @@ func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
 	if err != nil {
 		return err
 	}
-	client := &git.Client{
-		Map: append(c.maps, mappings(config.Map)...),
-		Env: func(name string) string { return c.t.env[name] },
+	work := &flows{
+		forges: hosts, cache: &fleet.Cache{}, memory: &scheduling.Memory{},
+		client: &git.Client{Map: append(c.maps, mappings(config.Map)...), Env: func(name string) string { return c.t.env[name] }},
 	}
-	defer client.Close() //nolint:errcheck // the process ends
-	who := author(c.t.env, c.t.now())
-
-	listener, err := net.Listen("tcp", config.Listen)
-	if err != nil {
-		return failed(fmt.Errorf("listen on %s: %w", config.Listen, err), "choose another address with --listen")
-	}
+	defer work.client.Close() //nolint:errcheck // the process ends
 	s := &server.Server{
 		Keeper: &server.Keeper{
-			Flows: &flows{
-				client: client, forges: hosts, author: git.Person{Name: who.Name, Email: who.Email},
-				cache: &fleet.Cache{}, memory: &scheduling.Memory{},
-			},
-			ControlPlanes: config.ControlPlanes, Poll: config.Poll.Duration, Workers: config.Workers, Log: log, Metrics: metrics,
+			Flows: work, ControlPlanes: config.ControlPlanes,
+			Poll: config.Poll.Duration, Workers: config.Workers, Log: log, Metrics: metrics,
 		},
 		Hooks:   hooks,
 		Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		Log:     log,
+	}
+	work.commits = committer{client: work.client, author: author(c.t.env)}
+	if work.commits.signer, err = signer(config.SigningKeyFile, c.t.env); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", config.Listen)
+	if err != nil {
+		return failed(fmt.Errorf("listen on %s: %w", config.Listen, err), "choose another address with --listen")
+	}
+	if *config.LocalForge {
+		host, err := openLocalForge(ctx, config, log)
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		defer host.Close() //nolint:errcheck // the process ends
+		defer host.Subscribe(s.Keeper.Handle)()
+		s.Forge = host.Handler()
+		work.serveLocally(host, inPlace(config))
 	}
 	err = s.Serve(ctx, listener)
 	if errors.Is(err, http.ErrServerClosed) {

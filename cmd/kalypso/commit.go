@@ -45,10 +45,20 @@ func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, loaded *s
 	if request.When.IsZero() {
 		request.When = c.t.now()
 	}
-	who := author(c.t.env, request.When)
-	request.Author = git.Person{Name: who.Name, Email: who.Email}
+	request.Author = author(c.t.env)
+	if request.Signer, err = signer(c.signingKey, c.t.env); err != nil {
+		return err
+	}
 	s.progress.say("committing to %s", result.Branch)
 	return c.push(ctx, repo, request, result)
+}
+
+// signer loads the key that commits are signed with; nil when there is none.
+func signer(file string, env map[string]string) (git.Signer, error) {
+	if file == "" {
+		return nil, nil
+	}
+	return git.LoadSigner(file, git.NewSecret(env["KALYPSO_SIGNING_PASSPHRASE"]))
 }
 
 func newest(a, b time.Time) time.Time {
@@ -68,8 +78,10 @@ func (c *scheduleCommand) push(ctx context.Context, repo *git.Repository, reques
 	if err != nil {
 		return err
 	}
-	if commit.Hash == head.Hash {
-		result.Existing = commit.Hash
+	// A signature need not be the same twice; what it is over is.
+	same := commit.Unsigned == head.Unsigned && head.Hash != ""
+	if same && (request.Signer == nil || head.Hash != head.Unsigned) {
+		result.Existing = head.Hash
 		return nil
 	}
 	if err := repo.Push(ctx, result.Branch, head.Hash, commit); err != nil {

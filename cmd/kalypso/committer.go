@@ -12,6 +12,10 @@ import (
 type committer struct {
 	client *git.Client
 	author git.Person
+	// signer signs commits; nil leaves them unsigned.
+	signer git.Signer
+	// pushed is told which repository a branch was moved in; may be nil.
+	pushed func(ctx context.Context, repo string) error
 }
 
 var _ scheduling.Committer = committer{}
@@ -23,7 +27,7 @@ func (c committer) Commit(ctx context.Context, commit scheduling.Commit) (string
 		return "", err
 	}
 	request := git.CommitRequest{
-		Put: commit.Put, Delete: commit.Delete, Message: commit.Message, When: commit.When, Author: c.author,
+		Put: commit.Put, Delete: commit.Delete, Message: commit.Message, When: commit.When, Author: c.author, Signer: c.signer,
 	}
 	if commit.Parent != "" {
 		if request.Parent, err = repo.Resolve(ctx, commit.Branch, commit.Parent); err != nil {
@@ -57,5 +61,8 @@ func (c committer) Push(ctx context.Context, repo, branch, old, commit string) e
 	if errors.Is(err, git.ErrMoved) {
 		return errors.Join(scheduling.ErrMoved, err)
 	}
-	return err
+	if err != nil || c.pushed == nil {
+		return err
+	}
+	return c.pushed(ctx, repo)
 }

@@ -3,10 +3,14 @@ package main
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/azuredevops"
 	"github.com/kalypso-io/kalypso/internal/forge/gitea"
+	"github.com/kalypso-io/kalypso/internal/forge/github"
+	"github.com/kalypso-io/kalypso/internal/forge/gitlab"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/server"
@@ -37,6 +41,16 @@ func openForge(c server.ForgeConfig, env map[string]string, observe func(transpo
 	}
 	t := transport.Config{Observe: observe}
 	switch c.Kind {
+	case forge.GitHub:
+		app, err := githubApp(c)
+		if err != nil {
+			return nil, err
+		}
+		return github.New(github.Options{URL: c.URL, Token: token, App: app, Transport: t})
+	case forge.GitLab:
+		return gitlab.New(gitlab.Options{URL: c.URL, Token: token, Transport: t})
+	case forge.AzureDevOps:
+		return azuredevops.New(azuredevops.Options{URL: c.URL, Token: token, Transport: t})
 	case forge.Gitea:
 		return gitea.New(gitea.Options{URL: c.URL, Token: token, Transport: t})
 	}
@@ -59,4 +73,16 @@ func credential(c server.ForgeConfig, env map[string]string) (forge.Secret, erro
 		return forge.Secret(strings.TrimSpace(string(text))), nil
 	}
 	return "", nil
+}
+
+// githubApp reads the key of a GitHub App; nil when a token is configured instead.
+func githubApp(c server.ForgeConfig) (*github.App, error) {
+	if c.App == nil {
+		return nil, nil
+	}
+	key, err := os.ReadFile(c.App.PrivateKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("forge %q: read the app's key: %w", c.URL, err)
+	}
+	return &github.App{ID: strconv.FormatInt(c.App.ID, 10), Installation: c.App.InstallationID, PrivateKey: forge.Secret(key)}, nil
 }

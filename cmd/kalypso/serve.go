@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/secret"
@@ -16,14 +17,26 @@ import (
 // flows is the work of the server, wired to Git and the forges.
 // Each piece of work reads the heads of branches anew; what is the same by its hash is kept.
 type flows struct {
-	client *git.Client
-	forges forges
-	author git.Person
-	cache  *fleet.Cache
-	memory *scheduling.Memory
+	client  *git.Client
+	forges  forges
+	commits committer
+	cache   *fleet.Cache
+	memory  *scheduling.Memory
 }
 
 var _ server.Flows = (*flows)(nil)
+
+// serveLocally adds the local forge, whose repositories are read and written in place.
+func (f *flows) serveLocally(host *local.Forge, at git.Mapping) {
+	f.forges = append(f.forges, host)
+	f.client.Map = append(f.client.Map, at)
+	f.commits.pushed = func(ctx context.Context, repo string) error {
+		if _, err := host.Repository(repo); err != nil {
+			return nil //nolint:nilerr // it is on another forge
+		}
+		return host.Sync(ctx)
+	}
+}
 
 func (f *flows) loader() *scheduling.Loader {
 	return &scheduling.Loader{Repositories: newRepositories(f.client), Cache: f.cache}
@@ -38,7 +51,7 @@ func (f *flows) Environments(ctx context.Context, controlPlane string) ([]string
 // Round makes the change request of an environment what it should be.
 func (f *flows) Round(ctx context.Context, controlPlane, environment string) (*scheduling.Outcome, error) {
 	p := &scheduling.Proposer{
-		Loader: f.loader(), Committer: committer{f.client, f.author}, Forges: f.forges, Memory: f.memory,
+		Loader: f.loader(), Committer: f.commits, Forges: f.forges, Memory: f.memory,
 	}
 	return p.Round(ctx, scheduling.Request{ControlPlane: controlPlane, Environment: environment})
 }

@@ -269,16 +269,21 @@ func (r *round) propose(ctx context.Context, request Request) error {
 	return r.merge(ctx, want)
 }
 
-// commit pushes the commit that has the wanted files, unless what is open has them on the same base already.
+// commit makes the head branch have the wanted files. What is open may have them on the same base already.
 func (r *round) commit(ctx context.Context, request Request, changes []bundle.Change, want *wanted) error {
+	branch := HeadBranch(request.Environment)
+	head, err := r.Committer.Head(ctx, r.gitops.Location.Repo, branch)
+	if err != nil {
+		return fmt.Errorf("read branch %q: %w", branch, err)
+	}
 	if r.open != nil {
-		if is := markOf(r.open.Body); is.Digest == want.mark.Digest && is.Base == want.mark.Base && is.Commit == r.open.Head.Commit {
+		if is := markOf(r.open.Body); is.Digest == want.mark.Digest && is.Base == want.mark.Base && is.Commit == head {
 			want.mark.Commit = is.Commit
 			return nil
 		}
 	}
 	put, remove := edits(changes)
-	at, branch := r.gitops.Location, HeadBranch(request.Environment)
+	at := r.gitops.Location
 	when := r.loaded.Inputs.Time()
 	if when.Before(r.gitops.Time) {
 		when = r.gitops.Time
@@ -294,9 +299,8 @@ func (r *round) commit(ctx context.Context, request Request, changes []bundle.Ch
 	if err := r.done("committed", "committed "+short(id)); err != nil {
 		return err
 	}
-	head, err := r.Committer.Head(ctx, at.Repo, branch)
-	if err != nil || head == id {
-		return err
+	if head == id {
+		return nil
 	}
 	if err := r.Committer.Push(ctx, at.Repo, branch, head, id); err != nil {
 		return fmt.Errorf("push branch %q: %w", branch, err)
@@ -388,7 +392,11 @@ func (r *round) merge(ctx context.Context, want wanted) error {
 		r.outcome.Waits = want.status.Description
 		return nil
 	}
-	statuses, err := r.repo.Statuses(ctx, want.mark.Commit)
+	read := r.repo.Statuses
+	if checker, ok := r.repo.(forge.Checker); ok {
+		read = checker.Checks // what CI says by other means than a status counts as well
+	}
+	statuses, err := read(ctx, want.mark.Commit)
 	if err != nil {
 		return fmt.Errorf("read statuses: %w", err)
 	}

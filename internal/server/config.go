@@ -32,6 +32,9 @@ type Config struct {
 	Forges []ForgeConfig `json:"forges,omitempty"`
 	// Map reads repositories from elsewhere: URL to path or URL.
 	Map map[string]string `json:"map,omitempty"`
+	// SigningKeyFile is an SSH or OpenPGP key that commits are signed with; the environment variable
+	// KALYPSO_SIGNING_PASSPHRASE unlocks it. Default: commits are not signed.
+	SigningKeyFile string `json:"signingKeyFile,omitempty"`
 	// Poll is how often everything is looked at, whether events come or not. Default: 1m.
 	Poll metav1.Duration `json:"poll,omitempty"`
 	// Workers is how many environments are worked on at once. Default: 4.
@@ -48,7 +51,7 @@ type ForgeConfig struct {
 	URL string `json:"url"`
 	// Name is the last part of its webhook's address, /webhooks/<name>. Default: the kind.
 	Name string `json:"name,omitempty"`
-	// TokenEnv names the environment variable with the token, TokenFile the file, which is read again when the token is refused.
+	// TokenEnv names the environment variable with the token, TokenFile the file. Both are read when the server starts.
 	TokenEnv  string `json:"tokenEnv,omitempty"`
 	TokenFile string `json:"tokenFile,omitempty"`
 	// App is a GitHub App.
@@ -59,8 +62,11 @@ type ForgeConfig struct {
 
 // AppConfig is a GitHub App and its installation.
 type AppConfig struct {
-	ID             int64  `json:"id"`
-	InstallationID int64  `json:"installationID"`
+	// ID is the number of the app.
+	ID int64 `json:"id"`
+	// InstallationID is the number of its installation for the account that owns the repositories.
+	InstallationID int64 `json:"installationID"`
+	// PrivateKeyFile is the app's key, in PEM.
 	PrivateKeyFile string `json:"privateKeyFile"`
 }
 

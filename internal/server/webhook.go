@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/sha256"
 	"errors"
 	"io"
 	"net/http"
@@ -38,11 +39,11 @@ type webhooks struct {
 	now     func() time.Time
 
 	mu   sync.Mutex
-	seen map[string]time.Time
+	seen map[delivery]time.Time
 }
 
 func newWebhooks(hooks []Hook, handle func(forge.Event), metrics *Metrics) *webhooks {
-	w := &webhooks{hooks: map[string]Hook{}, handle: handle, metrics: metrics, now: time.Now, seen: map[string]time.Time{}}
+	w := &webhooks{hooks: map[string]Hook{}, handle: handle, metrics: metrics, now: time.Now, seen: map[delivery]time.Time{}}
 	for _, h := range hooks {
 		w.hooks[h.Name] = h
 	}
@@ -76,26 +77,30 @@ func (w *webhooks) receive(hook Hook, response http.ResponseWriter, request *htt
 		return http.StatusUnauthorized, "not signed with the secret"
 	case err != nil:
 		return http.StatusBadRequest, "not understood"
-	case w.replayed(hook.Name, event):
+	case w.replayed(hook.Name, event, sha256.Sum256(body)):
 		return http.StatusOK, "repeated"
 	}
 	w.handle(event)
 	return http.StatusAccepted, "accepted"
 }
 
+// delivery identifies what was delivered. What a forge calls it is not signed, so the content counts.
+type delivery struct {
+	hook string
+	body [sha256.Size]byte
+}
+
 // replayed reports whether a delivery came before, or is too old to be anything but a replay.
-// A replay could do no harm but work, which it shall not cause either.
-func (w *webhooks) replayed(hook string, e forge.Event) bool {
+// A replay could do no harm but work, which it shall not cause either. Two deliveries of the same content within the window
+// are one: what it is about is looked at once.
+func (w *webhooks) replayed(hook string, e forge.Event, body [sha256.Size]byte) bool {
 	now := w.now()
 	if !e.Time.IsZero() && now.Sub(e.Time) > replayWindow {
 		return true
 	}
-	if e.Delivery == "" {
-		return false
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	key := hook + "\x00" + e.Delivery
+	key := delivery{hook, body}
 	if at, ok := w.seen[key]; ok && now.Sub(at) < replayWindow {
 		return true
 	}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/kalypso-io/kalypso/internal/forge/local"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/server"
+)
+
+// The files of the local forge below the data folder.
+const (
+	localForgeFolder = "forge"
+	// adminTokenFile holds the token of the one who starts the server; only they can read it.
+	adminTokenFile = "admin-token"
+)
+
+// openLocalForge opens the forge that the server brings along, and makes a token for whoever started it the first time.
+func openLocalForge(ctx context.Context, config *server.Config, log *slog.Logger) (*local.Forge, error) {
+	f, err := local.Open(ctx, local.Options{
+		Dir: filepath.Join(config.Data, localForgeFolder), URL: config.URL, PublicRead: onLoopback(config.Listen), Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(config.Data, adminTokenFile)
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	token, _, err := f.CreateToken(ctx, "admin", local.Account{Name: "admin", Right: local.Admin})
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := os.WriteFile(file, []byte(string(token)+"\n"), 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("write the token of the administrator: %w", err), f.Close())
+	}
+	log.Info("made a token for the administrator of the local forge", "file", file)
+	return f, nil
+}
+
+// onLoopback reports whether only programs of this machine reach an address. They may read without a token.
+func onLoopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// inPlace reads the repositories of the local forge where they are, rather than over HTTP.
+func inPlace(config *server.Config) git.Mapping {
+	return git.Mapping{From: config.URL, To: filepath.Join(config.Data, localForgeFolder, "repos")}
+}
