@@ -23,16 +23,21 @@ type GitOps struct {
 
 // String names the branch and its commit: "gitops dev@8c6fb4a".
 func (g *GitOps) String() string {
-	name := "gitops " + g.Location.Branch
 	switch {
-	case g.Location.Folder != "":
-		return g.Location.Folder
+	case g.Location.Folder != "" || g.Exists && g.Commit == "":
+		return g.place()
 	case !g.Exists:
-		return name + " (not there yet)"
-	case g.Commit == "":
-		return name
+		return g.place() + " (not there yet)"
 	}
-	return name + "@" + g.Commit[:min(7, len(g.Commit))]
+	return g.place() + "@" + g.Commit[:min(7, len(g.Commit))]
+}
+
+// place names the branch, or the folder that stands in for it.
+func (g *GitOps) place() string {
+	if g.Location.Folder != "" {
+		return g.Location.Folder
+	}
+	return "gitops " + g.Location.Branch
 }
 
 // ErrNoGitOpsRepo says that an environment does not say where its files go.
@@ -46,7 +51,7 @@ func (l *Loader) GitOps(ctx context.Context, loaded *Loaded, folder string) (*Gi
 		return nil, err
 	}
 	g := &GitOps{Location: at}
-	l.progress("reading " + g.String())
+	l.progress("reading " + g.place())
 	branch, head, err := l.Repositories.GitOps(ctx, at)
 	if errors.Is(err, ErrNoBranch) {
 		return g, nil

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/plan"
@@ -41,6 +43,19 @@ func TestPlanOfAnEmptyBranchAddsEverything(t *testing.T) {
 	}
 	if p.Before != "gitops dev (not there yet)" || !strings.HasPrefix(p.After, "control plane dev@") {
 		t.Errorf("got %q compared with %q", p.After, p.Before)
+	}
+}
+
+func TestProgressDoesNotForetell(t *testing.T) {
+	s := helloFleet(t, nil)
+	loaded := s.load(t, Request{Environment: "dev"})
+	var said []string
+	l := Loader{Repositories: s, Progress: func(what string) { said = append(said, what) }}
+	if _, err := l.GitOps(t.Context(), loaded, ""); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"reading gitops dev"}, said); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
 	}
 }
 
