@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/agnivade/levenshtein"
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -100,21 +99,4 @@ func quoteShort(s string) string {
 		return fmt.Sprintf("%q...", strings.ToValidUTF8(s[:limit], ""))
 	}
 	return fmt.Sprintf("%q", s)
-}
-
-// didYouMean returns a hint with the candidate that is nearest to the word; empty when none is near.
-func didYouMean(word string, candidates []string) string {
-	best, distance := "", 1+max(1, len(word)/3)
-	if len(word) > MaxSubdomain {
-		return ""
-	}
-	for _, c := range slices.Sorted(slices.Values(candidates)) {
-		if d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(c)); d < distance {
-			best, distance = c, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %q?", best)
 }

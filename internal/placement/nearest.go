@@ -8,7 +8,7 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// nearest returns up to three words that look most like the given one, the nearest first.
+// nearest returns up to three words that look most like the given one, the nearest first, however far that is.
 func nearest(word string, words []string) []string {
 	distance := make(map[string]int, len(words))
 	for _, w := range words {
@@ -22,18 +22,6 @@ func nearest(word string, words []string) []string {
 		return cmp.Or(cmp.Compare(distance[a], distance[b]), cmp.Compare(a, b))
 	})
 	return near[:min(3, len(near))]
-}
-
-// meant returns the word that was probably meant, or false when none is near enough to be a slip:
-// two letters of five differ when neighbours are swapped, which is the most common one.
-func meant(word string, words []string) (string, bool) {
-	best, distance := "", max(1, len(word)*2/5)+1
-	for _, w := range words {
-		if d := levenshtein.ComputeDistance(word, w); d < distance {
-			best, distance = w, d
-		}
-	}
-	return best, best != ""
 }
 
 // alternatives joins quoted words: "a", "b" or "c".

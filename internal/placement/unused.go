@@ -117,7 +117,7 @@ func onlyValue(r *labels.Requirement) (string, bool) {
 
 // instead offers the word that was probably meant, or else shows those there are.
 func instead(prefix, word, plural string, words []string) string {
-	if near, ok := meant(word, words); ok {
+	if near := fleet.Nearest(word, words); near != "" {
 		return fmt.Sprintf(", did you mean %s%s?", prefix, near)
 	}
 	return inUse(plural, words)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // shorthands are fields of the data that are short for a key of a map.
@@ -33,24 +33,10 @@ func fieldHint(name string, hidden []string) string {
 		return fmt.Sprintf("configuration values are evaluated before there is a .%s", name)
 	}
 	fields := dataFields()
-	if near := nearest(name, fields); near != "" {
+	if near := fleet.Nearest(name, fields); near != "" {
 		return fmt.Sprintf("did you mean .%s?", near)
 	}
 	return "a template sees ." + strings.Join(fields, ", .")
-}
-
-// nearest returns the name that differs least from what was written; empty when none is near.
-func nearest(name string, names []string) string {
-	best, distance := "", len(name)/3+2
-	if len(name) > 64 {
-		return ""
-	}
-	for _, candidate := range names {
-		if d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(candidate)); d < distance {
-			best, distance = candidate, d
-		}
-	}
-	return best
 }
 
 // absent returns the first of the chains that leads to nothing in d; nil when all lead somewhere.

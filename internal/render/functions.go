@@ -9,6 +9,8 @@ import (
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // Reasons for leaving functions of sprig out.
@@ -80,7 +82,7 @@ func functionProblem(line int, name string) *syntaxError {
 	e := &syntaxError{line: line, message: brief(fmt.Sprintf("function %q is not defined", name))}
 	if reason := leftOut[name]; reason != "" {
 		e.message, e.hint = fmt.Sprintf("function %q is left out", name), reason
-	} else if near := nearest(name, slices.Sorted(maps.Keys(functionNames()))); near != "" {
+	} else if near := fleet.Nearest(name, slices.Collect(maps.Keys(functionNames()))); near != "" {
 		e.hint = fmt.Sprintf("did you mean %s?", near)
 	}
 	return e

@@ -125,7 +125,7 @@ func (l *Library) missing(own *entryOf, kind v1alpha1.TemplateType, name string)
 		p.Object = fleet.Ref{}
 		p.Message = fmt.Sprintf("no template of type %s is named", kind)
 		p.Hint = "name one in the cluster type; " + p.Hint
-	} else if near := nearest(name, names); near != "" {
+	} else if near := fleet.Nearest(name, names); near != "" {
 		p.Hint = fmt.Sprintf("did you mean %q? %s", near, p.Hint)
 	}
 	p.Hint = otherType(own, p.Hint)
