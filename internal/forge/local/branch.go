@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -61,7 +62,7 @@ func (r *Repository) DeleteBranch(ctx context.Context, name string) (err error) 
 			return conflict("it is the default branch")
 		}
 		if p, err := r.forge.protection(ctx, e, name); err != nil || p.Protected() {
-			return or2(err, conflict("the branch is protected"))
+			return cmp.Or(err, conflict("the branch is protected"))
 		}
 		if err := objects.remove(branchRef(name), now); err != nil {
 			return err

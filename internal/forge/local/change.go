@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 
@@ -88,16 +89,9 @@ func (in *installation) changed(e entry, head, base string) (string, error) {
 		return "", invalid("there is no branch " + base)
 	}
 	if done, err := objects.contains(to, from); err != nil || done {
-		return "", or2(err, invalid(base+" has everything that "+head+" has"))
+		return "", cmp.Or(err, invalid(base+" has everything that "+head+" has"))
 	}
 	return from.String(), nil
-}
-
-func or2(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }
 
 // EditChange makes a change what the edit says.
@@ -159,7 +153,7 @@ func (r *Repository) applyState(ctx context.Context, tx *sql.Tx, e entry, c chan
 	objects := r.forge.open(e)
 	if edit.Base != nil {
 		if to, err := objects.branch(*edit.Base); err != nil || to.IsZero() {
-			return or2(err, invalid("there is no branch "+*edit.Base))
+			return cmp.Or(err, invalid("there is no branch "+*edit.Base))
 		}
 		c.Base.Branch = *edit.Base
 	}
@@ -170,7 +164,7 @@ func (r *Repository) applyState(ctx context.Context, tx *sql.Tx, e entry, c chan
 		case forge.Open:
 			head, err := objects.branch(c.Head.Branch)
 			if err != nil || head.IsZero() {
-				return or2(err, conflict("its branch "+c.Head.Branch+" is gone"))
+				return cmp.Or(err, conflict("its branch "+c.Head.Branch+" is gone"))
 			}
 			c.State, c.EndedBy, c.EndedAt = forge.Open, "", timeOf(0)
 		default:

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -95,7 +96,7 @@ func diffFile(objects bare, c *object.Change, left int) (fileDiff, error) {
 	if err != nil {
 		return f, err
 	}
-	if f.Hidden = or(hidden, hiddenToo); f.Hidden != "" || before == after {
+	if f.Hidden = cmp.Or(hidden, hiddenToo); f.Hidden != "" || before == after {
 		return f, nil
 	}
 	unified, err := udiff.ToUnifiedDiff(f.Name, f.Name, before, udiff.Lines(before, after), udiff.DefaultContextLines)

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -87,7 +88,7 @@ func Open(ctx context.Context, o Options) (f *Forge, err error) {
 		return nil, err
 	}
 	in.events = newEvents(in)
-	f = (&Forge{installation: in}).As(Account{Name: or(o.Account, "kalypso"), Right: Admin})
+	f = (&Forge{installation: in}).As(Account{Name: cmp.Or(o.Account, "kalypso"), Right: Admin})
 	if err := f.recover(ctx); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -149,13 +150,6 @@ func (f *Forge) Repository(url string) (forge.Repository, error) {
 // at returns the repository of a path.
 func (f *Forge) at(path string) *Repository {
 	return &Repository{forge: f, id: forge.ID{Host: f.site.Host, Path: path}}
-}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // findGit finds the git program, which serves clones and pushes.

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,12 +123,12 @@ func (in *installation) merge(ctx context.Context, e entry, c change, m forge.Me
 		return "", err
 	}
 	if missing, err := in.missing(ctx, e, c); err != nil || len(missing) > 0 {
-		return "", or2(err, conflict("missing: "+strings.Join(missing, "; ")))
+		return "", cmp.Or(err, conflict("missing: "+strings.Join(missing, "; ")))
 	}
 	objects := in.open(e)
 	base, err := objects.branch(c.Base.Branch)
 	if err != nil || base.IsZero() {
-		return "", or2(err, conflict("there is no branch "+c.Base.Branch+" any more"))
+		return "", cmp.Or(err, conflict("there is no branch "+c.Base.Branch+" any more"))
 	}
 	commit, err := in.mergeCommit(objects, c, m, base, actor)
 	if err != nil {

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -125,7 +126,7 @@ func (b bare) move(ref string, old, to plumbing.Hash) error {
 		return err
 	}
 	if now, err := b.commit(ref); err != nil || now != old {
-		return errors.Join(err, conflict("the branch has moved meanwhile"))
+		return cmp.Or(err, conflict("the branch has moved meanwhile"))
 	}
 	// What is deleted leaves empty folders behind, of which one may have this name.
 	if info, err := os.Lstat(file); err == nil && info.IsDir() {
@@ -166,7 +167,7 @@ func (b bare) remove(ref string, old plumbing.Hash) error {
 		return err
 	}
 	if now, err := b.commit(ref); err != nil || now != old {
-		return errors.Join(err, conflict("the branch has moved meanwhile"))
+		return cmp.Or(err, conflict("the branch has moved meanwhile"))
 	}
 	if err := b.unpack(ref); err != nil {
 		return err

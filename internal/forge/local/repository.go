@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -141,7 +142,7 @@ func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (_ 
 
 // initialize makes a bare repository beside, and moves it into place when it is complete.
 func (in *installation) initialize(n forge.NewRepository) error {
-	branch := plumbing.NewBranchReferenceName(or(n.DefaultBranch, "main"))
+	branch := plumbing.NewBranchReferenceName(cmp.Or(n.DefaultBranch, "main"))
 	if err := branch.Validate(); err != nil {
 		return invalid("the default branch has no possible name")
 	}

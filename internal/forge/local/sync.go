@@ -128,8 +128,12 @@ func (in *installation) follow(ctx context.Context, e entry, objects bare, c cha
 		return err
 	}
 	// A head that went back to what the base has anyway was not merged: nothing is left of the change.
-	if empty, err := objects.contains(base, head); err != nil || empty {
-		return or2(err, in.closed(ctx, e, c, actor))
+	empty, err := objects.contains(base, head)
+	if err != nil {
+		return err
+	}
+	if empty {
+		return in.closed(ctx, e, c, actor)
 	}
 	return in.tellAbout(ctx, e, forge.EventChange, c.Number, actor)
 }
