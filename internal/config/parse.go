@@ -98,7 +98,7 @@ func readMap(l *layer, y *yaml.Node) (*node, error) {
 func parseOne(text string) *yaml.Node {
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var document, more yaml.Node
-	if decoder.Decode(&document) != nil || decoder.Decode(&more) != io.EOF || len(document.Content) != 1 {
+	if decoder.Decode(&document) != nil || !errors.Is(decoder.Decode(&more), io.EOF) || len(document.Content) != 1 {
 		return nil
 	}
 	return document.Content[0]

@@ -160,8 +160,23 @@ func TestTargetsAreComparedByWhatTheySay(t *testing.T) {
 // The digest of a configuration tells all data apart that templates could print differently.
 func TestDigestIdentifiesData(t *testing.T) {
 	all := []map[string]any{
-		{}, {"a": ""}, {"a": "1"}, {"a": 1}, {"a": 1.5}, {"a": true}, {"a": "true"}, {"a": nil}, {"a": "null"},
-		{"a": map[string]any{}}, {"a": []any{}}, {"a": []any{"b", "c"}}, {"a": []any{"bc"}}, {"a": "bc"}, {"ab": "c"}, {"a": []any{"b", "cd"}}, {"a": []any{"bc", "d"}},
+		{},
+		{"a": ""},
+		{"a": "1"},
+		{"a": 1},
+		{"a": 1.5},
+		{"a": true},
+		{"a": "true"},
+		{"a": nil},
+		{"a": "null"},
+		{"a": map[string]any{}},
+		{"a": []any{}},
+		{"a": []any{"b", "c"}},
+		{"a": []any{"bc"}},
+		{"a": "bc"},
+		{"ab": "c"},
+		{"a": []any{"b", "cd"}},
+		{"a": []any{"bc", "d"}},
 	}
 	seen := map[fleet.Digest]int{}
 	for i, data := range all {

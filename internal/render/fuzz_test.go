@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"runtime"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func renderText(t *testing.T, text string, d *Data) string {
 	if len(out) > maxOutput+1 {
 		t.Errorf("wrote %d bytes", len(out))
 	}
-	if _, ok := err.(*Error); err != nil && !ok {
+	if failed := (*Error)(nil); err != nil && !errors.As(err, &failed) {
 		t.Errorf("error is a %T", err)
 	}
 	return said(out, problems, err)

@@ -2,6 +2,7 @@ package render
 
 import (
 	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -105,8 +106,8 @@ func describeError(t *testing.T, b *strings.Builder, err error) {
 	if err == nil {
 		return
 	}
-	e, ok := err.(*Error)
-	if !ok {
+	var e *Error
+	if !errors.As(err, &e) {
 		t.Fatalf("error is a %T, want *Error: %v", err, err)
 	}
 	describe(b, e.Problem)

@@ -69,7 +69,8 @@ func (f *fakeFlows) Round(ctx context.Context, url, environment string) (*schedu
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return &scheduling.Outcome{Read: []scheduling.Location{
-		{Repo: url, Branch: environment}, {Repo: url, Branch: "main"},
+		{Repo: url, Branch: environment},
+		{Repo: url, Branch: "main"},
 		{Repo: "git@forge.example.com:teams/shop.git", Branch: "main"},
 		{Repo: "https://forge.example.com/platform/gitops", Branch: environment},
 	}}, f.err

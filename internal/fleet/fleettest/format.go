@@ -104,7 +104,8 @@ func labels(m map[string]string) string {
 func selector(s interface {
 	Empty() bool
 	String() string
-}) string {
+},
+) string {
 	if s.Empty() {
 		return "any"
 	}
