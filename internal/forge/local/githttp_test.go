@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
@@ -373,5 +375,27 @@ func TestWithoutGit(t *testing.T) {
 	_, err := Open(t.Context(), Options{Dir: t.TempDir(), URL: "http://localhost"})
 	if !errors.Is(err, forge.ErrInvalid) || !strings.Contains(err.Error(), "install git") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestSlowClientHoldsNobodyUp: others write while somebody dawdles, who is then cut off.
+func TestSlowClientHoldsNobodyUp(t *testing.T) {
+	f := serve(t, Options{Timeout: 300 * time.Millisecond})
+	r := newRepository(t, f)
+	secret, _, err := f.CreateToken(t.Context(), "test", Account{Name: "slow", Right: Write})
+	if err != nil {
+		t.Fatal(err)
+	}
+	connection, err := net.Dial("tcp", f.site.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	fmt.Fprintf(connection, "POST /git/%s/git-receive-pack HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 1000\r\n\r\n00a5",
+		r.id.Path, f.site.Host, string(secret))
+	commit(t, r, "main", nil)
+	_ = connection.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.ReadAll(connection); err != nil {
+		t.Errorf("the connection stays: %v", err)
 	}
 }
