@@ -22,6 +22,8 @@
 //	problem          something a person should look at: what, where, and what to do about it
 //	snapshot         everything known about one environment at fixed commits
 //	plan             what a change does to the files and assignments of an environment
+//	change           a pull request, or merge request; the living one of an environment is updated in place
+//	round            reading everything about an environment and making its change what it should be
 //
 // # Packages
 //
@@ -35,7 +37,10 @@
 //	internal/bundle          assignments to a tree of files
 //	internal/plan            two trees to what changes
 //	internal/git             reading and writing Git repositories
-//	internal/scheduling      all of it in order: repositories to a plan
+//	internal/scheduling      all of it in order: repositories to a plan, and to the one living change request
+//	internal/forge           what a pull request, a status and a comment are, the same for all forges; adapters below
+//	internal/server          polling, webhooks and the queue that keep fleets scheduled
+//	internal/secret          credentials that do not print
 //	cmd/kalypso              the command line
 //
 // ARCHITECTURE.md shows how they fit together; the table in layers_test.go says who may import whom.
