@@ -11,6 +11,8 @@
 // An [Account] has a name and a [Right], in all repositories or below a path. Code in the process acts as an account of
 // its choice, see [Forge.As]; everybody else shows a token, see [Forge.CreateToken].
 //
+// A push by an administrator to a repository that does not exist creates it.
+//
 // # What is true
 //
 // Branches are the truth about commits, the database about everything else. Pushes and merges are followed by the same

@@ -97,6 +97,9 @@ func (g gitHandler) admit(ctx context.Context, r *http.Request, path, service st
 		return call{}, statusOf(err), "The forge cannot check the token now."
 	}
 	e, err := g.find(ctx, path)
+	if errors.Is(err, forge.ErrNotFound) && service == receive && account.may(Admin, path) {
+		e, err = g.createFor(ctx, account, path)
+	}
 	if err != nil && !errors.Is(err, forge.ErrNotFound) {
 		return call{}, statusOf(err), "The forge cannot read its database now."
 	}
@@ -110,6 +113,20 @@ func (g gitHandler) admit(ctx context.Context, r *http.Request, path, service st
 		return call{}, http.StatusForbidden, "The token of " + account.Name + " may not push here; it needs the right write."
 	}
 	return call{entry: e, account: account, service: service}, 0, ""
+}
+
+// createFor creates the repository that an administrator pushes to and that is not there yet.
+// Two pushes at once may both try; the second finds what the first made.
+func (g gitHandler) createFor(ctx context.Context, account Account, path string) (entry, error) {
+	owner, name, _ := strings.Cut(path, "/")
+	_, err := g.As(account).CreateRepository(ctx, forge.NewRepository{Owner: owner, Name: name})
+	switch {
+	case errors.Is(err, forge.ErrInvalid):
+		return entry{}, forge.ErrNotFound // a repository of this name cannot be
+	case err != nil && !errors.Is(err, forge.ErrConflict):
+		return entry{}, err
+	}
+	return g.find(ctx, path)
 }
 
 // run receives what the client sends and serves it.
