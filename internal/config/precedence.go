@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Precedence lists the keys of which the winner differs from the original scheduler's rule, which went by name alone:
-// a warning where the value differs too, a notice where both layers say the same.
+// Precedence lists the keys of which the winner differs from the original scheduler's rule, which went by name alone.
+// They are notices: this is what layers are for, and news only to those who come from there.
 // Templates are compared as they are written.
 func (c *Composer) Precedence(s *Stack, t *fleet.Target) []fleet.Problem {
 	sel := s.selection(c.class(t))
@@ -48,7 +48,7 @@ func winners(layers []*layer) []Key {
 
 func outranked(key, was Key, exists bool) fleet.Problem {
 	p := fleet.Problem{
-		Severity: fleet.SeverityWarning,
+		Severity: fleet.SeverityNotice,
 		Kind:     fleet.KindConfigPrecedence,
 		Object:   fleet.Ref{Kind: "ConfigMap", Name: key.From.ConfigMap},
 		Position: key.From.Position,
@@ -61,8 +61,5 @@ func outranked(key, was Key, exists bool) fleet.Problem {
 	}
 	p.Message = fmt.Sprintf("%s is %s here, because %s is more specific; by name alone it would be %s from %s (ConfigMap %s)",
 		key.Path, quoteText(key.Value), key.From.ConfigMap, quoteText(was.Value), was.From.Position, was.From.ConfigMap)
-	if was.Value == key.Value {
-		p.Severity = fleet.SeverityNotice
-	}
 	return p
 }
