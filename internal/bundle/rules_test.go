@@ -2,24 +2,18 @@ package bundle_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden parts of the cases")
 
 // TestRules runs the cases of testdata, one for each rule. The files of a case:
 //
@@ -29,54 +23,29 @@ var update = flag.Bool("update", false, "rewrite the golden parts of the cases")
 //	golden          what happens to the branch
 //	files/...       golden contents of files that the branch has then
 func TestRules(t *testing.T) {
-	names, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(names) == 0 {
-		t.Fatal("no cases", err)
-	}
-	for _, name := range names {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
-			ar, err := txtar.ParseFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := newCase(ar)
-			got := bundle.Build(c.now, c.published(t), nil)
-			branch := apply(c.branch, got)
-			compareGolden(t, name, ar, got, branch)
+	fleettest.RunCases(t, "testdata/*.txtar", func(t *testing.T, ar fleettest.Case) {
+		c := newCase(ar.Archive)
+		got := bundle.Build(c.now, c.published(t), nil)
+		branch := apply(c.branch, got)
+		compareGolden(t, ar, got, branch)
 
-			again := bundle.Build(c.now, read(t, c.now, branch), nil)
-			if changes := again.Changes(); len(changes) > 0 {
-				t.Errorf("a second run changes the branch again: %s", format(again))
-			}
-		})
-	}
+		again := bundle.Build(c.now, read(t, c.now, branch), nil)
+		if changes := again.Changes(); len(changes) > 0 {
+			t.Errorf("a second run changes the branch again: %s", format(again))
+		}
+	})
 }
 
-func compareGolden(t *testing.T, name string, ar *txtar.Archive, got *bundle.Bundle, branch map[string]string) {
+func compareGolden(t *testing.T, c fleettest.Case, got *bundle.Bundle, branch map[string]string) {
 	t.Helper()
-	for i, f := range ar.Files {
-		want := ""
-		switch path, isFile := strings.CutPrefix(f.Name, "files/"); {
-		case f.Name == "golden":
-			want = format(got)
-		case isFile:
+	c.Golden(t, "golden", format(got))
+	for _, f := range c.Files {
+		if path, isFile := strings.CutPrefix(f.Name, "files/"); isFile {
 			content, ok := branch[path]
 			if !ok {
 				t.Errorf("there is no file %s", path)
 			}
-			want = content
-		default:
-			continue
-		}
-		if *update {
-			ar.Files[i].Data = []byte(want)
-		} else if diff := cmp.Diff(string(f.Data), want); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
-		}
-	}
-	if *update {
-		if err := os.WriteFile(name, txtar.Format(ar), 0o644); err != nil {
-			t.Fatal(err)
+			c.Golden(t, f.Name, content)
 		}
 	}
 }

@@ -1,65 +1,27 @@
 package config
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
-	"golang.org/x/tools/txtar"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden output of the cases")
 
 // TestCases runs the rules under testdata: a fleet, its configuration and schemas, and what comes of it.
 func TestCases(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runCase(t, file) })
-	}
-}
-
-func runCase(t *testing.T, file string) {
-	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inputs := map[string]string{}
-	want := -1
-	for i, f := range archive.Files {
-		if f.Name == "want" {
-			want = i
-			continue
+	fleettest.RunCases(t, "testdata/*.txtar", func(t *testing.T, c fleettest.Case) {
+		inputs := map[string]string{}
+		for _, f := range c.Files {
+			if f.Name != "want" {
+				inputs[f.Name] = string(f.Data)
+			}
 		}
-		inputs[f.Name] = string(f.Data)
-	}
-	got := report(snapshotOf(t, inputs))
-	if *update {
-		if want < 0 {
-			archive.Files = append(archive.Files, txtar.File{Name: "want"})
-			want = len(archive.Files) - 1
-		}
-		archive.Files[want].Data = []byte(got)
-		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if want < 0 {
-		t.Fatalf("no golden output; run with -update")
-	}
-	if diff := cmp.Diff(string(archive.Files[want].Data), got); diff != "" {
-		t.Errorf("differs from want (-want +got):\n%s", diff)
-	}
+		c.Golden(t, "want", report(snapshotOf(t, inputs)))
+	})
 }
 
 // report says everything about every assignment.

@@ -1,57 +1,27 @@
 package placement
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden decisions of the cases")
 
 // Each case is a fleet and what is decided about it: "decisions" has what runs on each cluster type,
 // "reasons" why the other pairs were not taken, and "unused" the warnings about policies.
 func TestCases(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runCase(t, file) })
-	}
-}
-
-func runCase(t *testing.T, file string) {
-	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := parseFleet(t, archive.Files[0].Data)
-	d := Decide(s)
-	got := &txtar.Archive{Comment: archive.Comment, Files: []txtar.File{
-		archive.Files[0],
-		{Name: "decisions", Data: []byte(decisions(s, d))},
-		{Name: "reasons", Data: []byte(reasons(t, s, d))},
-		{Name: "unused", Data: []byte(unusedText(d))},
-	}}
-	if *update {
-		if err := os.WriteFile(file, txtar.Format(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if want := txtar.Format(archive); !bytes.Equal(txtar.Format(got), want) {
-		t.Errorf("case (-got +want):\n%s", cmp.Diff(string(txtar.Format(got)), string(want)))
-	}
+	fleettest.RunCases(t, "testdata/*.txtar", func(t *testing.T, c fleettest.Case) {
+		s := parseFleet(t, []byte(c.Text("fleet.yaml")))
+		d := Decide(s)
+		c.Golden(t, "decisions", decisions(s, d))
+		c.Golden(t, "reasons", reasons(t, s, d))
+		c.Golden(t, "unused", unusedText(d))
+	})
 }
 
 func decisions(s *fleet.Snapshot, d *Decisions) string {

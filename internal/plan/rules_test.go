@@ -3,15 +3,11 @@ package plan_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
@@ -20,10 +16,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/plan"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden parts of the cases")
-
-// baseFile is the control plane that all cases start from.
-const baseFile = "testdata/base.txtar"
+// baseName is the file with the control plane that all cases start from.
+const baseName = "base"
 
 // TestRules runs the cases of testdata, one for each rule. The files of a case:
 //
@@ -34,55 +28,31 @@ const baseFile = "testdata/base.txtar"
 //	golden, golden.md, golden.json   the plan as text for this test, Markdown and JSON
 //	golden.diff, golden-diff.md      its differences, also within the Markdown
 func TestRules(t *testing.T) {
-	names, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(names) < 2 {
-		t.Fatal("no cases", err)
-	}
-	for _, name := range names {
-		if name == baseFile {
-			continue
+	fleettest.RunCases(t, "testdata/*.txtar", func(t *testing.T, c fleettest.Case) {
+		if c.Name != baseName {
+			compareGolden(t, c, newCase(t, c.Archive).plan(t))
 		}
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
-			ar, err := txtar.ParseFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			compareGolden(t, name, ar, newCase(t, ar).plan(t))
-		})
-	}
+	})
 }
 
-func compareGolden(t *testing.T, name string, ar *txtar.Archive, p *plan.Plan) {
+func compareGolden(t *testing.T, c fleettest.Case, p *plan.Plan) {
 	t.Helper()
-	for i, f := range ar.Files {
-		var got string
+	for _, f := range c.Files {
 		switch f.Name {
 		case "golden":
-			got = format(p)
+			c.Golden(t, f.Name, format(p))
 		case "golden.md":
-			got = p.Markdown(plan.MarkdownOptions{})
+			c.Golden(t, f.Name, p.Markdown(plan.MarkdownOptions{}))
 		case "golden-diff.md":
-			got = p.Markdown(plan.MarkdownOptions{Diffs: true})
+			c.Golden(t, f.Name, p.Markdown(plan.MarkdownOptions{Diffs: true}))
 		case "golden.json":
 			text, err := json.MarshalIndent(p, "", "  ")
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = string(text) + "\n"
+			c.Golden(t, f.Name, string(text)+"\n")
 		case "golden.diff":
-			got = diffs(t, p)
-		default:
-			continue
-		}
-		if *update {
-			ar.Files[i].Data = []byte(got)
-		} else if diff := cmp.Diff(string(f.Data), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
-		}
-	}
-	if *update {
-		if err := os.WriteFile(name, txtar.Format(ar), 0o644); err != nil {
-			t.Fatal(err)
+			c.Golden(t, f.Name, diffs(t, p))
 		}
 	}
 }
@@ -122,7 +92,7 @@ func newCase(t *testing.T, ar *txtar.Archive) testCase {
 
 func baseFiles(t testing.TB) map[string]string {
 	t.Helper()
-	ar, err := txtar.ParseFile(baseFile)
+	ar, err := txtar.ParseFile("testdata/" + baseName + ".txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

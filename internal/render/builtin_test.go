@@ -2,59 +2,36 @@ package render
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
-	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
 // TestBuiltin renders every built-in template. A case testdata/builtin/<template>.txtar has pairs of <name>.yaml,
 // the data, and <name>.want, the file.
 func TestBuiltin(t *testing.T) {
-	for file := range Builtin() {
-		name := strings.TrimSuffix(file, ".yaml")
-		t.Run(name, func(t *testing.T) { runBuiltin(t, name) })
-	}
-}
-
-func runBuiltin(t *testing.T, name string) {
-	path := filepath.Join("testdata", "builtin", name+".txtar")
-	archive, err := txtar.ParseFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	source := builtinSources()[name]
-	if source == nil {
-		t.Fatalf("%s.yaml is not a Template of that name", name)
-	}
-	for i := range archive.Files {
-		data, isData := strings.CutSuffix(archive.Files[i].Name, ".yaml")
-		if !isData {
-			continue
+	untested := Builtin()
+	fleettest.RunCases(t, "testdata/builtin/*.txtar", func(t *testing.T, c fleettest.Case) {
+		delete(untested, c.Name+".yaml")
+		source := builtinSources()[c.Name]
+		if source == nil {
+			t.Fatalf("%s.yaml is not a Template of that name", c.Name)
 		}
-		got := outcome(t, []*fleet.Template{source}, decodeData(t, archive.Files[i].Data), "")
-		want := &archive.Files[i+1]
-		if want.Name != data+".want" {
-			t.Fatalf("%s is followed by %s", archive.Files[i].Name, want.Name)
+		for _, f := range c.Files {
+			if data, isData := strings.CutSuffix(f.Name, ".yaml"); isData {
+				c.Golden(t, data+".want", outcome(t, []*fleet.Template{source}, decodeData(t, f.Data), ""))
+			}
 		}
-		if *update {
-			want.Data = []byte(got)
-		} else if diff := cmp.Diff(string(want.Data), got); diff != "" {
-			t.Errorf("%s: want -, got +:\n%s", data, diff)
-		}
-	}
-	if *update {
-		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	})
+	for file := range untested {
+		t.Errorf("the built-in template %s has no case", file)
 	}
 }
 

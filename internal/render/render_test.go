@@ -3,59 +3,24 @@ package render
 import (
 	"crypto/sha256"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
-	"golang.org/x/tools/txtar"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden output in testdata")
 
 // TestRules runs the cases in testdata. Each is named after the rule it shows and consists of
 // template.yaml (Template documents), data.yaml (what the templates see) and want (problems and output, in the order of the documents).
 func TestRules(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runCase(t, file) })
-	}
-}
-
-func runCase(t *testing.T, file string) {
-	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := map[string][]byte{}
-	for _, f := range archive.Files {
-		parts[f.Name] = f.Data
-	}
-	got := outcome(t, decodeTemplates(t, parts["template.yaml"]), decodeData(t, parts["data.yaml"]), string(parts["eval"]))
-	if *update {
-		for i := range archive.Files {
-			if archive.Files[i].Name == "want" {
-				archive.Files[i].Data = []byte(got)
-			}
-		}
-		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(parts["want"]), got); diff != "" {
-		t.Errorf("want -, got +:\n%s", diff)
-	}
+	fleettest.RunCases(t, "testdata/*.txtar", func(t *testing.T, c fleettest.Case) {
+		templates, data := []byte(c.Text("template.yaml")), []byte(c.Text("data.yaml"))
+		c.Golden(t, "want", outcome(t, decodeTemplates(t, templates), decodeData(t, data), c.Text("eval")))
+	})
 }
 
 // outcome renders the templates and describes everything that came of it.

@@ -1,11 +1,10 @@
-// Package fleettest builds sources and snapshots from text, for tests.
+// Package fleettest builds sources and snapshots from text, and runs cases, for tests.
 package fleettest
 
 import (
 	"crypto/sha1"
 	"encoding/hex"
 	"strings"
-	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -31,26 +30,8 @@ func File(path, content string) fleet.File {
 	}
 }
 
-// Snapshot assembles the snapshot of an environment from files, path to content. The first folders say what a file is of:
-//
-//	main/...                       the control plane's main branch
-//	env/...                        the environment branch
-//	workloads/<registration>/...   the repository of a workload, from the registered path on
-//	configs/<config repo>/...      a further configuration repository
-//
-// Sources are called "main", the name of the environment, and the name of the registration or ConfigRepo.
-// A registration or ConfigRepo without such a folder could not be read.
-func Snapshot(tb testing.TB, env string, files map[string]string) *fleet.Snapshot {
-	tb.Helper()
-	for path := range files {
-		if !known(path) {
-			tb.Fatalf("file %q is not below main/, env/, workloads/<registration>/ or configs/<config repo>/", path)
-		}
-	}
-	return fleet.Assemble(Inputs(env, files))
-}
-
-// FromTxtar is [Snapshot] for the files of an archive. Other files of the archive are left alone.
+// FromTxtar assembles the snapshot of an environment from the files of an archive that lie where [Inputs] looks for them.
+// Other files of the archive are left alone.
 func FromTxtar(ar *txtar.Archive, env string) *fleet.Snapshot {
 	files := map[string]string{}
 	for _, f := range ar.Files {
@@ -61,7 +42,15 @@ func FromTxtar(ar *txtar.Archive, env string) *fleet.Snapshot {
 	return fleet.Assemble(Inputs(env, files))
 }
 
-// Inputs reads the sources of an environment from files; see [Snapshot].
+// Inputs reads the sources of an environment from files, path to content. The first folders say what a file is of:
+//
+//	main/...                       the control plane's main branch
+//	env/...                        the environment branch
+//	workloads/<registration>/...   the repository of a workload, from the registered path on
+//	configs/<config repo>/...      a further configuration repository
+//
+// Sources are called "main", the name of the environment, and the name of the registration or ConfigRepo.
+// A registration or ConfigRepo without such a folder could not be read.
 func Inputs(env string, files map[string]string) fleet.Inputs {
 	in := fleet.Inputs{
 		Environment: env,

@@ -1,0 +1,90 @@
+package fleettest
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden parts of the cases in testdata")
+
+// Case is an archive with the inputs of a case and, as further files, the golden parts: what has to come of them.
+// Its file is named after the rule that the case shows.
+type Case struct {
+	*txtar.Archive
+	// Name is that of the file, without its extension.
+	Name string
+}
+
+// RunCases calls test for each archive that the pattern matches, such as "testdata/*.txtar"; none is a failure.
+func RunCases(t *testing.T, pattern string, test func(t *testing.T, c Case)) {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no cases in %s: %v", pattern, err)
+	}
+	for _, path := range paths {
+		c := Case{Name: strings.TrimSuffix(filepath.Base(path), ".txtar")}
+		t.Run(c.Name, func(t *testing.T) {
+			if c.Archive, err = txtar.ParseFile(path); err != nil {
+				t.Fatal(err)
+			}
+			test(t, c)
+			if *update {
+				c.write(t, path)
+			}
+		})
+	}
+}
+
+// write replaces a case whose golden parts have changed.
+func (c Case) write(t *testing.T, path string) {
+	t.Helper()
+	data := txtar.Format(c.Archive)
+	if old, err := os.ReadFile(path); err == nil && string(old) == string(data) {
+		return
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Text returns the content of a file; empty when there is none of that name.
+func (c Case) Text(name string) string {
+	if f := c.file(name); f != nil {
+		return string(f.Data)
+	}
+	return ""
+}
+
+// Golden compares the golden part of a name with what came of the inputs.
+// With the flag -update it takes that over instead, at the end of a case that has no such part.
+func (c Case) Golden(t *testing.T, name, got string) {
+	t.Helper()
+	if !*update {
+		if diff := cmp.Diff(c.Text(name), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		return
+	}
+	f := c.file(name)
+	if f == nil {
+		c.Files = append(c.Files, txtar.File{Name: name})
+		f = c.file(name)
+	}
+	f.Data = []byte(got)
+}
+
+func (c Case) file(name string) *txtar.File {
+	for i := range c.Files {
+		if c.Files[i].Name == name {
+			return &c.Files[i]
+		}
+	}
+	return nil
+}
