@@ -13,6 +13,12 @@ build: ## build bin/kalypso
 test: ## run every test
 	go test -timeout 5m ./...
 
+# The first run builds Kubernetes, Flux and Gitea, which takes some minutes; e2e/README.md says more.
+.PHONY: e2e
+e2e: ## run the tests on real clusters and a real forge
+	go -C e2e/tools run ./build
+	go -C e2e test -count=1 -timeout 20m -v .
+
 # The linters are pinned in a module of their own, so that their dependencies are not the program's.
 lint: ## check the code with golangci-lint
 	go tool -modfile=tools/go.mod golangci-lint run ./...

@@ -1,0 +1,98 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// startCluster starts a control plane of Kubernetes without nodes: an API server with a prefix of its own in etcd,
+// and the controllers without which nothing is ever gone, neither namespaces nor what belongs to owners.
+func (s *Stack) startCluster(ctx context.Context, name, etcd string, k *keys) (*Cluster, error) {
+	config, err := s.startAPIServer(ctx, name, etcd, k)
+	if err != nil {
+		return nil, err
+	}
+	home, err := s.Lab.Folder("kubeconfig")
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig := filepath.Join(home, name+".yaml")
+	if err := writeKubeconfig(kubeconfig, config); err != nil {
+		return nil, err
+	}
+	if err := s.startControllerManager(ctx, name, kubeconfig); err != nil {
+		return nil, err
+	}
+	return newCluster(name, kubeconfig, config)
+}
+
+func (s *Stack) startAPIServer(ctx context.Context, cluster, etcd string, k *keys) (*rest.Config, error) {
+	name := cluster + "-apiserver"
+	certificates, err := s.Lab.Folder(name, "certificates")
+	if err != nil {
+		return nil, err
+	}
+	at, err := s.ports.next()
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.Lab.Start(Program{Name: name, Path: s.Programs.APIServer, Args: []string{
+		"--etcd-servers=" + etcd, "--etcd-prefix=/" + cluster,
+		"--bind-address=127.0.0.1", "--secure-port=" + portOf(at), "--advertise-address=127.0.0.1", "--cert-dir=" + certificates,
+		// No other cluster member will ever look for this server.
+		"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file=" + k.public, "--service-account-signing-key-file=" + k.private,
+		"--token-auth-file=" + k.tokens, "--authorization-mode=RBAC",
+		// Nobody creates the default service accounts that it would wait for.
+		"--disable-admission-plugins=ServiceAccount",
+	}})
+	if err != nil {
+		return nil, err
+	}
+	config := &rest.Config{
+		Host: "https://" + at, BearerToken: k.token, QPS: -1, // this client need not be kind to its server
+		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(certificates, "apiserver.crt")},
+	}
+	return config, p.WaitReady(ctx, answers(config.Host+"/readyz", k.token))
+}
+
+func (s *Stack) startControllerManager(ctx context.Context, cluster, kubeconfig string) error {
+	name := cluster + "-controller-manager"
+	certificates, err := s.Lab.Folder(name, "certificates")
+	if err != nil {
+		return err
+	}
+	at, err := s.ports.next()
+	if err != nil {
+		return err
+	}
+	p, err := s.Lab.Start(Program{Name: name, Path: s.Programs.ControllerManager, Args: []string{
+		"--kubeconfig=" + kubeconfig, "--controllers=namespace-controller,garbage-collector-controller",
+		"--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + portOf(at), "--cert-dir=" + certificates,
+	}})
+	if err != nil {
+		return err
+	}
+	return p.WaitReady(ctx, answers("https://"+at+"/healthz", ""))
+}
+
+// writeKubeconfig writes down how to reach a cluster, for programs that want a file.
+func writeKubeconfig(path string, config *rest.Config) error {
+	const only = "only"
+	file := api.Config{
+		CurrentContext: only,
+		Contexts:       map[string]*api.Context{only: {Cluster: only, AuthInfo: only}},
+		Clusters:       map[string]*api.Cluster{only: {Server: config.Host, CertificateAuthority: config.CAFile}},
+		AuthInfos:      map[string]*api.AuthInfo{only: {Token: config.BearerToken}},
+	}
+	if err := clientcmd.WriteToFile(file, path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+)
+
+// Cluster is an API server, seen by its administrator.
+type Cluster struct {
+	Name string
+
+	kubeconfig string
+	client     dynamic.Interface
+	mapper     *restmapper.DeferredDiscoveryRESTMapper
+}
+
+// What tests look for on clusters.
+var (
+	Namespaces      = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	ConfigMaps      = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	Secrets         = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	Definitions     = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	GitRepositories = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}
+	Kustomizations  = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
+	Applications    = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}
+)
+
+func newCluster(name, kubeconfig string, config *rest.Config) (*Cluster, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", name, err)
+	}
+	api, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", name, err)
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(api))
+	return &Cluster{Name: name, kubeconfig: kubeconfig, client: client, mapper: mapper}, nil
+}
+
+// Get returns an object. The namespace is empty for what has none.
+func (c *Cluster) Get(ctx context.Context, kind schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	return c.client.Resource(kind).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// List returns all objects of a kind, sorted by namespace and name.
+func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionResource) ([]unstructured.Unstructured, error) {
+	list, err := c.client.Resource(kind).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list %s on %s: %w", kind.Resource, c.Name, err)
+	}
+	return list.Items, nil
+}
+
+// Apply makes objects what they say, as "kubectl apply --server-side" does.
+func (c *Cluster) Apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
+	return c.apply(ctx, metav1.PatchOptions{}, objects...)
+}
+
+// Check asks whether the API server would accept an object, and changes nothing.
+// It is stricter than what Flux asks: a field that does not exist is an error as well.
+func (c *Cluster) Check(ctx context.Context, object *unstructured.Unstructured) error {
+	return c.apply(ctx, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict}, object)
+}
+
+func (c *Cluster) apply(ctx context.Context, options metav1.PatchOptions, objects ...*unstructured.Unstructured) error {
+	force := true
+	options.FieldManager, options.Force = "e2e", &force
+	for _, object := range objects {
+		resource, err := c.resource(object)
+		if err != nil {
+			return err
+		}
+		text, err := object.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		if _, err := resource.Patch(ctx, object.GetName(), types.ApplyPatchType, text, options); err != nil {
+			return fmt.Errorf("apply %s %s to %s: %w", object.GetKind(), object.GetName(), c.Name, err)
+		}
+	}
+	return nil
+}
+
+// resource is where objects of an object's kind and namespace are.
+func (c *Cluster) resource(object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	kind := object.GroupVersionKind()
+	mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return nil, fmt.Errorf("%s does not know %s: %w", c.Name, kind, err)
+	}
+	all := c.client.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		return all.Namespace(object.GetNamespace()), nil
+	}
+	return all, nil
+}
+
+// Define applies custom resource definitions and waits until the API server serves them.
+func (c *Cluster) Define(ctx context.Context, definitions ...*unstructured.Unstructured) error {
+	if err := c.Apply(ctx, definitions...); err != nil {
+		return err
+	}
+	for _, d := range definitions {
+		err := Until(ctx, startTime, func(ctx context.Context) error {
+			now, err := c.Get(ctx, Definitions, "", d.GetName())
+			if err != nil {
+				return err
+			}
+			return conditionTrue(now, "Established")
+		})
+		if err != nil {
+			return fmt.Errorf("define %s on %s: %w", d.GetName(), c.Name, err)
+		}
+	}
+	c.mapper.Reset()
+	return nil
+}
+
+// conditionTrue wants a condition of the status to be true, and to be about the object as it is now.
+func conditionTrue(object *unstructured.Unstructured, condition string) error {
+	what := object.GetKind() + " " + object.GetNamespace() + "/" + object.GetName()
+	observed, found, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+	if found && observed != object.GetGeneration() {
+		return fmt.Errorf("%s was changed, and nobody looked at it yet", what)
+	}
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, one := range conditions {
+		if fields, ok := one.(map[string]any); ok && fields["type"] == condition {
+			if fields["status"] == "True" {
+				return nil
+			}
+			return fmt.Errorf("%s is not %s: %v: %v", what, condition, fields["reason"], fields["message"])
+		}
+	}
+	return fmt.Errorf("%s does not say whether it is %s", what, condition)
+}
+
+// Documents parses the Kubernetes objects of a YAML text.
+func Documents(text string) ([]*unstructured.Unstructured, error) {
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
+	var objects []*unstructured.Unstructured
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(&object.Object)
+		switch {
+		case errors.Is(err, io.EOF):
+			return objects, nil
+		case err != nil:
+			return nil, fmt.Errorf("parse documents: %w", err)
+		case len(object.Object) > 0:
+			objects = append(objects, object)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// Kalypso is the program under test, with the environment of somebody who uses it.
+type Kalypso struct {
+	lab  *Lab
+	path string
+	env  []string
+}
+
+// Result is how a command ended.
+type Result struct {
+	Stdout, Stderr string
+	Code           int
+}
+
+// BuildKalypso builds the program from the sources in a folder.
+func BuildKalypso(ctx context.Context, lab *Lab, sources string) (*Kalypso, error) {
+	bin, err := lab.Folder("bin")
+	if err != nil {
+		return nil, err
+	}
+	k := &Kalypso{lab: lab, path: bin + "/kalypso"}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", k.path, "./cmd/kalypso")
+	cmd.Dir = sources
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build kalypso: %w\n%s", err, out)
+	}
+	return k, nil
+}
+
+// With returns the program with more variables in its environment, such as "KALYPSO_GIT_TOKEN=...".
+func (k *Kalypso) With(env ...string) *Kalypso {
+	more := *k
+	more.env = append(append([]string{}, k.env...), env...)
+	return &more
+}
+
+// Run runs a command to its end. Only that it could not be run at all is an error.
+func (k *Kalypso) Run(ctx context.Context, args ...string) (Result, error) {
+	home, err := k.lab.Folder("kalypso")
+	if err != nil {
+		return Result{}, err
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, k.path, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = home, &stdout, &stderr
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}, k.env...)
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return Result{}, fmt.Errorf("run kalypso %s: %w", args[0], err)
+	}
+	return Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}, nil
+}
+
+// Start starts a command that goes on, such as serve.
+func (k *Kalypso) Start(name string, args ...string) (*Process, error) {
+	return k.lab.Start(Program{Name: name, Path: k.path, Args: args, Env: k.env})
+}

@@ -1,0 +1,166 @@
+// Package tools builds the programs that a fleet is made of, from their sources in the Go module proxy.
+//
+//	cluster/  etcd, kube-apiserver, kube-controller-manager
+//	flux/     source-controller, kustomize-controller
+//	gitea/    gitea
+//
+// Each folder is a Go module whose go.mod and go.sum pin what is built. They are three, since the programs want different
+// versions of the same libraries and replace some of them. A program is built once: it is kept in the user's cache folder,
+// under a name that says what it was built from, and built anew when that changes.
+package tools
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Programs are the paths of what was built, and of files of their sources that are needed to run them.
+type Programs struct {
+	Etcd, APIServer, ControllerManager    string
+	SourceController, KustomizeController string
+	Gitea                                 string
+	// GiteaFiles is the folder with the templates and texts that Gitea reads at run time.
+	GiteaFiles string
+	// FluxDefinitions are the folders with Flux's custom resource definitions.
+	FluxDefinitions []string
+}
+
+// Build builds what is not there yet, which takes about ten minutes on two cores when nothing is.
+// dir is the folder of this package. say is told what takes long.
+func Build(ctx context.Context, dir string, say func(string)) (*Programs, error) {
+	cache, err := cacheFolder()
+	if err != nil {
+		return nil, err
+	}
+	built := &Programs{}
+	for _, r := range recipes(built) {
+		if *r.path, err = r.build(ctx, dir, cache, say); err != nil {
+			return nil, err
+		}
+	}
+	return built, built.findFiles(ctx, dir)
+}
+
+// findFiles downloads the sources again when only the built programs were kept.
+func (p *Programs) findFiles(ctx context.Context, dir string) error {
+	source, err := download(ctx, filepath.Join(dir, "gitea"), "code.gitea.io/gitea")
+	if err != nil {
+		return err
+	}
+	p.GiteaFiles = source.Dir
+	for _, controller := range []string{"source-controller", "kustomize-controller"} {
+		source, err := download(ctx, filepath.Join(dir, "flux"), "github.com/fluxcd/"+controller)
+		if err != nil {
+			return err
+		}
+		p.FluxDefinitions = append(p.FluxDefinitions, filepath.Join(source.Dir, "config", "crd", "bases"))
+	}
+	return nil
+}
+
+func cacheFolder() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a folder to keep programs in: %w", err)
+	}
+	return filepath.Join(cache, "kalypso-e2e"), nil
+}
+
+// recipe is how one program is built.
+type recipe struct {
+	path   *string // where its path goes
+	module string  // the folder of the module that pins it
+	pkg    string  // required
+	tags   string
+	// versionOf is the module whose version the program reports, in the variables of stamps.
+	// Without them it calls itself unreleased, which breaks whoever parses its version.
+	versionOf string
+	stamps    []stamp
+}
+
+// stamp is a variable that is set when a program is linked, and what it says about a version.
+type stamp struct {
+	variable string
+	say      func(version string) string
+}
+
+func recipes(p *Programs) []recipe {
+	const component = "k8s.io/component-base/version."
+	kubernetes := []stamp{
+		{component + "gitVersion", func(v string) string { return v }},
+		{component + "gitMajor", func(v string) string { return strings.Split(v[1:], ".")[0] }},
+		{component + "gitMinor", func(v string) string { return strings.Split(v[1:], ".")[1] }},
+	}
+	gitea := []stamp{{"main.Version", func(v string) string { return v[1:] }}}
+	return []recipe{
+		{path: &p.Etcd, module: "cluster", pkg: "go.etcd.io/etcd/server/v3"},
+		{path: &p.APIServer, module: "cluster", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", versionOf: "k8s.io/kubernetes", stamps: kubernetes},
+		{path: &p.ControllerManager, module: "cluster", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", versionOf: "k8s.io/kubernetes", stamps: kubernetes},
+		{path: &p.SourceController, module: "flux", pkg: "github.com/fluxcd/source-controller"},
+		{path: &p.KustomizeController, module: "flux", pkg: "github.com/fluxcd/kustomize-controller"},
+		{path: &p.Gitea, module: "gitea", pkg: "code.gitea.io/gitea", tags: "sqlite,sqlite_unlock_notify", versionOf: "code.gitea.io/gitea", stamps: gitea},
+	}
+}
+
+// name is what the program is called: the last part of its package that is no version.
+func (r recipe) name() string {
+	return filepath.Base(strings.TrimSuffix(r.pkg, "/server/v3"))
+}
+
+// key names what a program is built from.
+func (r recipe) key(dir string) (string, error) {
+	sum := sha256.New()
+	fmt.Fprintln(sum, r.pkg, r.tags, r.versionOf, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	for _, file := range []string{"go.mod", "go.sum"} {
+		content, err := os.ReadFile(filepath.Join(dir, r.module, file))
+		if err != nil {
+			return "", fmt.Errorf("read what %s is built from: %w", r.name(), err)
+		}
+		fmt.Fprintf(sum, "%s %d\n%s", file, len(content), content)
+	}
+	return r.name() + "-" + hex.EncodeToString(sum.Sum(nil)[:8]), nil
+}
+
+// build returns the path of the program, and builds it when it is not there.
+func (r recipe) build(ctx context.Context, dir, cache string, say func(string)) (string, error) {
+	key, err := r.key(dir)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(cache, key, r.name())
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	say("building " + r.name())
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	// Whoever looks meanwhile finds the whole program or none.
+	half := fmt.Sprintf("%s.%d", path, os.Getpid())
+	if err := r.compile(ctx, filepath.Join(dir, r.module), half); err != nil {
+		_ = os.Remove(half) // the error that matters is the compiler's
+		return "", err
+	}
+	return path, os.Rename(half, path)
+}
+
+func (r recipe) compile(ctx context.Context, module, out string) error {
+	link := []string{"-s", "-w"}
+	if r.versionOf != "" {
+		source, err := download(ctx, module, r.versionOf)
+		if err != nil {
+			return err
+		}
+		for _, s := range r.stamps {
+			link = append(link, "-X", s.variable+"="+s.say(source.Version))
+		}
+	}
+	_, err := run(ctx, module, "build", "-trimpath", "-tags", r.tags, "-ldflags", strings.Join(link, " "), "-o", out, r.pkg)
+	return err
+}
