@@ -21,7 +21,8 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	scheduler "github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden sections of the cases")
@@ -142,7 +143,7 @@ func name(doc map[string]any) string {
 // strictDecode says what the Go type of the document does not know.
 func strictDecode(doc map[string]any) []string {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(scheduler.AddToScheme(scheme), hub.AddToScheme(scheme)); err != nil {
 		return []string{err.Error()}
 	}
 	u := unstructured.Unstructured{Object: doc}
