@@ -25,6 +25,7 @@ type scheduleCommand struct {
 	signingKey     string
 	allowDeletions bool
 	strict         bool
+	pullRequest    pullRequestFlags
 }
 
 // scheduled is the result of the command.
@@ -48,16 +49,22 @@ type scheduled struct {
 func newSchedule(t *terminal) *cobra.Command {
 	c := &scheduleCommand{t: t}
 	cmd := &cobra.Command{
-		Use:   "schedule -e ENVIRONMENT (--out FOLDER | --commit)",
-		Short: "Write the files of an environment to a folder or a branch",
-		Long: `Write the files of an environment to a folder, or as a commit to a branch of the GitOps repository.
+		Use:   "schedule -e ENVIRONMENT (--out FOLDER | --commit | --pull-request)",
+		Short: "Write the files of an environment to a folder, a branch or a pull request",
+		Long: `Write the files of an environment to a folder, or as a commit to a branch of the GitOps repository,
+or as the one pull request of the environment, which is brought up to date when it is open already.
 
 Only files that Kalypso wrote are changed or deleted; everything else there is left alone.
 An assignment that cannot be rendered is held: it keeps the files it has.
-A change that removes more than the deletion budget is refused until --allow-deletions agrees to it.`,
+A change that removes more than the deletion budget is refused until --allow-deletions agrees to it;
+a pull request shows it, with a status that fails until the label kalypso/allow-deletions agrees.
+
+For a pull request the environment has a token for the forge of the GitOps repository: GITHUB_TOKEN, GITLAB_TOKEN,
+GITEA_TOKEN or AZURE_DEVOPS_TOKEN.`,
 		Example: `  kalypso schedule -e dev --out rendered
   kalypso schedule -e dev --commit
-  kalypso schedule -e dev --commit --branch proposal`,
+  kalypso schedule -e dev --commit --branch proposal
+  kalypso schedule -e dev --pull-request`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
@@ -70,6 +77,7 @@ A change that removes more than the deletion budget is refused until --allow-del
 	flags.StringVar(&c.signingKey, "signing-key", "", "sign the commit with this SSH or OpenPGP key `file`; KALYPSO_SIGNING_PASSPHRASE unlocks it")
 	flags.BoolVar(&c.allowDeletions, "allow-deletions", false, "agree to more removals than the deletion budget")
 	flags.BoolVar(&c.strict, "strict", false, "exit with 3 when assignments are held")
+	c.pullRequest.bind(cmd)
 	_ = cmd.MarkFlagDirname("out") // the error only says that the flag does not exist
 	return cmd
 }
@@ -78,9 +86,12 @@ func (c *scheduleCommand) run(cmd *cobra.Command) error {
 	if err := c.source.wantEnvironment(cmd); err != nil {
 		return err
 	}
-	switch {
-	case c.commit == (c.out != ""):
-		return usage(cmd, "where to? choose one of --out FOLDER and --commit")
+	if err := c.pullRequest.check(cmd, c.allowDeletions); err != nil {
+		return err
+	}
+	switch places := wanted(c.commit, c.out != "", c.pullRequest.wanted); {
+	case places != 1:
+		return usage(cmd, "where to? choose one of --out FOLDER, --commit and --pull-request")
 	case c.branch != "" && !c.commit:
 		return usage(cmd, "--branch goes with --commit")
 	}
@@ -89,6 +100,9 @@ func (c *scheduleCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer session.close()
+	if c.pullRequest.wanted {
+		return c.propose(cmd.Context(), session)
+	}
 	result, err := c.schedule(cmd.Context(), session)
 	if err != nil {
 		return err
@@ -104,6 +118,17 @@ func (c *scheduleCommand) run(cmd *cobra.Command) error {
 		return answerNo()
 	}
 	return nil
+}
+
+// wanted counts what was asked for.
+func wanted(flags ...bool) int {
+	n := 0
+	for _, set := range flags {
+		if set {
+			n++
+		}
+	}
+	return n
 }
 
 var errRefused = fmt.Errorf("nothing was written: somebody has to agree to this change")

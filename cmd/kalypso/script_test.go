@@ -22,7 +22,13 @@ import (
 	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files within the scripts")
+// update is -update, which rewrites the golden files within the scripts. Support packages of tests may have it already.
+var update = func() flag.Getter {
+	if flag.Lookup("update") == nil {
+		flag.Bool("update", false, "rewrite the golden files within the scripts")
+	}
+	return flag.Lookup("update").Value.(flag.Getter)
+}()
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"kalypso": main, "masked": masked})
@@ -37,18 +43,19 @@ func TestMain(m *testing.M) {
 //	edit FILE OLD NEW               replaces a text, which has to be there, everywhere in a file; \n is a new line
 //	commit DIR MESSAGE              commits everything in a work tree, as Ann
 //	serve DIR USER:PASSWORD         serves the repositories in a folder over HTTP, at $SERVER
+//	gitea DIR                       serves the repositories DIR/<owner>/<name>.git as a Gitea does, at $GITEA
 //
 // The program "masked" is kalypso with an output that is the same each time: commit ids are shown as #######,
 // and the folder of the script as $WORK.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
-		UpdateScripts:       *update,
+		UpdateScripts:       update.Get() == true,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "edit": edit, "commit": commit, "serve": serve,
+			"exits": exits, "edit": edit, "commit": commit, "serve": serve, "gitea": serveGitea(t),
 		},
 	})
 }

@@ -143,13 +143,19 @@ func (c *Config) Check() error {
 	if !slices.Contains([]string{"", "debug", "info", "warn", "error"}, c.Log.Level) {
 		problem("log.level: %q is none of debug, info, warn and error", c.Log.Level)
 	}
+	return errors.Join(append(problems, c.CheckForges())...)
+}
+
+// CheckForges returns everything that is wrong with the forges, joined; nil when nothing is.
+func (c *Config) CheckForges() error {
+	var problems []error
 	names := map[string]bool{}
 	for i, f := range c.Forges {
 		for _, err := range f.check() {
-			problem("forges[%d]: %w", i, err)
+			problems = append(problems, fmt.Errorf("forges[%d]: %w", i, err))
 		}
 		if names[f.Name] {
-			problem("forges[%d]: another forge has the name %q too; give it one of its own", i, f.Name)
+			problems = append(problems, fmt.Errorf("forges[%d]: another forge has the name %q too; give it one of its own", i, f.Name))
 		}
 		names[f.Name] = true
 	}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/cgi"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
+)
+
+// realGitea is the fake Gitea with real repositories behind it: the fake answers the API, and git itself what git asks.
+type realGitea struct {
+	*giteatest.Fake
+	// dir holds a bare repository <owner>/<name>.git for each.
+	dir string
+}
+
+// newRealGitea serves the bare repositories in a folder.
+func newRealGitea(t *testing.T, dir string) *realGitea {
+	t.Helper()
+	program, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("git is not installed")
+	}
+	g := &realGitea{Fake: giteatest.New(t), dir: dir}
+	for _, path := range g.repositories(t) {
+		g.World.Lock()
+		g.World.AddRepo(path)
+		g.World.Unlock()
+	}
+	backend := &cgi.Handler{
+		Path: program, Args: []string{"http-backend"}, Stderr: io.Discard,
+		Env: []string{
+			"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=bot",
+			"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
+		},
+	}
+	api := g.Config.Handler
+	g.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/") {
+			g.look(t)
+			api.ServeHTTP(w, r)
+			return
+		}
+		if _, password, _ := r.BasicAuth(); password != giteatest.Token {
+			w.Header().Set("WWW-Authenticate", `Basic realm="gitea"`)
+			// Servers have been seen to repeat what they were told.
+			http.Error(w, "not for you, "+password, http.StatusUnauthorized)
+			return
+		}
+		if path := r.URL.Path; !strings.Contains(path, ".git/") {
+			r.URL.Path = strings.Replace(path, "/info/", ".git/info/", 1)
+			r.URL.Path = strings.Replace(r.URL.Path, "/git-", ".git/git-", 1)
+		}
+		backend.ServeHTTP(w, r)
+	})
+	return g
+}
+
+// repositories are the paths of those that are served.
+func (g *realGitea) repositories(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(g.dir, "*", "*.git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, dir := range found {
+		path, err := filepath.Rel(g.dir, strings.TrimSuffix(dir, ".git"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[i] = filepath.ToSlash(path)
+	}
+	return found
+}
+
+// look tells the fake where the branches of the repositories are.
+func (g *realGitea) look(t *testing.T) {
+	for _, path := range g.repositories(t) {
+		out, err := exec.Command("git", "-C", filepath.Join(g.dir, path+".git"), "for-each-ref",
+			"--format=%(refname:strip=2) %(objectname)", "refs/heads").Output()
+		if err != nil {
+			t.Errorf("list the branches of %s: %v", path, err)
+			return
+		}
+		for line := range strings.Lines(string(out)) {
+			branch, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
+			g.World.Push(path, branch, commit, "kalypso-bot")
+		}
+	}
+}
+
+// serveGitea is the script command that starts one:
+//
+//	gitea DIR    serves the bare repositories DIR/<owner>/<name>.git at $GITEA, for the token $GITEA_BOT
+func serveGitea(t *testing.T) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 1 {
+			ts.Fatalf("usage: gitea DIR")
+		}
+		g := newRealGitea(t, ts.MkAbs(args[0]))
+		ts.Setenv("GITEA", g.URL)
+		ts.Setenv("GITEA_HOST", strings.TrimPrefix(g.URL, "http://"))
+		ts.Setenv("GITEA_BOT", giteatest.Token)
+		ts.Setenv("GITEA_READER", giteatest.Weak)
+	}
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/plan"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/server"
+)
+
+// pullRequestFlags are those of "kalypso schedule --pull-request": one round of what the server does, for CI.
+type pullRequestFlags struct {
+	wanted bool
+	// config is a configuration file of the server, whose forges count; empty for the environment's token.
+	config string
+	// kind is that of a forge whose host does not say it; empty for what the host says.
+	kind string
+}
+
+func (f *pullRequestFlags) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.wanted, "pull-request", false, "open the pull request of the environment, or bring it up to date, as kalypso serve does")
+	flags.StringVar(&f.config, "config", "", "with --pull-request: a configuration `file` of kalypso serve, for its forges")
+	flags.StringVar(&f.kind, "forge-kind", "", "with --pull-request: the `kind` of the forge, where its host does not say it: "+strings.Join(kindsOfTokens(), ", "))
+}
+
+// check refuses combinations that make no sense.
+func (f *pullRequestFlags) check(cmd *cobra.Command, allowDeletions bool) error {
+	switch {
+	case !f.wanted && f.config != "":
+		return usage(cmd, "--config goes with --pull-request")
+	case !f.wanted && f.kind != "":
+		return usage(cmd, "--forge-kind goes with --pull-request")
+	case f.wanted && allowDeletions:
+		return usage(cmd, "with --pull-request, the label %s on it agrees to deletions", scheduling.LabelAllowDeletions)
+	case f.kind != "" && !slices.Contains(kindsOfTokens(), f.kind):
+		return usage(cmd, "--forge-kind %q is none of %s", f.kind, strings.Join(kindsOfTokens(), ", "))
+	}
+	return nil
+}
+
+// proposed is the result of the command.
+type proposed struct {
+	Plan *plan.Plan `json:"plan"`
+	// PullRequest is the open one, or the one that was merged just now; absent when nothing is left to change.
+	PullRequest *pullRequest `json:"pullRequest,omitempty"`
+	// Done lists what was done, in order; empty when everything was as it should be.
+	Done []string `json:"done"`
+	// Waits says why the pull request is not opened or merged; empty when nothing is in the way.
+	Waits string `json:"waits,omitempty"`
+}
+
+// pullRequest is where to look at the plan and merge it.
+type pullRequest struct {
+	Number int         `json:"number"`
+	URL    string      `json:"url"`
+	Title  string      `json:"title"`
+	State  forge.State `json:"state"`
+}
+
+// propose does one round.
+func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
+	hosts, access, err := c.pullRequest.forges(c.t.env)
+	if err != nil {
+		return err
+	}
+	s.client.Map = append(s.client.Map, access...)
+	commits := committer{client: s.client, author: author(c.t.env)}
+	if commits.signer, err = signer(c.signingKey, c.t.env); err != nil {
+		return err
+	}
+	p := &scheduling.Proposer{Loader: s.loader, Committer: commits, Forges: hosts}
+	outcome, err := p.Round(ctx, s.request)
+	if err != nil {
+		return err
+	}
+	s.progress.end()
+	result := proposedOf(outcome)
+	if err := c.output.write(c.t.out, result, func(w io.Writer) error { return c.showProposed(w, result) }); err != nil {
+		return err
+	}
+	if c.strict && result.Plan.Counts.Held > 0 {
+		return answerNo()
+	}
+	return nil
+}
+
+func proposedOf(o *scheduling.Outcome) *proposed {
+	result := &proposed{Plan: o.Plan, Waits: o.Waits, Done: append([]string{}, o.Did...)}
+	if o.Change != nil {
+		result.PullRequest = &pullRequest{Number: o.Change.Number, URL: o.Change.URL, Title: o.Change.Title, State: o.Change.State}
+	}
+	return result
+}
+
+// showProposed says what was done, after the plan.
+func (c *scheduleCommand) showProposed(w io.Writer, r *proposed) error {
+	if err := (planText{plan: r.Plan, style: c.t.outStyle}).write(w); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, line := range r.Done {
+		fmt.Fprintln(w, printable(line))
+	}
+	if r.Waits != "" {
+		fmt.Fprintln(w, "waits: "+printable(r.Waits))
+	}
+	switch {
+	case r.PullRequest == nil && r.Waits == "":
+		fmt.Fprintln(w, "no pull request: "+printable(r.Plan.Before)+" is up to date")
+	case r.PullRequest != nil && len(r.Done) == 0:
+		fmt.Fprintln(w, "up to date: "+printable(r.PullRequest.URL))
+	case r.PullRequest != nil:
+		fmt.Fprintln(w, printable(r.PullRequest.URL))
+	}
+	return nil
+}
+
+// forges are those of the configuration file, with Git's access to them, or the one that the environment has a token for.
+func (f *pullRequestFlags) forges(env map[string]string) (scheduling.Forges, []git.Mapping, error) {
+	if f.config == "" {
+		return environmentForge{env: env, kind: forge.Kind(f.kind)}, nil, nil
+	}
+	text, err := os.ReadFile(f.config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	config, err := server.ParseConfig(text, nil)
+	if err == nil {
+		err = config.CheckForges()
+	}
+	if err != nil {
+		return nil, nil, failed(fmt.Errorf("the configuration is wrong: %w", err), "docs/schemas/serve.json describes it")
+	}
+	var hosts forges
+	for _, c := range config.Forges {
+		host, err := openForge(c, env, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		hosts = append(hosts, host)
+	}
+	access, err := gitAccess(config.Forges, env)
+	return hosts, access, err
+}
+
+// environmentForge is the forge of whatever repository is asked for, with the token that the environment has for its kind.
+type environmentForge struct {
+	env map[string]string
+	// kind is what the host does not say; empty to ask the host.
+	kind forge.Kind
+}
+
+var _ scheduling.Forges = environmentForge{}
+
+// tokenVariables are where CI systems and people keep tokens.
+var tokenVariables = []struct {
+	kind  forge.Kind
+	names []string
+}{
+	{forge.GitHub, []string{"GITHUB_TOKEN", "GH_TOKEN"}},
+	{forge.GitLab, []string{"GITLAB_TOKEN"}},
+	{forge.Gitea, []string{"GITEA_TOKEN", "FORGEJO_TOKEN"}},
+	{forge.AzureDevOps, []string{"AZURE_DEVOPS_TOKEN", "SYSTEM_ACCESSTOKEN"}},
+}
+
+// kindsOfTokens are the kinds that a token can be for.
+func kindsOfTokens() []string {
+	var kinds []string
+	for _, v := range tokenVariables {
+		kinds = append(kinds, string(v.kind))
+	}
+	return kinds
+}
+
+// Forge connects to the forge that hosts a repository.
+func (f environmentForge) Forge(url string) (forge.Forge, error) {
+	id, err := forge.ParseID(url)
+	if err != nil {
+		return nil, failed(err, "a pull request needs a GitOps repository on a forge; --commit and --out do without")
+	}
+	known, _ := forge.KindOfHost(id.Host)
+	kind := cmp.Or(f.kind, known)
+	if kind == "" {
+		return nil, failed(fmt.Errorf("which kind of forge %q is, its name does not say", id.Host),
+			"say it with --forge-kind, or configure the forge in a file and name that with --config")
+	}
+	scheme := "https://"
+	if strings.HasPrefix(url, "http://") {
+		scheme = "http://"
+	}
+	for _, v := range tokenVariables {
+		for _, name := range v.names {
+			if v.kind == kind && f.env[name] != "" {
+				return openForge(server.ForgeConfig{Kind: kind, URL: scheme + id.Host, TokenEnv: name}, f.env, nil)
+			}
+		}
+		if v.kind == kind {
+			return nil, failed(fmt.Errorf("no forge is configured for %q", id.Host),
+				"set "+strings.Join(v.names, " or ")+" to a token that may write there, or name a configuration file with --config")
+		}
+	}
+	return nil, errors.New("this kind of forge has no tokens") // kinds were checked
+}
