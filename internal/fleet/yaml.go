@@ -95,6 +95,7 @@ func (c chunk) documents() (roots []*yaml.Node, err *yamlError) {
 }
 
 // syntaxError takes the line out of the parser's message, "yaml: line 3: did not find expected key".
+// What the parser missed is seldom what the author forgot, so that it stands behind what is known for sure.
 func (c chunk) syntaxError(err error) *yamlError {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 1
@@ -108,5 +109,5 @@ func (c chunk) syntaxError(err error) *yamlError {
 			line++
 		}
 	}
-	return &yamlError{KindYAMLSyntax, c.before + line, message}
+	return &yamlError{KindYAMLSyntax, c.before + line, "not valid YAML: " + message}
 }
