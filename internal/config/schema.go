@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -68,7 +69,7 @@ func compileDocument(document any) (*jsonschema.Schema, error) {
 	}
 	compiled, err := c.Compile(schemaURL)
 	if err != nil {
-		return nil, explainCompile(err)
+		return nil, explainCompile(err, document)
 	}
 	return compiled, nil
 }
@@ -129,7 +130,7 @@ func bound(v any, nodes *int, depth int) error {
 }
 
 // explainCompile shortens the compiler's error, which lists a whole tree, to its first cause in one line.
-func explainCompile(err error) error {
+func explainCompile(err error, document any) error {
 	var elsewhere *jsonschema.LoadURLError
 	if errors.As(err, &elsewhere) {
 		return elsewhere.Err
@@ -138,20 +139,64 @@ func explainCompile(err error) error {
 	var tree *jsonschema.ValidationError
 	if errors.As(err, &invalid) && errors.As(invalid.Err, &tree) {
 		if causes := leaves(tree); len(causes) > 0 {
-			return errors.New(first(causes))
+			return errors.New(first(causes, document))
 		}
 	}
 	return errors.New(strings.ReplaceAll(strings.Join(strings.Fields(err.Error()), " "), schemaURL+"#", "#"))
 }
 
 // first is the cause that comes first by its text: the compiler's own order varies.
-func first(causes []*jsonschema.ValidationError) string {
+func first(causes []*jsonschema.ValidationError, document any) string {
 	best := ""
 	for _, cause := range causes {
-		at := strings.Join(cause.InstanceLocation, ".")
-		if text := strings.TrimPrefix(at+": "+library(cause.ErrorKind), ": "); best == "" || text < best {
+		text := strings.Join(wishes(cause), "; or ")
+		if at := strings.Join(cause.InstanceLocation, "."); at != "" {
+			text = at + ": " + text
+		}
+		if value, ok := lookUp(document, cause.InstanceLocation); ok {
+			text += ", got " + show(value)
+		}
+		if best == "" || text < best {
 			best = text
 		}
 	}
 	return best
+}
+
+// wishes says what a keyword of a schema wanted, each alternative for itself.
+func wishes(e *jsonschema.ValidationError) []string {
+	if len(e.Causes) == 0 {
+		return []string{wish(e.ErrorKind)}
+	}
+	var all []string
+	for _, cause := range e.Causes {
+		for _, leaf := range leaves(cause) {
+			all = append(all, wishes(leaf)...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// lookUp follows a way from the root of a document, if there is one.
+func lookUp(document any, way []string) (any, bool) {
+	for _, step := range way {
+		switch v := document.(type) {
+		case map[string]any:
+			next, ok := v[step]
+			if !ok {
+				return nil, false
+			}
+			document = next
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(v) {
+				return nil, false
+			}
+			document = v[i]
+		default:
+			return nil, false
+		}
+	}
+	return document, true
 }
