@@ -24,9 +24,6 @@ func conflicts(layers []*layer) []fleet.Problem {
 
 // conflictsAmong compares every pair of layers of one rank, but only for the keys that both have.
 func conflictsAmong(equals []*layer) []fleet.Problem {
-	if len(equals) == 1 {
-		return nil // the usual case by far
-	}
 	var found []fleet.Problem
 	earlier := map[string][]*node{}
 	for _, l := range equals {
