@@ -91,11 +91,20 @@ func (f *folderBuild) assignment(w *render.Worker, n int) {
 			found = []fleet.Problem{*reason}
 		}
 	}
-	f.notes[n] = note{slices.Concat(composed.Problems, a.warnings, found), composed.Schemas}
+	f.notes[n] = note{slices.Concat(unreported(composed), a.warnings, found), composed.Schemas}
 	if reason != nil {
 		hold(&a, published, reason)
 	}
 	f.result.Assignments[n] = a
+}
+
+// unreported returns the problems of a configuration without those that only point to an object which cannot be read:
+// that is a problem of the snapshot, once, however many assignments wait for it.
+func unreported(composed config.Result) []fleet.Problem {
+	if !composed.Hold {
+		return composed.Problems
+	}
+	return slices.DeleteFunc(slices.Clone(composed.Problems), func(p fleet.Problem) bool { return p.Kind == fleet.KindHeld })
 }
 
 // blocked says why an assignment cannot be rendered before any template runs; nil when it can.

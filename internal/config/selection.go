@@ -92,13 +92,14 @@ func (sel *selection) addUnreadable(c *Composer, ct facts, cl *class) {
 	}
 }
 
+// held says why assignments wait for the object. That it cannot be read is reported where it was tried.
 func (u unreadable) held() fleet.Problem {
 	return fleet.Problem{
 		Severity: fleet.SeverityError,
 		Kind:     fleet.KindHeld,
 		Object:   u.Ref,
 		Position: u.Position,
-		Message:  fmt.Sprintf("%s applies here and cannot be read", u.Ref),
+		Message:  fmt.Sprintf("%s would apply and cannot be read", u.Ref),
 		Hint:     "repair it; what depends on it stays as it is published",
 	}
 }

@@ -117,11 +117,12 @@ func (p *parsed) root(root *yaml.Node, c chunk, digest Digest) {
 func (p *parsed) outOfBounds(h header, err *yamlError) {
 	problem := Problem{
 		Severity: SeverityError, Kind: err.kind, Object: h.ref(), Position: Position{Line: err.line}, Message: err.message,
-		Hint: "write it without nested aliases, or split the file",
+		Hint: "write it without nested aliases, or split the file; what depends on it stays as it is published",
 	}
 	switch h.reading() {
 	case readSkip, readForeign:
 		problem.Severity, problem.Object = SeverityWarning, Ref{}
+		problem.Hint = "write it without nested aliases, or split the file"
 	case readList:
 		problem.Object = Ref{}
 		p.unreadable = append(p.unreadable, Unreadable{Position: Position{Line: h.line}})
