@@ -84,6 +84,8 @@ func functionProblem(line int, name string) *syntaxError {
 		e.message, e.hint = fmt.Sprintf("function %q is left out", name), reason
 	} else if near := fleet.Nearest(name, slices.Collect(maps.Keys(functionNames()))); near != "" {
 		e.hint = fmt.Sprintf("did you mean %s?", near)
+	} else {
+		e.hint = "a key has a dot in front of it, and a text has quotes around it"
 	}
 	return e
 }

@@ -95,7 +95,7 @@ func parseProblem(err error) *syntaxError {
 	if name, ok := unknownFunction(rest); ok {
 		return functionProblem(line, name)
 	}
-	return &syntaxError{line: line, message: brief(rest)}
+	return &syntaxError{line: line, message: brief(rest), hint: mistakeHint(rest)}
 }
 
 // unknownFunction returns the name in the parser's message `function "now" not defined`.
