@@ -31,7 +31,8 @@ const (
 	RefusedNoAssignments  RefusalReason = "no-assignments"
 )
 
-// judge counts the removals and decides whether a person has to agree.
+// judge counts the removals and decides whether a person has to agree. The budget is of what is published,
+// not of what is wanted, because only what is there can be lost.
 func (p *Plan) judge(s *fleet.Snapshot) {
 	published := 0
 	for _, f := range p.before.Folders {

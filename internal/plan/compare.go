@@ -9,7 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/bundle"
 )
 
-// compareFolders walks both sides cluster type by cluster type.
+// compareFolders walks both sides cluster type by cluster type. Bundles share the folders that did not change,
+// so that a change of one cluster type out of a hundred looks into one folder.
 func (p *Plan) compareFolders() {
 	before, after := byClusterType(p.before.Folders), byClusterType(p.after.Folders)
 	for _, name := range slices.Sorted(maps.Keys(union(before, after))) {
@@ -27,7 +28,8 @@ func (p *Plan) compareFolders() {
 	}
 }
 
-// keep counts a folder that both sides share.
+// keep counts a folder that both sides share. What is held in it is listed again: it waits for somebody to mend it,
+// however long ago that began.
 func (p *Plan) keep(f *bundle.Folder) {
 	for i := range f.Assignments {
 		if a := &f.Assignments[i]; a.Held != nil {
@@ -93,6 +95,8 @@ func compareHeads(was, is []bundle.Assignment) int {
 	return cmp.Compare(was[0].Target, is[0].Target)
 }
 
+// newChange is the change of an assignment that is only on the side after.
+// One that is held before it was ever published is not added: nothing is written for it.
 func newChange(a *bundle.Assignment, counts *Counts) Change {
 	if a.Held != nil {
 		counts.Held++
@@ -104,6 +108,8 @@ func newChange(a *bundle.Assignment, counts *Counts) Change {
 	return c
 }
 
+// bothChange is the change of an assignment that is on both sides, and false when there is none.
+// Only its files count: another policy that selects the same pair changes nothing that clusters see.
 func bothChange(was, is *bundle.Assignment, counts *Counts) (Change, bool) {
 	if is.Held != nil {
 		counts.Held++

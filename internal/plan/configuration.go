@@ -24,7 +24,8 @@ type ConfigChange struct {
 	Over fleet.Position `json:"over,omitzero"`
 }
 
-// configChanges compares the data of two rendered configurations.
+// configChanges compares the data of two rendered configurations. What a branch holds was composed long ago, from files
+// that may be gone, so that the rendered text is all there is to compare; where a value comes from is known for the new side.
 func (d *details) configChanges(old, now []byte, composed *config.Composed) []ConfigChange {
 	was, is := d.configData(old), d.configData(now)
 	var changes []ConfigChange
@@ -47,7 +48,8 @@ func (d *details) configChanges(old, now []byte, composed *config.Composed) []Co
 	return changes
 }
 
-// origin returns where the value of a rendered key is written, and what it overrides.
+// origin returns where the value of a rendered key is written, and what it overrides. A template may render
+// a map as one value, and then the first of its leaves stands for it.
 func origin(composed *config.Composed, key string) (from, over fleet.Position) {
 	if composed == nil {
 		return from, over
@@ -122,7 +124,8 @@ func flatten(prefix string, n *yaml.Node, leaves map[string]string) {
 	}
 }
 
-// exports reads the lines "export KEY=value" of a shell script.
+// exports reads the lines "export KEY=value" of a shell script, as the built-in template writes them.
+// Of a value of several lines the first one stands for all.
 func exports(text []byte, leaves map[string]string) {
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "export "); ok {

@@ -30,6 +30,8 @@ type details struct {
 	data map[string]map[string]string
 }
 
+// add looks into the two kinds of files of which people want to know more than that they differ:
+// a configuration says what changes for the application, and a namespace that goes takes everything in it along.
 func (d *details) add(c *Change) error {
 	for _, f := range c.Files {
 		isConfig := bundle.IsConfig(f.Path)

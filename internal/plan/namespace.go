@@ -19,7 +19,8 @@ func lostNamespaces(old, now []byte) []string {
 	return lost
 }
 
-// namespaces returns the names of the Namespace objects in a text of several documents.
+// namespaces returns the names of the Namespace objects in a text of several documents, up to the first that is no YAML.
+// The namespace that the assignment was offered is no guide, because templates may write any other.
 func namespaces(text []byte) []string {
 	var names []string
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
