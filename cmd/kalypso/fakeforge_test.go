@@ -8,10 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
 )
 
@@ -20,6 +22,28 @@ type realGitea struct {
 	*giteatest.Fake
 	// dir holds a bare repository <owner>/<name>.git for each.
 	dir string
+
+	mu sync.Mutex
+	// left is how many requests are answered before fault is injected; negative for never.
+	left  int
+	fault forgetest.Fault
+}
+
+// failAfter injects a fault after n more requests to the API; never when n is negative.
+func (g *realGitea) failAfter(n int, fault forgetest.Fault) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.left, g.fault = n, fault
+}
+
+// count counts a request.
+func (g *realGitea) count() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.left == 0 {
+		g.Faults.Inject(g.fault)
+	}
+	g.left--
 }
 
 // newRealGitea serves the bare repositories in a folder.
@@ -29,7 +53,7 @@ func newRealGitea(t *testing.T, dir string) *realGitea {
 	if err != nil {
 		t.Skip("git is not installed")
 	}
-	g := &realGitea{Fake: giteatest.New(t), dir: dir}
+	g := &realGitea{Fake: giteatest.New(t), dir: dir, left: -1}
 	for _, path := range g.repositories(t) {
 		g.World.Lock()
 		g.World.AddRepo(path)
@@ -46,6 +70,7 @@ func newRealGitea(t *testing.T, dir string) *realGitea {
 	g.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/api/") {
 			g.look(t)
+			g.count()
 			api.ServeHTTP(w, r)
 			return
 		}

@@ -4,232 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/http"
-	"net/http/httptest"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
-	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/forge/local"
-	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
-
-// world is the hello fleet on a local forge, and the flows of the server on it.
-type world struct {
-	*testing.T
-	flows *flows
-	host  *local.Forge
-	url   string
-}
-
-// The paths of its repositories.
-const (
-	controlPlaneRepo = "platform/control-plane"
-	gitOpsRepo       = "platform/gitops"
-)
-
-func newWorld(t *testing.T) *world {
-	t.Helper()
-	var handler http.Handler
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
-	t.Cleanup(server.Close)
-	dir := t.TempDir()
-	host, err := local.Open(t.Context(), local.Options{Dir: dir, URL: server.URL, PublicRead: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = host.Close() })
-	handler = host.Handler()
-	client := &git.Client{Env: func(string) string { return "" }}
-	t.Cleanup(func() { _ = client.Close() })
-	w := &world{T: t, host: host, url: server.URL, flows: &flows{
-		client: client, cache: &fleet.Cache{}, memory: &scheduling.Memory{},
-		commits: committer{client: client, author: git.Person{Name: "Kalypso", Email: "kalypso@localhost"}},
-	}}
-	w.flows.serveLocally(host, git.Mapping{From: server.URL, To: filepath.Join(dir, "repos")})
-	for _, name := range []string{"control-plane", "gitops", "hello-world-app", "platform-services"} {
-		if _, err := host.CreateRepository(t.Context(), forge.NewRepository{Owner: "platform", Name: name}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.pushExample()
-	return w
-}
-
-// pushExample pushes the branches of the example. The folder of an example's path is its repository, then comes the branch.
-func (w *world) pushExample() {
-	branches := map[[2]string]map[string]string{}
-	err := fs.WalkDir(hellofleet.Files(), ".", func(path string, d fs.DirEntry, err error) error {
-		parts := strings.SplitN(path, "/", 3)
-		if err != nil || d.IsDir() || len(parts) < 3 {
-			return err
-		}
-		content, err := fs.ReadFile(hellofleet.Files(), path)
-		key := [2]string{"platform/" + parts[0], parts[1]}
-		if branches[key] == nil {
-			branches[key] = map[string]string{}
-		}
-		branches[key][parts[2]] = string(content)
-		return err
-	})
-	if err != nil {
-		w.Fatal(err)
-	}
-	for key, files := range branches {
-		w.push(key[0], key[1], files)
-	}
-}
-
-// worldTime is when everything in the world is committed, so that runs can be compared.
-var worldTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-
-// push commits files to a branch, from whatever it is at. Empty content deletes a file. It returns the commit.
-func (w *world) push(repo, branch string, files map[string]string) string {
-	w.Helper()
-	r, err := w.flows.client.Open(w.Context(), w.url+"/"+repo)
-	if err != nil {
-		w.Fatal(err)
-	}
-	head, err := r.Resolve(w.Context(), branch, "")
-	if err != nil && !errors.Is(err, git.ErrEmpty) && !errors.Is(err, git.ErrBranchNotFound) {
-		w.Fatal(err)
-	}
-	request := git.CommitRequest{
-		Parent: head, Put: map[string][]byte{}, Message: "change", When: worldTime, Author: git.Person{Name: "somebody", Email: "s@localhost"},
-	}
-	for path, content := range files {
-		if content == "" {
-			request.Delete = append(request.Delete, path)
-			continue
-		}
-		request.Put[path] = []byte(content)
-	}
-	commit, err := r.Commit(w.Context(), request)
-	if err != nil {
-		w.Fatal(err)
-	}
-	if err := r.Push(w.Context(), branch, head.Hash, commit); err != nil {
-		w.Fatal(err)
-	}
-	w.sync()
-	return commit.Hash
-}
-
-func (w *world) sync() {
-	if err := w.host.Sync(w.Context()); err != nil {
-		w.Fatal(err)
-	}
-}
-
-// edit replaces a text in a file of a branch of the control plane.
-func (w *world) edit(branch, path, old, replacement string) {
-	w.Helper()
-	content := w.files(controlPlaneRepo, branch)[path]
-	if !strings.Contains(content, old) {
-		w.Fatalf("%s of %s does not contain %q", path, branch, old)
-	}
-	w.push(controlPlaneRepo, branch, map[string]string{path: strings.ReplaceAll(content, old, replacement)})
-}
-
-// files returns the files of a branch; nil when there is no such branch.
-func (w *world) files(repo, branch string) map[string]string {
-	w.Helper()
-	r, err := w.flows.client.Open(w.Context(), w.url+"/"+repo)
-	if err != nil {
-		w.Fatal(err)
-	}
-	head, err := r.Resolve(w.Context(), branch, "")
-	if err != nil {
-		return nil
-	}
-	entries, err := r.Tree(head).Files(w.Context(), "")
-	if err != nil {
-		w.Fatal(err)
-	}
-	files := map[string]string{}
-	for _, e := range entries {
-		content, err := r.Tree(head).Read(w.Context(), e, 1<<20)
-		if err != nil {
-			w.Fatal(err)
-		}
-		files[e.Path] = string(content)
-	}
-	return files
-}
-
-func (w *world) round(environment string) *scheduling.Outcome {
-	w.Helper()
-	outcome, err := w.flows.Round(w.Context(), w.url+"/"+controlPlaneRepo, environment)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return outcome
-}
-
-func (w *world) repo(path string) forge.Repository {
-	w.Helper()
-	r, err := w.host.Repository(w.url + "/" + path)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return r
-}
-
-func (w *world) changes() []forge.Change {
-	w.Helper()
-	changes, err := w.repo(gitOpsRepo).FindChanges(w.Context(), forge.ChangeFilter{})
-	if err != nil {
-		w.Fatal(err)
-	}
-	return changes
-}
-
-// living returns the one open change.
-func (w *world) living() forge.Change {
-	w.Helper()
-	var open []forge.Change
-	for _, c := range w.changes() {
-		if c.State == forge.Open {
-			open = append(open, c)
-		}
-	}
-	if len(open) != 1 {
-		w.Fatalf("%d changes are open, want one", len(open))
-	}
-	return open[0]
-}
-
-func (w *world) merge() {
-	w.Helper()
-	c := w.living()
-	if _, err := w.repo(gitOpsRepo).MergeChange(w.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); err != nil {
-		w.Fatal(err)
-	}
-}
-
-func (w *world) status(commit, context string) forge.StatusState {
-	w.Helper()
-	statuses, err := w.repo(gitOpsRepo).Statuses(w.Context(), commit)
-	if err != nil {
-		w.Fatal(err)
-	}
-	for _, s := range statuses {
-		if s.Context == context {
-			return s.State
-		}
-	}
-	return ""
-}
 
 const westConfig = "cluster-types/west-us/west-us-config.yaml"
 
@@ -268,7 +51,6 @@ func keys(files map[string]string) []string {
 	return names
 }
 
-// TestRoundEndsTheSameWhereverItWasInterrupted ends a round after each of its steps, as a crash would, and runs it again.
 func TestRoundEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 	whole := newWorld(t)
 	prepare := func(w *world) {
@@ -308,36 +90,6 @@ func TestRoundEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 }
 
 var errCrash = errors.New("crash")
-
-func (w *world) head(repo, branch string) string {
-	w.Helper()
-	head, err := w.flows.commits.Head(w.Context(), w.url+"/"+repo, branch)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return head
-}
-
-// describe says everything about the GitOps repository that a round is responsible for, the same in every world.
-func (w *world) describe() string {
-	w.Helper()
-	var b strings.Builder
-	for _, branch := range []string{"dev", "kalypso/dev"} {
-		fmt.Fprintf(&b, "%s at %s\n", branch, w.head(gitOpsRepo, branch))
-	}
-	for _, c := range w.changes() {
-		fmt.Fprintf(&b, "change %d %s %q %v head %s\n%s\n", c.Number, c.State, c.Title, c.Labels, c.Head.Commit, c.Body)
-		fmt.Fprintf(&b, "%s %s\n", scheduling.StatusDeletions, w.status(c.Head.Commit, scheduling.StatusDeletions))
-	}
-	issues, err := w.repo(gitOpsRepo).FindIssues(w.Context(), forge.IssueFilter{})
-	if err != nil {
-		w.Fatal(err)
-	}
-	for _, i := range issues {
-		fmt.Fprintf(&b, "issue %d %s %q\n", i.Number, i.State, i.Title)
-	}
-	return strings.ReplaceAll(b.String(), w.url, "URL")
-}
 
 func TestTwoServersAtOnceOpenOneChange(t *testing.T) {
 	w := newWorld(t)
@@ -443,13 +195,6 @@ func TestWhatPeopleDoToAChangeIsRespectedOrMended(t *testing.T) {
 	}
 }
 
-func (w *world) change(number int, edit forge.ChangeEdit) {
-	w.Helper()
-	if err := w.repo(gitOpsRepo).EditChange(w.Context(), number, edit); err != nil {
-		w.Fatal(err)
-	}
-}
-
 func TestRemovalsOverTheBudgetWaitForALabel(t *testing.T) {
 	w := newWorld(t)
 	w.edit("dev", "gitops-repo.yaml", "branch: dev", "branch: dev\n  autoMerge: true")
@@ -489,15 +234,6 @@ func TestProblemsBecomeIssuesAndAreClosedWhenMended(t *testing.T) {
 	}
 }
 
-func (w *world) issues(state forge.State) []forge.Issue {
-	w.Helper()
-	issues, err := w.repo(gitOpsRepo).FindIssues(w.Context(), forge.IssueFilter{State: state})
-	if err != nil {
-		w.Fatal(err)
-	}
-	return issues
-}
-
 func TestOnlyOurOwnBranchesAndFilesChange(t *testing.T) {
 	w := newWorld(t)
 	mine := map[string]string{"README.md": "mine\n", "drone/notes.md": "mine\n", "apps/app.yaml": "a: b\n"}
@@ -522,20 +258,6 @@ func TestOnlyOurOwnBranchesAndFilesChange(t *testing.T) {
 	if diff := cmp.Diff([]string{"dev", "feature", "kalypso/dev"}, branches); diff != "" {
 		t.Errorf("branches (-want +got):\n%s", diff)
 	}
-}
-
-func (w *world) branches(repo string) []string {
-	w.Helper()
-	r, err := w.flows.client.Open(w.Context(), w.url+"/"+repo)
-	if err != nil {
-		w.Fatal(err)
-	}
-	names, err := r.Branches(w.Context())
-	if err != nil {
-		w.Fatal(err)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func TestAChangeOfTheControlPlaneSaysWhatItWouldDo(t *testing.T) {

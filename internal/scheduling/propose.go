@@ -250,7 +250,7 @@ func (r *round) propose(ctx context.Context, request Request) error {
 		return r.withdraw(ctx, request)
 	}
 	want := r.wanted(request.Environment)
-	if r.open == nil && r.ended != nil && markOf(r.ended.Body).Digest == want.mark.Digest {
+	if r.open == nil && r.refused(ctx, want) {
 		r.outcome.Waits = fmt.Sprintf("change %d was closed by hand; it is opened again when what it proposes changes", r.ended.Number)
 		return nil
 	}
@@ -267,6 +267,20 @@ func (r *round) propose(ctx context.Context, request Request) error {
 		return err
 	}
 	return r.merge(ctx, want)
+}
+
+// refused reports whether a person closed the newest change, which proposed the same. Forges also close changes whose base
+// is deleted or replaced: then the commit that it was made on is no longer in the base's history, and nobody has refused anything.
+func (r *round) refused(ctx context.Context, want wanted) bool {
+	if r.ended == nil {
+		return false
+	}
+	was := markOf(r.ended.Body)
+	if was.Digest != want.mark.Digest || was.Base == want.mark.Base {
+		return was.Digest == want.mark.Digest
+	}
+	fork, err := r.Loader.Repositories.Fork(ctx, r.gitops.Location, "", was.Base)
+	return err == nil && fork == was.Base || ctx.Err() != nil
 }
 
 // commit makes the head branch have the wanted files. What is open may have them on the same base already.
