@@ -12,6 +12,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
 	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
@@ -23,7 +24,7 @@ import (
 //	golden          what happens to the branch
 //	files/...       golden contents of files that the branch has then
 func TestRules(t *testing.T) {
-	fleettest.RunCases(t, "testdata/*.txtar", func(t *testing.T, ar fleettest.Case) {
+	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, ar casetest.Case) {
 		c := newCase(ar.Archive)
 		got := bundle.Build(c.now, c.published(t), nil)
 		branch := apply(c.branch, got)
@@ -36,7 +37,7 @@ func TestRules(t *testing.T) {
 	})
 }
 
-func compareGolden(t *testing.T, c fleettest.Case, got *bundle.Bundle, branch map[string]string) {
+func compareGolden(t *testing.T, c casetest.Case, got *bundle.Bundle, branch map[string]string) {
 	t.Helper()
 	c.Golden(t, "golden", format(got))
 	for _, f := range c.Files {

@@ -8,12 +8,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
+	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
 )
 
 // TestCases runs the rules under testdata: a fleet, its configuration and schemas, and what comes of it.
 func TestCases(t *testing.T) {
-	fleettest.RunCases(t, "testdata/*.txtar", func(t *testing.T, c fleettest.Case) {
+	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
 		inputs := map[string]string{}
 		for _, f := range c.Files {
 			if f.Name != "want" {

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"testing"
 
+	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
 	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
@@ -11,7 +12,7 @@ const golden = "snapshot"
 // TestRules assembles the environment "dev" of each case and compares it with the case's golden snapshot.
 // A case shows the rule that it is named after.
 func TestRules(t *testing.T) {
-	fleettest.RunCases(t, "testdata/*.txtar", func(t *testing.T, c fleettest.Case) {
+	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
 		c.Golden(t, golden, fleettest.Format(fleettest.FromTxtar(c.Archive, "dev")))
 	})
 }

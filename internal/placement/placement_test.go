@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
+	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
 )
 
 // Each case is a fleet and what is decided about it: "decisions" has what runs on each cluster type,
 // "reasons" why the other pairs were not taken, and "unused" the warnings about policies.
 func TestCases(t *testing.T) {
-	fleettest.RunCases(t, "testdata/*.txtar", func(t *testing.T, c fleettest.Case) {
+	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
 		s := parseFleet(t, []byte(c.Text("fleet.yaml")))
 		d := Decide(s)
 		c.Golden(t, "decisions", decisions(s, d))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
 	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 	"github.com/kalypso-io/kalypso/internal/plan"
 )
@@ -28,14 +29,14 @@ const baseName = "base"
 //	golden, golden.md, golden.json   the plan as text for this test, Markdown and JSON
 //	golden.diff, golden-diff.md      its differences, also within the Markdown
 func TestRules(t *testing.T) {
-	fleettest.RunCases(t, "testdata/*.txtar", func(t *testing.T, c fleettest.Case) {
+	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
 		if c.Name != baseName {
 			compareGolden(t, c, newCase(t, c.Archive).plan(t))
 		}
 	})
 }
 
-func compareGolden(t *testing.T, c fleettest.Case, p *plan.Plan) {
+func compareGolden(t *testing.T, c casetest.Case, p *plan.Plan) {
 	t.Helper()
 	for _, f := range c.Files {
 		switch f.Name {

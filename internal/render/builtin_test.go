@@ -11,14 +11,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
+	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
 )
 
 // TestBuiltin renders every built-in template. A case testdata/builtin/<template>.txtar has pairs of <name>.yaml,
 // the data, and <name>.want, the file.
 func TestBuiltin(t *testing.T) {
 	untested := Builtin()
-	fleettest.RunCases(t, "testdata/builtin/*.txtar", func(t *testing.T, c fleettest.Case) {
+	casetest.Run(t, "testdata/builtin/*.txtar", func(t *testing.T, c casetest.Case) {
 		delete(untested, c.Name+".yaml")
 		source := builtinSources()[c.Name]
 		if source == nil {

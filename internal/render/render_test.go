@@ -11,13 +11,13 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
+	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
 )
 
 // TestRules runs the cases in testdata. Each is named after the rule it shows and consists of
 // template.yaml (Template documents), data.yaml (what the templates see) and want (problems and output, in the order of the documents).
 func TestRules(t *testing.T) {
-	fleettest.RunCases(t, "testdata/*.txtar", func(t *testing.T, c fleettest.Case) {
+	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
 		templates, data := []byte(c.Text("template.yaml")), []byte(c.Text("data.yaml"))
 		c.Golden(t, "want", outcome(t, decodeTemplates(t, templates), decodeData(t, data), c.Text("eval")))
 	})

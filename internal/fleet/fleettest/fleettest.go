@@ -1,4 +1,4 @@
-// Package fleettest builds sources and snapshots from text, and runs cases, for tests.
+// Package fleettest builds sources and snapshots from text, for tests.
 package fleettest
 
 import (

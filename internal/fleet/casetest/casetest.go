@@ -1,4 +1,6 @@
-package fleettest
+// Package casetest runs the cases of a package's tests: archives in its folder testdata, each named after the rule that it
+// shows, with inputs and the golden output. The flag -update rewrites the output.
+package casetest
 
 import (
 	"flag"
@@ -21,8 +23,8 @@ type Case struct {
 	Name string
 }
 
-// RunCases calls test for each archive that the pattern matches, such as "testdata/*.txtar"; none is a failure.
-func RunCases(t *testing.T, pattern string, test func(t *testing.T, c Case)) {
+// Run calls test for each archive that the pattern matches, such as "testdata/*.txtar"; none is a failure.
+func Run(t *testing.T, pattern string, test func(t *testing.T, c Case)) {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
 	if err != nil || len(paths) == 0 {
