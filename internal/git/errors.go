@@ -21,6 +21,9 @@ var (
 	ErrDenied = errors.New("access denied")
 	// ErrUnavailable means that the remote cannot be reached now; trying again may help.
 	ErrUnavailable = errors.New("repository unavailable")
+	// ErrNotWritten means that a folder cannot hold what is to be written: something is in the way, or the disk is full.
+	// The folder is as it was before.
+	ErrNotWritten = errors.New("folder not written")
 	// ErrCorrupt means that the repository's data is damaged.
 	ErrCorrupt = errors.New("repository corrupt")
 	// ErrEmpty means that the repository has no commit yet.

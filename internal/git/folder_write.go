@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // stagingPrefix begins the name of the folder that new contents are written to before they are moved into place.
@@ -29,7 +30,7 @@ func WriteFolder(ctx context.Context, dir string, put map[string][]byte, remove 
 	}
 	_, missing := os.Stat(dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return folderError("create folder", dir, err)
+		return writeError(dir, err)
 	}
 	if err := writeFolder(ctx, dir, put, remove); err != nil {
 		if errors.Is(missing, fs.ErrNotExist) {
@@ -59,13 +60,30 @@ func writeFolder(ctx context.Context, dir string, put map[string][]byte, remove 
 	s := &staging{root: root, dir: stagingPrefix + strconv.Itoa(os.Getpid())}
 	defer root.RemoveAll(s.dir) //nolint:errcheck // what is left of it is harmless, and the next run removes it
 	if err := s.write(ctx, put); err != nil {
-		return folderError("write into", dir, err)
+		return writeError(dir, err)
 	}
 	if err := s.apply(put, remove); err != nil {
-		return folderError("write into", dir, errors.Join(err, s.undo()))
+		return writeError(dir, errors.Join(err, s.undo()))
 	}
 	s.prune(remove)
 	return nil
+}
+
+// writeError says why a folder could not be written.
+func writeError(dir string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	e := &Error{Kind: ErrNotWritten, Op: "write", Where: dir, Detail: scrub(err.Error()), Hint: "take away what is in the way, and run the command again"}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		e.Kind, e.Hint = ErrDenied, "check the permissions"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		e.Detail, e.Hint = "there is no space left", "free some space, or name a folder on another disk"
+	case errors.Is(err, syscall.EFBIG):
+		e.Detail, e.Hint = "a file is larger than the limit of this process", `raise the limit ("ulimit -f"), or name a folder elsewhere`
+	}
+	return e
 }
 
 // staging moves files into place, and back.

@@ -1,8 +1,13 @@
 package git
 
 import (
+	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,6 +96,31 @@ func TestWriteFolderIsAllOrNothing(t *testing.T) {
 				t.Errorf("wrote outside: %v", files)
 			}
 		})
+	}
+}
+
+func TestWriteFolderSaysWhatToDo(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"full/inside.yaml": "inside"})
+	err := WriteFolder(t.Context(), dir, map[string][]byte{"full": []byte("x")}, nil)
+	wantKind(t, err, ErrNotWritten, `"full" is a folder; take away what is in the way`)
+
+	for number, want := range map[syscall.Errno]string{
+		syscall.ENOSPC: "no space left; free some space",
+		syscall.EDQUOT: "no space left; free some space",
+		syscall.EFBIG:  "ulimit -f",
+	} {
+		err := writeError(dir, &fs.PathError{Op: "write", Path: ".kalypso-staging-1/new-0", Err: number})
+		wantKind(t, err, ErrNotWritten, want)
+		if strings.Contains(err.Error(), "repository") {
+			t.Errorf("%v speaks of a repository", err)
+		}
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := WriteFolder(ctx, dir, map[string][]byte{"x": nil}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
 	}
 }
 
