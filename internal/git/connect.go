@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -186,10 +187,12 @@ func remoteError(ctx context.Context, op string, l location, used credential, er
 		e.Kind, e.Detail = ErrDenied, "its host key is not the one that known_hosts lists"
 		e.Hint = "find out why before you connect: somebody may be listening"
 	case errors.As(err, &hostKey):
-		e.Kind, e.Detail, e.Hint = ErrDenied, "known_hosts does not list its host key", "connect once with ssh, or add the key to known_hosts"
-	case isSSHDenied(err):
+		e.Kind, e.Detail, e.Hint = ErrDenied, "known_hosts does not list its host key", l.knownHostsHint()
+	case strings.Contains(err.Error(), noKnownHosts):
+		e.Kind, e.Detail, e.Hint = ErrDenied, "there is no known_hosts file to compare its host key with", l.knownHostsHint()
+	case strings.Contains(err.Error(), sshDenied):
 		e.Kind, e.Detail = ErrDenied, scrub(err.Error())
-		e.Hint = "load a key that the server knows into the ssh agent, and list the host in known_hosts"
+		e.Hint = "load a key that the server knows into the ssh agent"
 	case errors.As(err, &network) && network.Timeout():
 		e.Kind, e.Detail, e.Hint = ErrUnavailable, "it did not answer in time", "try again"
 	default:
@@ -198,10 +201,19 @@ func remoteError(ctx context.Context, op string, l location, used credential, er
 	return e
 }
 
-// isSSHDenied knows the texts of errors that golang.org/x/crypto/ssh and go-git give no type.
-func isSSHDenied(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, "unable to authenticate") || strings.Contains(text, "valid known_hosts file")
+// The texts of errors that golang.org/x/crypto/ssh and go-git give no type.
+const (
+	sshDenied    = "unable to authenticate"
+	noKnownHosts = "valid known_hosts file"
+)
+
+// knownHostsHint says how to make the key of an ssh server known.
+func (l location) knownHostsHint() string {
+	port := ""
+	if l.port != 0 {
+		port = fmt.Sprintf("-p %d ", l.port)
+	}
+	return fmt.Sprintf(`connect once with ssh and confirm its key, or run "ssh-keyscan %s%s >> ~/.ssh/known_hosts" and compare what that added`, port, l.host)
 }
 
 func (c credential) describe() string {

@@ -126,7 +126,13 @@ func TestSSH(t *testing.T) {
 	url := "ssh://git@" + address + "/acme/shop.git"
 
 	_, err := openAndResolve(t.Context(), newClient(t, nil), url, "main", "")
-	wantKind(t, err, ErrDenied, "known_hosts does not list")
+	host, port, _ := net.SplitHostPort(address)
+	scan := fmt.Sprintf(`; connect once with ssh and confirm its key, or run "ssh-keyscan -p %s %s >> ~/.ssh/known_hosts"`, port, host)
+	wantKind(t, err, ErrDenied, "known_hosts does not list its host key"+scan)
+	t.Setenv("SSH_KNOWN_HOSTS", filepath.Join(home, "nowhere"))
+	_, err = openAndResolve(t.Context(), newClient(t, nil), url, "main", "")
+	wantKind(t, err, ErrDenied, "there is no known_hosts file to compare its host key with"+scan)
+	t.Setenv("SSH_KNOWN_HOSTS", filepath.Join(home, "known_hosts"))
 
 	writeFiles(t, home, map[string]string{"known_hosts": knownhosts.Line([]string{address}, hostKey) + "\n"})
 	r := open(t, newClient(t, nil), url)
