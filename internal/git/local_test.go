@@ -122,6 +122,8 @@ func TestLocalErrors(t *testing.T) {
 	first := made.git("rev-parse", "HEAD")
 	made.commit("second", map[string]string{"e": "e"})
 	made.git("clone", "-q", "--depth", "1", "file://"+made.dir, shallow)
+	single := filepath.Join(t.TempDir(), "single")
+	made.git("clone", "-q", "--single-branch", made.dir, single)
 	sha256 := &testRepo{t: t, dir: t.TempDir()}
 	sha256.git("init", "-q", "--object-format=sha256")
 	for name, test := range map[string]struct {
@@ -132,6 +134,8 @@ func TestLocalErrors(t *testing.T) {
 		"no such folder":       {filepath.Join(made.dir, "nowhere"), "main", "", ErrRepositoryNotFound, "no such folder"},
 		"a file":               {file, "main", "", ErrRepositoryNotFound, "it is a file"},
 		"no such branch":       {made.dir, "prod", "", ErrBranchNotFound, "it has main"},
+		"not in a shallow one": {shallow, "prod", "", ErrBranchNotFound, `it has main, but not all that its origin has: run "git fetch origin prod:refs/remotes/origin/prod" in it`},
+		"not in a single one":  {single, "prod", "", ErrBranchNotFound, `run "git fetch origin prod:refs/remotes/origin/prod" in it`},
 		"no such commit":       {made.dir, "main", strings.Repeat("1", 40), ErrCommitNotFound, "git fetch"},
 		"no such revision":     {made.dir, "main", "v7", ErrCommitNotFound, `"v7"`},
 		"a blob":               {made.dir, "main", made.git("rev-parse", "HEAD:a.yaml"), ErrCommitNotFound, "commit id"},

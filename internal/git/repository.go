@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -142,10 +144,28 @@ func (r *Repository) noBranch(branch string) error {
 	if err == nil && len(names) == 0 {
 		return &Error{Kind: ErrEmpty, Op: "read", Where: r.Name, Detail: "it has no commit yet", Hint: "commit something first"}
 	}
-	return noBranch(r.Name, branch, names)
+	missing := noBranch(r.Name, branch, names)
+	if r.remote == nil && r.fetchesSome() && plainBranch.MatchString(branch) {
+		missing.Hint += fmt.Sprintf(`, but not all that its origin has: run "git fetch origin %[1]s:refs/remotes/origin/%[1]s" in it`, branch)
+	}
+	return missing
 }
 
-func noBranch(where, branch string, names []string) error {
+// plainBranch is a branch that is copied into a shell as it is.
+var plainBranch = regexp.MustCompile(`^[A-Za-z0-9._/-]+$`)
+
+// fetchesSome reports whether the repository is a clone that has fetched some branches of its origin only:
+// those of one branch say so, and shallow ones, as CI makes them, usually are.
+func (r *Repository) fetchesSome() bool {
+	c, err := readConfigFile(filepath.Join(r.store().common, "config"))
+	if err != nil || !c.HasSection("remote") || !c.Section("remote").HasSubsection("origin") {
+		return false
+	}
+	fetched := c.Section("remote").Subsection("origin").OptionAll("fetch")
+	return r.store().shallow() || !slices.ContainsFunc(fetched, func(spec string) bool { return strings.Contains(spec, "*") })
+}
+
+func noBranch(where, branch string, names []string) *Error {
 	hint := "create it, or name another"
 	if len(names) > 0 {
 		hint = "it has " + strings.Join(names[:min(len(names), 8)], ", ")
