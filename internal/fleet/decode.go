@@ -202,7 +202,12 @@ func (d *decoder) scalar(n *yaml.Node, out reflect.Value) {
 			}
 		}
 	}
-	d.wrongType(n, d.field(), wanted(out.Kind()))
+	hint := ""
+	if out.Kind() == reflect.String && n.Kind == yaml.ScalarNode {
+		// A commit without letters is a number to YAML, as is one whose only letter is an "e".
+		hint = "put it in quotes: " + quoteShort(n.Value)
+	}
+	d.fail(KindWrongType, n, hint, "%s is %s, want %s", quoteShort(d.field()), describe(n), wanted(out.Kind()))
 }
 
 // custom decodes types that read JSON themselves, such as times, durations and numbers that may be texts.
