@@ -11,7 +11,7 @@ var templates embed.FS
 // Relative URLs are resolved against the location of the control plane, like those of Git's submodules,
 // so that a fleet works wherever it is written to.
 const (
-	controlPlaneURL = "../control-plane"
+	controlPlaneURL = "." // itself, whatever its folder is called
 	gitOpsURL       = "../platform-gitops"
 	appsURL         = "../apps/"
 )
