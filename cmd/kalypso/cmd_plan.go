@@ -85,7 +85,7 @@ func (c *planCommand) show(w io.Writer, p *plan.Plan) error {
 		_, err := io.WriteString(w, p.Markdown(plan.MarkdownOptions{Diffs: c.diff}))
 		return err
 	}
-	return planText{plan: p, style: c.t.outStyle, diff: c.diff}.write(w)
+	return planText{plan: p, style: c.t.outStyle, args: c.source.args(), diff: c.diff}.write(w)
 }
 
 // plan computes the difference that was asked for.

@@ -183,7 +183,7 @@ func edits(b *bundle.Bundle) (put map[string][]byte, remove []string) {
 
 // show says what was done, after the plan.
 func (c *scheduleCommand) show(w io.Writer, r *scheduled) error {
-	if err := (planText{plan: r.Plan, style: c.t.outStyle}).write(w); err != nil {
+	if err := (planText{plan: r.Plan, style: c.t.outStyle, args: c.source.args()}).write(w); err != nil {
 		return err
 	}
 	if line := c.done(r); line != "" {

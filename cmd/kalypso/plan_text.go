@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -13,6 +14,8 @@ import (
 type planText struct {
 	plan  *plan.Plan
 	style style
+	// args are the flags for another command on what was planned; empty means the environment alone.
+	args string
 	// diff adds the unified difference of every file.
 	diff bool
 }
@@ -106,7 +109,7 @@ func (v planText) problems(w io.Writer) {
 		fmt.Fprintf(w, "  and %s\n", count(left, "more problem"))
 	}
 	if len(t.rows) > 0 || v.plan.Counts.Held > 0 {
-		fmt.Fprintf(w, "\n  %s\n", v.style.dim("what to do about it: kalypso validate -e "+shellWord(v.plan.Environment)))
+		fmt.Fprintf(w, "\n  %s\n", v.style.dim("what to do about it: kalypso validate "+cmp.Or(v.args, "-e "+shellWord(v.plan.Environment))))
 	}
 }
 

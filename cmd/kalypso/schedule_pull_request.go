@@ -106,7 +106,7 @@ func proposedOf(o *scheduling.Outcome) *proposed {
 
 // showProposed says what was done, after the plan.
 func (c *scheduleCommand) showProposed(w io.Writer, r *proposed) error {
-	if err := (planText{plan: r.Plan, style: c.t.outStyle}).write(w); err != nil {
+	if err := (planText{plan: r.Plan, style: c.t.outStyle, args: c.source.args()}).write(w); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)

@@ -42,6 +42,27 @@ func (f *sourceFlags) wantEnvironment(cmd *cobra.Command) error {
 	return nil
 }
 
+// args repeats the flags that were given for another command on the same environment, as words for a shell.
+// Credentials in URLs are left out: whoever copies the command has them.
+func (f *sourceFlags) args() string {
+	words := []string{"-e", f.environment}
+	add := func(flag, value string) {
+		if value != "" {
+			words = append(words, flag, value)
+		}
+	}
+	add("--control-plane", git.Redact(f.controlPlane))
+	for _, m := range f.maps {
+		add("--map", git.Redact(m.From)+"="+git.Redact(m.To))
+	}
+	add("--main", f.main)
+	add("--env-dir", f.envDir)
+	for i := range words {
+		words[i] = shellWord(words[i])
+	}
+	return strings.Join(words, " ")
+}
+
 // mapFlag is the value of --map.
 type mapFlag []git.Mapping
 
