@@ -107,7 +107,7 @@ func (c *serveCommand) config() (*server.Config, error) {
 
 // serve wires the edges to the server and runs it.
 func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
-	log, err := newLogger(c.t, config.Log)
+	log, err := newLogger(c.t, config.Log, secretsOf(config, c.t.env))
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,8 @@ func TestMain(m *testing.M) {
 //	commit DIR MESSAGE              commits everything in a work tree, as Ann
 //	serve DIR USER:PASSWORD         serves the repositories in a folder over HTTP, at $SERVER
 //	gitea DIR                       serves the repositories DIR/<owner>/<name>.git as a Gitea does, at $GITEA
+//	freeport NAME                   sets a variable to a port that nobody uses
+//	answers URL PATTERN             waits until a page answers what matches
 //
 // The program "masked" is kalypso with an output that is the same each time: commit ids are shown as #######,
 // and the folder of the script as $WORK.
@@ -56,6 +58,7 @@ func TestScript(t *testing.T) {
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "edit": edit, "commit": commit, "serve": serve, "gitea": serveGitea(t),
+			"freeport": freePort, "answers": answers,
 		},
 	})
 }

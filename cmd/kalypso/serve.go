@@ -1,16 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"log/slog"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server"
 )
 
@@ -73,25 +70,4 @@ func (f *flows) Changes(ctx context.Context, controlPlane string) ([]forge.Chang
 func (f *flows) Preview(ctx context.Context, controlPlane string, change forge.Change) (*scheduling.Preview, error) {
 	p := &scheduling.Previewer{Loader: f.loader(), Forges: f.forges}
 	return p.Preview(ctx, controlPlane, change)
-}
-
-// newLogger logs to stderr: text for people, JSON for programs. Credentials in URLs are taken out of every value.
-func newLogger(t *terminal, c server.LogConfig) (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(cmp.Or(c.Level, "info"))); err != nil {
-		return nil, err
-	}
-	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		switch v := a.Value.Any().(type) {
-		case string:
-			a.Value = slog.StringValue(secret.Scrub(v))
-		case error:
-			a.Value = slog.StringValue(secret.Scrub(v.Error()))
-		}
-		return a
-	}}
-	if c.Format == "text" || c.Format == "" && isTerminal(t.err) {
-		return slog.New(slog.NewTextHandler(t.err, options)), nil
-	}
-	return slog.New(slog.NewJSONHandler(t.err, options)), nil
 }

@@ -128,7 +128,7 @@ func (p *Previewer) say(ctx context.Context, repo forge.Repository, limits forge
 	if err != nil {
 		return fmt.Errorf("comment on change %d: %w", change.Number, err)
 	}
-	status := forge.Status{Context: StatusPlan, State: forge.Success, Description: preview.summary(), URL: comment.URL}
+	status := forge.Status{Context: StatusPlan, State: forge.Success, Description: preview.Summary(), URL: comment.URL}
 	if n := preview.errors(); n > 0 {
 		status.State = forge.Failure
 		status.Description = fmt.Sprintf("%d new problems; %s", n, status.Description)
@@ -175,8 +175,8 @@ func (p *Preview) errors() int {
 	return n
 }
 
-// summary says in one line what happens in each environment.
-func (p *Preview) summary() string {
+// Summary says in one line what happens in each environment.
+func (p *Preview) Summary() string {
 	var parts []string
 	for _, result := range p.Plans {
 		if c := result.Counts; c.Added+c.Changed+c.Removed > 0 {

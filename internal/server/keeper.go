@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -48,15 +47,16 @@ type item struct {
 	change       int    // of a preview
 }
 
-// String names the item in logs.
-func (i item) String() string {
+// attributes say in logs what an item is about.
+func (i item) attributes() []any {
+	about := []any{"controlPlane", i.controlPlane}
 	switch i.task {
 	case doRound:
-		return "environment " + i.environment
+		return append(about, "environment", i.environment)
 	case doPreview:
-		return fmt.Sprintf("change %d", i.change)
+		return append(about, "change", i.change)
 	}
-	return string(i.task)
+	return about
 }
 
 // Keeper runs the rounds of control planes.
@@ -80,8 +80,8 @@ type Keeper struct {
 	queue workqueue.TypedRateLimitingInterface[item]
 
 	mu sync.Mutex
-	// reads are the places that the last round of each environment read.
-	reads map[item][]place
+	// rounds are what the last round of each environment found.
+	rounds map[item]found
 	// changes are the open changes of each control plane, by number.
 	changes map[string]map[int]forge.Change
 	// seen are the control planes that were looked at; when all were, the server is ready.
@@ -118,7 +118,7 @@ func (k *Keeper) start() {
 		return
 	}
 	k.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](firstRetry, lastRetry))
-	k.reads, k.changes, k.seen = map[item][]place{}, map[string]map[int]forge.Change{}, map[string]bool{}
+	k.rounds, k.changes, k.seen = map[item]found{}, map[string]map[int]forge.Change{}, map[string]bool{}
 	k.Metrics.observeQueue(k.queue.Len)
 }
 
@@ -179,16 +179,17 @@ func (k *Keeper) next(ctx context.Context) bool {
 
 // retry puts an item back, after the pause that the forge asks for or a growing one.
 func (k *Keeper) retry(i item, err error) {
+	log := k.Log.With(i.attributes()...)
 	var limited *forge.Error
 	if errors.As(err, &limited) && limited.RetryAfter > 0 {
-		k.Log.Warn("waiting for the forge", "item", i.String(), "controlPlane", i.controlPlane, "for", limited.RetryAfter.String(), "error", err)
+		log.Warn("waiting for the forge", "work", i.task, "for", limited.RetryAfter.String(), "error", err)
 		k.queue.AddAfter(i, limited.RetryAfter)
 		return
 	}
 	if errors.Is(err, scheduling.ErrMoved) {
-		k.Log.Info("a branch moved meanwhile, looking again", "item", i.String(), "controlPlane", i.controlPlane)
+		log.Info("a branch moved meanwhile, looking again", "work", i.task)
 	} else {
-		k.Log.Error("not done, trying again", "item", i.String(), "controlPlane", i.controlPlane, "failures", k.queue.NumRequeues(i)+1, "error", err)
+		log.Error("not done, trying again", "work", i.task, "failures", k.queue.NumRequeues(i)+1, "error", err)
 	}
 	k.queue.AddRateLimited(i)
 }
@@ -246,13 +247,24 @@ func (k *Keeper) lookAtChanges(ctx context.Context, controlPlane string) error {
 func (k *Keeper) round(ctx context.Context, i item) error {
 	outcome, err := k.Flows.Round(ctx, i.controlPlane, i.environment)
 	if outcome != nil {
-		for _, what := range outcome.Did {
-			k.Log.Info(what, "environment", i.environment, "controlPlane", i.controlPlane)
-		}
 		k.Metrics.outcome(i.environment, outcome)
-		k.remember(i, outcome.Read)
+		k.tell(i, outcome, k.remember(i, outcome))
 	}
 	return err
+}
+
+// tell logs each thing that a round did, and what it waits for when that is something new.
+func (k *Keeper) tell(i item, o *scheduling.Outcome, was found) {
+	log := k.Log.With(i.attributes()...)
+	if o.Change != nil {
+		log = log.With("change", o.Change.Number, "url", o.Change.URL)
+	}
+	for _, what := range o.Did {
+		log.Info(what)
+	}
+	if o.Waits != "" && o.Waits != was.waits {
+		log.Info("waiting", "for", o.Waits)
+	}
 }
 
 func (k *Keeper) preview(ctx context.Context, i item) error {
@@ -262,7 +274,10 @@ func (k *Keeper) preview(ctx context.Context, i item) error {
 	if !ok {
 		return nil // it was closed meanwhile
 	}
-	_, err := k.Flows.Preview(ctx, i.controlPlane, change)
+	preview, err := k.Flows.Preview(ctx, i.controlPlane, change)
+	if err == nil {
+		k.Log.With(i.attributes()...).Info("said what it would do", "url", change.URL, "result", preview.Summary())
+	}
 	return err
 }
 
@@ -276,20 +291,30 @@ func (k *Keeper) Ready() bool {
 // place is a branch of a repository.
 type place struct{ repository, branch string }
 
-// remember keeps what a round read, so that events lead to the rounds they matter for.
-func (k *Keeper) remember(i item, read []scheduling.Location) {
-	if len(read) == 0 {
-		return
-	}
-	places := make([]place, 0, len(read))
-	for _, at := range read {
+// found is what a round found.
+type found struct {
+	// read are the places that it read, so that events lead to the rounds they matter for.
+	read []place
+	// waits is why its change is not opened or merged.
+	waits string
+}
+
+// remember keeps what a round found, and returns what the one before did.
+// A round that came to nothing has read nothing, and the places of the one before still count.
+func (k *Keeper) remember(i item, o *scheduling.Outcome) (before found) {
+	now := found{waits: o.Waits}
+	for _, at := range o.Read {
 		if id, err := forge.ParseID(at.Repo); err == nil {
-			places = append(places, place{id.Path, at.Branch})
+			now.read = append(now.read, place{id.Path, at.Branch})
 		}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.reads[i] = places
+	before = k.rounds[i]
+	if len(o.Read) > 0 {
+		k.rounds[i] = now
+	}
+	return before
 }
 
 // Handle looks again at what an event may have changed. It returns at once.
@@ -322,8 +347,8 @@ func (k *Keeper) reading(e forge.Event) []item {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var items []item
-	for i, places := range k.reads {
-		if slices.ContainsFunc(places, func(p place) bool {
+	for i, last := range k.rounds {
+		if slices.ContainsFunc(last.read, func(p place) bool {
 			return p.repository == e.Repository && (p.branch == e.Branch || e.Branch == "" || p.branch == "")
 		}) {
 			items = append(items, i)

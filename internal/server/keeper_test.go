@@ -24,10 +24,11 @@ type fakeFlows struct {
 	mu      sync.Mutex
 	calls   []string
 	changes []forge.Change
-	// err answers the next rounds. With hold they wait until wait is closed, which is made within the bubble.
-	err  error
-	hold bool
-	wait chan struct{}
+	// err answers the next rounds; with failing only those of that environment. With hold they wait until wait is closed, which is made within the bubble.
+	err     error
+	failing string
+	hold    bool
+	wait    chan struct{}
 }
 
 func (f *fakeFlows) note(call string) {
@@ -68,12 +69,16 @@ func (f *fakeFlows) Round(ctx context.Context, url, environment string) (*schedu
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	err := f.err
+	if f.failing != "" && f.failing != environment {
+		err = nil
+	}
 	return &scheduling.Outcome{Read: []scheduling.Location{
 		{Repo: url, Branch: environment},
 		{Repo: url, Branch: "main"},
 		{Repo: "git@forge.example.com:teams/shop.git", Branch: "main"},
 		{Repo: "https://forge.example.com/platform/gitops", Branch: environment},
-	}}, f.err
+	}}, err
 }
 
 func (f *fakeFlows) Preview(_ context.Context, _ string, c forge.Change) (*scheduling.Preview, error) {
