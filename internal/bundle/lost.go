@@ -13,24 +13,29 @@ type lost struct {
 	refs map[fleet.Ref]fleet.Unreadable
 	// file is one of the files of which nobody knows what they said; nil when there is none.
 	file *fleet.Unreadable
-	// present are the objects of the snapshot that an inventory refers to; only there when file is.
+	// nameless are objects that may be any of their kind.
+	nameless map[string]fleet.Unreadable
+	// present are the objects of the snapshot that an inventory refers to; only there when file or nameless are.
 	present map[fleet.Ref]bool
 	// digest identifies all of this.
 	digest fleet.Digest
 }
 
 func newLost(s *fleet.Snapshot) lost {
-	l := lost{refs: map[fleet.Ref]fleet.Unreadable{}}
+	l := lost{refs: map[fleet.Ref]fleet.Unreadable{}, nameless: map[string]fleet.Unreadable{}}
 	var d digester
 	for i, u := range s.Unreadable {
 		if u.Ref == (fleet.Ref{}) && l.file == nil {
 			l.file = &s.Unreadable[i]
 		}
 		l.refs[u.Ref] = u
+		if u.Nameless {
+			l.nameless[u.Ref.Kind] = u
+		}
 		d.ref(u.Ref)
 		d.position(u.Position)
 	}
-	if l.file != nil {
+	if l.file != nil || len(l.nameless) > 0 {
 		l.addPresent(s, &d)
 	}
 	l.digest = d.sum()
@@ -56,6 +61,14 @@ func (l *lost) addPresent(s *fleet.Snapshot, d *digester) {
 	for _, p := range s.Policies {
 		add(policyRef(p.Name))
 	}
+	for _, c := range s.ClusterTypes {
+		add(fleet.Ref{Kind: "ClusterType", Name: c.Name})
+	}
+	for _, t := range s.Targets {
+		add(fleet.Ref{Kind: "DeploymentTarget", Name: t.Name})
+		add(fleet.Ref{Kind: "Workload", Name: t.Workload})
+		add(fleet.Ref{Kind: "WorkloadRegistration", Name: t.Registration})
+	}
 }
 
 func configRef(name string) fleet.Ref   { return fleet.Ref{Kind: "ConfigMap", Name: name} }
@@ -79,8 +92,8 @@ func (l *lost) contents(published *Assignment) *fleet.Problem {
 		if u, ok := l.refs[ref]; ok {
 			return withheld(published, madeFrom(ref)+", which cannot be read", u)
 		}
-		if l.gone(ref) {
-			return withheld(published, madeFrom(ref)+", which is gone, and a file that may hold it cannot be read", *l.file)
+		if u, why := l.gone(ref); u != nil {
+			return withheld(published, madeFrom(ref)+", which is gone, and "+why, *u)
 		}
 	}
 	return nil
@@ -93,8 +106,16 @@ func madeFrom(ref fleet.Ref) string {
 	return "it was made from " + ref.String()
 }
 
-// gone reports whether an object is not there and nobody knows whether it should be.
-func (l *lost) gone(ref fleet.Ref) bool { return l.file != nil && !l.present[ref] }
+// gone returns what may be an object that is not there, and why nobody knows; nil when it is there or certainly gone.
+func (l *lost) gone(ref fleet.Ref) (*fleet.Unreadable, string) {
+	if ref.Name == "" || l.present[ref] {
+		return nil, ""
+	}
+	if u, ok := l.nameless[ref.Kind]; ok {
+		return &u, fmt.Sprintf("a %s that may be it has no usable name", ref.Kind)
+	}
+	return l.file, "a file that may hold it cannot be read"
+}
 
 // policies returns the policies that select a pair together with those that did and cannot be read:
 // whoever else wants the pair is not forgotten before it is known whether he still does.
@@ -104,7 +125,8 @@ func (l *lost) policies(selecting []string, published *Assignment) []string {
 	}
 	all := selecting
 	for _, name := range published.Policies {
-		if _, unreadable := l.refs[policyRef(name)]; unreadable || l.gone(policyRef(name)) {
+		_, unreadable := l.refs[policyRef(name)]
+		if gone, _ := l.gone(policyRef(name)); unreadable || gone != nil {
 			all = append(slices.Clip(all), name)
 		}
 	}
@@ -126,6 +148,9 @@ func (l *lost) removal(published *Assignment) *fleet.Problem {
 	for _, ref := range belongsTo(published) {
 		if u, ok := l.refs[ref]; ok {
 			return withheld(published, fmt.Sprintf("nothing schedules it any more, but %s cannot be read", ref), u)
+		}
+		if u, why := l.gone(ref); u != nil {
+			return withheld(published, fmt.Sprintf("nothing schedules it any more, but %s is gone, and %s", ref, why), *u)
 		}
 	}
 	if published.Workload == "" {

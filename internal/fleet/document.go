@@ -35,7 +35,11 @@ func (h header) unreadable() Unreadable {
 	if h.kind == kindConfigMap || h.kind == kindSchema {
 		labels = matchingLabels(labels)
 	}
-	return Unreadable{Ref: h.ref(), Labels: labels, Position: Position{Line: h.line}}
+	k, known := kinds[h.kind]
+	return Unreadable{
+		Ref: h.ref(), Nameless: known && len(k.name.check(h.name)) > 0,
+		Labels: labels, Position: Position{Line: h.line},
+	}
 }
 
 func (h header) group() string {

@@ -67,7 +67,8 @@ func (p place) misplaced(o *Objects) []Problem {
 // unless they lie in what the scheduler reads.
 //
 // owner is the registration of an application repository. Of a file there that cannot be read nobody knows what it said,
-// but it could only have spoken of the owner's workloads: one team cannot hold another's.
+// and of an object without a usable name nobody knows which it is,
+// but they could only have spoken of the owner's workloads: one team cannot hold another's.
 func (s *Snapshot) take(o *Objects, p place, owner Ref) {
 	for _, problem := range o.Problems {
 		if p != inWorkloads || !o.foreign[problem] && p.concerns(problem.Object.Kind) {
@@ -75,8 +76,8 @@ func (s *Snapshot) take(o *Objects, p place, owner Ref) {
 		}
 	}
 	for _, u := range o.Unreadable {
-		if u.Ref.Kind == "" {
-			u.Ref = owner
+		if u.Ref.Kind == "" || p == inWorkloads && u.Nameless && p.takes(u.Ref.Kind) {
+			u.Ref, u.Nameless = owner, false
 		}
 		if u.Ref == owner || p.takes(u.Ref.Kind) {
 			s.Unreadable = append(s.Unreadable, u)

@@ -37,6 +37,8 @@ type Unreadable struct {
 	// Ref names the object; zero for a file whose objects nobody knows.
 	// For a workload repository that cannot be reached it names the WorkloadRegistration.
 	Ref Ref
+	// Nameless says that the name in Ref is none that an object can have, so that it may be any of its kind.
+	Nameless bool
 	// Labels are the labels of the object, where they could be read; of a ConfigMap or ConfigSchema, those that have to match.
 	Labels   map[string]string
 	Position Position

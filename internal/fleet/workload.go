@@ -41,7 +41,11 @@ func (d *decoder) checkTargetSpec(parent *yaml.Node, keys ...string) {
 
 // loseTarget lists the element as unreadable.
 func (d *decoder) loseTarget(n *yaml.Node) {
-	d.parts = append(d.parts, Unreadable{Ref: d.object, Labels: readLabels(child(n, "labels")), Position: Position{Line: n.Line}})
+	name := readText(child(n, "name"))
+	d.parts = append(d.parts, Unreadable{
+		Ref: d.object, Nameless: len(dnsLabel.check(name)) > 0,
+		Labels: readLabels(child(n, "labels")), Position: Position{Line: n.Line},
+	})
 }
 
 // targetRefName is the name the target would have; empty when it says none.

@@ -80,7 +80,11 @@ func (w *writer) trouble(s *fleet.Snapshot) {
 		}
 	}
 	for _, u := range s.Unreadable {
-		w.line("unreadable %s%s  %s", name(u.Ref), labels(u.Labels), place(u.Position))
+		which := name(u.Ref)
+		if u.Nameless {
+			which = "any " + u.Ref.Kind + ", written " + u.Ref.Name
+		}
+		w.line("unreadable %s%s  %s", which, labels(u.Labels), place(u.Position))
 	}
 }
 
