@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // repositories lets the scheduling flow read through the Git client.
@@ -59,7 +60,7 @@ func (r *repositories) source(ctx context.Context, at scheduling.Location, list 
 		return fleet.Source{}, err
 	}
 	source := fleet.Source{
-		Repo: git.Redact(at.Repo), Branch: found.commit.Branch, Commit: found.commit.Hash, Time: found.commit.Time,
+		Repo: secret.Redact(at.Repo), Branch: found.commit.Branch, Commit: found.commit.Hash, Time: found.commit.Time,
 	}
 	for _, e := range entries {
 		source.Files = append(source.Files, fleet.File{
@@ -204,7 +205,7 @@ func joinURL(repository, relative string) (string, error) {
 		if relative == "." {
 			return repository, nil
 		}
-		return "", fmt.Errorf("%q leads out of %s", relative, git.Redact(repository))
+		return "", fmt.Errorf("%q leads out of %s", relative, secret.Redact(repository))
 	}
 	return prefix + joined, nil
 }

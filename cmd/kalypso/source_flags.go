@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // sourceFlags say which repositories and folders a command reads. Every command shares them but init.
@@ -51,9 +52,9 @@ func (f *sourceFlags) args() string {
 			words = append(words, flag, value)
 		}
 	}
-	add("--control-plane", git.Redact(f.controlPlane))
+	add("--control-plane", secret.Redact(f.controlPlane))
 	for _, m := range f.maps {
-		add("--map", git.Redact(m.From)+"="+git.Redact(m.To))
+		add("--map", secret.Redact(m.From)+"="+secret.Redact(m.To))
 	}
 	add("--main", f.main)
 	add("--env-dir", f.envDir)

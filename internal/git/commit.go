@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // CommitRequest describes a commit: what it changes of another one.
@@ -120,5 +122,5 @@ func (c CommitRequest) encode(root plumbing.Hash) []byte {
 
 func (p Person) line(when time.Time) string {
 	clean := strings.NewReplacer("<", "", ">", "")
-	return fmt.Sprintf("%s <%s> %d %s", clean.Replace(printable(p.Name)), clean.Replace(printable(p.Email)), when.Unix(), when.Format("-0700"))
+	return fmt.Sprintf("%s <%s> %d %s", clean.Replace(secret.Line(p.Name)), clean.Replace(secret.Line(p.Email)), when.Unix(), when.Format("-0700"))
 }

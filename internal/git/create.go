@@ -12,6 +12,8 @@ import (
 	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // CreateRequest describes a repository to be created.
@@ -93,7 +95,7 @@ func checkFree(dir string) (exists bool, err error) {
 		return true, storageError("create repository", dir, err)
 	}
 	if len(entries) > 0 {
-		e.Detail = fmt.Sprintf("it holds %q already; nothing was written", printable(entries[0].Name()))
+		e.Detail = fmt.Sprintf("it holds %q already; nothing was written", secret.Line(entries[0].Name()))
 		return true, e
 	}
 	return true, nil

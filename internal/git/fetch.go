@@ -14,6 +14,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 	"github.com/go-git/go-git/v5/plumbing/transport"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // fetch brings objects of one remote into its cached clone.
@@ -217,7 +219,7 @@ func (p *progressLines) Write(b []byte) (int, error) {
 		if i < 0 {
 			break
 		}
-		p.report(shorten(printable(string(p.rest[:i])), 120))
+		p.report(secret.Scrub(string(p.rest[:i])))
 		p.rest = p.rest[i+1:]
 	}
 	if len(p.rest) > 4096 {

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // Folder returns the files of a plain folder, or of a work tree with its uncommitted changes, as a tree.
@@ -42,7 +44,7 @@ func (r *Repository) resolveFolder(branch, revision string) (Commit, error) {
 	}
 	if revision != "" {
 		return Commit{}, &Error{
-			Kind: ErrCommitNotFound, Op: fmt.Sprintf("read commit %q of", printable(revision)), Where: r.folder,
+			Kind: ErrCommitNotFound, Op: fmt.Sprintf("read commit %q of", secret.Line(revision)), Where: r.folder,
 			Detail: "a plain folder has no commits", Hint: "name a clone of the repository instead",
 		}
 	}
@@ -59,7 +61,7 @@ func (r *Repository) resolveFolder(branch, revision string) (Commit, error) {
 	if len(names) == 0 {
 		hint = "name a Git repository, or a folder with a subfolder for each branch"
 	}
-	return Commit{}, &Error{Kind: ErrBranchNotFound, Op: fmt.Sprintf("read branch %q of", or(printable(branch), "main")), Where: r.folder, Hint: hint}
+	return Commit{}, &Error{Kind: ErrBranchNotFound, Op: fmt.Sprintf("read branch %q of", or(secret.Line(branch), "main")), Where: r.folder, Hint: hint}
 }
 
 func isPlainDir(path string) bool {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // MergeBase returns the commit at which the history of a commit left that of another: the first one,
@@ -41,7 +43,7 @@ func (r *Repository) MergeBase(ctx context.Context, c, other Commit) (Commit, er
 func (r *Repository) IsAncestor(ctx context.Context, ancestor string, of Commit) (bool, error) {
 	wanted, ok := parseHash(ancestor)
 	if !ok {
-		return false, &Error{Kind: ErrInvalid, Op: fmt.Sprintf("look for commit %q in", printable(ancestor)), Where: r.Name, Detail: "it is not a commit id"}
+		return false, &Error{Kind: ErrInvalid, Op: fmt.Sprintf("look for commit %q in", secret.Line(ancestor)), Where: r.Name, Detail: "it is not a commit id"}
 	}
 	found := false
 	err := r.walkBack(ctx, of, func(hash plumbing.Hash) bool {

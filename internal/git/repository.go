@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // Repository is a local repository, a remote one with its cache, or a plain folder whose subfolders are branches.
@@ -173,7 +175,7 @@ func noBranch(where, branch string, names []string) *Error {
 			hint += fmt.Sprintf(" and %d more", len(names)-8)
 		}
 	}
-	return &Error{Kind: ErrBranchNotFound, Op: fmt.Sprintf("read branch %q of", printable(branch)), Where: where, Hint: hint}
+	return &Error{Kind: ErrBranchNotFound, Op: fmt.Sprintf("read branch %q of", secret.Line(branch)), Where: where, Hint: hint}
 }
 
 // Branches returns the names of the branches, sorted. A remote is asked for them, and nothing is fetched.
@@ -243,9 +245,9 @@ func (r *Repository) Tree(c Commit) *Tree {
 // A plain folder has no blobs to ask for: read its entries through [Repository.Tree].
 func (r *Repository) Read(ctx context.Context, hash string, limit int64) ([]byte, error) {
 	if r.folder != "" {
-		return nil, &Error{Kind: ErrInvalid, Op: "read blob " + printable(hash) + " of", Where: r.Name, Detail: "a plain folder has no blobs"}
+		return nil, &Error{Kind: ErrInvalid, Op: "read blob " + secret.Line(hash) + " of", Where: r.Name, Detail: "a plain folder has no blobs"}
 	}
-	return r.readBlob(ctx, "blob "+printable(hash), hash, limit)
+	return r.readBlob(ctx, "blob "+secret.Line(hash), hash, limit)
 }
 
 func (r *Repository) readBlob(ctx context.Context, what, hash string, limit int64) ([]byte, error) {
@@ -315,7 +317,7 @@ func checkBranch(branch string, allowEmpty bool) error {
 		return nil
 	}
 	return &Error{
-		Kind: ErrInvalid, Op: fmt.Sprintf("use branch %q", shorten(printable(branch), 100)),
+		Kind: ErrInvalid, Op: fmt.Sprintf("use branch %q", secret.Scrub(branch)),
 		Detail: "it is not a valid branch name", Hint: "use letters, digits, dashes and single slashes",
 	}
 }

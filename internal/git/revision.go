@@ -9,6 +9,8 @@ import (
 	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // revision resolves a commit id, its beginning, a reference, or one of these with ~n or ^n.
@@ -94,7 +96,7 @@ func parseCommit(hash plumbing.Hash, content []byte) (Commit, error) {
 	subject, _, _ := bytes.Cut([]byte(c.Message), []byte("\n"))
 	return Commit{
 		Hash: hash.String(), Unsigned: objectHash(plumbing.CommitObject, unsigned(content)).String(),
-		Time: c.Committer.When, Subject: printable(string(subject)), tree: c.TreeHash,
+		Time: c.Committer.When, Subject: secret.Line(string(subject)), tree: c.TreeHash,
 	}, nil
 }
 
@@ -112,7 +114,7 @@ func decodeCommit(content []byte) (*object.Commit, error) {
 // noCommit tells a commit that nobody has from one that a shallow clone does not reach.
 func (r *Repository) noCommit(revision string) error {
 	e := &Error{
-		Kind: ErrCommitNotFound, Op: fmt.Sprintf("read commit %q of", shorten(printable(revision), 100)), Where: r.Name,
+		Kind: ErrCommitNotFound, Op: fmt.Sprintf("read commit %q of", secret.Scrub(revision)), Where: r.Name,
 		Hint: "check the commit id, and that it was pushed",
 	}
 	if r.remote == nil && r.store().shallow() {

@@ -37,7 +37,7 @@ func parseLocation(raw string) (location, error) {
 	if strings.Contains(raw, "://") {
 		return parseFullURL(raw)
 	}
-	if userOfHost.MatchString(raw) {
+	if hasPassword(raw) {
 		return location{}, invalidURL(raw, "host:path takes a user and no password")
 	}
 	if l, ok := parseHostPath(raw); ok {
@@ -48,6 +48,13 @@ func parseLocation(raw string) (location, error) {
 		return location{}, invalidURL(raw, "the current folder is unknown")
 	}
 	return location{scheme: "file", path: path}, nil
+}
+
+// hasPassword recognizes user:password@host:path, which no program understands and people write all the same.
+func hasPassword(raw string) bool {
+	before, _, found := strings.Cut(raw, "@")
+	user, _, colon := strings.Cut(before, ":")
+	return found && colon && !strings.Contains(before, "/") && !strings.ContainsAny(user, " \t")
 }
 
 func parseFullURL(raw string) (location, error) {

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // writer collects new objects and writes them all at once.
@@ -253,7 +255,7 @@ func isDotGit(name string) bool {
 }
 
 func invalidPath(path, why string) error {
-	return &Error{Kind: ErrInvalid, Op: fmt.Sprintf("change file %q", shorten(printable(path), 200)), Detail: why, Hint: "choose another path"}
+	return &Error{Kind: ErrInvalid, Op: fmt.Sprintf("change file %q", secret.Scrub(path)), Detail: why, Hint: "choose another path"}
 }
 
 // looseLimit is up to how many objects are written one by one; more go into a pack.

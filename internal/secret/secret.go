@@ -27,14 +27,14 @@ func (Value) String() string { return hidden }
 func (Value) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
 // What follows "//" up to the last "@" before the path is user information: a password may itself contain an "@".
-// A query may carry a token whatever its name, so nothing of it is shown.
+// A query or a fragment may carry a token whatever its name, so nothing of it is shown.
 var (
 	userInfo   = regexp.MustCompile(`//[^/\s"']*@`)
-	urlQuery   = regexp.MustCompile(`(://[^\s"'?]*)\?[^\s"']*`)
+	urlQuery   = regexp.MustCompile(`(://[^\s"'?#]*)[?#][^\s"']*`)
 	userOfHost = regexp.MustCompile(`^[^/@\s]*:[^/@]*@`)
 )
 
-// Redact returns a URL, or any text with URLs in it, without user information and queries.
+// Redact returns a URL, or any text with URLs in it, without user information, queries and fragments.
 // The user of host:path forms ("git@host:path") stays: it is a name everybody knows.
 func Redact(text string) string {
 	text = userInfo.ReplaceAllString(text, "//")
@@ -60,11 +60,11 @@ func Scrub(text string, secrets ...Value) string {
 			text = strings.ReplaceAll(text, spelling, hidden)
 		}
 	}
-	return shorten(printable(Redact(text)), shown)
+	return shorten(Line(Redact(text)), shown)
 }
 
-// printable replaces control characters, since servers' messages go to terminals.
-func printable(text string) string {
+// Line returns a text on one line, without control characters, since servers' messages go to terminals.
+func Line(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
 			return ' '
