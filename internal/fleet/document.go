@@ -24,7 +24,9 @@ type document struct {
 type header struct {
 	apiVersion, kind, name string
 	labels                 map[string]string
-	line                   int
+	// unlabelled says that something else than labels stands where they should: nobody knows what they said.
+	unlabelled bool
+	line       int
 }
 
 // ref names the object, also one with a name that is refused.
@@ -52,14 +54,18 @@ func (h header) group() string {
 
 func readHeader(root *yaml.Node) header {
 	metadata := child(root, "metadata")
+	labels := child(metadata, "labels")
 	return header{
 		apiVersion: readText(child(root, "apiVersion")),
 		kind:       readText(child(root, "kind")),
 		name:       readText(child(metadata, "name")),
-		labels:     readLabels(child(metadata, "labels")),
+		labels:     readLabels(labels),
+		unlabelled: isNoMap(metadata) || isNoMap(labels),
 		line:       root.Line,
 	}
 }
+
+func isNoMap(n *yaml.Node) bool { return n != nil && n.Kind != yaml.MappingNode }
 
 func readText(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode {
@@ -91,16 +97,21 @@ const (
 	readList                   // a list of documents
 	readUnknown                // of our group, but no kind of it
 	readResult                 // of our group, but only the scheduler writes it
-	readVersion                // of our group, in a version that is not understood
+	readVersion                // ours, in a version that is not understood or not given
+	readKind                   // of our group, but of what kind is not given
 	readObject                 // one of ours
 )
 
 func (h header) reading() reading {
 	switch {
+	case h.apiVersion == "" && h.forgotten():
+		return readVersion
+	case h.kind == "" && h.group() == v1alpha1.GroupVersion.Group:
+		return readKind
 	case h.apiVersion == "" || h.kind == "":
 		return readSkip
 	case h.apiVersion == "v1" && h.kind == kindConfigMap:
-		if h.labels[configLabel] == "true" {
+		if h.unlabelled || h.labels[configLabel] == "true" {
 			return readObject
 		}
 		return readSkip
@@ -112,6 +123,21 @@ func (h header) reading() reading {
 		return h.ownReading()
 	}
 	return readForeign
+}
+
+// forgotten says whether a document without an API version is one of ours all the same:
+// a named object of a kind of ours, not just any text with a "kind" in it.
+func (h header) forgotten() bool {
+	_, known := kinds[h.kind]
+	return known && h.name != "" && (h.kind != kindConfigMap || h.labels[configLabel] == "true")
+}
+
+// version is the API version that objects of the kind have.
+func (h header) version() string {
+	if h.kind == kindConfigMap {
+		return "v1"
+	}
+	return v1alpha1.GroupVersion.String()
 }
 
 // ownReading is that of a document of the scheduler's group.

@@ -7,8 +7,6 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
 // parsed is the content of a file. It does not depend on the file's name, so files with the same content share it.
@@ -148,6 +146,7 @@ func (p *parsed) document(root *yaml.Node, digest Digest) {
 		p.object(root, h, digest)
 	case readUnknown:
 		p.unknown(h, didYouMean(h.kind, kindNames()), fmt.Sprintf("%s is not a kind of %s", quoteShort(h.kind), h.apiVersion))
+		p.misspelt(h)
 	case readResult:
 		p.unknown(h, "remove it", h.kind+" is written by the scheduler and ignored here")
 	case readForeign:
@@ -155,10 +154,22 @@ func (p *parsed) document(root *yaml.Node, digest Digest) {
 			"name the file in .kalypsoignore if it belongs here",
 			fmt.Sprintf("%s of %s is not a kind that is read here", quoteShort(h.kind), quoteShort(h.apiVersion))))
 	case readVersion:
-		p.problems = append(p.problems, h.problem(SeverityError, KindUnknownVersion,
-			"write apiVersion: "+v1alpha1.GroupVersion.String(), fmt.Sprintf("the API version %s is not known", quoteShort(h.apiVersion))))
-		p.unreadable = append(p.unreadable, h.unreadable())
+		p.version(h)
+	case readKind:
+		h.name = ""
+		p.lose(h.problem(SeverityError, KindMissingField, "say which kind it is", "kind is missing"))
 	}
+}
+
+// version reports an object of ours in a version that is not known. One without any would be used by nobody else either.
+func (p *parsed) version(h header) {
+	problem := h.problem(SeverityError, KindUnknownVersion, "write apiVersion: "+h.version(),
+		fmt.Sprintf("the API version %s is not known", quoteShort(h.apiVersion)))
+	if h.apiVersion == "" {
+		problem.Kind, problem.Message = KindMissingField, "apiVersion is missing"
+	}
+	p.problems = append(p.problems, problem)
+	p.unreadable = append(p.unreadable, h.unreadable())
 }
 
 func (p *parsed) unknown(h header, hint, message string) {
@@ -167,6 +178,13 @@ func (p *parsed) unknown(h header, hint, message string) {
 
 func (h header) problem(severity Severity, kind ProblemKind, hint, message string) Problem {
 	return Problem{Severity: severity, Kind: kind, Object: h.ref(), Position: Position{Line: h.line}, Message: message, Hint: hint}
+}
+
+// misspelt lists an object as one of the kind it was probably meant to be, so that a slip removes nothing.
+func (p *parsed) misspelt(h header) {
+	if h.kind = Nearest(h.kind, kindNames()); h.kind != "" {
+		p.unreadable = append(p.unreadable, h.unreadable())
+	}
 }
 
 // list adds the documents of a list. Elements of one text differ by their number.
