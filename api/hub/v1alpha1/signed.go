@@ -1,0 +1,139 @@
+package v1alpha1
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+)
+
+// ReportPayloadType is what a signed file of reports says it holds.
+const ReportPayloadType = "application/vnd.kalypso.reports+json"
+
+// SignedReports is a signed [ReportBatch], for clusters without a connection: a DSSE envelope as JSON
+// (Dead Simple Signing Envelope 1.0, as in-toto and sigstore use it). A file of reports has one in each line.
+//
+//	{
+//	  "payloadType": "application/vnd.kalypso.reports+json",
+//	  "payload": "<the batch as JSON, in base64>",
+//	  "signatures": [{"keyid": "<SHA-256 of the public key>", "sig": "<ed25519 signature, in base64>"}]
+//	}
+//
+// What is signed is "DSSEv1 <length> <payloadType> <length> <payload>", with lengths in bytes as decimal numbers
+// and the payload not encoded. The key id is that of [KeyID].
+//
+// +kubebuilder:object:generate=false
+type SignedReports struct {
+	PayloadType string            `json:"payloadType"`
+	Payload     []byte            `json:"payload"`
+	Signatures  []ReportSignature `json:"signatures"`
+}
+
+// ReportSignature is one signature of the payload.
+//
+// +kubebuilder:object:generate=false
+type ReportSignature struct {
+	KeyID string `json:"keyid"`
+	Sig   []byte `json:"sig"`
+}
+
+// SignReports makes the line of a batch in a file, signed with the key of the cluster.
+func SignReports(batch ReportBatch, key ed25519.PrivateKey) ([]byte, error) {
+	payload, err := json.Marshal(batch)
+	if err != nil {
+		return nil, fmt.Errorf("write reports: %w", err)
+	}
+	public, ok := key.Public().(ed25519.PublicKey)
+	if !ok {
+		return nil, errors.New("sign reports: the key is no ed25519 key")
+	}
+	signed := SignedReports{
+		PayloadType: ReportPayloadType, Payload: payload,
+		Signatures: []ReportSignature{{KeyID: KeyID(public), Sig: ed25519.Sign(key, envelope(ReportPayloadType, payload))}},
+	}
+	text, err := json.Marshal(signed)
+	return append(text, '\n'), err
+}
+
+// OpenReports returns the batch of a line. Find returns the cluster that a key belongs to, and the key;
+// a batch of another cluster is refused. The content is not checked, see [ReportBatch.Check].
+func OpenReports(line []byte, find func(keyID string) (cluster string, key ed25519.PublicKey, ok bool)) (*ReportBatch, error) {
+	var signed SignedReports
+	if err := json.Unmarshal(line, &signed); err != nil {
+		return nil, fmt.Errorf("read signed reports: %w", err)
+	}
+	if signed.PayloadType != ReportPayloadType {
+		return nil, fmt.Errorf("it holds %.100q, want %s", signed.PayloadType, ReportPayloadType)
+	}
+	for _, s := range signed.Signatures {
+		cluster, key, ok := find(s.KeyID)
+		if !ok || len(key) != ed25519.PublicKeySize || !ed25519.Verify(key, envelope(signed.PayloadType, signed.Payload), s.Sig) {
+			continue
+		}
+		var batch ReportBatch
+		if err := json.Unmarshal(signed.Payload, &batch); err != nil {
+			return nil, fmt.Errorf("read reports: %w", err)
+		}
+		if batch.Cluster != cluster {
+			return nil, fmt.Errorf("the reports are about cluster %.253q, and signed by %q", batch.Cluster, cluster)
+		}
+		return &batch, nil
+	}
+	return nil, errors.New("no signature is of a known key: register the public key of the cluster, or export again")
+}
+
+// envelope is what DSSE signs: type and payload, so that neither can be taken for something else.
+func envelope(payloadType string, payload []byte) []byte {
+	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
+}
+
+// KeyID names a public key: the SHA-256, in hexadecimal, of its DER form, which is what
+// "openssl pkey -in key.pem -pubout -outform der | sha256sum" prints.
+func KeyID(key ed25519.PublicKey) string {
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		return "" // no ed25519 key does that
+	}
+	sum := sha256.Sum256(der)
+	return hex.EncodeToString(sum[:])
+}
+
+// ParseReportKey reads the key that a cluster signs with: PKCS #8 as PEM, which is what
+// "openssl genpkey -algorithm ed25519" writes.
+func ParseReportKey(text []byte) (ed25519.PrivateKey, error) {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "PRIVATE KEY" {
+		return nil, errors.New(`it is no private key in PEM form; "openssl genpkey -algorithm ed25519" makes one`)
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("parse the private key: %w", err)
+	}
+	key, ok := parsed.(ed25519.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf(`it is a %T, want ed25519; "openssl genpkey -algorithm ed25519" makes one`, parsed)
+	}
+	return key, nil
+}
+
+// ParseReportPublicKey reads the key that a cluster's files are checked with: PKIX as PEM, which is what
+// "openssl pkey -in key.pem -pubout" writes.
+func ParseReportPublicKey(text []byte) (ed25519.PublicKey, error) {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "PUBLIC KEY" {
+		return nil, errors.New(`it is no public key in PEM form; "openssl pkey -in key.pem -pubout" writes one`)
+	}
+	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("parse the public key: %w", err)
+	}
+	key, ok := parsed.(ed25519.PublicKey)
+	if !ok {
+		return nil, fmt.Errorf("it is a %T, want ed25519", parsed)
+	}
+	return key, nil
+}
