@@ -2,54 +2,113 @@ package e2e
 
 import (
 	"io/fs"
+	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kalypso-io/kalypso/e2e/harness"
+	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
 )
 
-// wantAccepted asks an API server about every document on the GitOps branch, with those of cluster types that no cluster here has.
-// Fields that do not exist are refused as well, which Flux would not mind.
-func (f *fleet) wantAccepted(t *testing.T) {
-	t.Helper()
-	// This cluster knows the kinds of all reconcilers.
-	c := stack.Clusters[large]
-	var kinds []string
-	for file, objects := range f.rendered(t) {
-		for _, o := range objects {
-			kinds = append(kinds, o.GetKind())
-			if o.GetNamespace() != "" && !isOld(o.GetNamespace()) {
-				o.SetNamespace("default") // its own is not on this cluster; what is right there is right here
-			}
-			if err := c.Check(t.Context(), o); err != nil {
-				t.Errorf("%s: %v", file, err)
-			}
-			o.Object["unknown"] = "field"
-			if c.Check(t.Context(), o) == nil {
-				t.Errorf("%s: %s with an unknown field is accepted, so that this test could not fail", file, o.GetKind())
-			}
-		}
+// TestTemplates: whatever the templates that come with Kalypso can write, an API server accepts.
+// It has a cluster type for each reconciler with each kind of namespace, and a target for each way to store manifests.
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	fleet := t.TempDir()
+	must(t, os.CopyFS(fleet, hellofleet.Files()))
+	for file, text := range templateCases() {
+		file = filepath.Join(fleet, filepath.FromSlash(file))
+		must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must(t, os.WriteFile(file, []byte(text), 0o644))
 	}
-	slices.Sort(kinds)
-	want := []string{
-		"Application", "ConfigMap", "GitRepository", "Kustomization", "LimitRange", "Namespace", "NetworkPolicy",
-		"ResourceQuota", "Role", "RoleBinding", "ServiceAccount",
+	out := filepath.Join(fleet, "out")
+	result, err := kalypso.Run(t.Context(), "schedule", "-e", dev, "--strict", "--control-plane", filepath.Join(fleet, "control-plane"), "--out", out)
+	must(t, err)
+	if result.Code != 0 {
+		t.Fatalf("kalypso schedule ended with %d\n%s%s", result.Code, result.Stdout, result.Stderr)
 	}
-	if diff := cmp.Diff(slices.Compact(kinds), want); diff != "" {
-		t.Errorf("kinds that were checked (-), and that the example has (+):\n%s", diff)
-	}
+	accepted, unknown := ask(t, parse(t, os.DirFS(out)))
+	wantKinds(t, "accepted", accepted, "Application", "ConfigMap", "GitRepository", "HelmRepository", "Kustomization", "LimitRange",
+		"Namespace", "NetworkPolicy", "OCIRepository", "ResourceQuota", "Role", "RoleBinding", "ServiceAccount")
+	// Flux's helm-controller is not among the modules that can be downloaded, so that nobody can be asked about its kind.
+	wantKinds(t, "not known to any cluster", unknown, "HelmRelease")
 }
 
-// rendered are the objects on the GitOps branch, by file.
-func (f *fleet) rendered(t *testing.T) map[string][]*unstructured.Unstructured {
+// templateCases are files to add to the example.
+func templateCases() map[string]string {
+	files := map[string]string{
+		"control-plane/main/workloads/platform-services/stored.yaml": registration("stored"),
+		"platform-services/main/stored/workload.yaml":                storedWorkload,
+	}
+	for _, reconciler := range []string{"flux", "arc-flux", "argocd"} {
+		for _, namespace := range []string{"default", "restricted"} {
+			name := reconciler + "-" + namespace
+			files["control-plane/dev/cluster-types/"+name+".yaml"] = `apiVersion: scheduler.kalypso.io/v1alpha1
+kind: ClusterType
+metadata:
+  name: ` + name + `
+spec:
+  reconciler: ` + reconciler + `
+  namespaceService: ` + namespace + "\n"
+		}
+	}
+	return files
+}
+
+const storedWorkload = `apiVersion: scheduler.kalypso.io/v1alpha1
+kind: Workload
+metadata:
+  name: stored
+  labels:
+    type: platform-service
+spec:
+  deploymentTargets:
+    - name: branch
+      environment: dev
+      manifests: {repo: https://git.example/manifests, branch: dev, path: ./stored, secret: git}
+    - name: tag
+      environment: dev
+      manifests: {repo: https://git.example/manifests, tag: v1.2.3}
+    - name: oci
+      environment: dev
+      manifests: {storage: oci, repo: oci://registry.example/manifests, tag: v1.2.3, secret: registry}
+    - name: helm
+      environment: dev
+      manifests: {storage: helm, repo: https://charts.example, chart: stored, version: 1.2.3, secret: charts}
+    - name: oci-helm
+      environment: dev
+      manifests: {storage: helm, repo: oci://registry.example/charts, chart: stored}
+`
+
+// wantAccepted asks an API server about every document on the GitOps branch, with those of cluster types that no cluster here has.
+func (f *fleet) wantAccepted(t *testing.T) {
 	t.Helper()
 	files, err := f.gitops.Files(t.Context(), t.TempDir(), dev)
 	must(t, err)
-	rendered := map[string][]*unstructured.Unstructured{}
+	accepted, unknown := ask(t, parse(t, files))
+	wantKinds(t, "accepted", accepted, "Application", "ConfigMap", "GitRepository", "Kustomization", "LimitRange",
+		"Namespace", "NetworkPolicy", "ResourceQuota", "Role", "RoleBinding", "ServiceAccount")
+	wantKinds(t, "not known to any cluster", unknown)
+}
+
+func wantKinds(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("kinds that are %s (-), and that should be (+):\n%s", what, diff)
+	}
+}
+
+// parse returns the objects of all manifests, by file.
+func parse(t *testing.T, files fs.FS) map[string][]*unstructured.Unstructured {
+	t.Helper()
+	parsed := map[string][]*unstructured.Unstructured{}
 	must(t, fs.WalkDir(files, ".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Ext(file) != ".yaml" {
 			return err
@@ -58,8 +117,38 @@ func (f *fleet) rendered(t *testing.T) map[string][]*unstructured.Unstructured {
 		if err != nil {
 			return err
 		}
-		rendered[file], err = harness.Documents(string(text))
+		parsed[file], err = harness.Documents(string(text))
 		return err
 	}))
-	return rendered
+	return parsed
+}
+
+// ask asks an API server which knows the kinds of all reconcilers about every object, and reports what it refuses.
+// Fields that do not exist are refused as well, which Flux would not mind. It returns the kinds, sorted.
+func ask(t *testing.T, rendered map[string][]*unstructured.Unstructured) (accepted, unknown []string) {
+	t.Helper()
+	c := stack.Clusters[large]
+	for _, file := range slices.Sorted(maps.Keys(rendered)) {
+		for _, o := range rendered[file] {
+			if o.GetNamespace() != "" && !isOld(o.GetNamespace()) {
+				o.SetNamespace("default") // its own is not on this cluster; what is right there is right here
+			}
+			err := c.Check(t.Context(), o)
+			if meta.IsNoMatchError(err) {
+				unknown = append(unknown, o.GetKind())
+				continue
+			}
+			accepted = append(accepted, o.GetKind())
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+			o.Object["unknown"] = "field"
+			if c.Check(t.Context(), o) == nil {
+				t.Errorf("%s: %s with an unknown field is accepted, so that this test could not fail", file, o.GetKind())
+			}
+		}
+	}
+	slices.Sort(accepted)
+	slices.Sort(unknown)
+	return slices.Compact(accepted), slices.Compact(unknown)
 }

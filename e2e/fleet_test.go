@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/rand"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -38,12 +39,12 @@ const (
 
 // newFleet creates the repositories of the example, and two that it only speaks of:
 // the applications' GitOps repositories, in which their teams keep manifests.
-func newFleet(t *testing.T, organization string) *fleet {
+func newFleet(t *testing.T, story string) *fleet {
 	t.Helper()
+	organization := newOrganization(t, story)
 	f := &fleet{
 		organization: organization, checkouts: map[string]*harness.Checkout{}, repositories: map[string]*harness.Repository{},
 	}
-	must(t, stack.Gitea.NewOrganization(t.Context(), organization))
 	f.bot = account(t, organization+"-bot", "write:repository", "write:issue", "read:user", "read:organization")
 	f.flux = account(t, organization+"-flux", "read:repository")
 
@@ -146,6 +147,14 @@ func (f *fleet) follow(t *testing.T) {
 		}))
 		t.Cleanup(func() { leave(t, c) })
 	}
+}
+
+// newOrganization creates one that nobody else uses, even when tests are repeated.
+func newOrganization(t *testing.T, story string) string {
+	t.Helper()
+	name := story + "-" + strings.ToLower(rand.Text()[:5])
+	must(t, stack.Gitea.NewOrganization(t.Context(), name))
+	return name
 }
 
 func account(t *testing.T, name string, scopes ...string) harness.Account {

@@ -13,11 +13,10 @@ import (
 // TestForge: what Kalypso expects of every forge holds for a Gitea as it is, and not only for our fake of it.
 func TestForge(t *testing.T) {
 	t.Parallel()
-	const organization = "rules"
-	must(t, stack.Gitea.NewOrganization(t.Context(), organization))
-	bot := account(t, "rules-bot", "write:repository", "write:issue", "write:organization", "read:user")
+	organization := newOrganization(t, "rules")
+	bot := account(t, organization+"-bot", "write:repository", "write:issue", "write:organization", "read:user")
 	join(t, organization, bot.Name, map[string]any{"permission": "write", "can_create_org_repo": true})
-	weak := account(t, "rules-reader", "read:repository", "read:issue", "read:user")
+	weak := account(t, organization+"-reader", "read:repository", "read:issue", "read:user")
 	join(t, organization, weak.Name, map[string]any{"permission": "read"})
 	forgetest.Run(t, giteatest.Real{
 		URL: stack.Gitea.URL, Organization: organization,

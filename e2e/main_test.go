@@ -16,7 +16,7 @@ import (
 // The clusters have the names of the cluster types that they serve.
 const (
 	drone = "drone" // reconciled by Flux
-	large = "large" // reconciled by Argo CD; only its kinds are there
+	large = "large" // reconciled by Argo CD, of which only the definition of its kind is there
 )
 
 var keep = flag.Bool("keep", false, "keep the folder with data and logs, whatever happens")
@@ -72,20 +72,8 @@ func start(ctx context.Context, lab *harness.Lab) error {
 		return err
 	}
 	fmt.Printf("the fleet runs after %s\n", time.Since(began).Round(100*time.Millisecond))
-	return defineArgoCD(ctx, stack.Clusters[large])
-}
-
-// defineArgoCD makes a cluster accept what Argo CD would act on.
-func defineArgoCD(ctx context.Context, c *harness.Cluster) error {
-	text, err := os.ReadFile("testdata/argocd-application.yaml")
-	if err != nil {
-		return err
-	}
-	definitions, err := harness.Documents(string(text))
-	if err != nil {
-		return err
-	}
-	if err := c.Define(ctx, definitions...); err != nil {
+	c := stack.Clusters[large]
+	if err := c.Define(ctx, programs.ArgoCDDefinition); err != nil {
 		return err
 	}
 	return c.Apply(ctx, harness.Namespace("argocd"))

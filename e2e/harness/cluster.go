@@ -2,17 +2,13 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -111,60 +107,23 @@ func (c *Cluster) resource(object *unstructured.Unstructured) (dynamic.ResourceI
 	return all, nil
 }
 
-// Define applies custom resource definitions and waits until the API server serves them.
-func (c *Cluster) Define(ctx context.Context, definitions ...*unstructured.Unstructured) error {
-	if err := c.Apply(ctx, definitions...); err != nil {
-		return err
-	}
-	for _, d := range definitions {
-		err := Until(ctx, startTime, func(ctx context.Context) error {
-			now, err := c.Get(ctx, Definitions, "", d.GetName())
-			if err != nil {
-				return err
-			}
-			return conditionTrue(now, "Established")
-		})
-		if err != nil {
-			return fmt.Errorf("define %s on %s: %w", d.GetName(), c.Name, err)
-		}
-	}
-	c.mapper.Reset()
-	return nil
-}
-
 // conditionTrue wants a condition of the status to be true, and to be about the object as it is now.
 func conditionTrue(object *unstructured.Unstructured, condition string) error {
 	what := object.GetKind() + " " + object.GetNamespace() + "/" + object.GetName()
-	observed, found, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
-	if found && observed != object.GetGeneration() {
-		return fmt.Errorf("%s was changed, and nobody looked at it yet", what)
-	}
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, one := range conditions {
-		if fields, ok := one.(map[string]any); ok && fields["type"] == condition {
-			if fields["status"] == "True" {
-				return nil
-			}
+		fields, ok := one.(map[string]any)
+		if !ok || fields["type"] != condition {
+			continue
+		}
+		if fields["status"] != "True" {
 			return fmt.Errorf("%s is not %s: %v: %v", what, condition, fields["reason"], fields["message"])
 		}
+		observed, found, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+		if found && observed != object.GetGeneration() {
+			return fmt.Errorf("%s was %s before it was changed", what, condition)
+		}
+		return nil
 	}
 	return fmt.Errorf("%s does not say whether it is %s", what, condition)
-}
-
-// Documents parses the Kubernetes objects of a YAML text.
-func Documents(text string) ([]*unstructured.Unstructured, error) {
-	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
-	var objects []*unstructured.Unstructured
-	for {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(&object.Object)
-		switch {
-		case errors.Is(err, io.EOF):
-			return objects, nil
-		case err != nil:
-			return nil, fmt.Errorf("parse documents: %w", err)
-		case len(object.Object) > 0:
-			objects = append(objects, object)
-		}
-	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -58,24 +56,10 @@ func (s *Stack) startController(c *Cluster, name, path string, args ...string) (
 }
 
 // defineFlux makes Flux's kinds known to a cluster, and creates its namespace.
-func (c *Cluster) defineFlux(ctx context.Context, folders []string) error {
-	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
-		if err != nil || len(files) == 0 {
-			return fmt.Errorf("find definitions in %s: %w", folder, err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			definitions, err := Documents(string(text))
-			if err != nil {
-				return fmt.Errorf("%s: %w", file, err)
-			}
-			if err := c.Define(ctx, definitions...); err != nil {
-				return err
-			}
+func (c *Cluster) defineFlux(ctx context.Context, definitions []string) error {
+	for _, pattern := range definitions {
+		if err := c.Define(ctx, pattern); err != nil {
+			return err
 		}
 	}
 	return c.Apply(ctx, Namespace(fluxNamespace))

@@ -3,8 +3,9 @@
 //	cluster/  etcd, kube-apiserver, kube-controller-manager
 //	flux/     source-controller, kustomize-controller
 //	gitea/    gitea
+//	argocd/   nothing is built, but the definition of its kind is read
 //
-// Each folder is a Go module whose go.mod and go.sum pin what is built. They are three, since the programs want different
+// Each folder is a Go module whose go.mod and go.sum pin what is built. They are several, since the programs want different
 // versions of the same libraries and replace some of them. A program is built once: it is kept in the user's cache folder,
 // under a name that says what it was built from, and built anew when that changes.
 package tools
@@ -27,8 +28,9 @@ type Programs struct {
 	Gitea                                 string
 	// GiteaFiles is the folder with the templates and texts that Gitea reads at run time.
 	GiteaFiles string
-	// FluxDefinitions are the folders with Flux's custom resource definitions.
-	FluxDefinitions []string
+	// FluxDefinitions and ArgoCDDefinition are the files with custom resource definitions, as patterns.
+	FluxDefinitions  []string
+	ArgoCDDefinition string
 }
 
 // Build builds what is not there yet, which takes about ten minutes on two cores when nothing is.
@@ -59,9 +61,11 @@ func (p *Programs) findFiles(ctx context.Context, dir string) error {
 		if err != nil {
 			return err
 		}
-		p.FluxDefinitions = append(p.FluxDefinitions, filepath.Join(source.Dir, "config", "crd", "bases"))
+		p.FluxDefinitions = append(p.FluxDefinitions, filepath.Join(source.Dir, "config", "crd", "bases", "*.yaml"))
 	}
-	return nil
+	source, err = download(ctx, filepath.Join(dir, "argocd"), "github.com/argoproj/argo-cd/v3")
+	p.ArgoCDDefinition = filepath.Join(source.Dir, "manifests", "crds", "application-crd.yaml")
+	return err
 }
 
 func cacheFolder() (string, error) {

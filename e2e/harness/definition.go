@@ -1,0 +1,75 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// Define makes a cluster know the kinds that are defined in the files that a pattern names.
+func (c *Cluster) Define(ctx context.Context, pattern string) error {
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("find definitions in %q: %w", pattern, errors.Join(err, os.ErrNotExist))
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		definitions, err := Documents(string(text))
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if err := c.define(ctx, definitions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// define applies custom resource definitions and waits until the API server serves them.
+func (c *Cluster) define(ctx context.Context, definitions []*unstructured.Unstructured) error {
+	if err := c.Apply(ctx, definitions...); err != nil {
+		return err
+	}
+	for _, d := range definitions {
+		err := Until(ctx, startTime, func(ctx context.Context) error {
+			now, err := c.Get(ctx, Definitions, "", d.GetName())
+			if err != nil {
+				return err
+			}
+			return conditionTrue(now, "Established")
+		})
+		if err != nil {
+			return fmt.Errorf("define %s on %s: %w", d.GetName(), c.Name, err)
+		}
+	}
+	c.mapper.Reset()
+	return nil
+}
+
+// Documents parses the Kubernetes objects of a YAML text.
+func Documents(text string) ([]*unstructured.Unstructured, error) {
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
+	var objects []*unstructured.Unstructured
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(&object.Object)
+		switch {
+		case errors.Is(err, io.EOF):
+			return objects, nil
+		case err != nil:
+			return nil, fmt.Errorf("parse documents: %w", err)
+		case len(object.Object) > 0:
+			objects = append(objects, object)
+		}
+	}
+}
