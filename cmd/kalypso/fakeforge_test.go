@@ -54,11 +54,6 @@ func newRealGitea(t *testing.T, dir string) *realGitea {
 		t.Skip("git is not installed")
 	}
 	g := &realGitea{Fake: giteatest.New(t), dir: dir, left: -1}
-	for _, path := range g.repositories(t) {
-		g.World.Lock()
-		g.World.AddRepo(path)
-		g.World.Unlock()
-	}
 	backend := &cgi.Handler{
 		Path: program, Args: []string{"http-backend"}, Stderr: io.Discard,
 		Env: []string{
@@ -106,9 +101,12 @@ func (g *realGitea) repositories(t *testing.T) []string {
 	return found
 }
 
-// look tells the fake where the branches of the repositories are.
+// look tells the fake which repositories there are, and where their branches are.
 func (g *realGitea) look(t *testing.T) {
 	for _, path := range g.repositories(t) {
+		g.World.Lock()
+		g.World.AddRepo(path) // does nothing to one that it knows
+		g.World.Unlock()
 		out, err := exec.Command("git", "-C", filepath.Join(g.dir, path+".git"), "for-each-ref",
 			"--format=%(refname:strip=2) %(objectname)", "refs/heads").Output()
 		if err != nil {
