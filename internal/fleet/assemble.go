@@ -136,6 +136,7 @@ func (a *assembly) gitOps() {
 		names := make([]string, len(repos))
 		for i, repo := range repos {
 			names[i] = fmt.Sprintf("%s (%s)", repo.Value.Name, repo.Position)
+			a.lose(repo)
 		}
 		a.problem(SeverityError, KindDuplicate, repos[0], "keep one", "an environment has one GitOpsRepo, this has %q", names)
 	case !a.unreadable(kindGitOpsRepo):
@@ -147,8 +148,9 @@ func (a *assembly) gitOps() {
 	}
 }
 
+// unreadable says whether an object of the kind is there, or may be, that cannot be used.
 func (a *assembly) unreadable(kind string) bool {
-	return slices.ContainsFunc(a.s.Unreadable, func(u Unreadable) bool { return u.Ref.Kind == kind })
+	return slices.ContainsFunc(a.s.Unreadable, func(u Unreadable) bool { return u.Ref.Kind == kind || u.Ref == Ref{} })
 }
 
 // gitOpsRepo returns the repository as written, with its budget understood.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -70,21 +71,27 @@ func (l *Loader) GitOps(ctx context.Context, loaded *Loaded, folder string) (*Gi
 
 func (l *Loader) gitOpsLocation(loaded *Loaded, folder string) (Location, error) {
 	repo := loaded.Snapshot.GitOps
-	if folder != "" {
-		at := Location{Folder: folder}
-		if repo != nil {
-			at.Path = repo.Path
-		}
-		return at, nil
-	}
-	if repo == nil {
+	switch {
+	case repo == nil && (folder == "" || mayHaveGitOpsRepo(loaded.Snapshot)):
 		return Location{}, ErrNoGitOpsRepo
+	case repo == nil:
+		return Location{Folder: folder}, nil
+	case folder != "":
+		return Location{Folder: folder, Path: repo.Path}, nil
 	}
 	url, err := l.Repositories.Resolve(loaded.controlPlane, repo.Repo)
 	if err != nil {
 		return Location{}, fmt.Errorf("%s: GitOpsRepo: %w", repo.Position, err)
 	}
 	return Location{Repo: url, Branch: repo.Branch, Path: repo.Path}, nil
+}
+
+// mayHaveGitOpsRepo says whether there is a GitOpsRepo that cannot be read. It may name a path, and a folder that was
+// written below it would have everything twice.
+func mayHaveGitOpsRepo(s *fleet.Snapshot) bool {
+	return slices.ContainsFunc(s.Unreadable, func(u fleet.Unreadable) bool {
+		return u.Ref.Kind == "GitOpsRepo" || u.Ref == fleet.Ref{}
+	})
 }
 
 // knownClusterTypes returns the names whose folders may be taken over from the original scheduler:

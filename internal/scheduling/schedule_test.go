@@ -110,6 +110,16 @@ func TestGitOpsNeedsARepositoryThatCanBeRead(t *testing.T) {
 	if g, err := (&Loader{Repositories: s}).GitOps(t.Context(), loaded, "folder"); err != nil || g.Exists {
 		t.Errorf("got error %v: a folder needs no GitOpsRepo", err)
 	}
+
+	s = helloFleet(t, nil)
+	repo := s.files["control-plane/dev/gitops-repo.yaml"]
+	for _, broken := range []string{"a: [", repo + "\n---\n" + strings.Replace(repo, "name: dev", "name: dev-2", 1), strings.Replace(repo, "path: .", "path: ..", 1)} {
+		s.files["control-plane/dev/gitops-repo.yaml"] = broken
+		loaded = s.load(t, Request{Environment: "dev"})
+		if _, err := (&Loader{Repositories: s}).GitOps(t.Context(), loaded, "folder"); !errors.Is(err, ErrNoGitOpsRepo) {
+			t.Errorf("got error %v, want %v: the path in the folder is not known from\n%s", err, ErrNoGitOpsRepo, broken)
+		}
+	}
 }
 
 func TestValidateCounts(t *testing.T) {
