@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -35,7 +36,7 @@ func (c *Cluster) Define(ctx context.Context, pattern string) error {
 	return nil
 }
 
-// define applies custom resource definitions and waits until the API server serves them.
+// define applies custom resource definitions and waits until their kinds can be used.
 func (c *Cluster) define(ctx context.Context, definitions []*unstructured.Unstructured) error {
 	if err := c.Apply(ctx, definitions...); err != nil {
 		return err
@@ -46,13 +47,30 @@ func (c *Cluster) define(ctx context.Context, definitions []*unstructured.Unstru
 			if err != nil {
 				return err
 			}
-			return conditionTrue(now, "Established")
+			return errors.Join(conditionTrue(now, "Established"), c.finds(now))
 		})
 		if err != nil {
 			return fmt.Errorf("define %s on %s: %w", d.GetName(), c.Name, err)
 		}
 	}
-	c.mapper.Reset()
+	return nil
+}
+
+// finds has no error when the API server lists the kind among what it has, which it does a moment after it is established.
+func (c *Cluster) finds(definition *unstructured.Unstructured) error {
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	c.mapper.Reset() // it remembers what was listed before
+	for _, version := range versions {
+		fields, ok := version.(map[string]any)
+		if !ok || fields["served"] != true {
+			continue
+		}
+		if _, err := c.mapper.RESTMapping(schema.GroupKind{Group: group, Kind: kind}, fmt.Sprint(fields["name"])); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
