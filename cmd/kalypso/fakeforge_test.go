@@ -20,6 +20,7 @@ import (
 // realGitea is the fake Gitea with real repositories behind it: the fake answers the API, and git itself what git asks.
 type realGitea struct {
 	*giteatest.Fake
+	t *testing.T
 	// dir holds a bare repository <owner>/<name>.git for each.
 	dir string
 
@@ -53,7 +54,7 @@ func newRealGitea(t *testing.T, dir string) *realGitea {
 	if err != nil {
 		t.Skip("git is not installed")
 	}
-	g := &realGitea{Fake: giteatest.New(t), dir: dir, left: -1}
+	g := &realGitea{Fake: giteatest.New(t), t: t, dir: dir, left: -1}
 	backend := &cgi.Handler{
 		Path: program, Args: []string{"http-backend"}, Stderr: io.Discard,
 		Env: []string{

@@ -25,7 +25,7 @@ import (
 
 // world is the hello fleet on a forge, and the flows of the server on it.
 type world struct {
-	*testing.T
+	testing.TB
 	flows *flows
 	host  forge.Forge
 	url   string
@@ -46,6 +46,17 @@ var exampleRepositories = []string{"control-plane", "gitops", "hello-world-app",
 // newWorld is a world on the local forge.
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	w := newEmptyWorld(t)
+	for _, name := range exampleRepositories {
+		w.create(name)
+	}
+	w.pushExample()
+	return w
+}
+
+// newEmptyWorld is a world on the local forge without repositories.
+func newEmptyWorld(t testing.TB) *world {
+	t.Helper()
 	var handler http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
@@ -56,20 +67,22 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(func() { _ = host.Close() })
 	handler = host.Handler()
-	w := &world{T: t, host: host, url: server.URL, dir: filepath.Join(dir, "repos"), flows: newFlows(t)}
+	w := &world{TB: t, host: host, url: server.URL, dir: filepath.Join(dir, "repos"), flows: newFlows(t)}
 	w.look = func() error { return host.Sync(t.Context()) }
 	w.flows.serveLocally(host, git.Mapping{From: server.URL, To: w.dir})
-	for _, name := range exampleRepositories {
-		if _, err := host.CreateRepository(t.Context(), forge.NewRepository{Owner: "platform", Name: name}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.pushExample()
 	return w
 }
 
+// create creates a repository below "platform".
+func (w *world) create(name string) {
+	w.Helper()
+	if _, err := w.host.(forge.Creator).CreateRepository(w.Context(), forge.NewRepository{Owner: "platform", Name: name}); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // newFlows are flows that know no forge yet.
-func newFlows(t *testing.T) *flows {
+func newFlows(t testing.TB) *flows {
 	client := &git.Client{CacheDir: t.TempDir(), Env: func(string) string { return "" }}
 	t.Cleanup(func() { _ = client.Close() })
 	return &flows{
@@ -89,7 +102,7 @@ func newGiteaWorld(t *testing.T) (*world, *realGitea) {
 		}
 	}
 	gitea := newRealGitea(t, dir)
-	w := &world{T: t, url: gitea.URL, dir: dir, flows: newFlows(t), look: func() error { return nil }}
+	w := &world{TB: t, url: gitea.URL, dir: dir, flows: newFlows(t), look: func() error { return nil }}
 	w.flows.client.Map = []git.Mapping{{From: gitea.URL, To: dir}}
 	w.as(gitea, giteatest.Token)
 	w.pushExample()
@@ -98,7 +111,7 @@ func newGiteaWorld(t *testing.T) (*world, *realGitea) {
 
 // as makes the flows use another token. Who waits for the forge does so on a clock of its own.
 func (w *world) as(g *realGitea, token string) {
-	w.host = g.Forge(w.T, token, forgetest.NewClock(worldTime), time.Minute)
+	w.host = g.Forge(g.t, token, forgetest.NewClock(worldTime), time.Minute)
 	w.flows.forges = forges{w.host}
 }
 

@@ -33,6 +33,8 @@ type mark struct {
 	Commit string `json:"commit"`
 	// Deletions is the state of the status about removals.
 	Deletions forge.StatusState `json:"deletions"`
+	// Merging is the commit that the forge was asked to merge by itself; empty when it was not.
+	Merging string `json:"merging,omitempty"`
 	// Inputs are the commits of the sources by name.
 	Inputs map[string]string `json:"inputs"`
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -257,6 +256,9 @@ func (r *round) propose(ctx context.Context, request Request) error {
 	if err := r.commit(ctx, request, changes, &want); err != nil {
 		return err
 	}
+	if r.open != nil && markOf(r.open.Body).Merging == want.mark.Commit {
+		want.mark.Merging = want.mark.Commit
+	}
 	if err := r.judge(ctx, want); err != nil {
 		return err
 	}
@@ -395,39 +397,6 @@ func (r *round) label(ctx context.Context) error {
 		return fmt.Errorf("add label %q: %w", LabelPromoted, err)
 	}
 	return r.done("labelled", "added label "+LabelPromoted)
-}
-
-// merge merges the change where the environment asks for that and nothing speaks against it.
-func (r *round) merge(ctx context.Context, want wanted) error {
-	if !r.loaded.Snapshot.GitOps.AutoMerge {
-		return nil
-	}
-	if want.status.State != forge.Success {
-		r.outcome.Waits = want.status.Description
-		return nil
-	}
-	read := r.repo.Statuses
-	if checker, ok := r.repo.(forge.Checker); ok {
-		read = checker.Checks // what CI says by other means than a status counts as well
-	}
-	statuses, err := read(ctx, want.mark.Commit)
-	if err != nil {
-		return fmt.Errorf("read statuses: %w", err)
-	}
-	if i := slices.IndexFunc(statuses, func(s forge.Status) bool { return s.State != forge.Success }); i >= 0 {
-		r.outcome.Waits = fmt.Sprintf("status %s is %s", statuses[i].Context, statuses[i].State)
-		return nil
-	}
-	_, err = r.repo.MergeChange(ctx, r.open.Number, forge.Merge{Head: want.mark.Commit, Title: want.title})
-	if errors.Is(err, forge.ErrConflict) {
-		r.outcome.Waits = "the forge does not merge it yet: " + err.Error()
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("merge change %d: %w", r.open.Number, err)
-	}
-	r.open.State = forge.Merged
-	return r.done("merged", fmt.Sprintf("merged change %d", r.open.Number))
 }
 
 // withdraw closes a change that has nothing to do any more.
