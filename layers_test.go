@@ -49,7 +49,7 @@ var layers = []layer{
 	},
 	{
 		// The words in which flows speak with what several edges do, and the rules that all of those keep.
-		name: "port", folders: []string{"internal/forge"},
+		name: "port", folders: []string{"internal/forge", "internal/ledger"},
 		imports: []string{"core", "api"},
 		forbids: []ban{
 			{[]string{"os", "os/exec", "database/sql"}, "a port says what is meant; doing it is the work of its edges"},
@@ -67,7 +67,8 @@ var layers = []layer{
 	{
 		name: "edge",
 		folders: []string{
-			"internal/git", "internal/chartrepo", "internal/ledger", "internal/cluster",
+			"internal/git", "internal/chartrepo", "internal/cluster",
+			"internal/ledger/relational", "internal/ledger/sqlite", "internal/ledger/postgres",
 			"internal/forge/github", "internal/forge/gitlab", "internal/forge/gitea", "internal/forge/azuredevops", "internal/forge/local",
 			"internal/forge/rest", "internal/forge/transport",
 		},
@@ -105,7 +106,7 @@ var bannedEverywhere = []struct {
 	but []string
 }{
 	{ban{[]string{"testing"}, "a program does not carry its tests"}, []string{"support"}},
-	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, and nothing else"}, []string{"internal/git", "internal/forge/local"}},
+	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, in tests PostgreSQL, and nothing else"}, []string{"internal/git", "internal/forge/local", "internal/ledger/postgrestest"}},
 	// The local forge is a Git server: it works on the repositories that it keeps, not on somebody's.
 	{
 		ban{[]string{"github.com/go-git/"}, "repositories are read and written in one place, where credentials, damage and limits are handled"},
@@ -228,7 +229,10 @@ func TestLayersObject(t *testing.T) {
 		{"cmd/kalypso", module + "/internal/forge/forgetest", false},
 		{"cmd/kalypso", "os/exec", false},
 		{"internal/forge/forgetest", "testing", true},
-		{"internal/server", module + "/internal/ledger", false},
+		{"internal/server", module + "/internal/ledger", true},
+		{"internal/server", module + "/internal/ledger/sqlite", false},
+		{"internal/ledger", module + "/internal/ledger/sqlite", false},
+		{"internal/ledger", "database/sql", false},
 		{"examples/large-fleet", module + "/internal/largefleet", true},
 	} {
 		p := &goPackage{folder: tc.folder, name: path.Base(tc.folder)}

@@ -1,0 +1,147 @@
+package ledger
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Entry is one line of an exported ledger. Exactly one field is set.
+type Entry struct {
+	Registration *Registration `json:"registration,omitempty"`
+	Heartbeat    *Heartbeat    `json:"heartbeat,omitempty"`
+	Token        *Token        `json:"token,omitempty"`
+	Commit       *Commit       `json:"commit,omitempty"`
+	Report       *Report       `json:"report,omitempty"`
+	Step         *Step         `json:"step,omitempty"`
+	Change       *ChangeEvent  `json:"change,omitempty"`
+	Audit        *AuditEntry   `json:"audit,omitempty"`
+}
+
+// Heartbeat is when a cluster was last heard of.
+type Heartbeat struct {
+	Cluster string    `json:"cluster"`
+	At      time.Time `json:"at"`
+}
+
+// Compaction says what may be forgotten.
+type Compaction struct {
+	// Before is the time from which on nothing is forgotten.
+	Before time.Time
+	// Drop forgets transitions, too: of each reconciler what is left begins with what it was at Before.
+	Drop bool
+}
+
+// Export writes everything that a ledger holds, as JSON lines.
+func Export(ctx context.Context, a Archive, w io.Writer) error {
+	buffered := bufio.NewWriterSize(w, 1<<16)
+	enc := json.NewEncoder(buffered)
+	enc.SetEscapeHTML(false)
+	if err := a.Entries(ctx, func(e Entry) error { return enc.Encode(e) }); err != nil {
+		return fmt.Errorf("export ledger: %w", err)
+	}
+	return buffered.Flush()
+}
+
+// Recorder is what an exported ledger is imported into.
+type Recorder interface {
+	Intake
+	Clusters
+	Tokens
+	Desired
+	Promotions
+	Changes
+	Audits
+}
+
+const (
+	// importBatch is how many reports are recorded at once.
+	importBatch = 5000
+	// maxLine bounds what one line may be; the longest are commits with 100,000 assignments.
+	maxLine = 256 << 20
+)
+
+// Import adds exported entries to a ledger. What it has already stays once, so that an import may be repeated,
+// and several ledgers can be brought together. It stops at the first line that is no entry, and says which.
+func Import(ctx context.Context, to Recorder, r io.Reader) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 1<<16), maxLine)
+	in := importer{to: to}
+	n := 0
+	for lines.Scan() {
+		n++
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		if err := in.line(ctx, line); err != nil {
+			return fmt.Errorf("import line %d: %w", n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("import line %d: %w", n+1, err)
+	}
+	if err := in.flush(ctx); err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	return nil
+}
+
+// importer gathers reports, which are many.
+type importer struct {
+	to      Recorder
+	reports []Report
+}
+
+func (i *importer) line(ctx context.Context, line []byte) error {
+	var e Entry
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&e); err != nil {
+		return errors.Join(ErrInvalid, err)
+	}
+	if e.Report != nil {
+		if err := e.Report.Check(); err != nil {
+			return err
+		}
+		if i.reports = append(i.reports, *e.Report); len(i.reports) < importBatch {
+			return nil
+		}
+		return i.flush(ctx)
+	}
+	return record(ctx, i.to, e)
+}
+
+func (i *importer) flush(ctx context.Context) error {
+	if len(i.reports) == 0 {
+		return nil
+	}
+	err := i.to.Report(ctx, i.reports...)
+	i.reports = i.reports[:0]
+	return err
+}
+
+func record(ctx context.Context, to Recorder, e Entry) error {
+	switch {
+	case e.Registration != nil:
+		return to.Register(ctx, *e.Registration)
+	case e.Heartbeat != nil:
+		return to.Heard(ctx, e.Heartbeat.Cluster, e.Heartbeat.At)
+	case e.Token != nil:
+		return to.PutToken(ctx, *e.Token)
+	case e.Commit != nil:
+		return to.RecordCommit(ctx, *e.Commit)
+	case e.Step != nil:
+		return to.RecordStep(ctx, *e.Step)
+	case e.Change != nil:
+		return to.RecordChange(ctx, *e.Change)
+	case e.Audit != nil:
+		return to.RecordAudit(ctx, *e.Audit)
+	}
+	return fmt.Errorf("%w: the line holds nothing that this program knows", ErrInvalid)
+}

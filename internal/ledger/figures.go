@@ -1,0 +1,92 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+)
+
+// DeploymentQuery says which deployments and incidents are wanted. Empty fields do not restrict.
+type DeploymentQuery struct {
+	Environment string
+	Workload    string
+	Workspace   string
+	From, To    time.Time // from, inclusive, to, exclusive
+	Limit       int       // 0 means all
+}
+
+// Deployment is a version of a workload that reached the clusters of an environment.
+type Deployment struct {
+	Version
+	// Deployed is the first time that a reconciler had it ready; zero means not yet.
+	Deployed time.Time `json:"deployed,omitzero"`
+	// Failed is the first time that one failed with it; zero means never.
+	Failed time.Time `json:"failed,omitzero"`
+}
+
+// Incident is the time in which a reconciler had failed.
+type Incident struct {
+	Workload    string       `json:"workload"`
+	Workspace   string       `json:"workspace,omitempty"`
+	Environment string       `json:"environment"`
+	Reconciler  ReconcilerID `json:"reconciler"`
+	Message     string       `json:"message,omitempty"`
+	Failed      time.Time    `json:"failed"`
+	Restored    time.Time    `json:"restored,omitzero"` // zero while it lasts
+}
+
+// Performance are the four figures of software delivery.
+type Performance struct {
+	Deployments int `json:"deployments"`
+	// PerDay is the deployment frequency.
+	PerDay float64 `json:"perDay"`
+	// LeadTime is the median time from build to the first cluster; of deployments whose build time is known.
+	LeadTime time.Duration `json:"leadTime"`
+	// ChangeFailureRate is the part of deployments that failed on a cluster, from 0 to 1.
+	ChangeFailureRate float64 `json:"changeFailureRate"`
+	// TimeToRestore is the median length of incidents that are over.
+	TimeToRestore time.Duration `json:"timeToRestore"`
+	OpenIncidents int           `json:"openIncidents"`
+}
+
+// Perform sums up what happened within a time. Deployments that never got ready count as failed changes only.
+func Perform(deployments []Deployment, incidents []Incident, within time.Duration) Performance {
+	var p Performance
+	var leads, restores []time.Duration
+	failed := 0
+	for _, d := range deployments {
+		if !d.Failed.IsZero() {
+			failed++
+		}
+		if d.Deployed.IsZero() {
+			continue
+		}
+		p.Deployments++
+		if !d.Built.IsZero() {
+			leads = append(leads, d.Deployed.Sub(d.Built))
+		}
+	}
+	for _, i := range incidents {
+		if i.Restored.IsZero() {
+			p.OpenIncidents++
+			continue
+		}
+		restores = append(restores, i.Restored.Sub(i.Failed))
+	}
+	if days := within.Hours() / 24; days > 0 {
+		p.PerDay = float64(p.Deployments) / days
+	}
+	if len(deployments) > 0 {
+		p.ChangeFailureRate = float64(failed) / float64(len(deployments))
+	}
+	p.LeadTime, p.TimeToRestore = median(leads), median(restores)
+	return p
+}
+
+// median is 0 of nothing, and the lower one of two in the middle.
+func median(d []time.Duration) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	slices.Sort(d)
+	return d[(len(d)-1)/2]
+}

@@ -1,0 +1,99 @@
+package ledgertest
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// manyFacts has runs with confirmations that are facts, because something else came after or between.
+func manyFacts(t *testing.T, l ledger.Ledger) {
+	t.Helper()
+	for _, name := range []string{"large-02", "large-01"} {
+		takeEach(t, l, report(name, 10, 1, ledger.StateReady), report(name, 15, 1, ledger.StateReady), report(name, 20, 2, ledger.StateFailed),
+			report(name, 30, 2, ledger.StateReady), report(name, 40, 2, ledger.StateReady), report(name, 35, 2, ledger.StateFailed),
+			shopReport(name, 12, 1, ledger.StateReady), shopReport(name, 50, 1, ledger.StateReady), shopReport(name, 9, 1, ledger.StateReady))
+	}
+}
+
+func compaction(t *testing.T, l ledger.Ledger) {
+	manyFacts(t, l)
+	before, states0 := story(t, l, "large-01"), states(t, l, ledger.StateQuery{})
+	for _, want := range []int64{2, 0} { // of each cluster the shop at 12, between 9 and 50
+		removed, err := l.Compact(t.Context(), ledger.Compaction{Before: at(100)})
+		must(t, err)
+		equal(t, "removed", removed, want)
+	}
+	equal(t, "story", story(t, l, "large-01"), before)
+	equal(t, "states", states(t, l, ledger.StateQuery{}), states0)
+}
+
+func dropping(t *testing.T, l ledger.Ledger) {
+	manyFacts(t, l)
+	states0 := states(t, l, ledger.StateQuery{})
+	_, err := l.Compact(t.Context(), ledger.Compaction{Before: at(25), Drop: true})
+	must(t, err)
+	equal(t, "states", states(t, l, ledger.StateQuery{}), states0)
+	equal(t, "story", story(t, l, "large-01"), []string{
+		"platform ready 40", "platform failed 35-40", "platform ready 30-35", "platform failed 20-30", "shop ready 9",
+	})
+	was := states(t, l, ledger.StateQuery{Cluster: "large-01", Repository: platform, AsOf: at(26)})
+	equal(t, "as of", was[0].State, ledger.StateFailed)
+	// What was forgotten may come again.
+	take(t, l, report("large-01", 60, 1, ledger.StateReady))
+	equal(t, "state", states(t, l, ledger.StateQuery{Cluster: "large-01", Repository: platform})[0].Revision, sha(1))
+}
+
+// fill puts something of everything into a ledger.
+func fill(t *testing.T, l ledger.Ledger) {
+	t.Helper()
+	record(t, l, 1, ledger.Assignment{ClusterType: "large", Target: "shop-east"})
+	record(t, l, 2, ledger.Assignment{ClusterType: "small", Target: "shop-east"})
+	record(t, l, 1)
+	recordShop(t, l, 1, shopVersion("1.0", 0))
+	manyFacts(t, l)
+	must(t, l.Heard(t.Context(), "silent", at(77)))
+	must(t, l.Register(t.Context(), ledger.Registration{
+		Cluster: "large-01", Memberships: member("prod"), Labels: map[string]string{"a": "<b>"}, CredentialHash: "h", At: at(1), By: "ann",
+	}))
+	must(t, l.PutToken(t.Context(), ledger.Token{ID: "a", Hash: "h2", Role: "reader", Created: at(1)}))
+	must(t, l.RecordStep(t.Context(), ledger.Step{PromotionID: ledger.PromotionID{Subject: "cp", Commit: "c", Environment: "dev"}, Kind: "promoted", At: at(3)}))
+	must(t, l.RecordChange(t.Context(), ledger.ChangeEvent{Repository: platform, Number: 7, Kind: "opened", At: at(1)}))
+	must(t, l.RecordAudit(t.Context(), ledger.AuditEntry{At: at(1), By: "ann", Action: "promote"}))
+}
+
+func roundTrip(t *testing.T, from, to ledger.Ledger) {
+	fill(t, from)
+	var lines, again bytes.Buffer
+	must(t, ledger.Export(t.Context(), from, &lines))
+	for range 2 { // the second time adds nothing
+		must(t, ledger.Import(t.Context(), to, bytes.NewReader(lines.Bytes())))
+	}
+	must(t, ledger.Export(t.Context(), to, &again))
+	equal(t, "export", strings.Split(again.String(), "\n"), strings.Split(lines.String(), "\n"))
+	equal(t, "states", states(t, to, ledger.StateQuery{Cluster: "large-01"}), states(t, from, ledger.StateQuery{Cluster: "large-01"}))
+	head, err := to.Commit(t.Context(), platform, "prod", "")
+	must(t, err)
+	equal(t, "head", head.SHA, sha(1))
+
+	stop := errors.New("stop")
+	if err := from.Entries(t.Context(), func(ledger.Entry) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("got %v, want the error of yield", err)
+	}
+}
+
+func importRefuses(t *testing.T, l ledger.Ledger) {
+	for name, text := range map[string]string{
+		"no JSON":        "{}\nhello",
+		"unknown entry":  `{"weather": {}}`,
+		"nothing":        `{}`,
+		"invalid report": `{"report": {"state": "great"}}`,
+	} {
+		if err := ledger.Import(t.Context(), l, strings.NewReader(text)); !errors.Is(err, ledger.ErrInvalid) || !strings.Contains(err.Error(), "line") {
+			t.Errorf("%s: got %v, want invalid, with the line", name, err)
+		}
+	}
+}

@@ -1,0 +1,2 @@
+// Package ledgertest states the rules of package ledger as tests, which every adapter passes.
+package ledgertest

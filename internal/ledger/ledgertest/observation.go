@@ -1,0 +1,236 @@
+package ledgertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+func newestObservationWins(t *testing.T, l ledger.Ledger) {
+	takeEach(t, l, report("large-01", 10, 2, ledger.StateReady), report("large-01", 5, 1, ledger.StateFailed))
+	want := ledger.ReconcilerState{
+		Reconciler: report("large-01", 0, 0, "").Reconciler, Outcome: report("large-01", 10, 2, ledger.StateReady).Outcome,
+		Since: at(10), Confirmed: at(10), Received: at(11),
+	}
+	equal(t, "states", states(t, l, ledger.StateQuery{}), []ledger.ReconcilerState{want})
+}
+
+func lessFavourableWins(t *testing.T, l ledger.Ledger) {
+	ready, failed := report("large-01", 5, 1, ledger.StateReady), report("large-01", 5, 1, ledger.StateFailed)
+	takeEach(t, l, ready, failed, ready)
+	other, worse := ready, failed
+	other.Reconciler.Cluster, worse.Reconciler.Cluster = "large-02", "large-02"
+	takeEach(t, l, worse, other)
+	for _, s := range states(t, l, ledger.StateQuery{}) {
+		equal(t, s.Reconciler.Cluster, s.State, ledger.StateFailed)
+	}
+	equal(t, "story", story(t, l, "large-01"), []string{"platform failed 5"})
+
+	// In the past as well.
+	takeEach(t, l, report("large-01", 9, 2, ledger.StateReady), report("large-01", 2, 1, ledger.StateReady), report("large-01", 2, 1, ledger.StateFailed))
+	equal(t, "story", story(t, l, "large-01"), []string{"platform ready 9", "platform failed 2-9"})
+}
+
+func repetitionConfirms(t *testing.T, l ledger.Ledger) {
+	takeEach(t, l, report("large-01", 1, 1, ledger.StateReady), report("large-01", 8, 1, ledger.StateReady))
+	s := states(t, l, ledger.StateQuery{})[0]
+	equal(t, "since", minute(s.Since), 1)
+	equal(t, "confirmed", minute(s.Confirmed), 8)
+	equal(t, "received", minute(s.Received), 9)
+
+	// An older report of the same moves the beginning.
+	take(t, l, report("large-01", 0, 1, ledger.StateReady))
+	equal(t, "since", minute(states(t, l, ledger.StateQuery{})[0].Since), 0)
+	equal(t, "story", story(t, l, "large-01"), []string{"platform ready 0"})
+}
+
+func lateReportSplits(t *testing.T, l ledger.Ledger) {
+	takeEach(t, l, report("large-01", 1, 1, ledger.StateReady), report("large-01", 9, 1, ledger.StateReady), report("large-01", 4, 1, ledger.StateFailed))
+	s := states(t, l, ledger.StateQuery{})[0]
+	equal(t, "state", s.State, ledger.StateReady)
+	equal(t, "since", minute(s.Since), 9)
+	equal(t, "story", story(t, l, "large-01"), []string{"platform ready 9", "platform failed 4-9", "platform ready 1-4"})
+}
+
+// history draws what a reconciler became, with repetitions, up to some minutes from one report to the next.
+func history(t *rapid.T, minutes int) []ledger.Report {
+	var reports []ledger.Report
+	minute := 0
+	for range rapid.IntRange(1, 12).Draw(t, "reports") {
+		minute += rapid.IntRange(1, minutes).Draw(t, "minutes")
+		commit := rapid.IntRange(1, 2).Draw(t, "commit")
+		state := rapid.SampledFrom([]ledger.State{ledger.StateReady, ledger.StateProgressing, ledger.StateFailed}).Draw(t, "state")
+		reports = append(reports, report("x", minute, commit, state))
+	}
+	return reports
+}
+
+// shuffled draws an order of reports in which some are repeated, and some arrive together.
+func shuffled(t *rapid.T, reports []ledger.Report) [][]ledger.Report {
+	all := append(slices.Clone(reports), rapid.SliceOfN(rapid.SampledFrom(reports), 0, 5).Draw(t, "duplicates")...)
+	all = rapid.Permutation(all).Draw(t, "arrival")
+	var batches [][]ledger.Report
+	for len(all) > 0 {
+		n := rapid.IntRange(1, len(all)).Draw(t, "batch")
+		batches = append(batches, all[:n])
+		all = all[n:]
+	}
+	return batches
+}
+
+// pair gives two clusters the same reports: one in order, the other in any.
+func pair(l ledger.Ledger, n int, reports []ledger.Report, batches [][]ledger.Report) (ordered, other string, err error) {
+	ordered, other = fmt.Sprintf("ordered-%d", n), fmt.Sprintf("other-%d", n)
+	for _, r := range reports {
+		r.Reconciler.Cluster = ordered
+		err = errors.Join(err, l.Report(context.Background(), r))
+	}
+	for _, batch := range batches {
+		batch = slices.Clone(batch)
+		for i := range batch {
+			batch[i].Reconciler.Cluster = other
+		}
+		err = errors.Join(err, l.Report(context.Background(), batch...))
+	}
+	return ordered, other, err
+}
+
+// orderDoesNotMatter: reports of an hour lead to the same state and the same history in every order.
+func orderDoesNotMatter(t *testing.T, l ledger.Ledger) {
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		reports := history(rt, 5)
+		ordered, other, err := pair(l, n, reports, shuffled(rt, reports))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if got, want := story(t, l, other), story(t, l, ordered); !slices.Equal(got, want) {
+			rt.Fatalf("story: got %q, want %q", got, want)
+		}
+		compareStates(rt, l, ordered, other, true)
+		asOf := at(rapid.IntRange(0, 60).Draw(rt, "asOf"))
+		compareAsOf(rt, l, ordered, other, ledger.StateQuery{AsOf: asOf})
+	})
+}
+
+// anyOrderSameState: reports lead to the same state in every order, however late they are.
+func anyOrderSameState(t *testing.T, l ledger.Ledger) {
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		reports := history(rt, 90)
+		ordered, other, err := pair(l, n, reports, shuffled(rt, reports))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		compareStates(rt, l, ordered, other, false)
+	})
+}
+
+func compareStates(t *rapid.T, l ledger.Ledger, ordered, other string, since bool) {
+	want, got := stateOf(t, l, ledger.StateQuery{Cluster: ordered}), stateOf(t, l, ledger.StateQuery{Cluster: other})
+	if !since {
+		want.Since, got.Since = at(0), at(0)
+	}
+	if got != want {
+		t.Fatalf("state: got %+v, want %+v", got, want)
+	}
+}
+
+func compareAsOf(t *rapid.T, l ledger.Ledger, ordered, other string, q ledger.StateQuery) {
+	q.Cluster = ordered
+	want := stateOf(t, l, q)
+	q.Cluster = other
+	if got := stateOf(t, l, q); got != want {
+		t.Fatalf("as of %s: got %+v, want %+v", q.AsOf, got, want)
+	}
+}
+
+// stateOf is the state of the only reconciler of a cluster, without its name; zero when there is none.
+func stateOf(t *rapid.T, l ledger.Ledger, q ledger.StateQuery) ledger.ReconcilerState {
+	page, err := l.States(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.States) == 0 {
+		return ledger.ReconcilerState{}
+	}
+	s := page.States[0]
+	s.Reconciler.Cluster = ""
+	return s
+}
+
+func duplicates(t *testing.T, l ledger.Ledger) {
+	r := report("large-01", 1, 1, ledger.StateReady)
+	many := slices.Repeat([]ledger.Report{r}, 1000)
+	for range 10 {
+		take(t, l, many...)
+	}
+	equal(t, "story", story(t, l, "large-01"), []string{"platform ready 1"})
+	lines := 0
+	must(t, l.Entries(t.Context(), func(e ledger.Entry) error {
+		if e.Report != nil {
+			lines++
+		}
+		return nil
+	}))
+	equal(t, "facts", lines, 1)
+}
+
+func concurrentReports(t *testing.T, l ledger.Ledger) {
+	const clusters, rounds = 8, 10
+	var wait sync.WaitGroup
+	errs := make(chan error, clusters*rounds)
+	for c := range clusters {
+		wait.Go(func() {
+			for n := range rounds {
+				// All report about a shared cluster, too, each about a reconciler of its own.
+				shared := report("shared", n, n, ledger.StateReady)
+				shared.Reconciler.Name = fmt.Sprintf("r%d", c)
+				errs <- l.Report(t.Context(), report(fmt.Sprintf("c%d", c), n, n, ledger.StateReady), shared)
+			}
+		})
+	}
+	wait.Wait()
+	close(errs)
+	for err := range errs {
+		must(t, err)
+	}
+	all := states(t, l, ledger.StateQuery{})
+	equal(t, "reconcilers", len(all), 2*clusters)
+	for _, s := range all {
+		equal(t, s.Reconciler.String(), s.Revision, sha(rounds-1))
+	}
+}
+
+func invalidReports(t *testing.T, l ledger.Ledger) {
+	good := report("large-01", 1, 1, ledger.StateReady)
+	for name, spoil := range map[string]func(*ledger.Report){
+		"no cluster":    func(r *ledger.Report) { r.Reconciler.Cluster = "" },
+		"no state":      func(r *ledger.Report) { r.State = "great" },
+		"no time":       func(r *ledger.Report) { r.Observed = r.Observed.AddDate(-3000, 0, 0) },
+		"zero byte":     func(r *ledger.Report) { r.Message = "a\x00b" },
+		"invalid UTF-8": func(r *ledger.Report) { r.Reconciler.Name = "\xff" },
+	} {
+		bad := good
+		spoil(&bad)
+		if err := l.Report(t.Context(), good, bad); !errors.Is(err, ledger.ErrInvalid) {
+			t.Errorf("%s: got %v, want invalid", name, err)
+		}
+	}
+	equal(t, "states", states(t, l, ledger.StateQuery{}), []ledger.ReconcilerState(nil))
+
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := l.Report(ended, good); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want canceled", err)
+	}
+}

@@ -1,0 +1,207 @@
+package ledgertest
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+func heartbeats(t *testing.T, l ledger.Ledger) {
+	must(t, l.Heard(t.Context(), "large-01", at(5)))
+	must(t, l.Heard(t.Context(), "large-01", at(3)))
+	all, err := l.Clusters(t.Context(), ledger.ClusterQuery{Name: "large-01"})
+	must(t, err)
+	equal(t, "clusters", all, []ledger.Cluster{{Name: "large-01", LastHeard: at(5)}})
+}
+
+func member(environment string) []ledger.Membership {
+	return []ledger.Membership{{Environment: environment, ClusterType: "large"}}
+}
+
+func registrations(t *testing.T, l ledger.Ledger) {
+	both := append(member("dev"), member("stage")...)
+	second := ledger.Registration{Cluster: "large-01", Memberships: member("prod"), At: at(20), By: "ann"}
+	first := ledger.Registration{Cluster: "large-01", Memberships: both, Labels: map[string]string{"region": "west"}, At: at(10)}
+	// The later one comes first, and twice: times decide.
+	for _, r := range []ledger.Registration{second, first, second} {
+		must(t, l.Register(t.Context(), r))
+	}
+	must(t, l.Register(t.Context(), ledger.Registration{Cluster: "small-01", Memberships: []ledger.Membership{{Environment: "prod", ClusterType: "small"}}, At: at(10)}))
+	all, err := l.Registrations(t.Context(), "large-01")
+	must(t, err)
+	equal(t, "registrations", all, []ledger.Registration{first, second})
+
+	for _, tc := range []struct {
+		q    ledger.ClusterQuery
+		want []string
+	}{
+		{ledger.ClusterQuery{}, []string{"large-01", "small-01"}},
+		{ledger.ClusterQuery{After: "large-01"}, []string{"small-01"}},
+		{ledger.ClusterQuery{Limit: 1}, []string{"large-01"}},
+		{ledger.ClusterQuery{Environment: "prod"}, []string{"large-01", "small-01"}},
+		{ledger.ClusterQuery{Environment: "prod", ClusterType: "small"}, []string{"small-01"}},
+		{ledger.ClusterQuery{Environment: "dev"}, nil},
+		{ledger.ClusterQuery{Environment: "dev", AsOf: at(15)}, []string{"large-01"}},
+		{ledger.ClusterQuery{Environment: "dev", AsOf: at(5)}, nil},
+	} {
+		clusters, err := l.Clusters(t.Context(), tc.q)
+		must(t, err)
+		var got []string
+		for _, c := range clusters {
+			got = append(got, c.Name)
+		}
+		equal(t, "clusters", got, tc.want)
+	}
+
+	must(t, l.Register(t.Context(), ledger.Registration{Cluster: "large-01", Memberships: member("prod"), At: at(30), Revoked: true}))
+	clusters, err := l.Clusters(t.Context(), ledger.ClusterQuery{Environment: "prod"})
+	must(t, err)
+	equal(t, "members after revocation", len(clusters), 1)
+	clusters, err = l.Clusters(t.Context(), ledger.ClusterQuery{Name: "large-01"})
+	must(t, err)
+	equal(t, "registered", clusters[0].Registered, false)
+	equal(t, "revoked", clusters[0].Registration.Revoked, true)
+}
+
+func credentials(t *testing.T, l ledger.Ledger) {
+	register := func(hash string, minute int, revoked bool) {
+		must(t, l.Register(t.Context(), ledger.Registration{Cluster: "large-01", CredentialHash: hash, At: at(minute), Revoked: revoked}))
+	}
+	known := func(hash string, want bool) {
+		t.Helper()
+		c, err := l.ClusterByCredential(t.Context(), hash)
+		if want && (err != nil || c.Name != "large-01") || !want && !errors.Is(err, ledger.ErrNotFound) {
+			t.Errorf("%q: got %q, %v, want known=%v", hash, c.Name, err, want)
+		}
+	}
+	register("one", 1, false)
+	known("one", true)
+	known("", false)
+	register("two", 2, false)
+	known("one", false)
+	known("two", true)
+	register("two", 3, true)
+	known("two", false)
+}
+
+func tokens(t *testing.T, l ledger.Ledger) {
+	token := ledger.Token{ID: "b", Hash: "h1", Role: "join", Scope: "prod", Created: at(1), Expires: at(90)}
+	must(t, l.PutToken(t.Context(), token))
+	must(t, l.PutToken(t.Context(), ledger.Token{ID: "a", Hash: "h2", Role: "reader", Created: at(1)}))
+	token.Hash, token.Revoked = "h3", at(5)
+	must(t, l.PutToken(t.Context(), token))
+	all, err := l.Tokens(t.Context())
+	must(t, err)
+	equal(t, "tokens", len(all), 2)
+	equal(t, "second", all[1], token)
+	got, err := l.TokenByHash(t.Context(), "h3")
+	must(t, err)
+	equal(t, "by hash", got, token)
+	if _, err := l.TokenByHash(t.Context(), "h1"); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("rotated: got %v, want not found", err)
+	}
+}
+
+func commitContent(t *testing.T, l ledger.Ledger) {
+	a := ledger.Assignment{ClusterType: "large", Target: "shop-east", Workload: "shop", Workspace: "sales"}
+	b := ledger.Assignment{ClusterType: "small", Target: "shop-east", Workload: "shop", Workspace: "sales"}
+	record(t, l, 1, a)
+	record(t, l, 2, a, b)
+	record(t, l, 3, b)
+	record(t, l, 4, b, a)
+	record(t, l, 2) // known already: the content stays
+	for commit, want := range map[int][]ledger.Assignment{1: {a}, 2: {a, b}, 3: {b}, 4: {a, b}} {
+		c, err := l.Commit(t.Context(), platform, "prod", sha(commit))
+		must(t, err)
+		equal(t, "assignments", c.Assignments, want)
+		equal(t, "source", c.SourceCommit, sha(commit+1000))
+		equal(t, "committed", c.Committed, at(commit))
+	}
+	if _, err := l.Commit(t.Context(), platform, "prod", sha(9)); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("unknown commit: got %v, want not found", err)
+	}
+	recordShop(t, l, 1, shopVersion("1.0", 0))
+	c, err := l.Commit(t.Context(), shop, "prod", "")
+	must(t, err)
+	want := shopVersion("1.0", 0)
+	want.Path = "east"
+	equal(t, "versions", c.Versions, []ledger.Version{want})
+	all, err := l.Commits(t.Context(), ledger.CommitQuery{Environment: "prod", Kind: ledger.BranchPlatform, Limit: 2})
+	must(t, err)
+	equal(t, "commits", []string{all[0].SHA, all[1].SHA}, []string{sha(4), sha(3)})
+}
+
+func headMovesBack(t *testing.T, l ledger.Ledger) {
+	for _, commit := range []int{1, 2, 1} {
+		record(t, l, commit)
+	}
+	c, err := l.Commit(t.Context(), platform, "prod", "")
+	must(t, err)
+	equal(t, "head", c.SHA, sha(1))
+}
+
+func promotions(t *testing.T, l ledger.Ledger) {
+	step := func(commit int, environment, kind string, minute int) ledger.Step {
+		return ledger.Step{
+			PromotionID: ledger.PromotionID{Subject: "cp", Commit: sha(commit), Environment: environment},
+			Kind:        kind, Reason: "because", By: "ann", At: at(minute), Detail: json.RawMessage(`{"clusters": 3}`),
+		}
+	}
+	first, second, other := step(1, "dev", "promoted", 1), step(1, "dev", "deployed", 2), step(2, "stage", "promoted", 3)
+	for _, s := range []ledger.Step{first, other, second, first} {
+		must(t, l.RecordStep(t.Context(), s))
+	}
+	all, err := l.Steps(t.Context(), ledger.StepQuery{Subject: "cp", From: at(1), To: at(9)})
+	must(t, err)
+	equal(t, "steps", all, []ledger.Step{other, second, first})
+	all, err = l.Promotions(t.Context(), ledger.StepQuery{Environment: "dev"})
+	must(t, err)
+	equal(t, "promotions", all, []ledger.Step{second})
+}
+
+func changes(t *testing.T, l ledger.Ledger) {
+	opened := ledger.ChangeEvent{Repository: platform, Number: 7, Kind: "opened", Branch: "prod", Title: "Deploy", URL: "u", By: "bot", At: at(1)}
+	merged := opened
+	merged.Kind, merged.At, merged.Commit = "merged", at(5), sha(1)
+	for _, e := range []ledger.ChangeEvent{merged, opened, merged} {
+		must(t, l.RecordChange(t.Context(), e))
+	}
+	all, err := l.ChangeEvents(t.Context(), ledger.ChangeQuery{Repository: platform, Number: 7, Branch: "prod"})
+	must(t, err)
+	equal(t, "events", all, []ledger.ChangeEvent{merged, opened})
+}
+
+func audit(t *testing.T, l ledger.Ledger) {
+	e := ledger.AuditEntry{At: at(1), By: "ann", Action: "promote", Subject: "prod", Detail: "commit", Address: "127.0.0.1"}
+	other := ledger.AuditEntry{At: at(2), By: "bob", Action: "pause"}
+	for _, entry := range []ledger.AuditEntry{e, other, e} {
+		must(t, l.RecordAudit(t.Context(), entry))
+	}
+	all, err := l.AuditEntries(t.Context(), ledger.AuditQuery{})
+	must(t, err)
+	equal(t, "entries", all, []ledger.AuditEntry{other, e})
+	all, err = l.AuditEntries(t.Context(), ledger.AuditQuery{By: "ann", From: at(1), To: at(2)})
+	must(t, err)
+	equal(t, "ann's", all, []ledger.AuditEntry{e})
+}
+
+func missingNames(t *testing.T, l ledger.Ledger) {
+	for name, err := range map[string]error{
+		"registration": l.Register(t.Context(), ledger.Registration{}),
+		"membership":   l.Register(t.Context(), ledger.Registration{Cluster: "c", Memberships: []ledger.Membership{{}}}),
+		"heartbeat":    l.Heard(t.Context(), "", at(1)),
+		"commit":       l.RecordCommit(t.Context(), ledger.Commit{}),
+		"kind":         l.RecordCommit(t.Context(), ledger.Commit{Repository: "r", Branch: "b", SHA: "s"}),
+		"step":         l.RecordStep(t.Context(), ledger.Step{}),
+		"change":       l.RecordChange(t.Context(), ledger.ChangeEvent{}),
+		"audit":        l.RecordAudit(t.Context(), ledger.AuditEntry{}),
+		"token":        l.PutToken(t.Context(), ledger.Token{}),
+		"text":         l.RecordAudit(t.Context(), ledger.AuditEntry{Action: "x", Detail: "\x00"}),
+	} {
+		if !errors.Is(err, ledger.ErrInvalid) {
+			t.Errorf("%s: got %v, want invalid", name, err)
+		}
+	}
+}

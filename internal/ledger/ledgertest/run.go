@@ -1,0 +1,147 @@
+package ledgertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// Run runs the suite. Every call of open opens an empty ledger that lives as long as its test.
+func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
+	t.Helper()
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, l ledger.Ledger)
+	}{
+		{"newest observation wins", newestObservationWins},
+		{"at one instant the less favourable wins", lessFavourableWins},
+		{"a repetition confirms", repetitionConfirms},
+		{"late report splits what was confirmed", lateReportSplits},
+		{"order of reports does not matter", orderDoesNotMatter},
+		{"any order leads to the same state", anyOrderSameState},
+		{"a million duplicates are one fact", duplicates},
+		{"concurrent reports", concurrentReports},
+		{"reports that cannot be stored", invalidReports},
+		{"unknown cluster, repository and commit", unknownIsCorrelatedLater},
+		{"pages of states", pages},
+		{"states by cluster, workload and state", filters},
+		{"as of", asOf},
+		{"transitions", transitions},
+		{"heartbeats", heartbeats},
+		{"registrations", registrations},
+		{"credentials", credentials},
+		{"tokens", tokens},
+		{"commits keep their content", commitContent},
+		{"the head moves back", headMovesBack},
+		{"versions", versions},
+		{"discrepancies", discrepancies},
+		{"deployments and incidents", deployments},
+		{"promotions", promotions},
+		{"changes", changes},
+		{"audit", audit},
+		{"compaction keeps transitions", compaction},
+		{"dropping keeps what was", dropping},
+		{"export and import", func(t *testing.T, l ledger.Ledger) { roundTrip(t, l, open(t)) }},
+		{"import refuses what it does not know", importRefuses},
+		{"names that are missing", missingNames},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
+	}
+}
+
+// start is when everything here begins.
+var start = time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+
+// at is some minutes after the start.
+func at(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+
+// sha is a commit.
+func sha(n int) string { return fmt.Sprintf("%040x", n) }
+
+const (
+	platform = "https://git.example.com/platform-gitops"
+	shop     = "https://git.example.com/shop-gitops"
+)
+
+// report is one of a reconciler of a cluster that follows a folder of the platform branch prod.
+func report(cluster string, minute, commit int, state ledger.State) ledger.Report {
+	return ledger.Report{
+		Reconciler: ledger.ReconcilerID{Cluster: cluster, Kind: "Kustomization", Namespace: "flux-system", Name: "platform"},
+		Outcome: ledger.Outcome{
+			Source:   ledger.Source{Repository: platform, Ref: "prod", Path: "large"},
+			Revision: sha(commit), State: state, Message: fmt.Sprintf("%s at %d", state, commit),
+		},
+		Observed: at(minute), Received: at(minute + 1),
+	}
+}
+
+// shopReport is one of a reconciler that follows a folder of the shop's branch prod.
+func shopReport(cluster string, minute, commit int, state ledger.State) ledger.Report {
+	r := report(cluster, minute, commit, state)
+	r.Reconciler.Name = "shop"
+	r.Source = ledger.Source{Repository: shop, Ref: "prod", Path: "east"}
+	return r
+}
+
+func take(t *testing.T, l ledger.Ledger, reports ...ledger.Report) {
+	t.Helper()
+	if err := l.Report(t.Context(), reports...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// takeEach takes reports one by one.
+func takeEach(t *testing.T, l ledger.Ledger, reports ...ledger.Report) {
+	t.Helper()
+	for _, r := range reports {
+		take(t, l, r)
+	}
+}
+
+func states(t *testing.T, l ledger.Ledger, q ledger.StateQuery) []ledger.ReconcilerState {
+	t.Helper()
+	page, err := l.States(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.States
+}
+
+// story is what a reconciler became and when, in short.
+func story(t *testing.T, l ledger.Ledger, cluster string) []string {
+	t.Helper()
+	all, err := l.Transitions(t.Context(), ledger.TransitionQuery{Cluster: cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, tr := range all {
+		line := fmt.Sprintf("%s %s %d", tr.Reconciler.Name, tr.State, minute(tr.At))
+		if !tr.Until.IsZero() {
+			line += fmt.Sprintf("-%d", minute(tr.Until))
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func minute(t time.Time) int { return int(t.Sub(start) / time.Minute) }
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

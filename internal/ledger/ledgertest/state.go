@@ -1,0 +1,248 @@
+package ledgertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// record records a commit of the platform branch prod.
+func record(t *testing.T, l ledger.Ledger, commit int, assignments ...ledger.Assignment) {
+	t.Helper()
+	must(t, l.RecordCommit(t.Context(), ledger.Commit{
+		Repository: platform, Branch: "prod", SHA: sha(commit), Kind: ledger.BranchPlatform, Environment: "prod",
+		SourceCommit: sha(commit + 1000), Committed: at(commit), Recorded: at(commit + 1), Assignments: assignments,
+	}))
+}
+
+// shopVersion is a version of the shop, built some minutes after the start.
+func shopVersion(version string, built int) ledger.Version {
+	return ledger.Version{
+		Workload: "shop", Workspace: "sales", Target: "east", Environment: "prod", Path: "./east/",
+		Version: version, Build: "b" + version, Commit: sha(900), Built: at(built),
+	}
+}
+
+// recordShop records a commit of the shop's branch prod.
+func recordShop(t *testing.T, l ledger.Ledger, commit int, versions ...ledger.Version) {
+	t.Helper()
+	must(t, l.RecordCommit(t.Context(), ledger.Commit{
+		Repository: shop, Branch: "prod", SHA: sha(commit), Kind: ledger.BranchApplication, Environment: "prod",
+		Committed: at(commit), Recorded: at(commit + 1), Versions: versions,
+	}))
+}
+
+func unknownIsCorrelatedLater(t *testing.T, l ledger.Ledger) {
+	take(t, l, shopReport("large-01", 3, 2, ledger.StateReady))
+	equal(t, "environment", states(t, l, ledger.StateQuery{})[0].Environment, "")
+	clusters, err := l.Clusters(t.Context(), ledger.ClusterQuery{})
+	must(t, err)
+	equal(t, "clusters", clusters, []ledger.Cluster{{Name: "large-01", LastHeard: at(4)}})
+
+	recordShop(t, l, 2, shopVersion("1.0", 0))
+	must(t, l.Register(t.Context(), ledger.Registration{Cluster: "large-01", At: at(9)}))
+	equal(t, "environment", states(t, l, ledger.StateQuery{Environment: "prod"})[0].Environment, "prod")
+	clusters, err = l.Clusters(t.Context(), ledger.ClusterQuery{})
+	must(t, err)
+	equal(t, "registered", clusters[0].Registered, true)
+	all, err := l.Versions(t.Context(), ledger.VersionQuery{Environment: "prod"})
+	must(t, err)
+	equal(t, "versions", len(all), 1)
+}
+
+func pages(t *testing.T, l ledger.Ledger) {
+	record(t, l, 1)
+	recordShop(t, l, 1)
+	for i := range 7 {
+		name := fmt.Sprintf("large-%02d", i)
+		take(t, l, report(name, 1, 1, ledger.StateReady), shopReport(name, 1, 1, ledger.StateReady))
+	}
+	for _, asOf := range []time.Time{{}, at(2)} {
+		seen := map[ledger.ReconcilerID]bool{}
+		q := ledger.StateQuery{Environment: "prod", Limit: 4, AsOf: asOf}
+		for {
+			page, err := l.States(t.Context(), q)
+			must(t, err)
+			for _, s := range page.States {
+				if seen[s.Reconciler] {
+					t.Errorf("%s is on two pages", s.Reconciler)
+				}
+				seen[s.Reconciler] = true
+			}
+			if page.Next == "" {
+				break
+			}
+			equal(t, "full page", len(page.States), 4)
+			q.After = page.Next
+		}
+		equal(t, "seen", len(seen), 14)
+	}
+	if _, err := l.States(t.Context(), ledger.StateQuery{After: "x"}); err == nil {
+		t.Error("a cursor that is none: got no error")
+	}
+}
+
+func filters(t *testing.T, l ledger.Ledger) {
+	record(t, l, 1)
+	recordShop(t, l, 1, shopVersion("1.0", 0))
+	take(t, l, report("large-01", 1, 1, ledger.StateReady), shopReport("large-01", 1, 1, ledger.StateFailed),
+		report("large-02", 1, 1, ledger.StateFailed), shopReport("large-02", 1, 1, ledger.StateReady))
+	for _, tc := range []struct {
+		q    ledger.StateQuery
+		want int
+	}{
+		{ledger.StateQuery{}, 4},
+		{ledger.StateQuery{Cluster: "large-01"}, 2},
+		{ledger.StateQuery{Workload: "shop"}, 2},
+		{ledger.StateQuery{Workload: "shop", State: ledger.StateFailed}, 1},
+		{ledger.StateQuery{Repository: platform, Ref: "prod"}, 2},
+		{ledger.StateQuery{Repository: platform, Ref: "dev"}, 0},
+		{ledger.StateQuery{Environment: "dev"}, 0},
+		{ledger.StateQuery{Cluster: "large-02", Workload: "shop"}, 1},
+	} {
+		for _, tc.q.AsOf = range []time.Time{{}, at(5)} {
+			equal(t, fmt.Sprintf("%+v", tc.q), len(states(t, l, tc.q)), tc.want)
+		}
+	}
+}
+
+func asOf(t *testing.T, l ledger.Ledger) {
+	record(t, l, 1)
+	takeEach(t, l, report("large-01", 10, 1, ledger.StateReady), report("large-01", 20, 2, ledger.StateFailed), report("large-01", 30, 3, ledger.StateReady))
+	moved := report("large-01", 40, 3, ledger.StateReady)
+	moved.Source.Ref = "stage"
+	take(t, l, moved)
+	for minute, want := range map[int]string{9: "", 10: sha(1), 19: sha(1), 20: sha(2), 39: sha(3), 40: "", 99: ""} {
+		got := ""
+		for _, s := range states(t, l, ledger.StateQuery{Environment: "prod", AsOf: at(minute)}) {
+			got = s.Revision
+		}
+		equal(t, fmt.Sprintf("revision at %d", minute), got, want)
+	}
+	s := states(t, l, ledger.StateQuery{Cluster: "large-01", AsOf: at(25)})[0]
+	equal(t, "since", minute(s.Since), 20)
+}
+
+func transitions(t *testing.T, l ledger.Ledger) {
+	recordShop(t, l, 1, shopVersion("1.0", 0))
+	take(t, l, report("large-01", 1, 1, ledger.StateReady), report("large-01", 5, 2, ledger.StateReady), shopReport("large-01", 3, 1, ledger.StateReady))
+	equal(t, "story", story(t, l, "large-01"), []string{"platform ready 5", "shop ready 3", "platform ready 1-5"})
+	for _, tc := range []struct {
+		q    ledger.TransitionQuery
+		want int
+	}{
+		{ledger.TransitionQuery{Workload: "shop"}, 1},
+		{ledger.TransitionQuery{Cluster: "large-01", From: at(3)}, 2},
+		{ledger.TransitionQuery{Cluster: "large-01", From: at(1), To: at(3)}, 1},
+		{ledger.TransitionQuery{Cluster: "large-01", Limit: 2}, 2},
+	} {
+		all, err := l.Transitions(t.Context(), tc.q)
+		must(t, err)
+		equal(t, fmt.Sprintf("%+v", tc.q), len(all), tc.want)
+	}
+	if _, err := l.Transitions(t.Context(), ledger.TransitionQuery{}); err == nil {
+		t.Error("of nothing: got no error")
+	}
+}
+
+func versions(t *testing.T, l ledger.Ledger) {
+	v1, v2 := shopVersion("1.0", 0), shopVersion("2.0", 5)
+	recordShop(t, l, 1, v1)
+	recordShop(t, l, 2, v2)
+	takeEach(t, l, shopReport("large-01", 10, 1, ledger.StateReady), shopReport("large-02", 11, 1, ledger.StateReady),
+		shopReport("large-02", 20, 2, ledger.StateReady), shopReport("large-03", 20, 2, ledger.StateFailed))
+	for _, tc := range []struct {
+		asOf time.Time
+		want []string
+	}{
+		{time.Time{}, []string{"1.0 ready 1", "2.0 ready 1", "2.0 failed 1"}},
+		{at(15), []string{"1.0 ready 2"}},
+		{at(5), nil},
+	} {
+		all, err := l.Versions(t.Context(), ledger.VersionQuery{Environment: "prod", Workload: "shop", Workspace: "sales", AsOf: tc.asOf})
+		must(t, err)
+		var got []string
+		for _, v := range all {
+			got = append(got, fmt.Sprintf("%s %s %d", v.Version.Version, v.State, v.Reconcilers))
+		}
+		equal(t, "versions as of "+tc.asOf.String(), got, tc.want)
+	}
+	all, err := l.Versions(t.Context(), ledger.VersionQuery{Environment: "dev"})
+	must(t, err)
+	equal(t, "versions in dev", len(all), 0)
+}
+
+func discrepancies(t *testing.T, l ledger.Ledger) {
+	record(t, l, 1)
+	record(t, l, 2)
+	for _, name := range []string{"behind", "failed", "fine", "missing", "unready", "revoked", "elsewhere"} {
+		environment := "prod"
+		if name == "elsewhere" {
+			environment = "dev"
+		}
+		must(t, l.Register(t.Context(), ledger.Registration{
+			Cluster: name, Memberships: []ledger.Membership{{Environment: environment, ClusterType: "large"}}, At: at(0), Revoked: name == "revoked",
+		}))
+	}
+	take(t, l, report("behind", 5, 1, ledger.StateReady), report("failed", 5, 2, ledger.StateFailed), report("fine", 5, 2, ledger.StateReady),
+		report("unready", 5, 2, ledger.StateProgressing), report("revoked", 5, 1, ledger.StateReady), shopReport("missing", 5, 1, ledger.StateReady))
+	all, err := l.Discrepancies(t.Context(), "prod")
+	must(t, err)
+	var got []string
+	for _, d := range all {
+		got = append(got, fmt.Sprintf("%s is %s", d.Cluster, d.Kind))
+		equal(t, "expected", d.Expected, sha(2))
+		equal(t, "cluster type", d.ClusterType, "large")
+	}
+	equal(t, "discrepancies", got, []string{"behind is behind", "failed is failed", "missing is missing", "unready is unready"})
+	equal(t, "since", minute(all[0].Since), 5)
+	equal(t, "revision", all[0].Outcome.Revision, sha(1))
+}
+
+func deployments(t *testing.T, l ledger.Ledger) {
+	v1, v2, v3 := shopVersion("1.0", 0), shopVersion("2.0", 15), shopVersion("3.0", 30)
+	recordShop(t, l, 1, v1)
+	recordShop(t, l, 2, v2)
+	recordShop(t, l, 3, v3)
+	takeEach(t, l, shopReport("large-01", 12, 1, ledger.StateReady), shopReport("large-02", 10, 1, ledger.StateReady),
+		shopReport("large-01", 20, 2, ledger.StateFailed), shopReport("large-01", 22, 2, ledger.StateFailed),
+		shopReport("large-02", 21, 2, ledger.StateReady), shopReport("large-01", 26, 1, ledger.StateReady),
+		shopReport("large-01", 40, 3, ledger.StateFailed))
+	q := ledger.DeploymentQuery{Environment: "prod", Workload: "shop"}
+	all, err := l.Deployments(t.Context(), q)
+	must(t, err)
+	var got []string
+	for _, d := range all {
+		line := d.Version.Version
+		if !d.Deployed.IsZero() {
+			line += fmt.Sprintf(" deployed %d", minute(d.Deployed))
+		}
+		if !d.Failed.IsZero() {
+			line += fmt.Sprintf(" failed %d", minute(d.Failed))
+		}
+		got = append(got, line)
+	}
+	equal(t, "deployments", got, []string{"3.0 failed 40", "2.0 deployed 21 failed 20", "1.0 deployed 10"})
+
+	incidents, err := l.Incidents(t.Context(), q)
+	must(t, err)
+	got = nil
+	for _, i := range incidents {
+		line := fmt.Sprintf("%s %d", i.Reconciler.Cluster, minute(i.Failed))
+		if !i.Restored.IsZero() {
+			line += fmt.Sprintf("-%d", minute(i.Restored))
+		}
+		got = append(got, line)
+	}
+	equal(t, "incidents", got, []string{"large-01 40", "large-01 20-26"})
+
+	equal(t, "performance", ledger.Perform(all, incidents, 24*time.Hour), ledger.Performance{
+		Deployments: 2, PerDay: 2, LeadTime: 6 * time.Minute, ChangeFailureRate: 2.0 / 3, TimeToRestore: 6 * time.Minute, OpenIncidents: 1,
+	})
+
+	all, err = l.Deployments(t.Context(), ledger.DeploymentQuery{From: at(20), To: at(30)})
+	must(t, err)
+	equal(t, "deployments of a time", len(all), 1)
+}

@@ -1,0 +1,312 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/relational"
+)
+
+// database gives batches on connections of a pool.
+type database struct{ pool *pgxpool.Pool }
+
+// Batch implements [relational.Database].
+func (d *database) Batch(ctx context.Context, do func(relational.Batch) error) error {
+	tx, err := d.pool.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	b := &batch{tx, map[string]int64{}}
+	if err := b.begin(ctx); err != nil {
+		return errors.Join(err, rollback(tx))
+	}
+	if err := do(b); err != nil {
+		return errors.Join(err, rollback(tx))
+	}
+	return tx.Commit(ctx)
+}
+
+// rollback ends a transaction whose context may have ended. A connection that is gone has ended it already.
+func rollback(tx pgx.Tx) error {
+	err := tx.Rollback(context.Background())
+	if tx.Conn().IsClosed() {
+		return nil
+	}
+	return err
+}
+
+// batch is a transaction that takes reports by tables: each statement gets columns of values and joins them with what is
+// stored, in one round trip. (Copying into a temporary table first writes everything twice, and is no quicker.)
+//
+// Two batches that touch the same rows do so in the same order, and never wait for each other in a circle:
+// new clusters by name, all clusters by id, then sources, what belongs to the clusters, and outcomes by id.
+type batch struct {
+	tx     pgx.Tx
+	locked map[string]int64 // clusters
+}
+
+// begin keeps compaction away, which would forget outcomes that a batch has found and not used yet.
+func (b *batch) begin(ctx context.Context) error {
+	_, err := b.tx.Exec(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock_shared(%d)", compactionLock))
+	return err
+}
+
+const (
+	insertBranches = `
+INSERT INTO branch (repository, ref)
+SELECT DISTINCT u.repository, u.ref FROM unnest($1::text[], $2::text[]) u (repository, ref)
+WHERE NOT EXISTS (SELECT 1 FROM branch b WHERE b.repository = u.repository AND b.ref = u.ref)
+ORDER BY 1, 2 ON CONFLICT DO NOTHING`
+	insertSources = `
+INSERT INTO source (branch_id, path)
+SELECT b.id, u.path FROM unnest($1::text[], $2::text[], $3::text[]) u (repository, ref, path)
+JOIN branch b ON b.repository = u.repository AND b.ref = u.ref
+WHERE NOT EXISTS (SELECT 1 FROM source s WHERE s.branch_id = b.id AND s.path = u.path)
+ORDER BY 1, 2 ON CONFLICT DO NOTHING`
+	findSources = `
+SELECT u.place, s.id FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY u (repository, ref, path, place)
+JOIN branch b ON b.repository = u.repository AND b.ref = u.ref
+JOIN source s ON s.branch_id = b.id AND s.path = u.path`
+)
+
+// Sources implements [relational.Batch].
+func (b *batch) Sources(ctx context.Context, sources []ledger.Source) ([]int64, error) {
+	repositories := column(sources, func(s ledger.Source) string { return s.Repository })
+	refs := column(sources, func(s ledger.Source) string { return s.Ref })
+	paths := column(sources, func(s ledger.Source) string { return s.Path })
+	ids, missing, err := b.findSources(ctx, repositories, refs, paths)
+	if err != nil || missing == 0 {
+		return ids, err
+	}
+	if _, err := b.tx.Exec(ctx, insertBranches, repositories, refs); err != nil {
+		return nil, err
+	}
+	if _, err := b.tx.Exec(ctx, insertSources, repositories, refs, paths); err != nil {
+		return nil, err
+	}
+	ids, missing, err = b.findSources(ctx, repositories, refs, paths)
+	if err == nil && missing > 0 {
+		err = fmt.Errorf("%d sources vanished", missing)
+	}
+	return ids, err
+}
+
+func (b *batch) findSources(ctx context.Context, repositories, refs, paths []string) (ids []int64, missing int, err error) {
+	ids = make([]int64, len(paths))
+	missing = len(ids)
+	rows, err := b.tx.Query(ctx, findSources, repositories, refs, paths)
+	if err != nil {
+		return nil, 0, err
+	}
+	var place, id int64
+	_, err = pgx.ForEachRow(rows, []any{&place, &id}, func() error {
+		ids[place-1] = id
+		missing--
+		return nil
+	})
+	return ids, missing, err
+}
+
+const (
+	insertClusters = `
+INSERT INTO cluster (name) SELECT u.name FROM unnest($1::text[]) u (name)
+WHERE NOT EXISTS (SELECT 1 FROM cluster c WHERE c.name = u.name) ORDER BY 1 ON CONFLICT DO NOTHING`
+	// Whoever has the row of a cluster is the only one who takes its reports.
+	lockClusters = `SELECT name, id FROM cluster WHERE name = ANY ($1::text[]) ORDER BY id FOR UPDATE`
+
+	insertReconcilers = `
+INSERT INTO reconciler (cluster_id, kind, namespace, name)
+SELECT u.cluster_id, u.kind, u.namespace, u.name
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) u (cluster_id, kind, namespace, name)
+ON CONFLICT DO NOTHING`
+	findReconcilers = `
+SELECT u.place, r.id, COALESCE(x.source_id, 0), COALESCE(x.outcome_id, 0), COALESCE(x.since, 0), COALESCE(x.confirmed, 0), COALESCE(x.received, 0)
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY u (cluster_id, kind, namespace, name, place)
+JOIN reconciler r ON r.cluster_id = u.cluster_id AND r.kind = u.kind AND r.namespace = u.namespace AND r.name = u.name
+LEFT JOIN reconciler_state x ON x.reconciler_id = r.id`
+)
+
+// Reconcilers implements [relational.Batch].
+func (b *batch) Reconcilers(ctx context.Context, ids []ledger.ReconcilerID) ([]relational.Current, error) {
+	clusters, err := b.clusters(ctx, column(ids, func(id ledger.ReconcilerID) string { return id.Cluster }))
+	if err != nil {
+		return nil, err
+	}
+	columns := []any{
+		column(ids, func(id ledger.ReconcilerID) int64 { return clusters[id.Cluster] }),
+		column(ids, func(id ledger.ReconcilerID) string { return id.Kind }),
+		column(ids, func(id ledger.ReconcilerID) string { return id.Namespace }),
+		column(ids, func(id ledger.ReconcilerID) string { return id.Name }),
+	}
+	states, missing, err := b.findReconcilers(ctx, len(ids), columns)
+	if err != nil || missing == 0 {
+		return states, err
+	}
+	if _, err := b.tx.Exec(ctx, insertReconcilers, columns...); err != nil {
+		return nil, err
+	}
+	states, missing, err = b.findReconcilers(ctx, len(ids), columns)
+	if err == nil && missing > 0 {
+		err = fmt.Errorf("%d reconcilers vanished", missing)
+	}
+	return states, err
+}
+
+func (b *batch) findReconcilers(ctx context.Context, n int, columns []any) (states []relational.Current, missing int, err error) {
+	states, missing = make([]relational.Current, n), n
+	rows, err := b.tx.Query(ctx, findReconcilers, columns...)
+	if err != nil {
+		return nil, 0, err
+	}
+	var place int64
+	var c relational.Current
+	_, err = pgx.ForEachRow(rows, []any{&place, &c.Reconciler, &c.Source, &c.Outcome, &c.Since, &c.Confirmed, &c.Received}, func() error {
+		states[place-1] = c
+		missing--
+		return nil
+	})
+	return states, missing, err
+}
+
+// clusters returns the ids of clusters, which are locked then. New ones are made.
+func (b *batch) clusters(ctx context.Context, names []string) (map[string]int64, error) {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if !slices.ContainsFunc(names, func(name string) bool { return b.locked[name] == 0 }) {
+		return b.locked, nil
+	}
+	if _, err := b.tx.Exec(ctx, insertClusters, names); err != nil {
+		return nil, err
+	}
+	rows, err := b.tx.Query(ctx, lockClusters, names)
+	if err != nil {
+		return nil, err
+	}
+	var name string
+	var id int64
+	_, err = pgx.ForEachRow(rows, []any{&name, &id}, func() error { b.locked[name] = id; return nil })
+	return b.locked, err
+}
+
+const (
+	// Rows that need no change are not touched, since that would lock them.
+	putOutcomes = `
+INSERT INTO outcome (id, source_id, revision, state, message, first_observed)
+SELECT u.* FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::bigint[])
+    u (id, source_id, revision, state, message, first_observed)
+LEFT JOIN outcome o ON o.id = u.id
+WHERE o.id IS NULL OR u.first_observed < o.first_observed
+ORDER BY u.id
+ON CONFLICT (id) DO UPDATE SET first_observed = excluded.first_observed WHERE excluded.first_observed < outcome.first_observed`
+	putFacts = `
+INSERT INTO observation (reconciler_id, observed, received, outcome_id)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+ON CONFLICT (reconciler_id, observed) DO UPDATE SET received = excluded.received, outcome_id = excluded.outcome_id
+WHERE excluded.outcome_id > observation.outcome_id`
+	thinFacts = `
+DELETE FROM observation x USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) u (reconciler_id, low, high)
+WHERE x.reconciler_id = u.reconciler_id AND x.observed > u.low AND x.observed < u.high`
+	putStates = `
+INSERT INTO reconciler_state (reconciler_id, source_id, outcome_id, since, confirmed, received)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+ON CONFLICT (reconciler_id) DO UPDATE SET source_id = excluded.source_id, outcome_id = excluded.outcome_id,
+    since = excluded.since, confirmed = excluded.confirmed, received = excluded.received`
+	putFollowers = `
+INSERT INTO follower (source_id, reconciler_id) SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING`
+	putHeard = `
+INSERT INTO heartbeat (cluster_id, heard) SELECT * FROM unnest($1::bigint[], $2::bigint[])
+ON CONFLICT (cluster_id) DO UPDATE SET heard = excluded.heard WHERE excluded.heard > heartbeat.heard`
+)
+
+// Outcomes implements [relational.Batch].
+func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow) error {
+	_, err := b.tx.Exec(ctx, putOutcomes,
+		column(outcomes, func(o relational.OutcomeRow) int64 { return o.ID }),
+		column(outcomes, func(o relational.OutcomeRow) int64 { return o.Source }),
+		column(outcomes, func(o relational.OutcomeRow) string { return o.Revision }),
+		column(outcomes, func(o relational.OutcomeRow) int64 { return int64(o.Severity) }),
+		column(outcomes, func(o relational.OutcomeRow) string { return o.Message }),
+		column(outcomes, func(o relational.OutcomeRow) int64 { return o.FirstObserved }))
+	return err
+}
+
+// Facts implements [relational.Batch].
+func (b *batch) Facts(ctx context.Context, facts []relational.Fact, thin []relational.Thin) error {
+	if len(facts) == 0 {
+		return nil
+	}
+	_, err := b.tx.Exec(ctx, putFacts,
+		column(facts, func(f relational.Fact) int64 { return f.Reconciler }),
+		column(facts, func(f relational.Fact) int64 { return f.Observed }),
+		column(facts, func(f relational.Fact) int64 { return f.Received }),
+		column(facts, func(f relational.Fact) int64 { return f.Outcome }))
+	if err != nil || len(thin) == 0 {
+		return err
+	}
+	_, err = b.tx.Exec(ctx, thinFacts,
+		column(thin, func(t relational.Thin) int64 { return t.Reconciler }),
+		column(thin, func(t relational.Thin) int64 { return t.From }),
+		column(thin, func(t relational.Thin) int64 { return t.To }))
+	return err
+}
+
+// States implements [relational.Batch].
+func (b *batch) States(ctx context.Context, states []relational.Current, followers []relational.Follower) error {
+	if len(states) > 0 {
+		_, err := b.tx.Exec(ctx, putStates,
+			column(states, func(s relational.Current) int64 { return s.Reconciler }),
+			column(states, func(s relational.Current) int64 { return s.Source }),
+			column(states, func(s relational.Current) int64 { return s.Outcome }),
+			column(states, func(s relational.Current) int64 { return s.Since }),
+			column(states, func(s relational.Current) int64 { return s.Confirmed }),
+			column(states, func(s relational.Current) int64 { return s.Received }))
+		if err != nil {
+			return err
+		}
+	}
+	if len(followers) == 0 {
+		return nil
+	}
+	_, err := b.tx.Exec(ctx, putFollowers,
+		column(followers, func(f relational.Follower) int64 { return f.Source }),
+		column(followers, func(f relational.Follower) int64 { return f.Reconciler }))
+	return err
+}
+
+// Settle implements [relational.Batch].
+func (b *batch) Settle(ctx context.Context, reconcilers []int64) error {
+	_, err := b.tx.Exec(ctx, relational.SettleSince+" = ANY ($1::bigint[])", reconcilers)
+	return err
+}
+
+// Heard implements [relational.Batch].
+func (b *batch) Heard(ctx context.Context, heard map[string]int64) error {
+	var names []string
+	for name := range heard {
+		names = append(names, name)
+	}
+	clusters, err := b.clusters(ctx, names)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(names, func(a, b string) int { return int(clusters[a] - clusters[b]) })
+	_, err = b.tx.Exec(ctx, putHeard,
+		column(names, func(name string) int64 { return clusters[name] }),
+		column(names, func(name string) int64 { return heard[name] }))
+	return err
+}
+
+// column is one value of each row.
+func column[R, V any](rows []R, value func(R) V) []V {
+	values := make([]V, len(rows))
+	for i, row := range rows {
+		values[i] = value(row)
+	}
+	return values
+}

@@ -1,0 +1,100 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/relational"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// The keys of the locks that all processes of a ledger agree on.
+const (
+	migrationLock  = 0x6b616c79_01
+	compactionLock = 0x6b616c79_02 // shared by batches
+)
+
+// Ledger is a ledger in a PostgreSQL database.
+type Ledger struct {
+	*relational.Store
+	pool *pgxpool.Pool
+}
+
+var _ ledger.Ledger = (*Ledger)(nil)
+
+// Open opens the ledger in a database, which it brings to the newest schema where necessary.
+// The URL is as libpq has it, and its search_path says in which schema the ledger is.
+func Open(ctx context.Context, url string) (*Ledger, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		// The error quotes the URL, without its password.
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	if err := migrate(ctx, db); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("prepare ledger: %w", err)
+	}
+	store := relational.New(&database{pool}, relational.Options{
+		Read: db, Write: db, Lock: " FOR UPDATE",
+		Exclusive: fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", compactionLock),
+	})
+	return &Ledger{store, pool}, nil
+}
+
+// Close implements [ledger.Ledger].
+func (l *Ledger) Close() error {
+	err := l.Store.Close()
+	l.pool.Close()
+	return err
+}
+
+const (
+	createVersion = `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)`
+	readVersion   = `SELECT COALESCE(MAX(version), 0) FROM schema_version`
+	insertVersion = `INSERT INTO schema_version (version) VALUES ($1)`
+)
+
+// migrate brings a database to the newest schema, of which a table remembers the number.
+func migrate(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := migrateIn(ctx, tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+func migrateIn(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", migrationLock)); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, createVersion); err != nil {
+		return err
+	}
+	var before int
+	if err := tx.QueryRowContext(ctx, readVersion).Scan(&before); err != nil {
+		return err
+	}
+	after, err := relational.Migrate(ctx, tx, migrations, before)
+	if err != nil || after == before {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, insertVersion, after)
+	return err
+}

@@ -1,0 +1,145 @@
+package postgrestest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// port is part of the name of the socket; nothing listens on the network.
+const port = "5432"
+
+// Server is a running server.
+type Server struct {
+	// Programs is the folder with the server's programs, such as pg_dump.
+	Programs string
+
+	folder string
+}
+
+// Start starts a server, or skips the test where none is installed.
+func Start(tb testing.TB) *Server {
+	tb.Helper()
+	programs := find()
+	if programs == "" {
+		tb.Skip("no PostgreSQL server is installed: looked for initdb in PATH and /usr/lib/postgresql/*/bin")
+	}
+	// Not tb.TempDir, whose parent another user may not enter; and the name of a socket has to be short.
+	folder, err := os.MkdirTemp("", "kalypso-pg-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = os.RemoveAll(folder) }) // what is left in a temporary folder does no harm
+	s := &Server{Programs: programs, folder: folder}
+	as, err := user(folder)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.initialize(tb, as)
+	s.run(tb, as)
+	return s
+}
+
+// find returns the folder with the newest server's programs, or "".
+func find() string {
+	if initdb, err := exec.LookPath("initdb"); err == nil {
+		if real, err := filepath.EvalSymlinks(initdb); err == nil {
+			return filepath.Dir(real)
+		}
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if len(found) == 0 {
+		return ""
+	}
+	slices.Sort(found)
+	return filepath.Dir(found[len(found)-1])
+}
+
+func (s *Server) initialize(tb testing.TB, as *syscall.SysProcAttr) {
+	tb.Helper()
+	initdb := exec.Command(filepath.Join(s.Programs, "initdb"), "-D", s.data(),
+		"--username=kalypso", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+	initdb.SysProcAttr, initdb.Dir = as, s.folder
+	if output, err := initdb.CombinedOutput(); err != nil {
+		tb.Fatalf("initdb: %v\n%s", err, output)
+	}
+}
+
+func (s *Server) data() string { return filepath.Join(s.folder, "data") }
+
+func (s *Server) run(tb testing.TB, as *syscall.SysProcAttr) {
+	tb.Helper()
+	log, err := os.Create(filepath.Join(s.folder, "log"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	postgres := exec.Command(filepath.Join(s.Programs, "postgres"), "-D", s.data(), "-k", s.folder, "-p", port,
+		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "shared_buffers=256MB",
+		"-c", "max_wal_size=4GB", "-c", "checkpoint_timeout=30min")
+	postgres.SysProcAttr, postgres.Dir, postgres.Stdout, postgres.Stderr = as, s.folder, log, log
+	if err := postgres.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- postgres.Wait() }()
+	tb.Cleanup(func() {
+		_ = postgres.Process.Signal(os.Interrupt) // disconnects everybody
+		<-ended
+		_ = log.Close()
+	})
+	if err := s.wait(ended); err != nil {
+		text, _ := os.ReadFile(log.Name())
+		tb.Fatalf("start PostgreSQL: %v\n%s", err, text)
+	}
+}
+
+// wait returns when the server takes connections.
+func (s *Server) wait(ended <-chan error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for {
+		if conn, err := net.Dial("unix", filepath.Join(s.folder, ".s.PGSQL."+port)); err == nil {
+			return conn.Close()
+		}
+		select {
+		case err := <-ended:
+			return errors.Join(errors.New("it ended"), err)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// URL is where the ledger of a name is: in a schema of its own, which [Server.Create] makes.
+func (s *Server) URL(schema string) string {
+	return fmt.Sprintf("postgres://kalypso@/postgres?host=%s&port=%s&options=-csearch_path%%3D%s", s.folder, port, schema)
+}
+
+// Create makes an empty schema and returns the URL of a ledger in it.
+func (s *Server) Create(tb testing.TB, schema string) string {
+	tb.Helper()
+	s.SQL(tb, "CREATE SCHEMA "+schema)
+	return s.URL(schema)
+}
+
+// SQL runs statements with psql and returns what they say.
+func (s *Server) SQL(tb testing.TB, statements string) string {
+	tb.Helper()
+	psql := exec.Command(filepath.Join(s.Programs, "psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-", s.URL("public"))
+	psql.Stdin = strings.NewReader(statements)
+	output, err := psql.CombinedOutput()
+	if err != nil {
+		tb.Fatalf("psql: %v\n%s", err, output)
+	}
+	return string(output)
+}

@@ -1,0 +1,227 @@
+package relational
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// Entries implements [ledger.Archive].
+func (s *Store) Entries(ctx context.Context, yield func(ledger.Entry) error) error {
+	steps := []func(context.Context, func(ledger.Entry) error) error{
+		s.registrationEntries, s.commitEntries, s.reportEntries, s.heartbeatEntries, s.recordEntries,
+	}
+	for _, step := range steps {
+		if err := step(ctx, yield); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) registrationEntries(ctx context.Context, yield func(ledger.Entry) error) error {
+	registrations, err := s.registrations(ctx, where{})
+	if err != nil {
+		return err
+	}
+	for _, r := range registrations {
+		if err := yield(ledger.Entry{Registration: &r}); err != nil {
+			return err
+		}
+	}
+	tokens, err := s.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tokens {
+		if err := yield(ledger.Entry{Token: &t}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const commitOrder = ` ORDER BY b.repository, b.ref, g.number`
+
+// commitEntries gives the commits of every branch as they were recorded, and the head once more if it is an older one.
+func (s *Store) commitEntries(ctx context.Context, yield func(ledger.Entry) error) error {
+	rows, err := query(ctx, s.Read, scanCommit, selectCommits+commitOrder)
+	if err != nil {
+		return err
+	}
+	heads, err := s.heads(ctx)
+	if err != nil {
+		return err
+	}
+	head := map[int64]ledger.Commit{}
+	for i, row := range rows {
+		if err := s.fill(ctx, &row); err != nil {
+			return err
+		}
+		if err := yield(ledger.Entry{Commit: &row.Commit}); err != nil {
+			return err
+		}
+		if row.number == heads[row.branch] {
+			head[row.branch] = row.Commit
+		}
+		last := i+1 == len(rows) || rows[i+1].branch != row.branch
+		if again := head[row.branch]; last && again.SHA != row.SHA {
+			again.Assignments, again.Versions = nil, nil
+			if err := yield(ledger.Entry{Commit: &again}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// heads are the numbers of the heads by branch.
+func (s *Store) heads(ctx context.Context) (map[int64]int64, error) {
+	heads := map[int64]int64{}
+	_, err := query(ctx, s.Read, func(row scanner) (struct{}, error) {
+		var branch, head int64
+		err := row.Scan(&branch, &head)
+		heads[branch] = head
+		return struct{}{}, err
+	}, `SELECT id, head FROM branch`)
+	return heads, err
+}
+
+const (
+	selectFacts = `
+SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, x.observed, x.received, o.id, r.id
+FROM observation x
+JOIN reconciler r ON r.id = x.reconciler_id JOIN cluster c ON c.id = r.cluster_id
+JOIN outcome o ON o.id = x.outcome_id JOIN source s ON s.id = o.source_id JOIN branch b ON b.id = s.branch_id
+WHERE x.reconciler_id IN (` + someReconcilers + `)
+ORDER BY c.name, r.kind, r.namespace, r.name, x.observed`
+	someReconcilers = `SELECT n.id FROM reconciler n JOIN cluster m ON m.id = n.cluster_id WHERE m.name > $1 AND m.name <= $2`
+	// The clusters whose facts are read at a time: a ledger may be larger than the memory.
+	someClusters = `SELECT name FROM cluster WHERE name > $1 ORDER BY name LIMIT 50`
+)
+
+func (s *Store) reportEntries(ctx context.Context, yield func(ledger.Entry) error) error {
+	after := ""
+	for {
+		names, err := query(ctx, s.Read, scanText, someClusters, after)
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		last := names[len(names)-1]
+		facts, err := query(ctx, s.Read, scanObservation, selectFacts, after, last)
+		if err != nil {
+			return err
+		}
+		for i, f := range facts {
+			if i > 0 && i+1 < len(facts) && f.repeats(facts[i-1]) && f.repeats(facts[i+1]) {
+				continue // the first and the last of what repeats say it all
+			}
+			report := ledger.Report{Reconciler: f.Reconciler, Outcome: f.Outcome, Observed: f.At, Received: f.Received}
+			if err := yield(ledger.Entry{Report: &report}); err != nil {
+				return err
+			}
+		}
+		after = last
+	}
+}
+
+const selectHeartbeats = `SELECT c.name, h.heard FROM heartbeat h JOIN cluster c ON c.id = h.cluster_id ORDER BY c.name`
+
+func (s *Store) heartbeatEntries(ctx context.Context, yield func(ledger.Entry) error) error {
+	heartbeats, err := query(ctx, s.Read, scanHeartbeat, selectHeartbeats)
+	if err != nil {
+		return err
+	}
+	for _, h := range heartbeats {
+		if err := yield(ledger.Entry{Heartbeat: &h}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordEntries gives what is recorded one by one, the oldest first.
+func (s *Store) recordEntries(ctx context.Context, yield func(ledger.Entry) error) error {
+	steps, err := query(ctx, s.Read, scanStep, selectSteps+" ORDER BY s.at, s.id")
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		if err := yield(ledger.Entry{Step: &step}); err != nil {
+			return err
+		}
+	}
+	changes, err := query(ctx, s.Read, scanChange, selectChanges+" ORDER BY at, id")
+	if err != nil {
+		return err
+	}
+	for _, change := range changes {
+		if err := yield(ledger.Entry{Change: &change}); err != nil {
+			return err
+		}
+	}
+	audit, err := query(ctx, s.Read, scanAudit, selectAudit+" ORDER BY at, id")
+	if err != nil {
+		return err
+	}
+	for _, entry := range audit {
+		if err := yield(ledger.Entry{Audit: &entry}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	// deleteConfirmations forgets facts that say what the one before and the one after them say.
+	deleteConfirmations = `
+DELETE FROM observation WHERE observed < $1 AND outcome_id = (
+    SELECT y.outcome_id FROM observation y
+    WHERE y.reconciler_id = observation.reconciler_id AND y.observed < observation.observed
+    ORDER BY y.observed DESC LIMIT 1)
+AND outcome_id = (
+    SELECT y.outcome_id FROM observation y
+    WHERE y.reconciler_id = observation.reconciler_id AND y.observed > observation.observed
+    ORDER BY y.observed LIMIT 1)`
+	// deleteTransitions forgets facts that another one followed, not later than $1. What was at $1 stays.
+	deleteTransitions = `
+DELETE FROM observation WHERE observed < $1 AND EXISTS (
+    SELECT 1 FROM observation y
+    WHERE y.reconciler_id = observation.reconciler_id AND y.observed > observation.observed AND y.observed <= $1)`
+	deleteOutcomes = `
+DELETE FROM outcome WHERE first_observed < $1
+  AND NOT EXISTS (SELECT 1 FROM reconciler_state x WHERE x.source_id = outcome.source_id AND x.outcome_id = outcome.id)
+  AND NOT EXISTS (SELECT 1 FROM follower f JOIN observation x ON x.reconciler_id = f.reconciler_id
+                  WHERE f.source_id = outcome.source_id AND x.outcome_id = outcome.id)`
+)
+
+// Compact implements [ledger.Archive].
+func (s *Store) Compact(ctx context.Context, c ledger.Compaction) (removed int64, err error) {
+	statements := []string{deleteConfirmations}
+	if c.Drop {
+		statements = append(statements, deleteTransitions, deleteOutcomes)
+	}
+	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, s.Exclusive); err != nil {
+			return err
+		}
+		for _, statement := range statements {
+			result, err := tx.ExecContext(ctx, statement, micros(c.Before))
+			if err != nil {
+				return err
+			}
+			n, err := result.RowsAffected()
+			if err != nil {
+				return err
+			}
+			removed += n
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("compact ledger: %w", err)
+	}
+	return removed, nil
+}

@@ -1,0 +1,131 @@
+package relational
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+const (
+	selectObservations = `
+SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, x.observed, x.received, o.id, r.id
+FROM cluster c CROSS JOIN reconciler r CROSS JOIN observation x CROSS JOIN outcome o CROSS JOIN source s CROSS JOIN branch b
+WHERE r.cluster_id = c.id AND x.reconciler_id = r.id AND o.id = x.outcome_id AND s.id = o.source_id AND b.id = s.branch_id`
+	ofCluster  = ` AND c.name = $1`
+	ofWorkload = ` AND r.id IN (SELECT f.reconciler_id FROM version v
+    JOIN source z ON z.branch_id = v.branch_id AND z.path = v.path
+    JOIN follower f ON f.source_id = z.id WHERE v.workload = $1)`
+)
+
+// observation is a fact with its names.
+type observation struct {
+	ledger.Transition
+	outcome, reconciler int64
+}
+
+// repeats reports whether two observations of one reconciler say the same.
+func (o observation) repeats(other observation) bool {
+	return o.reconciler == other.reconciler && o.outcome == other.outcome
+}
+
+// Transitions implements [ledger.States].
+func (s *Store) Transitions(ctx context.Context, q ledger.TransitionQuery) ([]ledger.Transition, error) {
+	condition, name := ofCluster, q.Cluster
+	if q.Cluster == "" {
+		condition, name = ofWorkload, q.Workload
+	}
+	if name == "" {
+		return nil, fmt.Errorf("read transitions: %w: of which cluster or workload?", ledger.ErrInvalid)
+	}
+	facts, err := query(ctx, s.Read, scanObservation, selectObservations+condition+" ORDER BY r.id, x.observed", name)
+	if err != nil {
+		return nil, fmt.Errorf("read transitions of %q: %w", name, err)
+	}
+	all := slices.DeleteFunc(transitions(facts), func(t ledger.Transition) bool {
+		return t.At.Before(q.From) || !q.To.IsZero() && !t.At.Before(q.To)
+	})
+	slices.SortStableFunc(all, func(a, b ledger.Transition) int { return b.At.Compare(a.At) })
+	if q.Limit > 0 && len(all) > q.Limit {
+		all = all[:q.Limit]
+	}
+	return all, nil
+}
+
+// transitions are the observations that are not as the one before, each until the next.
+func transitions(facts []observation) []ledger.Transition {
+	var all []ledger.Transition
+	for i, f := range facts {
+		if i > 0 && f.repeats(facts[i-1]) {
+			continue
+		}
+		if i > 0 && f.reconciler == facts[i-1].reconciler {
+			all[len(all)-1].Until = f.At
+		}
+		all = append(all, f.Transition)
+	}
+	return all
+}
+
+func scanObservation(row scanner) (o observation, err error) {
+	var severity int
+	t := &o.Transition
+	err = row.Scan(&t.Reconciler.Cluster, &t.Reconciler.Kind, &t.Reconciler.Namespace, &t.Reconciler.Name,
+		&t.Source.Repository, &t.Source.Ref, &t.Source.Path, &t.Revision, &severity, &t.Message,
+		(*microTime)(&t.At), (*microTime)(&t.Received), &o.outcome, &o.reconciler)
+	t.State = ledger.StateOf(severity)
+	return o, err
+}
+
+const (
+	selectDeployments = `
+SELECT workload, workspace, target, environment, path, version, build, commit_sha, built, COALESCE(deployed, 0), COALESCE(failed, 0)
+FROM deployment`
+	selectIncidents = `
+SELECT i.workload, i.workspace, i.environment, c.name, r.kind, r.namespace, r.name, i.message, i.failed, COALESCE(i.restored, 0)
+FROM incident i JOIN reconciler r ON r.id = i.reconciler_id JOIN cluster c ON c.id = r.cluster_id`
+)
+
+// Deployments implements [ledger.Figures].
+func (s *Store) Deployments(ctx context.Context, q ledger.DeploymentQuery) ([]ledger.Deployment, error) {
+	w := deploymentConditions(q, "", "COALESCE(deployed, failed)")
+	all, err := query(ctx, s.Read, scanDeployment,
+		selectDeployments+w.String()+" ORDER BY COALESCE(deployed, failed) DESC, workload, target"+limit(q.Limit), w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read deployments: %w", err)
+	}
+	return all, nil
+}
+
+func scanDeployment(row scanner) (d ledger.Deployment, err error) {
+	err = row.Scan(append(versionFields(&d.Version), (*microTime)(&d.Deployed), (*microTime)(&d.Failed))...)
+	return d, err
+}
+
+// Incidents implements [ledger.Figures].
+func (s *Store) Incidents(ctx context.Context, q ledger.DeploymentQuery) ([]ledger.Incident, error) {
+	w := deploymentConditions(q, "i.", "i.failed")
+	all, err := query(ctx, s.Read, scanIncident,
+		selectIncidents+w.String()+" ORDER BY i.failed DESC, c.name, r.id"+limit(q.Limit), w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read incidents: %w", err)
+	}
+	return all, nil
+}
+
+func deploymentConditions(q ledger.DeploymentQuery, table, at string) where {
+	var w where
+	w.text(table+"environment = ?", q.Environment)
+	w.text(table+"workload = ?", q.Workload)
+	w.text(table+"workspace = ?", q.Workspace)
+	w.span(at, q.From, q.To)
+	return w
+}
+
+func scanIncident(row scanner) (i ledger.Incident, err error) {
+	r := &i.Reconciler
+	err = row.Scan(&i.Workload, &i.Workspace, &i.Environment, &r.Cluster, &r.Kind, &r.Namespace, &r.Name, &i.Message,
+		(*microTime)(&i.Failed), (*microTime)(&i.Restored))
+	return i, err
+}

@@ -1,0 +1,137 @@
+package relational
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// take stores what several requests bring, in one transaction.
+func (s *Store) take(ctx context.Context, requests []*request) error {
+	var reports []ledger.Report
+	heard := map[string]int64{}
+	for _, r := range requests {
+		for _, report := range r.reports {
+			report.Source.Path = ledger.CleanPath(report.Source.Path)
+			reports = append(reports, report)
+			heard[report.Reconciler.Cluster] = max(heard[report.Reconciler.Cluster], micros(report.Received))
+		}
+		if r.cluster != "" {
+			heard[r.cluster] = max(heard[r.cluster], micros(r.heard))
+		}
+	}
+	return s.database.Batch(ctx, func(b Batch) error {
+		if err := b.Heard(ctx, heard); err != nil || len(reports) == 0 {
+			return err
+		}
+		return takeReports(ctx, b, reports)
+	})
+}
+
+// takeReports makes facts and states of reports.
+func takeReports(ctx context.Context, b Batch, reports []ledger.Report) error {
+	sources, sourceOf := distinct(reports, func(r ledger.Report) ledger.Source { return r.Source })
+	sourceIDs, err := b.Sources(ctx, sources)
+	if err != nil {
+		return err
+	}
+	reconcilers, reconcilerOf := distinct(reports, func(r ledger.Report) ledger.ReconcilerID { return r.Reconciler })
+	before, err := b.Reconcilers(ctx, reconcilers)
+	if err != nil {
+		return err
+	}
+	outcomes, outcomeOf := distinct(reports, func(r ledger.Report) ledger.Outcome { return r.Outcome })
+	outcomeIDs := make([]int64, len(outcomes))
+	for i, o := range outcomes {
+		outcomeIDs[i] = OutcomeID(o)
+	}
+
+	states := make(map[int64]*Current, len(before))
+	for i := range before {
+		state := before[i]
+		states[state.Reconciler] = &state
+	}
+	all := make([]observed, len(reports))
+	for i, r := range reports {
+		fact := Fact{before[reconcilerOf[i]].Reconciler, micros(r.Observed), micros(r.Received), outcomeIDs[outcomeOf[i]]}
+		all[i] = observed{fact, sourceIDs[sourceOf[i]]}
+	}
+	rows, follow := outcomeRows(reports, all), followers(before, all)
+	news := advanceAll(states, all)
+	if err := b.Outcomes(ctx, rows); err != nil {
+		return err
+	}
+	if err := b.Facts(ctx, news.facts, news.thin); err != nil {
+		return err
+	}
+	if err := b.States(ctx, changed(before, states), follow); err != nil {
+		return err
+	}
+	if len(news.unsettled) == 0 {
+		return nil
+	}
+	return b.Settle(ctx, news.unsettled)
+}
+
+// outcomeRows are the outcomes of reports, each once, by id so that writers meet in one order.
+func outcomeRows(reports []ledger.Report, all []observed) []OutcomeRow {
+	rows := map[int64]OutcomeRow{}
+	for i, o := range all {
+		row, ok := rows[o.Outcome]
+		if !ok {
+			r := reports[i]
+			row = OutcomeRow{o.Outcome, o.source, r.Revision, r.State.Severity(), r.Message, o.Observed}
+		}
+		row.FirstObserved = min(row.FirstObserved, o.Observed)
+		rows[o.Outcome] = row
+	}
+	return slices.SortedFunc(maps.Values(rows), func(a, b OutcomeRow) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// changed are the states that are not what they were.
+func changed(before []Current, states map[int64]*Current) []Current {
+	var out []Current
+	for _, b := range before {
+		if now := *states[b.Reconciler]; now != b {
+			out = append(out, now)
+		}
+	}
+	return out
+}
+
+// followers are who follows what, but for what the states told before.
+func followers(before []Current, all []observed) []Follower {
+	known := make(map[Follower]bool, len(before))
+	for _, b := range before {
+		known[Follower{b.Source, b.Reconciler}] = true
+	}
+	var out []Follower
+	for _, o := range all {
+		f := Follower{o.source, o.Reconciler}
+		if !known[f] {
+			known[f] = true
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// distinct returns the values of a key of reports, each once, and for every report where its value is among them.
+func distinct[K comparable](reports []ledger.Report, key func(ledger.Report) K) (values []K, of []int) {
+	index := map[K]int{}
+	of = make([]int, len(reports))
+	for i, r := range reports {
+		k := key(r)
+		n, ok := index[k]
+		if !ok {
+			n = len(values)
+			index[k] = n
+			values = append(values, k)
+		}
+		of[i] = n
+	}
+	return values, of
+}

@@ -1,0 +1,114 @@
+package relational
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// request is what one caller brings, and how it learns what came of it.
+type request struct {
+	reports []ledger.Report
+	cluster string // to be noted as heard; may be empty
+	heard   time.Time
+	done    chan error
+}
+
+// sharedReports is how many reports a transaction takes before it takes no further caller.
+const sharedReports = 4096
+
+// errClosed is what callers get when the ledger closes.
+var errClosed = errors.New("the ledger is closed")
+
+// Report implements [ledger.Intake].
+func (s *Store) Report(ctx context.Context, reports ...ledger.Report) error {
+	if len(reports) == 0 {
+		return nil
+	}
+	for _, r := range reports {
+		id := r.Reconciler
+		if err := r.Check(); err != nil {
+			return err
+		}
+		if err := checkText("report", id.Cluster, id.Kind, id.Namespace, id.Name,
+			r.Source.Repository, r.Source.Ref, r.Source.Path, r.Revision, r.Message); err != nil {
+			return err
+		}
+	}
+	if err := s.submit(ctx, &request{reports: reports}); err != nil {
+		return fmt.Errorf("store %d reports: %w", len(reports), err)
+	}
+	return nil
+}
+
+// Heard implements [ledger.Intake].
+func (s *Store) Heard(ctx context.Context, cluster string, at time.Time) error {
+	if err := require("heartbeat", cluster); err != nil {
+		return err
+	}
+	if err := s.submit(ctx, &request{cluster: cluster, heard: at}); err != nil {
+		return fmt.Errorf("store heartbeat of %q: %w", cluster, err)
+	}
+	return nil
+}
+
+// submit hands a request to the writer and waits. When the context ends first, the request may still be stored.
+func (s *Store) submit(ctx context.Context, r *request) error {
+	r.done = make(chan error, 1)
+	select {
+	case s.requests <- r:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.stopped:
+		return errClosed
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// writeQueue is the only one that takes reports. It ends with its context, and no request is left without an answer.
+func (s *Store) writeQueue(ctx context.Context) {
+	defer close(s.stopped)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case first := <-s.requests:
+			s.write(ctx, s.waiting(first))
+		}
+	}
+}
+
+// waiting adds to a request all others that wait already.
+func (s *Store) waiting(first *request) []*request {
+	all, reports := []*request{first}, len(first.reports)
+	for reports < sharedReports {
+		select {
+		case next := <-s.requests:
+			all = append(all, next)
+			reports += len(next.reports)
+		default:
+			return all
+		}
+	}
+	return all
+}
+
+// write stores requests together, and one by one if that does not succeed.
+func (s *Store) write(ctx context.Context, requests []*request) {
+	err := s.take(ctx, requests)
+	for _, r := range requests {
+		if err != nil && len(requests) > 1 {
+			r.done <- s.take(ctx, []*request{r})
+			continue
+		}
+		r.done <- err
+	}
+}

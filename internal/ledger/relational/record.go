@@ -1,0 +1,211 @@
+package relational
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+const (
+	insertPromotion = `INSERT INTO promotion (subject, commit_sha, environment) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
+	findPromotion   = `SELECT id FROM promotion WHERE subject = $1 AND commit_sha = $2 AND environment = $3`
+	insertStep      = `
+INSERT INTO promotion_step (promotion_id, at, kind, reason, by_whom, detail) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
+	selectSteps = `
+SELECT p.subject, p.commit_sha, p.environment, s.kind, s.reason, s.by_whom, s.at, s.detail
+FROM promotion_step s JOIN promotion p ON p.id = s.promotion_id`
+	lastStep = `s.id = (SELECT t.id FROM promotion_step t WHERE t.promotion_id = p.id ORDER BY t.at DESC, t.id DESC LIMIT 1)`
+)
+
+// RecordStep implements [ledger.Promotions].
+func (s *Store) RecordStep(ctx context.Context, step ledger.Step) error {
+	if err := require("step", step.Subject, step.Commit, step.Environment, step.Kind); err != nil {
+		return err
+	}
+	if err := checkText("step", step.Reason, step.By, string(step.Detail)); err != nil {
+		return err
+	}
+	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
+		id, err := ensure(ctx, tx, insertPromotion, findPromotion, step.Subject, step.Commit, step.Environment)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, insertStep, id, micros(step.At), step.Kind, step.Reason, step.By, string(step.Detail))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("record step %q to %q: %w", step.Kind, step.Environment, err)
+	}
+	return nil
+}
+
+// Steps implements [ledger.Promotions].
+func (s *Store) Steps(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error) {
+	return s.steps(ctx, q, where{})
+}
+
+// Promotions implements [ledger.Promotions].
+func (s *Store) Promotions(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error) {
+	return s.steps(ctx, q, where{conditions: []string{lastStep}})
+}
+
+func (s *Store) steps(ctx context.Context, q ledger.StepQuery, w where) ([]ledger.Step, error) {
+	w.text("p.subject = ?", q.Subject)
+	w.text("p.commit_sha = ?", q.Commit)
+	w.text("p.environment = ?", q.Environment)
+	w.span("s.at", q.From, q.To)
+	all, err := query(ctx, s.Read, scanStep, selectSteps+w.String()+" ORDER BY s.at DESC, s.id DESC"+limit(q.Limit), w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read steps: %w", err)
+	}
+	return all, nil
+}
+
+func scanStep(row scanner) (s ledger.Step, err error) {
+	var at int64
+	var detail string
+	err = row.Scan(&s.Subject, &s.Commit, &s.Environment, &s.Kind, &s.Reason, &s.By, &at, &detail)
+	s.At = timeOf(at)
+	if detail != "" {
+		s.Detail = json.RawMessage(detail)
+	}
+	return s, err
+}
+
+const (
+	insertChange = `
+INSERT INTO change_event (repository, number, at, kind, branch, commit_sha, title, url, by_whom)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`
+	selectChanges = `SELECT repository, number, at, kind, branch, commit_sha, title, url, by_whom FROM change_event`
+)
+
+// RecordChange implements [ledger.Changes].
+func (s *Store) RecordChange(ctx context.Context, e ledger.ChangeEvent) error {
+	if err := require("change", e.Repository, e.Kind); err != nil {
+		return err
+	}
+	if err := checkText("change", e.Branch, e.Commit, e.Title, e.URL, e.By); err != nil {
+		return err
+	}
+	_, err := s.Write.ExecContext(ctx, insertChange, e.Repository, e.Number, micros(e.At), e.Kind, e.Branch, e.Commit, e.Title, e.URL, e.By)
+	if err != nil {
+		return fmt.Errorf("record change %d of %q: %w", e.Number, e.Repository, err)
+	}
+	return nil
+}
+
+// ChangeEvents implements [ledger.Changes].
+func (s *Store) ChangeEvents(ctx context.Context, q ledger.ChangeQuery) ([]ledger.ChangeEvent, error) {
+	var w where
+	w.text("repository = ?", q.Repository)
+	w.text("branch = ?", q.Branch)
+	if q.Number != 0 {
+		w.add("number = ?", q.Number)
+	}
+	w.span("at", q.From, q.To)
+	all, err := query(ctx, s.Read, scanChange, selectChanges+w.String()+" ORDER BY at DESC, id DESC"+limit(q.Limit), w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read changes: %w", err)
+	}
+	return all, nil
+}
+
+func scanChange(row scanner) (e ledger.ChangeEvent, err error) {
+	err = row.Scan(&e.Repository, &e.Number, (*microTime)(&e.At), &e.Kind, &e.Branch, &e.Commit, &e.Title, &e.URL, &e.By)
+	return e, err
+}
+
+const (
+	insertAudit = `
+INSERT INTO audit (id, at, by_whom, action, subject, detail, address) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
+	selectAudit = `SELECT at, by_whom, action, subject, detail, address FROM audit`
+)
+
+// RecordAudit implements [ledger.Audits].
+func (s *Store) RecordAudit(ctx context.Context, e ledger.AuditEntry) error {
+	if err := require("audit entry", e.Action); err != nil {
+		return err
+	}
+	if err := checkText("audit entry", e.By, e.Subject, e.Detail, e.Address); err != nil {
+		return err
+	}
+	at := micros(e.At)
+	id := int64(hashOf(strconv.FormatInt(at, 10), e.By, e.Action, e.Subject, e.Detail, e.Address) >> 1)
+	if _, err := s.Write.ExecContext(ctx, insertAudit, id, at, e.By, e.Action, e.Subject, e.Detail, e.Address); err != nil {
+		return fmt.Errorf("record %q: %w", e.Action, err)
+	}
+	return nil
+}
+
+// AuditEntries implements [ledger.Audits].
+func (s *Store) AuditEntries(ctx context.Context, q ledger.AuditQuery) ([]ledger.AuditEntry, error) {
+	var w where
+	w.text("by_whom = ?", q.By)
+	w.span("at", q.From, q.To)
+	all, err := query(ctx, s.Read, scanAudit, selectAudit+w.String()+" ORDER BY at DESC, id DESC"+limit(q.Limit), w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read audit: %w", err)
+	}
+	return all, nil
+}
+
+func scanAudit(row scanner) (e ledger.AuditEntry, err error) {
+	err = row.Scan((*microTime)(&e.At), &e.By, &e.Action, &e.Subject, &e.Detail, &e.Address)
+	return e, err
+}
+
+const (
+	putToken = `
+INSERT INTO token (id, hash, role, scope, description, by_whom, created, expires, revoked)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, role = excluded.role, scope = excluded.scope, description = excluded.description,
+    by_whom = excluded.by_whom, created = excluded.created, expires = excluded.expires, revoked = excluded.revoked`
+	selectTokens = `SELECT id, hash, role, scope, description, by_whom, created, expires, revoked FROM token`
+)
+
+// PutToken implements [ledger.Tokens].
+func (s *Store) PutToken(ctx context.Context, t ledger.Token) error {
+	if err := require("token", t.ID, t.Hash, t.Role); err != nil {
+		return err
+	}
+	if err := checkText("token", t.Scope, t.Description, t.By); err != nil {
+		return err
+	}
+	_, err := s.Write.ExecContext(ctx, putToken, t.ID, t.Hash, t.Role, t.Scope, t.Description, t.By,
+		micros(t.Created), micros(t.Expires), micros(t.Revoked))
+	if err != nil {
+		return fmt.Errorf("store token %q: %w", t.ID, err)
+	}
+	return nil
+}
+
+// Tokens implements [ledger.Tokens].
+func (s *Store) Tokens(ctx context.Context) ([]ledger.Token, error) {
+	all, err := query(ctx, s.Read, scanToken, selectTokens+" ORDER BY id")
+	if err != nil {
+		return nil, fmt.Errorf("read tokens: %w", err)
+	}
+	return all, nil
+}
+
+// TokenByHash implements [ledger.Tokens].
+func (s *Store) TokenByHash(ctx context.Context, hash string) (ledger.Token, error) {
+	all, err := query(ctx, s.Read, scanToken, selectTokens+" WHERE hash = $1", hash)
+	if err != nil {
+		return ledger.Token{}, fmt.Errorf("read token: %w", err)
+	}
+	if len(all) == 0 {
+		return ledger.Token{}, fmt.Errorf("token: %w", ledger.ErrNotFound)
+	}
+	return all[0], nil
+}
+
+func scanToken(row scanner) (t ledger.Token, err error) {
+	err = row.Scan(&t.ID, &t.Hash, &t.Role, &t.Scope, &t.Description, &t.By,
+		(*microTime)(&t.Created), (*microTime)(&t.Expires), (*microTime)(&t.Revoked))
+	return t, err
+}

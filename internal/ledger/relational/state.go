@@ -1,0 +1,234 @@
+package relational
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// Tables are joined by CROSS JOIN, from where the query restricts most: SQLite keeps that order, in which the rows
+// come sorted out of the indexes, and PostgreSQL finds its own.
+const (
+	stateColumns = `
+SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, b.environment, o.revision, o.state, o.message, `
+
+	currentColumns = stateColumns + `x.since, x.confirmed, x.received, s.id, r.id `
+
+	currentBySource = currentColumns + `
+FROM source s CROSS JOIN branch b CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c
+WHERE b.id = s.branch_id AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id AND c.id = r.cluster_id`
+
+	currentByCluster = currentColumns + `
+FROM cluster c CROSS JOIN reconciler r CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN source s CROSS JOIN branch b
+WHERE r.cluster_id = c.id AND x.reconciler_id = r.id AND o.id = x.outcome_id AND s.id = x.source_id AND b.id = s.branch_id`
+
+	// What a reconciler was is its newest observation until then, if that was of this source. To look it up for
+	// each follower of a source is quick, however many observations there are.
+	pastColumns = stateColumns + `x.observed, 0, 0, s.id, r.id `
+	pastRows    = `
+CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN source s CROSS JOIN branch b
+WHERE o.id = x.outcome_id AND o.source_id = x.source_id AND r.id = x.reconciler_id AND c.id = r.cluster_id
+  AND s.id = x.source_id AND b.id = s.branch_id`
+	newestUntil = `FROM observation y WHERE y.reconciler_id = f.reconciler_id AND y.observed <= $1 ORDER BY y.observed DESC LIMIT 1`
+	pastOf      = `
+SELECT f.source_id, f.reconciler_id, (SELECT y.outcome_id ` + newestUntil + `) AS outcome_id, (SELECT y.observed ` + newestUntil + `) AS observed`
+)
+
+// States implements [ledger.States].
+func (s *Store) States(ctx context.Context, q ledger.StateQuery) (ledger.StatePage, error) {
+	var after Follower
+	if q.After != "" {
+		if _, err := fmt.Sscanf(q.After, "%d.%d", &after.Source, &after.Reconciler); err != nil {
+			return ledger.StatePage{}, fmt.Errorf("read states: %w: %q is no place to continue at", ledger.ErrInvalid, q.After)
+		}
+	}
+	text, args := stateQuery(q, after)
+	rows, err := query(ctx, s.Read, scanState, text, args...)
+	if err != nil {
+		return ledger.StatePage{}, fmt.Errorf("read states: %w", err)
+	}
+	var page ledger.StatePage
+	if q.Limit > 0 && len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		last := rows[len(rows)-1].at
+		page.Next = fmt.Sprintf("%d.%d", last.Source, last.Reconciler)
+	}
+	page.States = make([]ledger.ReconcilerState, len(rows))
+	for i, row := range rows {
+		page.States[i] = row.ReconcilerState
+	}
+	return page, nil
+}
+
+// stateQuery asks for one row more than the page has, which tells whether there is another page.
+func stateQuery(q ledger.StateQuery, after Follower) (string, []any) {
+	var w where
+	text := currentBySource
+	switch {
+	case !q.AsOf.IsZero():
+		text = pastColumns + "FROM (" + pastStates(&w, q, after) + ") x" + pastRows
+	case q.Cluster != "":
+		text = currentByCluster
+	}
+	w.text("c.name = ?", q.Cluster)
+	if q.State != "" {
+		w.add("o.state = ?", q.State.Severity())
+	}
+	w.conditions = append(w.conditions, sourceConditions(&w, "s", q)...)
+	if q.Workload != "" {
+		w.add(`EXISTS (SELECT 1 FROM outcome_version v WHERE v.outcome_id = o.id AND v.workload = ?)`, q.Workload)
+	}
+	if after != (Follower{}) {
+		w.conditions = append(w.conditions, afterCondition(&w, after))
+	}
+	for _, condition := range w.conditions {
+		text += " AND " + condition
+	}
+	text += " ORDER BY s.id, r.id"
+	if q.Limit > 0 {
+		text += limit(q.Limit + 1)
+	}
+	return text, w.args
+}
+
+// pastStates is the part of a query that finds who was at which outcome. Conditions on followers restrict it early.
+func pastStates(w *where, q ledger.StateQuery, after Follower) string {
+	w.arg(micros(q.AsOf)) // $1 of newestUntil
+	conditions := sourceConditions(w, "s", q)
+	if q.Cluster != "" {
+		conditions = append(conditions, "f.reconciler_id IN (SELECT r.id FROM reconciler r JOIN cluster c ON c.id = r.cluster_id WHERE c.name = "+w.arg(q.Cluster)+")")
+	}
+	text := pastOf + " FROM source s CROSS JOIN follower f WHERE f.source_id = s.id"
+	if after != (Follower{}) {
+		conditions = append(conditions, "s.id >= "+w.arg(after.Source))
+	}
+	for _, condition := range conditions {
+		text += " AND " + condition
+	}
+	return text
+}
+
+func afterCondition(w *where, after Follower) string {
+	source, reconciler := w.arg(after.Source), w.arg(after.Reconciler)
+	return "s.id >= " + source + " AND (s.id > " + source + " OR r.id > " + reconciler + ")"
+}
+
+// sourceConditions restrict a source to what a query wants of it.
+func sourceConditions(w *where, source string, q ledger.StateQuery) []string {
+	var b where
+	b.args = w.args
+	b.text("environment = ?", q.Environment)
+	b.text("repository = ?", q.Repository)
+	b.text("ref = ?", q.Ref)
+	var conditions []string
+	if len(b.conditions) > 0 {
+		conditions = append(conditions, source+".branch_id IN (SELECT id FROM branch"+b.String()+")")
+	}
+	if q.Workload != "" {
+		conditions = append(conditions,
+			"("+source+".branch_id, "+source+".path) IN (SELECT branch_id, path FROM version WHERE workload = "+b.arg(q.Workload)+")")
+	}
+	w.args = b.args
+	return conditions
+}
+
+// stateRow is a state, and its place in the order of pages.
+type stateRow struct {
+	ledger.ReconcilerState
+	at Follower
+}
+
+func scanState(row scanner) (s stateRow, err error) {
+	var severity int
+	r := &s.ReconcilerState
+	err = row.Scan(&r.Reconciler.Cluster, &r.Reconciler.Kind, &r.Reconciler.Namespace, &r.Reconciler.Name,
+		&r.Source.Repository, &r.Source.Ref, &r.Source.Path, &r.Environment, &r.Revision, &severity, &r.Message,
+		(*microTime)(&r.Since), (*microTime)(&r.Confirmed), (*microTime)(&r.Received), &s.at.Source, &s.at.Reconciler)
+	r.State = ledger.StateOf(severity)
+	return s, err
+}
+
+// currentCounts and pastCounts are how many reconcilers are at which outcome.
+const (
+	currentCounts = `SELECT outcome_id, COUNT(*) AS reconcilers, MIN(since) AS since FROM reconciler_state x WHERE 1 = 1`
+	pastCounts    = `SELECT p.outcome_id, COUNT(*) AS reconcilers, MIN(p.observed) AS since FROM (`
+
+	selectVersions = `
+SELECT v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built, v.state,
+       SUM(n.reconcilers), MIN(n.since)
+FROM (`
+	versionsOf = `) n JOIN outcome_version v ON v.outcome_id = n.outcome_id`
+	versionsBy = ` GROUP BY v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built, v.state
+ORDER BY v.environment, v.workload, v.target, v.version, v.state`
+)
+
+// Versions implements [ledger.States].
+func (s *Store) Versions(ctx context.Context, q ledger.VersionQuery) ([]ledger.VersionState, error) {
+	var w where
+	var counts string
+	// Reconcilers are counted where versions of the environment or workload are, and nowhere else.
+	if q.AsOf.IsZero() {
+		counts = currentCounts + versionSources(&w, "x.source_id", q) + " GROUP BY outcome_id"
+	} else {
+		w.arg(micros(q.AsOf)) // $1 of newestUntil
+		counts = pastCounts + pastOf + " FROM follower f WHERE 1 = 1" + versionSources(&w, "f.source_id", q) +
+			") p JOIN outcome o ON o.id = p.outcome_id AND o.source_id = p.source_id GROUP BY p.outcome_id"
+	}
+	w.text("v.environment = ?", q.Environment)
+	w.text("v.workload = ?", q.Workload)
+	w.text("v.workspace = ?", q.Workspace)
+	all, err := query(ctx, s.Read, scanVersionState, selectVersions+counts+versionsOf+w.String()+versionsBy, w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read versions: %w", err)
+	}
+	return all, nil
+}
+
+func versionSources(w *where, column string, q ledger.VersionQuery) string {
+	var v where
+	v.args = w.args
+	v.text("v.environment = ?", q.Environment)
+	v.text("v.workload = ?", q.Workload)
+	v.text("v.workspace = ?", q.Workspace)
+	w.args = v.args
+	if len(v.conditions) == 0 {
+		return ""
+	}
+	return " AND " + column + " IN (SELECT s.id FROM version v JOIN source s ON s.branch_id = v.branch_id AND s.path = v.path" + v.String() + ")"
+}
+
+func scanVersionState(row scanner) (v ledger.VersionState, err error) {
+	var severity int
+	err = row.Scan(append(versionFields(&v.Version), &severity, &v.Reconcilers, (*microTime)(&v.Since))...)
+	v.State = ledger.StateOf(severity)
+	return v, err
+}
+
+const selectDiscrepancies = `
+SELECT discrepancy, cluster, environment, cluster_type, expected, kind, namespace, name, repository, ref, path, revision, state, message, since,
+       COALESCE(last_heard, 0)
+FROM discrepancy WHERE environment = $1 ORDER BY cluster, kind, namespace, name`
+
+// Discrepancies implements [ledger.States].
+func (s *Store) Discrepancies(ctx context.Context, environment string) ([]ledger.Discrepancy, error) {
+	all, err := query(ctx, s.Read, scanDiscrepancy, selectDiscrepancies, environment)
+	if err != nil {
+		return nil, fmt.Errorf("read discrepancies of %q: %w", environment, err)
+	}
+	return all, nil
+}
+
+func scanDiscrepancy(row scanner) (d ledger.Discrepancy, err error) {
+	var kind string
+	var severity int
+	r, o := &d.Reconciler, &d.Outcome
+	err = row.Scan(&kind, &d.Cluster, &d.Environment, &d.ClusterType, &d.Expected, &r.Kind, &r.Namespace, &r.Name,
+		&o.Source.Repository, &o.Source.Ref, &o.Source.Path, &o.Revision, &severity, &o.Message,
+		(*microTime)(&d.Since), (*microTime)(&d.LastHeard))
+	d.Kind, o.State = ledger.DiscrepancyKind(kind), ledger.StateOf(severity)
+	if r.Name != "" {
+		r.Cluster = d.Cluster
+	}
+	return d, err
+}

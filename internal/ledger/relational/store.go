@@ -1,0 +1,208 @@
+package relational
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// Options are how the engine of a store differs from others.
+type Options struct {
+	// Read and Write are the same database. Write may be one connection only.
+	Read, Write *sql.DB // required
+	// Lock ends a query whose rows nobody else may change until the transaction ends; empty where writers queue anyway.
+	Lock string
+	// Exclusive is a statement that keeps batches away until the transaction ends.
+	Exclusive string
+}
+
+// Store is a ledger in a relational database.
+type Store struct {
+	Options
+	database Database
+
+	requests chan *request
+	stop     context.CancelFunc
+	stopped  chan struct{}
+	closing  sync.Once
+}
+
+var _ ledger.Ledger = (*Store)(nil)
+
+// New starts a store on a database, which it closes in the end.
+func New(database Database, o Options) *Store {
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Store{Options: o, database: database, requests: make(chan *request), stop: stop, stopped: make(chan struct{})}
+	go s.writeQueue(ctx)
+	return s
+}
+
+// Close ends what is being written and closes the database.
+func (s *Store) Close() error {
+	var err error
+	s.closing.Do(func() {
+		s.stop()
+		<-s.stopped
+		err = s.Write.Close()
+		if s.Read != s.Write {
+			err = errors.Join(err, s.Read.Close())
+		}
+	})
+	return err
+}
+
+// inTransaction does something completely or not at all.
+func (s *Store) inTransaction(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := s.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// scanner is a row.
+type scanner interface{ Scan(into ...any) error }
+
+// query reads all rows; no rows are no error.
+func query[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) ([]T, error) {
+	rows, err := q.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err tells
+	var all []T
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}
+
+// ensure returns the id of a row, which it makes if it is not there.
+// Both texts take the same arguments; insert does nothing when the row is there.
+func ensure(ctx context.Context, tx *sql.Tx, insert, find string, args ...any) (id int64, err error) {
+	err = tx.QueryRowContext(ctx, find, args...).Scan(&id)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, err
+	}
+	if _, err := tx.ExecContext(ctx, insert, args...); err != nil {
+		return 0, err
+	}
+	err = tx.QueryRowContext(ctx, find, args...).Scan(&id)
+	return id, err
+}
+
+// micros is a time as the database has it; timeOf is the way back.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func timeOf(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
+}
+
+// never is the end of what has not ended.
+const never = int64(1<<63 - 1)
+
+// until is the end of a span of time that may have none.
+func until(t time.Time) int64 {
+	if t.IsZero() {
+		return never
+	}
+	return micros(t)
+}
+
+// checkText refuses what not every database can store.
+func checkText(what string, texts ...string) error {
+	for _, text := range texts {
+		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return fmt.Errorf("%s: %w: %q is no text", what, ledger.ErrInvalid, text)
+		}
+	}
+	return nil
+}
+
+// require refuses names that are missing.
+func require(what string, names ...string) error {
+	for _, name := range names {
+		if name == "" {
+			return fmt.Errorf("%s: %w: a name is missing", what, ledger.ErrInvalid)
+		}
+	}
+	return checkText(what, names...)
+}
+
+// where gathers the conditions of a query and their arguments.
+type where struct {
+	conditions []string
+	args       []any
+}
+
+// add adds a condition in which ? stands for the argument, as often as it is there.
+func (w *where) add(condition string, arg any) {
+	w.conditions = append(w.conditions, strings.ReplaceAll(condition, "?", w.arg(arg)))
+}
+
+// arg adds an argument and returns its place.
+func (w *where) arg(arg any) string {
+	w.args = append(w.args, arg)
+	return fmt.Sprintf("$%d", len(w.args))
+}
+
+// text adds a condition unless the argument is empty.
+func (w *where) text(condition, arg string) {
+	if arg != "" {
+		w.add(condition, arg)
+	}
+}
+
+// span adds that a column lies within a time.
+func (w *where) span(column string, from, to time.Time) {
+	if !from.IsZero() {
+		w.add(column+" >= ?", micros(from))
+	}
+	if !to.IsZero() {
+		w.add(column+" < ?", micros(to))
+	}
+}
+
+// String is the conditions as a clause.
+func (w *where) String() string {
+	if len(w.conditions) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(w.conditions, " AND ")
+}
+
+// limit is a clause for a limit of which 0 means all.
+func limit(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" LIMIT %d", n)
+}

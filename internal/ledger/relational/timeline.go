@@ -1,0 +1,128 @@
+package relational
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// severityShift is where the severity of its state stands in the id of an outcome. Greater ids are less favourable.
+const severityShift = 60
+
+// OutcomeID is the same for the same outcome in every ledger: the severity of the state, and 60 bits of a hash.
+func OutcomeID(o ledger.Outcome) int64 {
+	hash := hashOf(o.Source.Repository, o.Source.Ref, o.Source.Path, o.Revision, string(o.State), o.Message)
+	return int64(o.State.Severity())<<severityShift | int64(hash>>4)
+}
+
+// hashOf is a hash of texts, of which none runs into the next.
+func hashOf(texts ...string) uint64 {
+	h := sha256.New()
+	var size [8]byte
+	for _, text := range texts {
+		binary.BigEndian.PutUint64(size[:], uint64(len(text)))
+		h.Write(size[:])
+		h.Write([]byte(text))
+	}
+	return binary.BigEndian.Uint64(h.Sum(nil))
+}
+
+// Fact is an observation as it is stored. Times are microseconds.
+type Fact struct {
+	Reconciler, Observed, Received, Outcome int64
+}
+
+// Current is the state of a reconciler that follows from its facts.
+type Current struct {
+	Reconciler int64
+	// Source and Outcome are those of the newest observation; no outcome means that there is none.
+	Source, Outcome int64
+	// Since is the first observation of the outcome that no other one follows, Confirmed the last.
+	Since, Confirmed, Received int64
+}
+
+// observed is a report whose names have become ids.
+type observed struct {
+	Fact
+	source int64
+}
+
+// advance takes one observation into a state and reports whether it is a fact.
+// When it comes late, Since may have to be found anew from the facts: unsettled.
+//
+//	facts so far       A        A     Since ... Confirmed
+//	newer, the same    A        A  A  Confirmed moves
+//	newer, another     A        A  B  both move
+//	between, another   A   B    A     A has resumed at the next fact that says so
+//	between, the same  A   A    A     matters once a report of another state comes from between
+//	older          C   A        A     a fact about the past
+func advance(c *Current, o observed) (fact, unsettled bool) {
+	same := o.Outcome == c.Outcome
+	switch {
+	case c.Outcome == 0, o.Observed > c.Confirmed && !same:
+		*c = o.current()
+		return true, false
+	case o.Observed > c.Confirmed:
+		c.Confirmed, c.Received = o.Observed, o.Received
+		return true, false
+	case o.Observed == c.Confirmed && o.Outcome <= c.Outcome:
+		return false, false // known; and at one instant the less favourable wins
+	case o.Observed == c.Confirmed:
+		*c = o.current()
+		return true, true
+	}
+	return true, !same || o.Observed < c.Since
+}
+
+// current is the state of a reconciler of which this is the newest observation.
+func (o observed) current() Current {
+	return Current{o.Reconciler, o.source, o.Outcome, o.Observed, o.Observed, o.Received}
+}
+
+// settled is how long after an observation, at least, others from before it are waited for.
+// Until then every confirmation is a fact, since one from between may show that it was more than that.
+const settled = time.Hour
+
+// Thin is a span of time, both ends exclusive, in which a reconciler was always the same.
+type Thin struct{ Reconciler, From, To int64 }
+
+// news is what reports add to a ledger.
+type news struct {
+	facts     []Fact  // one a reconciler and time
+	unsettled []int64 // reconcilers whose Since has to be found anew
+	thin      []Thin  // where the facts are of no use any more
+}
+
+// advanceAll takes observations, which it sorts, into the states of their reconcilers, in the order of time.
+func advanceAll(states map[int64]*Current, all []observed) news {
+	slices.SortStableFunc(all, func(a, b observed) int {
+		return cmp.Or(cmp.Compare(a.Reconciler, b.Reconciler), cmp.Compare(a.Observed, b.Observed), cmp.Compare(b.Outcome, a.Outcome))
+	})
+	all = slices.CompactFunc(all, func(a, b observed) bool { return a.Reconciler == b.Reconciler && a.Observed == b.Observed })
+	var n news
+	for i, o := range all {
+		c := states[o.Reconciler]
+		fact, late := advance(c, o)
+		if fact {
+			n.facts = append(n.facts, o.Fact)
+		}
+		if late {
+			n.unsettled = append(n.unsettled, o.Reconciler)
+		}
+		last := i+1 == len(all) || all[i+1].Reconciler != o.Reconciler
+		if to := c.Confirmed - settled.Microseconds(); last && fact && c.Since < to {
+			n.thin = append(n.thin, Thin{o.Reconciler, c.Since, to})
+		}
+	}
+	n.unsettled = slices.Compact(n.unsettled)
+	// Where Since is not known yet, the span could reach back too far.
+	n.thin = slices.DeleteFunc(n.thin, func(t Thin) bool {
+		_, found := slices.BinarySearch(n.unsettled, t.Reconciler)
+		return found
+	})
+	return n
+}

@@ -1,0 +1,237 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/relational"
+)
+
+const (
+	insertBranch = `INSERT INTO branch (repository, ref) VALUES ($1, $2) ON CONFLICT DO NOTHING`
+	findSource   = `
+SELECT s.id FROM source s JOIN branch b ON b.id = s.branch_id WHERE b.repository = $1 AND b.ref = $2 AND s.path = $3`
+	insertSource = `
+INSERT INTO source (branch_id, path) SELECT id, $3 FROM branch WHERE repository = $1 AND ref = $2 RETURNING id`
+
+	findCluster   = `SELECT id FROM cluster WHERE name = $1`
+	insertCluster = `INSERT INTO cluster (name) VALUES ($1) RETURNING id`
+
+	findReconciler = `
+SELECT r.id, COALESCE(x.source_id, 0), COALESCE(x.outcome_id, 0), COALESCE(x.since, 0), COALESCE(x.confirmed, 0), COALESCE(x.received, 0)
+FROM reconciler r LEFT JOIN reconciler_state x ON x.reconciler_id = r.id
+WHERE r.cluster_id = $1 AND r.kind = $2 AND r.namespace = $3 AND r.name = $4`
+	insertReconciler = `INSERT INTO reconciler (cluster_id, kind, namespace, name) VALUES ($1, $2, $3, $4) RETURNING id`
+
+	putOutcome = `
+INSERT INTO outcome (id, source_id, revision, state, message, first_observed) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (id) DO UPDATE SET first_observed = excluded.first_observed WHERE excluded.first_observed < outcome.first_observed`
+	putFact = `
+INSERT INTO observation (reconciler_id, observed, received, outcome_id) VALUES ($1, $2, $3, $4)
+ON CONFLICT (reconciler_id, observed) DO UPDATE SET received = excluded.received, outcome_id = excluded.outcome_id
+WHERE excluded.outcome_id > observation.outcome_id`
+	thinFacts = `DELETE FROM observation WHERE reconciler_id = $1 AND observed > $2 AND observed < $3`
+	putState  = `
+INSERT INTO reconciler_state (reconciler_id, source_id, outcome_id, since, confirmed, received) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (reconciler_id) DO UPDATE SET source_id = excluded.source_id, outcome_id = excluded.outcome_id,
+    since = excluded.since, confirmed = excluded.confirmed, received = excluded.received`
+	putFollower = `INSERT INTO follower (source_id, reconciler_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`
+	putHeard    = `
+INSERT INTO heartbeat (cluster_id, heard) VALUES ($1, $2)
+ON CONFLICT (cluster_id) DO UPDATE SET heard = excluded.heard WHERE excluded.heard > heartbeat.heard`
+)
+
+// database gives batches on the connection that writes.
+type database struct{ db *sql.DB }
+
+// Batch implements [relational.Database].
+func (d *database) Batch(ctx context.Context, do func(relational.Batch) error) error {
+	tx, err := d.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	b := &batch{tx: tx, statements: map[string]*sql.Stmt{}, clusters: map[string]int64{}}
+	if err := do(b); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// batch is a transaction that takes reports row by row, which costs no more than all at once where nothing goes
+// over a network.
+type batch struct {
+	tx         *sql.Tx
+	statements map[string]*sql.Stmt
+	clusters   map[string]int64
+}
+
+// statement returns a statement that was compiled once for the batch.
+func (b *batch) statement(ctx context.Context, text string) (*sql.Stmt, error) {
+	if s := b.statements[text]; s != nil {
+		return s, nil
+	}
+	s, err := b.tx.PrepareContext(ctx, text)
+	if err == nil {
+		b.statements[text] = s
+	}
+	return s, err
+}
+
+func (b *batch) exec(ctx context.Context, text string, args ...any) error {
+	s, err := b.statement(ctx, text)
+	if err != nil {
+		return err
+	}
+	_, err = s.ExecContext(ctx, args...)
+	return err
+}
+
+// id returns the id of a row, which is made when it is not there.
+func (b *batch) id(ctx context.Context, find, insert string, args ...any) (id int64, err error) {
+	s, err := b.statement(ctx, find)
+	if err != nil {
+		return 0, err
+	}
+	if err = s.QueryRowContext(ctx, args...).Scan(&id); !errors.Is(err, sql.ErrNoRows) {
+		return id, err
+	}
+	if s, err = b.statement(ctx, insert); err != nil {
+		return 0, err
+	}
+	err = s.QueryRowContext(ctx, args...).Scan(&id)
+	return id, err
+}
+
+// Sources implements [relational.Batch].
+func (b *batch) Sources(ctx context.Context, sources []ledger.Source) ([]int64, error) {
+	ids := make([]int64, len(sources))
+	for i, s := range sources {
+		id, err := b.source(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = id
+	}
+	return ids, nil
+}
+
+func (b *batch) source(ctx context.Context, s ledger.Source) (id int64, err error) {
+	find, err := b.statement(ctx, findSource)
+	if err != nil {
+		return 0, err
+	}
+	if err = find.QueryRowContext(ctx, s.Repository, s.Ref, s.Path).Scan(&id); !errors.Is(err, sql.ErrNoRows) {
+		return id, err
+	}
+	if err := b.exec(ctx, insertBranch, s.Repository, s.Ref); err != nil {
+		return 0, err
+	}
+	return b.id(ctx, findSource, insertSource, s.Repository, s.Ref, s.Path)
+}
+
+// Reconcilers implements [relational.Batch].
+func (b *batch) Reconcilers(ctx context.Context, ids []ledger.ReconcilerID) ([]relational.Current, error) {
+	states := make([]relational.Current, len(ids))
+	for i, id := range ids {
+		cluster, err := b.cluster(ctx, id.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		if err := b.reconciler(ctx, &states[i], cluster, id); err != nil {
+			return nil, err
+		}
+	}
+	return states, nil
+}
+
+func (b *batch) cluster(ctx context.Context, name string) (int64, error) {
+	if id, ok := b.clusters[name]; ok {
+		return id, nil
+	}
+	id, err := b.id(ctx, findCluster, insertCluster, name)
+	b.clusters[name] = id
+	return id, err
+}
+
+func (b *batch) reconciler(ctx context.Context, c *relational.Current, cluster int64, id ledger.ReconcilerID) error {
+	find, err := b.statement(ctx, findReconciler)
+	if err != nil {
+		return err
+	}
+	row := find.QueryRowContext(ctx, cluster, id.Kind, id.Namespace, id.Name)
+	err = row.Scan(&c.Reconciler, &c.Source, &c.Outcome, &c.Since, &c.Confirmed, &c.Received)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	insert, err := b.statement(ctx, insertReconciler)
+	if err != nil {
+		return err
+	}
+	return insert.QueryRowContext(ctx, cluster, id.Kind, id.Namespace, id.Name).Scan(&c.Reconciler)
+}
+
+// Outcomes implements [relational.Batch].
+func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow) error {
+	for _, o := range outcomes {
+		if err := b.exec(ctx, putOutcome, o.ID, o.Source, o.Revision, o.Severity, o.Message, o.FirstObserved); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Facts implements [relational.Batch].
+func (b *batch) Facts(ctx context.Context, facts []relational.Fact, thin []relational.Thin) error {
+	for _, f := range facts {
+		if err := b.exec(ctx, putFact, f.Reconciler, f.Observed, f.Received, f.Outcome); err != nil {
+			return err
+		}
+	}
+	for _, t := range thin {
+		if err := b.exec(ctx, thinFacts, t.Reconciler, t.From, t.To); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// States implements [relational.Batch].
+func (b *batch) States(ctx context.Context, states []relational.Current, followers []relational.Follower) error {
+	for _, s := range states {
+		if err := b.exec(ctx, putState, s.Reconciler, s.Source, s.Outcome, s.Since, s.Confirmed, s.Received); err != nil {
+			return err
+		}
+	}
+	for _, f := range followers {
+		if err := b.exec(ctx, putFollower, f.Source, f.Reconciler); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Settle implements [relational.Batch].
+func (b *batch) Settle(ctx context.Context, reconcilers []int64) error {
+	for _, r := range reconcilers {
+		if err := b.exec(ctx, relational.SettleSince+" = $1", r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Heard implements [relational.Batch].
+func (b *batch) Heard(ctx context.Context, heard map[string]int64) error {
+	for name, at := range heard {
+		cluster, err := b.cluster(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := b.exec(ctx, putHeard, cluster, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
