@@ -32,6 +32,9 @@ type Proposer struct {
 	// Memory holds the results of earlier rounds, so that only what changed is rendered again; nil for none.
 	Memory *Memory
 
+	// Trace is told when a part of a round begins, and returns how to say that it ended, and with what error; nil for nobody.
+	Trace func(ctx context.Context, part string) (context.Context, func(error))
+
 	// Step is told the name of each step after it is done; for tests that end a round there. May be nil.
 	Step func(name string) error
 }
@@ -129,12 +132,28 @@ type Outcome struct {
 // Round makes the change request of an environment what it should be.
 func (p *Proposer) Round(ctx context.Context, request Request) (*Outcome, error) {
 	r := &round{Proposer: p, outcome: &Outcome{}}
-	for _, step := range []func(context.Context, Request) error{r.read, r.find, r.propose, r.report} {
-		if err := step(ctx, request); err != nil {
+	for _, step := range []struct {
+		part string
+		do   func(context.Context, Request) error
+	}{
+		{"read", r.read}, {"build", r.build}, {"plan", r.plan}, {"find the change", r.find}, {"propose", r.propose}, {"report", r.report},
+	} {
+		if err := r.traced(ctx, step.part, func(ctx context.Context) error { return step.do(ctx, request) }); err != nil {
 			return r.outcome, err
 		}
 	}
 	return r.outcome, nil
+}
+
+// traced does a part of a round.
+func (r *round) traced(ctx context.Context, part string, do func(context.Context) error) error {
+	if r.Trace == nil {
+		return do(ctx)
+	}
+	ctx, end := r.Trace(ctx, part)
+	err := do(ctx)
+	end(err)
+	return err
 }
 
 // round is one round in progress.
@@ -161,7 +180,7 @@ func (r *round) done(step, what string) error {
 	return nil
 }
 
-// read loads the control plane and what is published, and plans.
+// read loads the control plane and what is published.
 func (r *round) read(ctx context.Context, request Request) error {
 	var err error
 	if r.loaded, err = r.Loader.Load(ctx, request); err != nil {
@@ -175,11 +194,18 @@ func (r *round) read(ctx context.Context, request Request) error {
 	if err := r.locate(r.gitops.Location.Repo); err != nil {
 		return fmt.Errorf("find the GitOps repository: %w", err)
 	}
-	if err := r.startBranch(ctx); err != nil {
-		return err
-	}
+	return r.startBranch(ctx)
+}
+
+// build schedules and renders.
+func (r *round) build(_ context.Context, request Request) error {
 	r.bundle = bundle.Build(r.loaded.Snapshot, r.gitops.Published, r.Memory.get(request))
 	r.Memory.put(request, r.bundle)
+	return nil
+}
+
+// plan compares what is wanted with what is published.
+func (r *round) plan(context.Context, Request) (err error) {
 	r.outcome.Plan, err = r.gitops.Plan(r.loaded, r.bundle)
 	return err
 }
@@ -318,7 +344,8 @@ func (r *round) commit(ctx context.Context, request Request, changes []bundle.Ch
 	if head == id {
 		return nil
 	}
-	if err := r.Committer.Push(ctx, at.Repo, branch, head, id); err != nil {
+	push := func(ctx context.Context) error { return r.Committer.Push(ctx, at.Repo, branch, head, id) }
+	if err := r.traced(ctx, "push", push); err != nil {
 		return fmt.Errorf("push branch %q: %w", branch, err)
 	}
 	return r.done("pushed", "pushed "+branch)
