@@ -20,7 +20,7 @@ func TestForge(t *testing.T) {
 	join(t, organization, weak.Name, map[string]any{"permission": "read"})
 	forgetest.Run(t, giteatest.Real{
 		URL: stack.Gitea.URL, Organization: organization,
-		Token: forge.Secret(bot.Token), Weak: forge.Secret(weak.Token), Person: forge.Secret(stack.Gitea.Admin.Token),
+		Token: forge.NewSecret(bot.Token), Weak: forge.NewSecret(weak.Token), Person: forge.NewSecret(stack.Gitea.Admin.Token),
 	}.Harness)
 }
 

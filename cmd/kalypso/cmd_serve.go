@@ -107,16 +107,23 @@ func (c *serveCommand) config() (*server.Config, error) {
 
 // serve wires the edges to the server and runs it.
 func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
-	log, err := newLogger(c.t, config.Log, secretsOf(config, c.t.env))
+	secrets := secretsOf(config, c.t.env)
+	log, err := newLogger(c.t, config.Log, secrets)
 	if err != nil {
 		return err
 	}
+	tracing, err := startTracing(ctx, config.Tracing, c.t.env, hider(secrets), log)
+	if err != nil {
+		return err
+	}
+	defer endTracing(ctx, tracing, log)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	metrics := server.NewMetrics(registry)
-	observe := func(call transport.Call) { metrics.ForgeCall(call.Forge, call.Operation, call.Result) }
-
-	hosts, hooks, err := c.hosts(config, observe)
+	hosts, hooks, err := c.hosts(config, transport.Config{
+		Base:    tracing.transport(),
+		Observe: func(call transport.Call) { metrics.ForgeCall(call.Forge, call.Operation, call.Result) },
+	})
 	if err != nil {
 		return err
 	}
@@ -125,7 +132,7 @@ func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
 		return err
 	}
 	work := &flows{
-		forges: hosts, cache: &fleet.Cache{}, memory: &scheduling.Memory{},
+		forges: hosts, cache: &fleet.Cache{}, memory: &scheduling.Memory{}, tracing: tracing,
 		client: &git.Client{Map: slices.Concat(c.maps, mappings(config.Map), access), Env: func(name string) string { return c.t.env[name] }},
 	}
 	defer work.client.Close() //nolint:errcheck // the process ends
@@ -164,18 +171,18 @@ func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
 }
 
 // hosts connects to the configured forges.
-func (c *serveCommand) hosts(config *server.Config, observe func(transport.Call)) (forges, []server.Hook, error) {
+func (c *serveCommand) hosts(config *server.Config, t transport.Config) (forges, []server.Hook, error) {
 	var hosts forges
 	var hooks []server.Hook
 	for _, f := range config.Forges {
-		host, err := openForge(f, c.t.env, observe)
+		host, err := openForge(f, c.t.env, t)
 		if err != nil {
 			return nil, nil, err
 		}
 		hosts = append(hosts, host)
 		verifier, ok := host.(forge.WebhookVerifier)
 		if key := c.t.env[f.WebhookSecretEnv]; ok && key != "" {
-			hooks = append(hooks, server.Hook{Name: f.Name, Verifier: verifier, Secret: forge.Secret(key)})
+			hooks = append(hooks, server.Hook{Name: f.Name, Verifier: verifier, Secret: forge.NewSecret(key)})
 		}
 	}
 	return hosts, hooks, nil

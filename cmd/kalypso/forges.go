@@ -37,13 +37,12 @@ func (all forges) Forge(url string) (forge.Forge, error) {
 	return nil, err
 }
 
-// openForge connects to a forge with the credential that its configuration names.
-func openForge(c server.ForgeConfig, env map[string]string, observe func(transport.Call)) (forge.Forge, error) {
+// openForge connects to a forge with the credential that its configuration names. t says how; its zero value does.
+func openForge(c server.ForgeConfig, env map[string]string, t transport.Config) (forge.Forge, error) {
 	token, err := credential(c, env)
 	if err != nil {
 		return nil, err
 	}
-	t := transport.Config{Observe: observe}
 	switch c.Kind {
 	case forge.GitHub:
 		app, err := githubApp(c)
@@ -66,17 +65,17 @@ func credential(c server.ForgeConfig, env map[string]string) (forge.Secret, erro
 	switch {
 	case c.TokenEnv != "":
 		if env[c.TokenEnv] == "" {
-			return "", fmt.Errorf("forge %q: the environment variable %s is empty", c.URL, c.TokenEnv)
+			return forge.Secret{}, fmt.Errorf("forge %q: the environment variable %s is empty", c.URL, c.TokenEnv)
 		}
-		return forge.Secret(env[c.TokenEnv]), nil
+		return forge.NewSecret(env[c.TokenEnv]), nil
 	case c.TokenFile != "":
 		text, err := os.ReadFile(c.TokenFile)
 		if err != nil {
-			return "", fmt.Errorf("forge %q: read its token: %w", c.URL, err)
+			return forge.Secret{}, fmt.Errorf("forge %q: read its token: %w", c.URL, err)
 		}
-		return forge.Secret(strings.TrimSpace(string(text))), nil
+		return forge.NewSecret(strings.TrimSpace(string(text))), nil
 	}
-	return "", nil
+	return forge.Secret{}, nil
 }
 
 // githubApp reads the key of a GitHub App; nil when a token is configured instead.
@@ -88,7 +87,7 @@ func githubApp(c server.ForgeConfig) (*github.App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("forge %q: read the app's key: %w", c.URL, err)
 	}
-	return &github.App{ID: strconv.FormatInt(c.App.ID, 10), Installation: c.App.InstallationID, PrivateKey: forge.Secret(key)}, nil
+	return &github.App{ID: strconv.FormatInt(c.App.ID, 10), Installation: c.App.InstallationID, PrivateKey: forge.NewSecret(string(key))}, nil
 }
 
 // gitUsers are the names that go with a token where Git asks for a name and a password; forges look at the token alone.
@@ -107,14 +106,14 @@ func gitAccess(configured []server.ForgeConfig, env map[string]string) ([]git.Ma
 		if err != nil {
 			return nil, err
 		}
-		if token == "" || slices.Contains(strings.Split(env["KALYPSO_GIT_HOST"], ","), site.Host) {
+		if token.IsZero() || slices.Contains(strings.Split(env["KALYPSO_GIT_HOST"], ","), site.Host) {
 			continue
 		}
 		with, err := url.Parse(site.URL())
 		if err != nil {
 			return nil, err
 		}
-		with.User = url.UserPassword(cmp.Or(gitUsers[c.Kind], "x-access-token"), string(token))
+		with.User = url.UserPassword(cmp.Or(gitUsers[c.Kind], "x-access-token"), token.Reveal())
 		maps = append(maps, git.Mapping{From: site.URL(), To: with.String()})
 	}
 	return maps, nil

@@ -38,7 +38,7 @@ func openLocalForge(ctx context.Context, config *server.Config, log *slog.Logger
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if err := os.WriteFile(file, []byte(string(token)+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(token.Reveal()+"\n"), 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("write the token of the administrator: %w", err), f.Close())
 	}
 	log.Info("made a token for the administrator of the local forge", "file", file)

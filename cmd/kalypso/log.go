@@ -37,10 +37,10 @@ func newLogger(t *terminal, c server.LogConfig, secrets []secret.Value) (*slog.L
 func hider(secrets []secret.Value) func(string) string {
 	var pairs []string
 	for _, s := range secrets {
-		if len(s) < 4 {
+		if len(s.Reveal()) < 4 {
 			continue // it would garble the text, and is none worth the name
 		}
-		for _, spelling := range []string{string(s), url.QueryEscape(string(s)), url.PathEscape(string(s))} {
+		for _, spelling := range []string{s.Reveal(), url.QueryEscape(s.Reveal()), url.PathEscape(s.Reveal())} {
 			pairs = append(pairs, spelling, "***")
 		}
 	}
@@ -57,11 +57,11 @@ func secretsOf(config *server.Config, env map[string]string) []secret.Value {
 	for _, f := range config.Forges {
 		names = append(names, f.TokenEnv, f.WebhookSecretEnv)
 		if text, err := os.ReadFile(f.TokenFile); err == nil {
-			secrets = append(secrets, secret.Value(strings.TrimSpace(string(text))))
+			secrets = append(secrets, secret.New(strings.TrimSpace(string(text))))
 		}
 	}
 	for _, name := range names {
-		secrets = append(secrets, secret.Value(env[name]))
+		secrets = append(secrets, secret.New(env[name]))
 	}
 	return secrets
 }

@@ -29,7 +29,7 @@ func TestLogsHideCredentials(t *testing.T) {
 		}
 		log.Error("the forge says t0ken-of-git", "error", fmt.Errorf("wrapped: %w", errors.New("bad token t0ken+of/the bot")))
 		log.With("url", "https://bot:pass-w0rd@example.com/x?token=t0ken+of%2Fthe+bot").Info("asked", "header", []string{"t0ken-of-the-file"})
-		log.Info("delivered", slog.Group("hook", "secret", "s3cret-of-the-hook", "value", secret.Value("n3w")))
+		log.Info("delivered", slog.Group("hook", "secret", "s3cret-of-the-hook", "value", secret.New("n3w")))
 		for _, hidden := range []string{"t0ken", "s3cret", "pass-w0rd", "n3w"} {
 			if strings.Contains(lines.String(), hidden) {
 				t.Errorf("%s shows %q:\n%s", format, hidden, &lines)

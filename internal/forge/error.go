@@ -12,6 +12,9 @@ import (
 // Secret is a token or key. It does not print.
 type Secret = secret.Value
 
+// NewSecret hides a text; an empty one is no secret.
+func NewSecret(text string) Secret { return secret.New(text) }
+
 // The kinds of errors. Every error of a forge is one of them, or the context's own; match with [errors.Is].
 var (
 	// ErrNotFound means that it is not there, or that the credential does not reveal it.

@@ -207,11 +207,11 @@ func TestForges(t *testing.T) {
 func TestSigned(t *testing.T) {
 	// The example of GitHub's documentation of webhooks.
 	const signature, body, key = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17", "Hello, World!", "It's a Secret to Everybody"
-	if !forge.Signed(signature, []byte(body), key) {
+	if !forge.Signed(signature, []byte(body), forge.NewSecret(key)) {
 		t.Error("the right signature is refused")
 	}
 	for _, tc := range [][3]string{{signature, body + " ", key}, {signature, body, "other"}, {"", body, key}, {"zz", body, key}, {signature, body, ""}} {
-		if forge.Signed(tc[0], []byte(tc[1]), forge.Secret(tc[2])) {
+		if forge.Signed(tc[0], []byte(tc[1]), forge.NewSecret(tc[2])) {
 			t.Errorf("%q is accepted", tc)
 		}
 	}

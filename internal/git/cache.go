@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // cache is the place of one remote repository's bare clone:
@@ -134,7 +136,7 @@ func storageError(op, path string, err error) error {
 		kind = ErrDenied
 	}
 	return &Error{
-		Kind: kind, Op: op, Where: path, Detail: scrub(err.Error()),
+		Kind: kind, Op: op, Where: path, Detail: secret.Scrub(err.Error()),
 		Hint: "check the folder's permissions and the space on its disk",
 	}
 }

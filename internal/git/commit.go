@@ -61,7 +61,7 @@ func (r *Repository) Commit(ctx context.Context, request CommitRequest) (Commit,
 	content := request.encode(root)
 	if request.Signer != nil {
 		if content, err = sign(content, request.Signer); err != nil {
-			return Commit{}, &Error{Kind: ErrDenied, Op: "sign the commit to", Where: r.Name, Detail: scrub(err.Error()), Hint: "check the signing key"}
+			return Commit{}, &Error{Kind: ErrDenied, Op: "sign the commit to", Where: r.Name, Detail: secret.Scrub(err.Error()), Hint: "check the signing key"}
 		}
 	}
 	hash := w.add(plumbing.CommitObject, content)

@@ -19,6 +19,8 @@ import (
 	sshagent "github.com/xanzy/ssh-agent"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // connection is one conversation with a remote, after it has told its references.
@@ -191,12 +193,12 @@ func remoteError(ctx context.Context, op string, l location, used credential, er
 	case strings.Contains(err.Error(), noKnownHosts):
 		e.Kind, e.Detail, e.Hint = ErrDenied, "there is no known_hosts file to compare its host key with", l.knownHostsHint()
 	case strings.Contains(err.Error(), sshDenied):
-		e.Kind, e.Detail = ErrDenied, scrub(err.Error())
+		e.Kind, e.Detail = ErrDenied, secret.Scrub(err.Error())
 		e.Hint = "load a key that the server knows into the ssh agent"
 	case errors.As(err, &network) && network.Timeout():
 		e.Kind, e.Detail, e.Hint = ErrUnavailable, "it did not answer in time", "try again"
 	default:
-		e.Kind, e.Detail, e.Hint = ErrUnavailable, scrub(err.Error(), used.password, l.password), "check the network and the URL, and try again"
+		e.Kind, e.Detail, e.Hint = ErrUnavailable, secret.Scrub(err.Error(), used.password, l.password), "check the network and the URL, and try again"
 	}
 	return e
 }

@@ -208,6 +208,6 @@ func folderError(op, path string, err error) error {
 	case errors.Is(err, errTreeTooLarge):
 		return &Error{Kind: ErrTooLarge, Op: op, Where: path, Detail: err.Error()}
 	default:
-		return &Error{Kind: ErrUnavailable, Op: op, Where: path, Detail: scrub(err.Error()), Hint: "run the command again"}
+		return &Error{Kind: ErrUnavailable, Op: op, Where: path, Detail: secret.Scrub(err.Error()), Hint: "run the command again"}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // stagingPrefix begins the name of the folder that new contents are written to before they are moved into place.
@@ -74,7 +76,7 @@ func writeError(dir string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	e := &Error{Kind: ErrNotWritten, Op: "write", Where: dir, Detail: scrub(err.Error()), Hint: "take away what is in the way, and run the command again"}
+	e := &Error{Kind: ErrNotWritten, Op: "write", Where: dir, Detail: secret.Scrub(err.Error()), Hint: "take away what is in the way, and run the command again"}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		e.Kind, e.Hint = ErrDenied, "check the permissions"

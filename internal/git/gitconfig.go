@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	config "github.com/go-git/go-git/v5/plumbing/format/config"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // rewrite is one url.<To>.insteadOf rule of git's configuration: URLs that start with From start with To instead.
@@ -126,7 +128,7 @@ func readConfigFile(path string) (*config.Config, error) {
 	}
 	if err := config.NewDecoder(bytes.NewReader(text)).Decode(c); err != nil {
 		return nil, &Error{
-			Kind: ErrInvalid, Op: "read git configuration", Where: path, Detail: scrub(err.Error()),
+			Kind: ErrInvalid, Op: "read git configuration", Where: path, Detail: secret.Scrub(err.Error()),
 			Hint: `check it with "git config --list --show-origin"`,
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // Discover returns the folder of the repository that a folder is in: the root of the work tree, or the bare repository.
@@ -132,6 +134,6 @@ func openError(path string, err error) error {
 	case errors.Is(err, os.ErrPermission):
 		return &Error{Kind: ErrDenied, Op: "open", Where: path, Hint: "check the permissions of the folder"}
 	default:
-		return &Error{Kind: ErrCorrupt, Op: "open", Where: path, Detail: scrub(err.Error()), Hint: `check it with "git fsck", or clone it again`}
+		return &Error{Kind: ErrCorrupt, Op: "open", Where: path, Detail: secret.Scrub(err.Error()), Hint: `check it with "git fsck", or clone it again`}
 	}
 }

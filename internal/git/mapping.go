@@ -3,6 +3,8 @@ package git
 import (
 	"path/filepath"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // Mapping says that repositories below the URL From are found at To, a folder or another URL.
@@ -16,7 +18,7 @@ func ParseMapping(s string) (Mapping, error) {
 	m := Mapping{From: strings.TrimSpace(from), To: strings.TrimSpace(to)}
 	if !found || m.From == "" || m.To == "" {
 		return Mapping{}, &Error{
-			Kind: ErrInvalid, Op: "parse mapping", Where: scrub(s), Detail: "it is not of the form URL=PATH",
+			Kind: ErrInvalid, Op: "parse mapping", Where: secret.Scrub(s), Detail: "it is not of the form URL=PATH",
 			Hint: "write for instance https://github.com/acme/shop=../shop",
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/transport"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // Push moves a branch to a commit that is in the repository, if the branch is where the caller believes it to be:
@@ -103,9 +105,9 @@ func (r *Repository) pushError(ctx context.Context, conn *connection, command *p
 			return r.moved(branch)
 		}
 	}
-	detail := scrub(text, conn.used.password)
+	detail := secret.Scrub(text, conn.used.password)
 	if said := messages.text(); said != "" {
-		detail += "; the server says: " + scrub(said, conn.used.password)
+		detail += "; the server says: " + secret.Scrub(said, conn.used.password)
 	}
 	return &Error{
 		Kind: ErrDenied, Op: fmt.Sprintf("push branch %q to", branch), Where: r.Name, Detail: detail,

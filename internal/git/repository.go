@@ -297,7 +297,7 @@ func (r *Repository) corrupt(op string, err error) error {
 	} else if r.store().partial() {
 		hint = "the clone was made with --filter and lacks objects; use a full clone"
 	}
-	return &Error{Kind: ErrCorrupt, Op: op, Where: r.Name, Detail: scrub(err.Error()), Hint: hint}
+	return &Error{Kind: ErrCorrupt, Op: op, Where: r.Name, Detail: secret.Scrub(err.Error()), Hint: hint}
 }
 
 func (r *Repository) close() error {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // Signer signs commits; [LoadSigner] makes one of a key.
@@ -46,7 +48,7 @@ func LoadSigner(file string, passphrase Secret) (Signer, error) {
 		_, err = signer.Sign(nil)
 	}
 	if err != nil {
-		e.Detail, e.Hint = scrub(err.Error(), passphrase), "check the key, and its passphrase if it has one"
+		e.Detail, e.Hint = secret.Scrub(err.Error(), passphrase), "check the key, and its passphrase if it has one"
 		return nil, e
 	}
 	return signer, nil

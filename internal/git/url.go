@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // location is a parsed repository URL.
@@ -132,7 +134,7 @@ func invalidURL(raw, why string) error {
 		raw = scheme + "://" + rest[strings.LastIndex(rest, "@")+1:]
 	}
 	return &Error{
-		Kind: ErrInvalid, Op: "parse repository URL", Where: scrub(raw), Detail: why,
+		Kind: ErrInvalid, Op: "parse repository URL", Where: secret.Scrub(raw), Detail: why,
 		Hint: "write a folder, https://host/path, ssh://git@host/path or git@host:path",
 	}
 }

@@ -1,7 +1,6 @@
 // Package secret keeps credentials out of what people and programs read: errors, logs, pages, files.
 //
-// A credential is a [Value] from the moment it is read; it does not print, and is converted to a string only where
-// it is sent. Text of others, which may quote a URL or a header we sent, goes through [Scrub] before it is shown.
+// A credential is a [Value] from the moment it is read; it does not print, and is revealed only where it is sent. Text of others, which may quote a URL or a header we sent, goes through [Scrub] before it is shown.
 package secret
 
 import (
@@ -12,8 +11,31 @@ import (
 	"strings"
 )
 
-// Value is a password, token or key. It does not print, in no format; convert it to string where it is sent.
-type Value string
+// Value is a password, token or key. It does not print, in no format and at no depth of other values.
+// The zero value is none.
+type Value struct {
+	// A pointer, because fmt prints texts in unexported fields whatever methods their type has.
+	text *string
+}
+
+// New hides a text; an empty one is no secret.
+func New(text string) Value {
+	if text == "" {
+		return Value{}
+	}
+	return Value{&text}
+}
+
+// Reveal returns the text, to be sent to where it belongs.
+func (v Value) Reveal() string {
+	if v.text == nil {
+		return ""
+	}
+	return *v.text
+}
+
+// IsZero reports whether there is no secret.
+func (v Value) IsZero() bool { return v.text == nil }
 
 const hidden = "***"
 
@@ -51,12 +73,13 @@ const shown = 300
 // Scrub makes somebody else's text safe to show: on one line, not too long, without URLs' credentials
 // and without the given secrets in any spelling in which they travel.
 func Scrub(text string, secrets ...Value) string {
-	for _, s := range secrets {
+	for _, v := range secrets {
+		s := v.Reveal()
 		// A very short secret would garble the text and is none worth the name.
 		if len(s) < 4 {
 			continue
 		}
-		for _, spelling := range []string{string(s), url.QueryEscape(string(s)), url.PathEscape(string(s))} {
+		for _, spelling := range []string{s, url.QueryEscape(s), url.PathEscape(s)} {
 			text = strings.ReplaceAll(text, spelling, hidden)
 		}
 	}

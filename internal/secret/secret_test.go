@@ -9,8 +9,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
+// hiding keeps a secret where fmt calls no methods.
+type hiding struct{ token secret.Value }
+
 func TestValueDoesNotPrint(t *testing.T) {
-	v := secret.Value("hunter2!")
+	v := secret.New("hunter2!")
 	encoded, err := json.Marshal(map[string]any{"v": v})
 	if err != nil {
 		t.Fatal(err)
@@ -18,6 +21,7 @@ func TestValueDoesNotPrint(t *testing.T) {
 	for _, text := range []string{
 		fmt.Sprint(v), fmt.Sprintf("%s %q %v %+v %#v %x %d", v, v, v, v, v, v, v), string(encoded), v.String(),
 		fmt.Sprintf("%+v", struct{ Token secret.Value }{v}),
+		fmt.Sprintf("%v %+v %#v %s", hiding{v}, hiding{v}, &hiding{v}, []any{hiding{v}}),
 	} {
 		if strings.Contains(text, "hunter2") || strings.Contains(text, "68756e") {
 			t.Errorf("printed %q", text)
@@ -34,7 +38,7 @@ func TestScrub(t *testing.T) {
 		{"git@host:path", "git@host:path"},
 		{strings.Repeat("é", 400), strings.Repeat("é", 300) + "..."},
 	} {
-		if got := secret.Scrub(tc.text, "s3cr et/x", "abc"); got != tc.want {
+		if got := secret.Scrub(tc.text, secret.New("s3cr et/x"), secret.New("abc")); got != tc.want {
 			t.Errorf("Scrub(%q) = %q, want %q", tc.text, got, tc.want)
 		}
 	}

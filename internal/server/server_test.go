@@ -20,7 +20,7 @@ import (
 type signed struct{}
 
 func (signed) VerifyWebhook(h http.Header, body []byte, key forge.Secret) (forge.Event, error) {
-	if h.Get("Signature") != string(key) {
+	if h.Get("Signature") != key.Reveal() {
 		return forge.Event{}, &forge.Error{Kind: forge.ErrDenied}
 	}
 	delivery, at, _ := strings.Cut(string(body), " ")
@@ -37,7 +37,7 @@ func newServer(t *testing.T) *Server {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	s := &Server{
 		Keeper:  &Keeper{Flows: &fakeFlows{}, ControlPlanes: []string{controlPlane}, Log: log, Metrics: NewMetrics(registry)},
-		Hooks:   []Hook{{Name: "forge", Verifier: signed{}, Secret: "s3cret-of-the-hook"}, {Name: "open", Verifier: signed{}}},
+		Hooks:   []Hook{{Name: "forge", Verifier: signed{}, Secret: forge.NewSecret("s3cret-of-the-hook")}, {Name: "open", Verifier: signed{}}},
 		Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		Log:     log,
 	}

@@ -53,7 +53,7 @@ func newWebhooks(hooks []Hook, handle func(forge.Event), metrics *Metrics) *webh
 // ServeHTTP takes POST /webhooks/{name}.
 func (w *webhooks) ServeHTTP(response http.ResponseWriter, request *http.Request) {
 	hook, ok := w.hooks[request.PathValue("name")]
-	if !ok || hook.Secret == "" {
+	if !ok || hook.Secret.IsZero() {
 		http.Error(response, "no such webhook", http.StatusNotFound)
 		return
 	}

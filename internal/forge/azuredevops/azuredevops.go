@@ -61,7 +61,7 @@ func New(o Options) (*Forge, error) {
 		site = forge.Site{Scheme: "https", Host: "dev.azure.com"} // its name since 2018, which repositories' URLs are brought to
 	}
 	o.Transport.Site = site
-	if o.Token != "" {
+	if !o.Token.IsZero() {
 		o.Transport.Authorize = func(r *http.Request) error {
 			r.Header.Set("Authorization", o.Auth.header(o.Token))
 			return nil
@@ -76,7 +76,7 @@ func New(o Options) (*Forge, error) {
 	}
 	client := transport.New(o.Transport).Client()
 	client.Transport = signIn{client.Transport}
-	f.client = rest.Client{Base: site.URL(), HTTP: client, Secrets: []forge.Secret{o.Token, forge.Secret(o.Auth.header(o.Token))}}
+	f.client = rest.Client{Base: site.URL(), HTTP: client, Secrets: []forge.Secret{o.Token, forge.NewSecret(o.Auth.header(o.Token))}}
 	return f, nil
 }
 
@@ -90,9 +90,9 @@ func or(value, otherwise string) string {
 // header is the Authorization header. A personal access token is the password of nobody in particular.
 func (a Auth) header(token forge.Secret) string {
 	if a == BearerToken {
-		return "Bearer " + string(token)
+		return "Bearer " + token.Reveal()
 	}
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(":"+string(token)))
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(":"+token.Reveal()))
 }
 
 // Kind returns [forge.AzureDevOps].

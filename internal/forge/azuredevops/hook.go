@@ -71,7 +71,7 @@ func subscribe(event string, ids ids, h forge.Hook) subscription {
 		PublisherID: "tfs", EventType: event, ResourceVersion: "1.0", ConsumerID: "webHooks", ConsumerActionID: "httpRequest",
 		PublisherInputs: map[string]string{"projectId": ids.Project, "repository": ids.Repository},
 		ConsumerInputs: map[string]string{
-			"url": h.URL, "basicAuthUsername": hookUser, "basicAuthPassword": string(h.Secret),
+			"url": h.URL, "basicAuthUsername": hookUser, "basicAuthPassword": h.Secret.Reveal(),
 			"resourceDetailsToSend": "all", "messagesToSend": "none", "detailedMessagesToSend": "none",
 		},
 	}

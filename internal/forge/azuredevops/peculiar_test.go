@@ -231,7 +231,7 @@ func TestAMissedStatusIsRepeatedByWhoMerges(t *testing.T) {
 
 func TestWhoWeAre(t *testing.T) {
 	w := newWorld(t)
-	nameless, err := azuredevops.New(azuredevops.Options{URL: w.Server.URL, Token: azuredevopstest.Token})
+	nameless, err := azuredevops.New(azuredevops.Options{URL: w.Server.URL, Token: forge.NewSecret(azuredevopstest.Token)})
 	w.must(err)
 	if who, err := nameless.Viewer(t.Context()); who != "" || err != nil {
 		t.Errorf("without an organization: %q, %v", who, err)
@@ -251,7 +251,7 @@ func TestAnUnauthorizedTokenMayLackAScope(t *testing.T) {
 
 func TestABearerIsSentAsOne(t *testing.T) {
 	w := newWorld(t)
-	f, err := azuredevops.New(azuredevops.Options{URL: w.Server.URL, Token: azuredevopstest.Token, Auth: azuredevops.BearerToken, APIVersion: "7.0-preview"})
+	f, err := azuredevops.New(azuredevops.Options{URL: w.Server.URL, Token: forge.NewSecret(azuredevopstest.Token), Auth: azuredevops.BearerToken, APIVersion: "7.0-preview"})
 	w.must(err)
 	if _, err := w.as(f).FindChanges(t.Context(), forge.ChangeFilter{}); err != nil {
 		t.Error(err)
@@ -297,7 +297,7 @@ func TestIssuesBelongToTheirRepository(t *testing.T) {
 
 func TestAProjectWithoutTheTypeOfWorkItemSaysSo(t *testing.T) {
 	w := newWorld(t)
-	f, err := azuredevops.New(azuredevops.Options{URL: w.Server.URL, Token: azuredevopstest.Token, WorkItemType: "Bug"})
+	f, err := azuredevops.New(azuredevops.Options{URL: w.Server.URL, Token: forge.NewSecret(azuredevopstest.Token), WorkItemType: "Bug"})
 	w.must(err)
 	_, err = w.as(f).OpenIssue(t.Context(), forge.NewIssue{Title: "T"})
 	w.wantKind(err, forge.ErrNotFound, `"Bug"`, "configure the type")

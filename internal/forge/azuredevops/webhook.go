@@ -64,8 +64,8 @@ func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret)
 // authentic compares passwords in constant time. No secret lets nobody in.
 func authentic(header http.Header, key forge.Secret) bool {
 	user, password, ok := (&http.Request{Header: header}).BasicAuth()
-	same := subtle.ConstantTimeCompare([]byte(password), []byte(key)) == 1
-	return ok && same && user == hookUser && key != ""
+	same := subtle.ConstantTimeCompare([]byte(password), []byte(key.Reveal())) == 1
+	return ok && same && user == hookUser && !key.IsZero()
 }
 
 // locate says what happened and where to look.

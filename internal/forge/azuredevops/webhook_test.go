@@ -67,7 +67,7 @@ func TestDeliveriesAreUnderstood(t *testing.T) {
 		},
 		"something else": {`{"id":"d","eventType":"build.complete","resource":{"id":7}}`, forge.Event{Kind: forge.EventOther, Delivery: "d"}},
 	} {
-		got, err := verify(services(t), tc.body, "kalypso", "key", "key")
+		got, err := verify(services(t), tc.body, "kalypso", "key", forge.NewSecret("key"))
 		if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
@@ -78,12 +78,12 @@ func TestDeliveriesOfOthersAreDenied(t *testing.T) {
 	for _, tc := range []struct {
 		user, password string
 		key            forge.Secret
-	}{{"kalypso", "other", "key"}, {"somebody", "key", "key"}, {"kalypso", "", ""}, {"kalypso", "", "key"}} {
+	}{{"kalypso", "other", forge.NewSecret("key")}, {"somebody", "key", forge.NewSecret("key")}, {"kalypso", "", forge.NewSecret("")}, {"kalypso", "", forge.NewSecret("key")}} {
 		if _, err := verify(services(t), push, tc.user, tc.password, tc.key); !errors.Is(err, forge.ErrDenied) {
 			t.Errorf("%+v: got %v", tc, err)
 		}
 	}
-	if _, err := verify(services(t), `[`, "kalypso", "key", "key"); !errors.Is(err, forge.ErrInvalid) {
+	if _, err := verify(services(t), `[`, "kalypso", "key", forge.NewSecret("key")); !errors.Is(err, forge.ErrInvalid) {
 		t.Errorf("no JSON: got %v", err)
 	}
 }
@@ -96,14 +96,14 @@ func TestWhatHappensIsDelivered(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		e, err := w.Forge.(forge.WebhookVerifier).VerifyWebhook(r.Header, body, "a shared secret")
+		e, err := w.Forge.(forge.WebhookVerifier).VerifyWebhook(r.Header, body, forge.NewSecret("a shared secret"))
 		if err != nil {
 			t.Error(err)
 		}
 		events <- e
 	}))
 	defer receiver.Close()
-	for _, secret := range []forge.Secret{"an old one", "a shared secret"} {
+	for _, secret := range []forge.Secret{forge.NewSecret("an old one"), forge.NewSecret("a shared secret")} {
 		w.must(w.repo.EnsureHook(t.Context(), forge.Hook{URL: receiver.URL, Secret: secret}))
 	}
 	if n := w.Subscriptions(); n != 5 {
@@ -138,7 +138,7 @@ func FuzzVerifyWebhook(f *testing.F) {
 	f.Add("kalypso", "key", []byte(`{"eventType":"git.push","resource":{"refUpdates":[null],"repository":{"remoteUrl":"::"}}}`))
 	dev := services(f)
 	f.Fuzz(func(t *testing.T, user, password string, body []byte) {
-		event, err := verify(dev, string(body), user, password, "key")
+		event, err := verify(dev, string(body), user, password, forge.NewSecret("key"))
 		switch {
 		case err == nil && (password != "key" || user != "kalypso"):
 			t.Errorf("accepted %q", password)

@@ -76,7 +76,7 @@ var abilityRules = []rule{
 var hookRules = []rule{
 	{"what happens is delivered, signed", func(s *suite) {
 		hooker, verifier := can[forge.Hooker](s, s.repo), can[forge.WebhookVerifier](s, s.Forge)
-		const key = "a shared secret"
+		key := forge.NewSecret("a shared secret")
 		receiver := newReceiver(s, verifier, key)
 		for range 2 {
 			s.must(hooker.EnsureHook(s.ctx, forge.Hook{URL: receiver.URL, Secret: key}))
@@ -106,7 +106,7 @@ var hookRules = []rule{
 			{},
 			{"X-Hub-Signature-256": {"sha256=00"}, "X-Gitea-Signature": {"00"}, "X-Gitlab-Token": {"wrong"}, "X-Github-Event": {"push"}},
 		} {
-			for _, key := range []forge.Secret{"", "key"} {
+			for _, key := range []forge.Secret{{}, forge.NewSecret("key")} {
 				_, err := verifier.VerifyWebhook(header, []byte(`{}`), key)
 				s.wantKind(err, forge.ErrDenied)
 			}
@@ -136,7 +136,7 @@ func newReceiver(s *suite, v forge.WebhookVerifier, key forge.Secret) *receiver 
 		if _, err := v.VerifyWebhook(request.Header, append(body, ' '), key); !s.Unsigned && !errors.Is(err, forge.ErrDenied) {
 			s.Errorf("a body that was changed is accepted: %v", err)
 		}
-		if _, err := v.VerifyWebhook(request.Header, body, key+"x"); !errors.Is(err, forge.ErrDenied) {
+		if _, err := v.VerifyWebhook(request.Header, body, forge.NewSecret(key.Reveal()+"x")); !errors.Is(err, forge.ErrDenied) {
 			s.Errorf("another secret is accepted: %v", err)
 		}
 		r.events <- event

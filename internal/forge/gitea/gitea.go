@@ -37,9 +37,9 @@ func New(o Options) (*Forge, error) {
 		return nil, err
 	}
 	o.Transport.Site = site
-	if o.Token != "" {
+	if !o.Token.IsZero() {
 		o.Transport.Authorize = func(r *http.Request) error {
-			r.Header.Set("Authorization", "token "+string(o.Token))
+			r.Header.Set("Authorization", "token "+o.Token.Reveal())
 			return nil
 		}
 	}

@@ -34,7 +34,7 @@ func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) error {
 		Op: "create hook", Method: http.MethodPost, Path: "/hooks",
 		In: map[string]any{
 			"type": "gitea", "active": true, "branch_filter": "*", "events": hookEvents,
-			"config": map[string]string{"url": h.URL, "content_type": "json", "secret": string(h.Secret)},
+			"config": map[string]string{"url": h.URL, "content_type": "json", "secret": h.Secret.Reveal()},
 		},
 	}
 	if existing == 0 {

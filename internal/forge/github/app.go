@@ -65,7 +65,7 @@ func parseKey(text forge.Secret) (*rsa.PrivateKey, error) {
 		Kind: forge.ErrInvalid, Op: "read the app's private key", Detail: "it is no RSA key in PEM",
 		Hint: "use the file that GitHub generated for the app",
 	}
-	block, _ := pem.Decode([]byte(text))
+	block, _ := pem.Decode([]byte(text.Reveal()))
 	if block == nil {
 		return nil, invalid
 	}
@@ -85,7 +85,7 @@ func (i *installation) authorize(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Authorization", "Bearer "+string(token))
+	r.Header.Set("Authorization", "Bearer "+token.Reveal())
 	return nil
 }
 
@@ -106,9 +106,9 @@ func (i *installation) current(ctx context.Context) (forge.Secret, error) {
 		Out: &answer, Repeatable: true,
 	})
 	if err != nil {
-		return "", err
+		return forge.Secret{}, err
 	}
-	i.token, i.expires = forge.Secret(answer.Token), answer.ExpiresAt
+	i.token, i.expires = forge.NewSecret(answer.Token), answer.ExpiresAt
 	return i.token, nil
 }
 

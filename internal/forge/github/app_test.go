@@ -90,7 +90,7 @@ func TestApp(t *testing.T) {
 	fake.World.AddRepo("acme/gitops").Commit("main")
 	fake.World.CommitTo("acme/gitops")(t, "", "dev")
 	app := fake.Forge(t, github.Options{
-		App:       &github.App{ID: "Iv1.app", Installation: 42, PrivateKey: forge.Secret(text)},
+		App:       &github.App{ID: "Iv1.app", Installation: 42, PrivateKey: forge.NewSecret(text)},
 		Transport: transport.Config{Clock: clock},
 	})
 	repo, err := app.Repository(fake.URL + "/acme/gitops")
@@ -118,7 +118,7 @@ func TestApp(t *testing.T) {
 }
 
 func TestAppKey(t *testing.T) {
-	for _, key := range []forge.Secret{"", "secret", "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n"} {
+	for _, key := range []forge.Secret{forge.NewSecret(""), forge.NewSecret("secret"), forge.NewSecret("-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n")} {
 		_, err := github.New(github.Options{App: &github.App{ID: "1", Installation: 2, PrivateKey: key}})
 		if !errors.Is(err, forge.ErrInvalid) || strings.Contains(err.Error(), "AAAA") {
 			t.Errorf("got %v", err)
@@ -139,7 +139,7 @@ func TestEndpoints(t *testing.T) {
 			asked = r.URL.String()
 			return nil, errors.New("enough")
 		})
-		f, err := github.New(github.Options{URL: site, Token: "token", Transport: transport.Config{Base: base, Attempts: 1}})
+		f, err := github.New(github.Options{URL: site, Token: forge.NewSecret("token"), Transport: transport.Config{Base: base, Attempts: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,10 +56,10 @@ func New(o Options) (*Forge, error) {
 			return nil, err
 		}
 		o.Transport.Authorize = f.app.authorize
-	case o.Token != "":
+	case !o.Token.IsZero():
 		f.secrets = []forge.Secret{o.Token}
 		o.Transport.Authorize = func(r *http.Request) error {
-			r.Header.Set("Authorization", "Bearer "+string(o.Token))
+			r.Header.Set("Authorization", "Bearer "+o.Token.Reveal())
 			return nil
 		}
 	}

@@ -36,7 +36,7 @@ func TestChecks(t *testing.T) {
 	fake := githubtest.New(t)
 	fake.World.AddRepo("acme/gitops").Commit("main")
 	commit := fake.World.CommitTo("acme/gitops")(t, "", "dev")
-	repo, err := fake.Forge(t, github.Options{Token: githubtest.Token}).Repository(fake.URL + "/acme/gitops")
+	repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).Repository(fake.URL + "/acme/gitops")
 	if err != nil {
 		t.Fatal(err)
 	}

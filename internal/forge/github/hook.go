@@ -28,7 +28,7 @@ func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) error {
 	}
 	hook := &github.Hook{
 		Active: new(true), Events: hookEvents,
-		Config: &github.HookConfig{URL: &h.URL, ContentType: new("json"), Secret: new(string(h.Secret)), InsecureSSL: new("0")},
+		Config: &github.HookConfig{URL: &h.URL, ContentType: new("json"), Secret: new(h.Secret.Reveal()), InsecureSSL: new("0")},
 	}
 	if existing != nil {
 		_, answer, err := r.forge.client.Repositories.EditHook(setHook.on(ctx), owner, name, existing.GetID(), hook)

@@ -48,7 +48,7 @@ func TestDeliveries(t *testing.T) {
 		{"ping", `{"zen":"x",` + who + `}`, forge.Event{Kind: forge.EventPing}},
 		{"star", `{` + who + `}`, forge.Event{Kind: forge.EventOther}},
 	} {
-		got, err := github.VerifyWebhook(delivery(tc.kind, tc.body), []byte(tc.body), key)
+		got, err := github.VerifyWebhook(delivery(tc.kind, tc.body), []byte(tc.body), forge.NewSecret(key))
 		if err != nil {
 			t.Errorf("%s %s: %v", tc.kind, tc.body, err)
 		}
@@ -60,12 +60,12 @@ func TestDeliveries(t *testing.T) {
 }
 
 func TestStrangeDeliveries(t *testing.T) {
-	if _, err := github.VerifyWebhook(delivery("push", "payload=%7B"), []byte("payload=%7B"), key); !errors.Is(err, forge.ErrInvalid) {
+	if _, err := github.VerifyWebhook(delivery("push", "payload=%7B"), []byte("payload=%7B"), forge.NewSecret(key)); !errors.Is(err, forge.ErrInvalid) {
 		t.Errorf("a form: %v", err)
 	}
 	header := delivery("push", "{}")
 	header.Set("X-Hub-Signature-256", header.Get("X-Hub-Signature-256")[len("sha256="):])
-	if _, err := github.VerifyWebhook(header, []byte("{}"), key); !errors.Is(err, forge.ErrDenied) {
+	if _, err := github.VerifyWebhook(header, []byte("{}"), forge.NewSecret(key)); !errors.Is(err, forge.ErrDenied) {
 		t.Errorf("another kind of signature: %v", err)
 	}
 }
@@ -75,7 +75,7 @@ func FuzzDelivery(f *testing.F) {
 		f.Add(kind, `{"pull_request":{"head":null,"base":{"repo":null}},"issue":{"pull_request":null}}`)
 	}
 	f.Fuzz(func(t *testing.T, kind, body string) {
-		if _, err := github.VerifyWebhook(delivery(kind, body), []byte(body), key); err != nil && !errors.Is(err, forge.ErrInvalid) {
+		if _, err := github.VerifyWebhook(delivery(kind, body), []byte(body), forge.NewSecret(key)); err != nil && !errors.Is(err, forge.ErrInvalid) {
 			t.Error(err)
 		}
 	})

@@ -48,7 +48,7 @@ func New(o Options) (*Forge, error) {
 		return nil, err
 	}
 	o.Transport.Site = site
-	if o.Token != "" {
+	if !o.Token.IsZero() {
 		o.Transport.Authorize = func(r *http.Request) error {
 			o.Auth.set(r.Header, o.Token)
 			return nil
@@ -63,11 +63,11 @@ func New(o Options) (*Forge, error) {
 func (a Auth) set(h http.Header, token forge.Secret) {
 	switch a {
 	case OAuthToken:
-		h.Set("Authorization", "Bearer "+string(token))
+		h.Set("Authorization", "Bearer "+token.Reveal())
 	case JobToken:
-		h.Set("Job-Token", string(token))
+		h.Set("Job-Token", token.Reveal())
 	default:
-		h.Set("Private-Token", string(token))
+		h.Set("Private-Token", token.Reveal())
 	}
 }
 

@@ -27,7 +27,7 @@ func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) error {
 	request := rest.Request{
 		Op: "create hook", Right: maintainer, Method: http.MethodPost, Path: "/hooks",
 		In: map[string]any{
-			"url": h.URL, "token": string(h.Secret), "signing_token": string(signingToken(h.Secret)),
+			"url": h.URL, "token": h.Secret.Reveal(), "signing_token": signingToken(h.Secret).Reveal(),
 			"push_events": true, "merge_requests_events": true, "note_events": true, "pipeline_events": true,
 		},
 	}

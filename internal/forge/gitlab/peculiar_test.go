@@ -279,7 +279,7 @@ func TestTokensGoWhereTheyBelong(t *testing.T) {
 	for auth, want := range map[gitlab.Auth][2]string{
 		gitlab.PrivateToken: {"Private-Token", "secret"}, gitlab.OAuthToken: {"Authorization", "Bearer secret"}, gitlab.JobToken: {"Job-Token", "secret"},
 	} {
-		f, err := gitlab.New(gitlab.Options{URL: server.URL, Token: "secret", Auth: auth})
+		f, err := gitlab.New(gitlab.Options{URL: server.URL, Token: forge.NewSecret("secret"), Auth: auth})
 		if err != nil {
 			t.Fatal(err)
 		}

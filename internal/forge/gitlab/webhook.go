@@ -78,17 +78,17 @@ func VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Eve
 
 func authentic(header http.Header, body []byte, key forge.Secret) bool {
 	switch signatures := header.Values("Webhook-Signature"); {
-	case key == "":
+	case key.IsZero():
 		return false
 	case len(signatures) > 0:
 		return signed(header, strings.Fields(strings.Join(signatures, " ")), body, key)
 	}
-	return subtle.ConstantTimeCompare([]byte(header.Get("X-Gitlab-Token")), []byte(key)) == 1
+	return subtle.ConstantTimeCompare([]byte(header.Get("X-Gitlab-Token")), []byte(key.Reveal())) == 1
 }
 
 // signed reports whether one of several signatures is right; there are several while a secret is being replaced.
 func signed(header http.Header, signatures []string, body []byte, key forge.Secret) bool {
-	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(string(signingToken(key)), signingPrefix))
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(signingToken(key).Reveal(), signingPrefix))
 	if err != nil {
 		return false
 	}
@@ -107,11 +107,11 @@ const signingPrefix = "whsec_"
 
 // signingToken is the key for signatures in the form that GitLab wants, 32 bytes. A secret that has it is one already.
 func signingToken(key forge.Secret) forge.Secret {
-	if strings.HasPrefix(string(key), signingPrefix) {
+	if strings.HasPrefix(key.Reveal(), signingPrefix) {
 		return key
 	}
-	sum := sha256.Sum256([]byte("signing token\x00" + string(key)))
-	return forge.Secret(signingPrefix + base64.StdEncoding.EncodeToString(sum[:]))
+	sum := sha256.Sum256([]byte("signing token\x00" + key.Reveal()))
+	return forge.NewSecret(signingPrefix + base64.StdEncoding.EncodeToString(sum[:]))
 }
 
 // deliveryOf is the name of a delivery that stays the same when it is repeated.

@@ -23,12 +23,12 @@ func TestTokensAreKeptAsHashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := f.Authenticate(t.Context(), secret)
-	if err != nil || got != made || got.Account != (Account{"robot", Write, "team"}) || len(secret) < 40 {
+	if err != nil || got != made || got.Account != (Account{"robot", Write, "team"}) || len(secret.Reveal()) < 40 {
 		t.Errorf("got %+v, %v; made %+v", got, err, made)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "forge.db*"))
 	for _, file := range files {
-		if content, _ := os.ReadFile(file); strings.Contains(string(content), string(secret)) {
+		if content, _ := os.ReadFile(file); strings.Contains(string(content), secret.Reveal()) {
 			t.Errorf("%s contains the token", file)
 		}
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
@@ -38,8 +38,8 @@ func TestTokensAreKeptAsHashes(t *testing.T) {
 	if len(files) == 0 {
 		t.Error("no database")
 	}
-	for _, wrong := range []forge.Secret{"", "wrong", secret + "x", secret[1:]} {
-		if _, err := f.Authenticate(t.Context(), wrong); !errors.Is(err, forge.ErrDenied) {
+	for _, wrong := range []string{"", "wrong", secret.Reveal() + "x", secret.Reveal()[1:]} {
+		if _, err := f.Authenticate(t.Context(), forge.NewSecret(wrong)); !errors.Is(err, forge.ErrDenied) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -101,7 +101,9 @@ func TestEveryOperationNeedsItsRight(t *testing.T) {
 		"issue":    func(r *Repository) error { _, err := r.OpenIssue(ctx, forge.NewIssue{Title: "x"}); return err },
 		"unissue":  func(r *Repository) error { return r.EditIssue(ctx, 1, forge.IssueEdit{}) },
 		"protect":  func(r *Repository) error { return r.Protect(ctx, "main", forge.Protection{Approvals: 1}) },
-		"hook":     func(r *Repository) error { return r.EnsureHook(ctx, forge.Hook{URL: "http://x", Secret: "y"}) },
+		"hook": func(r *Repository) error {
+			return r.EnsureHook(ctx, forge.Hook{URL: "http://x", Secret: forge.NewSecret("y")})
+		},
 	}
 	for name, operation := range operations {
 		if err := operation(f.As(Account{Name: "x", Right: Read}).at(r.id.Path)); !errors.Is(err, forge.ErrDenied) {
@@ -176,7 +178,7 @@ func TestDeliveriesAreRepeated(t *testing.T) {
 	f := newForge(t, Options{})
 	f.events.deliveries.pause = time.Millisecond
 	r := newRepository(t, f)
-	if err := r.EnsureHook(t.Context(), forge.Hook{URL: receiver.URL, Secret: "key"}); err != nil {
+	if err := r.EnsureHook(t.Context(), forge.Hook{URL: receiver.URL, Secret: forge.NewSecret("key")}); err != nil {
 		t.Fatal(err)
 	}
 	commit(t, r, "feature", nil)

@@ -28,7 +28,7 @@ func TestAPushByAnAdministratorCreatesTheRepository(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			url := strings.Replace(f.URL, "://", "://somebody:"+string(token)+"@", 1) + "/" + tc.path
+			url := strings.Replace(f.URL, "://", "://somebody:"+token.Reveal()+"@", 1) + "/" + tc.path
 			output, err := work.try("push", "-q", url, "HEAD:refs/heads/main")
 			if (err == nil) != (tc.want == "") || !strings.Contains(output, tc.want) {
 				t.Errorf("push: %v\n%s", err, output)

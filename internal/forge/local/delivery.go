@@ -38,7 +38,7 @@ type payload struct {
 func newDelivery() string { return rand.Text() }
 
 func sign(body []byte, key forge.Secret) string {
-	mac := hmac.New(sha256.New, []byte(string(key)))
+	mac := hmac.New(sha256.New, []byte(key.Reveal()))
 	mac.Write(body)
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
@@ -46,7 +46,7 @@ func sign(body []byte, key forge.Secret) string {
 // VerifyWebhook checks a delivery of this forge.
 func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (event forge.Event, err error) {
 	defer explain("verify delivery", "", &err)
-	if key == "" || !hmac.Equal([]byte(header.Get(signatureHeader)), []byte(sign(body, key))) {
+	if key.IsZero() || !hmac.Equal([]byte(header.Get(signatureHeader)), []byte(sign(body, key))) {
 		return forge.Event{}, &forge.Error{Kind: forge.ErrDenied, Detail: "the signature is not that of our secret"}
 	}
 	var p payload

@@ -43,14 +43,16 @@ const (
 )
 
 func scanHook(s scanner) (h forge.Hook, err error) {
-	err = s.Scan(&h.URL, (*string)(&h.Secret))
+	var secret string
+	err = s.Scan(&h.URL, &secret)
+	h.Secret = forge.NewSecret(secret)
 	return h, err
 }
 
 // EnsureHook delivers everything that happens in the repository to a URL.
 func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) (err error) {
 	defer r.explain("subscribe to events", &err)
-	if h.Secret == "" {
+	if h.Secret.IsZero() {
 		return invalid("a hook needs a secret")
 	}
 	if _, err := forge.ParseSite(h.URL); err != nil {
@@ -60,7 +62,7 @@ func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = r.forge.db.ExecContext(ctx, upsertHook, e.id, h.URL, string(h.Secret))
+	_, err = r.forge.db.ExecContext(ctx, upsertHook, e.id, h.URL, h.Secret.Reveal())
 	return err
 }
 

@@ -35,7 +35,7 @@ func newClient(t *testing.T, r *Repository, right Right) *client {
 		if err != nil {
 			t.Fatal(err)
 		}
-		token = string(secret)
+		token = secret.Reveal()
 	}
 	url := r.forge.site.URL() + "/" + r.id.Path + ".git"
 	return &client{t, t.TempDir(), strings.Replace(url, "http://", "http://dev:"+token+"@", 1)}
@@ -204,7 +204,7 @@ func TestRevokedTokenAndTokenOfElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.url = f.site.URL() + "/" + r.id.Path
-	if output, err := c.try("-c", "http.extraHeader=Authorization: Bearer "+string(secret), "ls-remote", c.url); err == nil {
+	if output, err := c.try("-c", "http.extraHeader=Authorization: Bearer "+secret.Reveal(), "ls-remote", c.url); err == nil {
 		t.Errorf("a token of another team reads: %s", output)
 	}
 }
@@ -318,7 +318,7 @@ func TestRequestsThatAreNoneOfGit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			request.SetBasicAuth("dev", string(secret))
+			request.SetBasicAuth("dev", secret.Reveal())
 			request.Header.Set("Content-Encoding", tc.encoding)
 			answer, err := http.DefaultClient.Do(request)
 			if err != nil {
@@ -352,7 +352,7 @@ func TestGitSeesNothingOfUs(t *testing.T) {
 		t.Fatal(err)
 	}
 	request, _ := http.NewRequest(http.MethodGet, f.site.URL()+"/"+r.id.Path+"/info/refs?service=git-upload-pack", nil)
-	request.Header.Set("Authorization", "Bearer "+string(secret))
+	request.Header.Set("Authorization", "Bearer "+secret.Reveal())
 	request.Header.Set("Cookie", "session=of-somebody")
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -363,7 +363,7 @@ func TestGitSeesNothingOfUs(t *testing.T) {
 	if !bytes.Contains(seen, []byte("REMOTE_USER=dev")) {
 		t.Fatalf("the program was not asked: %s", seen)
 	}
-	for _, hidden := range []string{string(secret), "of the server", "of-somebody"} {
+	for _, hidden := range []string{secret.Reveal(), "of the server", "of-somebody"} {
 		if bytes.Contains(seen, []byte(hidden)) {
 			t.Errorf("the program sees %q", hidden)
 		}
@@ -392,7 +392,7 @@ func TestSlowClientHoldsNobodyUp(t *testing.T) {
 	}
 	defer connection.Close()
 	fmt.Fprintf(connection, "POST /git/%s/git-receive-pack HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 1000\r\n\r\n00a5",
-		r.id.Path, f.site.Host, string(secret))
+		r.id.Path, f.site.Host, secret.Reveal())
 	commit(t, r, "main", nil)
 	_ = connection.SetReadDeadline(time.Now().Add(10 * time.Second))
 	if _, err := io.ReadAll(connection); err != nil {

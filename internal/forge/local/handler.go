@@ -34,11 +34,11 @@ func (in *installation) base() string {
 // visitor returns who sends a request of git: the owner of the token it shows, or nobody.
 // The token is the password of basic authentication, whatever the user, or a bearer token.
 func (f *Forge) visitor(ctx context.Context, r *http.Request) (Account, bool, error) {
-	secret, shown := forge.Secret(""), false
+	secret, shown := forge.NewSecret(""), false
 	if _, password, ok := r.BasicAuth(); ok {
-		secret, shown = forge.Secret(password), true
+		secret, shown = forge.NewSecret(password), true
 	} else if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		secret, shown = forge.Secret(bearer), true
+		secret, shown = forge.NewSecret(bearer), true
 	}
 	if !shown {
 		return Account{}, false, nil

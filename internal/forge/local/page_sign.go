@@ -24,7 +24,7 @@ func (p *pages) signInPage(r *request) error {
 
 func (p *pages) signInForm(r *request) error {
 	to := p.ours(r.PostFormValue("to"))
-	err := p.signIn(r.Context(), r.w, forge.Secret(strings.TrimSpace(r.PostFormValue("token"))))
+	err := p.signIn(r.Context(), r.w, forge.NewSecret(strings.TrimSpace(r.PostFormValue("token"))))
 	if errors.Is(err, forge.ErrDenied) {
 		return p.render(r, http.StatusForbidden, "signin", "Sign in", signInData{to, true})
 	}

@@ -89,7 +89,7 @@ func (b *browser) signIn(f *Forge, name string, right Right) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if status, page := b.post("/-/sign-in", url.Values{"token": {string(secret)}}); status != http.StatusOK {
+	if status, page := b.post("/-/sign-in", url.Values{"token": {secret.Reveal()}}); status != http.StatusOK {
 		b.Fatalf("sign in: %d %s", status, page)
 	}
 }
@@ -293,12 +293,12 @@ func TestSessions(t *testing.T) {
 		"/git/team/x":         "/git/team/x",
 		"https://example.com": "/git/", "//example.com": "/git/", "/git/\\example.com": "/git/", "/other": "/git/", "": "/git/",
 	} {
-		answer, err := b.PostForm(b.site+"/-/sign-in", url.Values{"token": {string(secret)}, "to": {to}})
+		answer, err := b.PostForm(b.site+"/-/sign-in", url.Values{"token": {secret.Reveal()}, "to": {to}})
 		if err != nil || answer.Header.Get("Location") != want {
 			t.Errorf("to %q: %v, %v", to, answer.Header, err)
 		}
 		cookie := answer.Header.Get("Set-Cookie")
-		if !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Lax") || strings.Contains(cookie, string(secret)) {
+		if !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Lax") || strings.Contains(cookie, secret.Reveal()) {
 			t.Errorf("cookie %q", cookie)
 		}
 	}

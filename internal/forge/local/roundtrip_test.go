@@ -21,7 +21,7 @@ func TestOurOwnGit(t *testing.T) {
 	}
 	client := &git.Client{CacheDir: t.TempDir(), Env: func(string) string { return "" }}
 	defer client.Close()
-	url := strings.Replace(f.site.URL(), "http://", "http://x:"+string(secret)+"@", 1) + "/" + r.id.Path
+	url := strings.Replace(f.site.URL(), "http://", "http://x:"+secret.Reveal()+"@", 1) + "/" + r.id.Path
 	repository, err := client.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

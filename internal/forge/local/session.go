@@ -37,7 +37,7 @@ func (f *Forge) signIn(ctx context.Context, w http.ResponseWriter, token forge.S
 	if _, err := f.db.ExecContext(ctx, insertSession, hash, t.ID, microseconds(expires)); err != nil {
 		return err
 	}
-	http.SetCookie(w, f.cookie(string(secret), int(sessionLength/time.Second)))
+	http.SetCookie(w, f.cookie(secret.Reveal(), int(sessionLength/time.Second)))
 	return nil
 }
 
@@ -48,7 +48,7 @@ func (f *Forge) signOut(w http.ResponseWriter, r *http.Request) error {
 		return nil //nolint:nilerr // nobody is signed in
 	}
 	http.SetCookie(w, f.cookie("", -1))
-	_, err = f.db.ExecContext(r.Context(), deleteSession, hashOf(forge.Secret(cookie.Value)), microseconds(f.now()))
+	_, err = f.db.ExecContext(r.Context(), deleteSession, hashOf(forge.NewSecret(cookie.Value)), microseconds(f.now()))
 	return err
 }
 
@@ -77,7 +77,7 @@ func (f *Forge) visitOf(r *http.Request) (visit, error) {
 		return visit{}, nil //nolint:nilerr // nobody is signed in
 	}
 	var a Account
-	err = f.db.QueryRowContext(r.Context(), selectSession, hashOf(forge.Secret(cookie.Value)), microseconds(f.now())).
+	err = f.db.QueryRowContext(r.Context(), selectSession, hashOf(forge.NewSecret(cookie.Value)), microseconds(f.now())).
 		Scan(&a.Name, &a.Right, &a.Below)
 	if errors.Is(err, sql.ErrNoRows) {
 		return visit{}, nil

@@ -40,7 +40,7 @@ const (
 func (f *Forge) CreateToken(ctx context.Context, name string, a Account) (secret forge.Secret, t Token, err error) {
 	defer explain("create token", "", &err)
 	if !validName(a.Name) || !a.Right.includes(Read) {
-		return "", Token{}, invalid("an account has a name of letters and digits and the right read, write or admin")
+		return forge.Secret{}, Token{}, invalid("an account has a name of letters and digits and the right read, write or admin")
 	}
 	secret, hash := newSecret(tokenPrefix)
 	t = Token{Name: forge.OneLine(name, 100), Account: a, CreatedAt: f.now()}
@@ -93,11 +93,11 @@ func scanToken(s scanner) (Token, error) {
 func newSecret(prefix string) (forge.Secret, []byte) {
 	var bits [32]byte
 	_, _ = rand.Read(bits[:]) // never fails
-	secret := forge.Secret(prefix + base64.RawURLEncoding.EncodeToString(bits[:]))
+	secret := forge.NewSecret(prefix + base64.RawURLEncoding.EncodeToString(bits[:]))
 	return secret, hashOf(secret)
 }
 
 func hashOf(secret forge.Secret) []byte {
-	sum := sha256.Sum256([]byte(string(secret)))
+	sum := sha256.Sum256([]byte(secret.Reveal()))
 	return sum[:]
 }

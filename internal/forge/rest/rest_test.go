@@ -34,7 +34,7 @@ func client(t *testing.T, handler http.HandlerFunc) *rest.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	return &rest.Client{Base: server.URL + "/api", HTTP: server.Client(), Secrets: []forge.Secret{"s3cr3t"}}
+	return &rest.Client{Base: server.URL + "/api", HTTP: server.Client(), Secrets: []forge.Secret{forge.NewSecret("s3cr3t")}}
 }
 
 func TestPages(t *testing.T) {

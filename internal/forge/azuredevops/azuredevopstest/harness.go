@@ -31,7 +31,7 @@ func Start(t *testing.T) (*Server, forgetest.Harness) {
 	s.World.Grant(PersonToken, "a-person", "write")
 	s.World.Grant(WeakToken, "a-reader", "read")
 	clock := forgetest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	connect := func(token forge.Secret) *azuredevops.Forge {
+	connect := func(token string) *azuredevops.Forge {
 		return s.Connect(t, token, transport.Config{Clock: clock})
 	}
 	repositories := 0
@@ -62,9 +62,9 @@ func Start(t *testing.T) (*Server, forgetest.Harness) {
 }
 
 // Connect returns the adapter to this server.
-func (s *Server) Connect(t *testing.T, token forge.Secret, c transport.Config) *azuredevops.Forge {
+func (s *Server) Connect(t *testing.T, token string, c transport.Config) *azuredevops.Forge {
 	t.Helper()
-	f, err := azuredevops.New(azuredevops.Options{URL: s.URL, Token: token, Organization: Organization, Transport: c})
+	f, err := azuredevops.New(azuredevops.Options{URL: s.URL, Token: forge.NewSecret(token), Organization: Organization, Transport: c})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func New(t *testing.T) *Fake {
 // Forge returns an adapter to the fake, with a token and a transport on a clock.
 func (f *Fake) Forge(t *testing.T, token string, clock transport.Clock, timeout time.Duration) *gitea.Forge {
 	t.Helper()
-	adapter, err := gitea.New(gitea.Options{URL: f.URL, Token: forge.Secret(token), Transport: transport.Config{
+	adapter, err := gitea.New(gitea.Options{URL: f.URL, Token: forge.NewSecret(token), Transport: transport.Config{
 		Clock: clock, Timeout: timeout, Attempts: 4, MaxBody: 8 << 20,
 	}})
 	if err != nil {

@@ -118,7 +118,7 @@ func (c *call) createHook() {
 		Config struct{ URL, Secret string }
 	}
 	c.Read(&in)
-	h := forge.Hook{URL: in.Config.URL, Secret: forge.Secret(in.Config.Secret)}
+	h := forge.Hook{URL: in.Config.URL, Secret: forge.NewSecret(in.Config.Secret)}
 	c.Repo.Hooks = append(c.Repo.Hooks, h)
 	c.JSON(201, hookOf(len(c.Repo.Hooks), h))
 }
@@ -145,7 +145,7 @@ func deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening) {
 	if err != nil {
 		return
 	}
-	mac := hmac.New(sha256.New, []byte(h.Secret))
+	mac := hmac.New(sha256.New, []byte(h.Secret.Reveal()))
 	_, _ = mac.Write(encoded)
 	request.Header.Set("X-Gitea-Signature", hex.EncodeToString(mac.Sum(nil)))
 	request.Header.Set("X-Gitea-Event-Type", kind)

@@ -139,7 +139,7 @@ func (h *realHarness) client(t *testing.T, token forge.Secret) *rest.Client {
 	}
 	return &rest.Client{Base: site.URL() + "/api/v1", HTTP: transport.New(transport.Config{
 		Site: site, Authorize: func(r *http.Request) error {
-			r.Header.Set("Authorization", "token "+string(token))
+			r.Header.Set("Authorization", "token "+token.Reveal())
 			return nil
 		},
 	}).Client()}

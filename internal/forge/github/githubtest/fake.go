@@ -62,7 +62,7 @@ func Harness(t *testing.T) forgetest.Harness {
 	f := New(t)
 	clock := forgetest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
 	adapter := func(token string) *github.Forge {
-		return f.Forge(t, github.Options{Token: forge.Secret(token), Transport: transport.Config{Clock: clock}})
+		return f.Forge(t, github.Options{Token: forge.NewSecret(token), Transport: transport.Config{Clock: clock}})
 	}
 	return forgetest.Harness{
 		Forge: adapter(Token), Person: adapter(Person), Weak: adapter(Weak), Owner: "acme",
@@ -76,7 +76,7 @@ func Harness(t *testing.T) forgetest.Harness {
 		Fake: &forgetest.Fake{
 			Faults: f.Faults, Clock: clock, Secrets: []string{Token}, Stranger: adapter("ghp_token_of_a_stranger"),
 			Impatient: f.Forge(t, github.Options{
-				Token: Token, Transport: transport.Config{Clock: clock, Timeout: 20 * time.Millisecond},
+				Token: forge.NewSecret(Token), Transport: transport.Config{Clock: clock, Timeout: 20 * time.Millisecond},
 			}),
 			RateLimits: limits(clock),
 		},

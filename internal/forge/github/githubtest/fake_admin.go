@@ -127,7 +127,7 @@ type hookRequest struct {
 func (c *call) createHook() {
 	var in hookRequest
 	c.Read(&in)
-	h := forge.Hook{URL: in.Config.URL, Secret: forge.Secret(in.Config.Secret)}
+	h := forge.Hook{URL: in.Config.URL, Secret: forge.NewSecret(in.Config.Secret)}
 	c.Repo.Hooks = append(c.Repo.Hooks, h)
 	c.JSON(201, hookOf(len(c.Repo.Hooks), h))
 }
@@ -140,7 +140,7 @@ func (c *call) editHook() {
 		c.fail(404, "Not Found")
 		return
 	}
-	h := forge.Hook{URL: in.Config.URL, Secret: forge.Secret(in.Config.Secret)}
+	h := forge.Hook{URL: in.Config.URL, Secret: forge.NewSecret(in.Config.Secret)}
 	c.Repo.Hooks[number-1] = h
 	c.JSON(200, hookOf(number, h))
 }
@@ -157,7 +157,7 @@ func deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening) {
 	if err != nil {
 		return
 	}
-	mac := hmac.New(sha256.New, []byte(h.Secret))
+	mac := hmac.New(sha256.New, []byte(h.Secret.Reveal()))
 	_, _ = mac.Write(encoded)
 	request.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
 	request.Header.Set("X-GitHub-Event", kind)

@@ -34,7 +34,7 @@ func (s *Server) deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening)
 	s.World.Unlock()
 	request.Header = http.Header{
 		"Content-Type": {"application/json"}, "X-Gitlab-Event": {event}, "X-Gitlab-Event-Uuid": {id}, "Idempotency-Key": {id},
-		"X-Gitlab-Token": {string(h.Secret)},
+		"X-Gitlab-Token": {h.Secret.Reveal()},
 	}
 	if s.Signing && key != "" {
 		sign(request.Header, id, body, key)

@@ -28,7 +28,7 @@ func Start(t *testing.T) (*Server, forgetest.Harness) {
 	s.World.Grant(PersonToken, "a-person", "write")
 	s.World.Grant(WeakToken, "a-reader", "read")
 	clock := forgetest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	connect := func(token forge.Secret) *gitlab.Forge { return s.Connect(t, token, transport.Config{Clock: clock}) }
+	connect := func(token string) *gitlab.Forge { return s.Connect(t, token, transport.Config{Clock: clock}) }
 	repositories := 0
 	return s, forgetest.Harness{
 		Forge: connect(Token), Person: connect(PersonToken), Weak: connect(WeakToken), Owner: "platform/teams",
@@ -50,9 +50,9 @@ func Start(t *testing.T) (*Server, forgetest.Harness) {
 }
 
 // Connect returns the adapter to this server.
-func (s *Server) Connect(t *testing.T, token forge.Secret, c transport.Config) *gitlab.Forge {
+func (s *Server) Connect(t *testing.T, token string, c transport.Config) *gitlab.Forge {
 	t.Helper()
-	f, err := gitlab.New(gitlab.Options{URL: s.URL, Token: token, Transport: c})
+	f, err := gitlab.New(gitlab.Options{URL: s.URL, Token: forge.NewSecret(token), Transport: c})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,5 +128,5 @@ func (c *call) editHook() {
 
 func (c *call) hook() forge.Hook {
 	c.project.signing[c.text("url")] = c.text("signing_token")
-	return forge.Hook{URL: c.text("url"), Secret: forge.Secret(c.text("token"))}
+	return forge.Hook{URL: c.text("url"), Secret: forge.NewSecret(c.text("token"))}
 }
