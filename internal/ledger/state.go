@@ -68,9 +68,10 @@ type VersionQuery struct {
 // VersionState is how many reconcilers have a version of a workload, in one state.
 type VersionState struct {
 	Version
-	State       State     `json:"state"`
-	Reconcilers int       `json:"reconcilers"`
-	Since       time.Time `json:"since"` // the earliest of them
+	State       State `json:"state"`
+	Reconcilers int   `json:"reconcilers"`
+	// Since is when the first reconciler observed it so.
+	Since time.Time `json:"since"`
 }
 
 // DiscrepancyKind is how a cluster differs from what it should run.

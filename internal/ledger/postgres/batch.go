@@ -197,13 +197,16 @@ func (b *batch) clusters(ctx context.Context, names []string) (map[string]int64,
 const (
 	// Rows that need no change are not touched, since that would lock them.
 	putOutcomes = `
-INSERT INTO outcome (id, source_id, revision, state, message, first_observed)
-SELECT u.* FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::bigint[])
+INSERT INTO outcome (id, source_id, revision, state, message, first_observed, reconcilers)
+SELECT u.*, 0 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::bigint[])
     u (id, source_id, revision, state, message, first_observed)
 LEFT JOIN outcome o ON o.id = u.id
 WHERE o.id IS NULL OR u.first_observed < o.first_observed
 ORDER BY u.id
 ON CONFLICT (id) DO UPDATE SET first_observed = excluded.first_observed WHERE excluded.first_observed < outcome.first_observed`
+	lockOutcomes    = `SELECT FROM outcome WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE`
+	moveReconcilers = `
+UPDATE outcome o SET reconcilers = o.reconcilers + u.reconcilers FROM unnest($1::bigint[], $2::bigint[]) u (id, reconcilers) WHERE o.id = u.id`
 	putFacts = `
 INSERT INTO observation (reconciler_id, observed, received, outcome_id)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
@@ -225,7 +228,14 @@ ON CONFLICT (cluster_id) DO UPDATE SET heard = excluded.heard WHERE excluded.hea
 )
 
 // Outcomes implements [relational.Batch].
-func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow) error {
+func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow, moves []relational.Move) error {
+	moved := column(moves, func(m relational.Move) int64 { return m.Outcome })
+	if len(moves) > 0 {
+		// Before anything is written, since what is written is locked too, and would be so out of order.
+		if _, err := b.tx.Exec(ctx, lockOutcomes, moved); err != nil {
+			return err
+		}
+	}
 	_, err := b.tx.Exec(ctx, putOutcomes,
 		column(outcomes, func(o relational.OutcomeRow) int64 { return o.ID }),
 		column(outcomes, func(o relational.OutcomeRow) int64 { return o.Source }),
@@ -233,6 +243,10 @@ func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow) 
 		column(outcomes, func(o relational.OutcomeRow) int64 { return int64(o.Severity) }),
 		column(outcomes, func(o relational.OutcomeRow) string { return o.Message }),
 		column(outcomes, func(o relational.OutcomeRow) int64 { return o.FirstObserved }))
+	if err != nil || len(moves) == 0 {
+		return err
+	}
+	_, err = b.tx.Exec(ctx, moveReconcilers, moved, column(moves, func(m relational.Move) int64 { return m.Reconcilers }))
 	return err
 }
 

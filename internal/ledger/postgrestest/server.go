@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // port is part of the name of the socket; nothing listens on the network.
@@ -107,8 +108,9 @@ func (s *Server) wait(ended <-chan error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
-		if conn, err := net.Dial("unix", filepath.Join(s.folder, ".s.PGSQL."+port)); err == nil {
-			return conn.Close()
+		// It says no for a while after it listens.
+		if conn, err := pgx.Connect(ctx, s.URL("public")); err == nil {
+			return conn.Close(ctx)
 		}
 		select {
 		case err := <-ended:

@@ -191,8 +191,7 @@ DELETE FROM observation WHERE observed < $1 AND EXISTS (
     SELECT 1 FROM observation y
     WHERE y.reconciler_id = observation.reconciler_id AND y.observed > observation.observed AND y.observed <= $1)`
 	deleteOutcomes = `
-DELETE FROM outcome WHERE first_observed < $1
-  AND NOT EXISTS (SELECT 1 FROM reconciler_state x WHERE x.source_id = outcome.source_id AND x.outcome_id = outcome.id)
+DELETE FROM outcome WHERE first_observed < $1 AND reconcilers = 0
   AND NOT EXISTS (SELECT 1 FROM follower f JOIN observation x ON x.reconciler_id = f.reconciler_id
                   WHERE f.source_id = outcome.source_id AND x.outcome_id = outcome.id)`
 )

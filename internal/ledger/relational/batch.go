@@ -17,7 +17,8 @@ type Batch interface {
 	// New ones are made; their state has no outcome.
 	Reconcilers(ctx context.Context, ids []ledger.ReconcilerID) ([]Current, error)
 	// Outcomes stores outcomes. Of those that are stored, FirstObserved may become less.
-	Outcomes(ctx context.Context, outcomes []OutcomeRow) error
+	// Then it adds to the numbers of reconcilers that are at outcomes. Both come by id.
+	Outcomes(ctx context.Context, outcomes []OutcomeRow, moves []Move) error
 	// Facts stores facts. Of two of one reconciler and time, the one with the greater outcome stays.
 	// Then it forgets the facts within spans of time in which nothing happened.
 	Facts(ctx context.Context, facts []Fact, thin []Thin) error
@@ -35,6 +36,9 @@ type OutcomeRow struct {
 	Message       string
 	FirstObserved int64
 }
+
+// Move is by how many reconcilers an outcome has more, or less.
+type Move struct{ Outcome, Reconcilers int64 }
 
 // Follower is a reconciler that follows a source, or did.
 type Follower struct{ Source, Reconciler int64 }

@@ -61,7 +61,7 @@ func takeReports(ctx context.Context, b Batch, reports []ledger.Report) error {
 	}
 	rows, follow := outcomeRows(reports, all), followers(before, all)
 	news := advanceAll(states, all)
-	if err := b.Outcomes(ctx, rows); err != nil {
+	if err := b.Outcomes(ctx, rows, moves(before, states)); err != nil {
 		return err
 	}
 	if err := b.Facts(ctx, news.facts, news.thin); err != nil {
@@ -89,6 +89,25 @@ func outcomeRows(reports []ledger.Report, all []observed) []OutcomeRow {
 		rows[o.Outcome] = row
 	}
 	return slices.SortedFunc(maps.Values(rows), func(a, b OutcomeRow) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// moves are from which outcomes to which the reconcilers went.
+func moves(before []Current, states map[int64]*Current) []Move {
+	count := map[int64]int64{}
+	for _, b := range before {
+		if now := states[b.Reconciler]; now.Outcome != b.Outcome {
+			count[b.Outcome]--
+			count[now.Outcome]++
+		}
+	}
+	delete(count, 0) // those that are new
+	var out []Move
+	for _, outcome := range slices.Sorted(maps.Keys(count)) {
+		if count[outcome] != 0 {
+			out = append(out, Move{outcome, count[outcome]})
+		}
+	}
+	return out
 }
 
 // changed are the states that are not what they were.

@@ -13,10 +13,10 @@ const (
 	stateColumns = `
 SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, b.environment, o.revision, o.state, o.message, `
 
-	currentColumns = stateColumns + `x.since, x.confirmed, x.received, s.id, r.id `
+	currentColumns = stateColumns + `x.since, x.confirmed, x.received, s.id, x.reconciler_id `
 
 	currentBySource = currentColumns + `
-FROM source s CROSS JOIN branch b CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c
+FROM source s CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN branch b
 WHERE b.id = s.branch_id AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id AND c.id = r.cluster_id`
 
 	currentByCluster = currentColumns + `
@@ -25,14 +25,12 @@ WHERE r.cluster_id = c.id AND x.reconciler_id = r.id AND o.id = x.outcome_id AND
 
 	// What a reconciler was is its newest observation until then, if that was of this source. To look it up for
 	// each follower of a source is quick, however many observations there are.
-	pastColumns = stateColumns + `x.observed, 0, 0, s.id, r.id `
-	pastRows    = `
-CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN source s CROSS JOIN branch b
-WHERE o.id = x.outcome_id AND o.source_id = x.source_id AND r.id = x.reconciler_id AND c.id = r.cluster_id
-  AND s.id = x.source_id AND b.id = s.branch_id`
-	newestUntil = `FROM observation y WHERE y.reconciler_id = f.reconciler_id AND y.observed <= $1 ORDER BY y.observed DESC LIMIT 1`
-	pastOf      = `
-SELECT f.source_id, f.reconciler_id, (SELECT y.outcome_id ` + newestUntil + `) AS outcome_id, (SELECT y.observed ` + newestUntil + `) AS observed`
+	newestUntil  = `FROM observation y WHERE y.reconciler_id = x.reconciler_id AND y.observed <= $1 ORDER BY y.observed DESC LIMIT 1`
+	pastBySource = stateColumns + `(SELECT y.observed ` + newestUntil + `), 0, 0, s.id, x.reconciler_id
+FROM source s CROSS JOIN follower x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN branch b
+WHERE b.id = s.branch_id AND x.source_id = s.id AND o.id = (SELECT y.outcome_id ` + newestUntil + `) AND o.source_id = s.id
+  AND r.id = x.reconciler_id AND c.id = r.cluster_id`
+	ofClusterOnly = `x.reconciler_id IN (SELECT n.id FROM reconciler n JOIN cluster m ON m.id = n.cluster_id WHERE m.name = ?)`
 )
 
 // States implements [ledger.States].
@@ -67,15 +65,17 @@ func stateQuery(q ledger.StateQuery, after Follower) (string, []any) {
 	text := currentBySource
 	switch {
 	case !q.AsOf.IsZero():
-		text = pastColumns + "FROM (" + pastStates(&w, q, after) + ") x" + pastRows
+		text = pastBySource
+		w.arg(micros(q.AsOf)) // $1 of newestUntil
+		w.text(ofClusterOnly, q.Cluster)
 	case q.Cluster != "":
 		text = currentByCluster
+		w.add("c.name = ?", q.Cluster)
 	}
-	w.text("c.name = ?", q.Cluster)
 	if q.State != "" {
 		w.add("o.state = ?", q.State.Severity())
 	}
-	w.conditions = append(w.conditions, sourceConditions(&w, "s", q)...)
+	w.conditions = append(w.conditions, sourceConditions(&w, q)...)
 	if q.Workload != "" {
 		w.add(`EXISTS (SELECT 1 FROM outcome_version v WHERE v.outcome_id = o.id AND v.workload = ?)`, q.Workload)
 	}
@@ -85,37 +85,21 @@ func stateQuery(q ledger.StateQuery, after Follower) (string, []any) {
 	for _, condition := range w.conditions {
 		text += " AND " + condition
 	}
-	text += " ORDER BY s.id, r.id"
+	text += " ORDER BY s.id, x.reconciler_id"
 	if q.Limit > 0 {
 		text += limit(q.Limit + 1)
 	}
 	return text, w.args
 }
 
-// pastStates is the part of a query that finds who was at which outcome. Conditions on followers restrict it early.
-func pastStates(w *where, q ledger.StateQuery, after Follower) string {
-	w.arg(micros(q.AsOf)) // $1 of newestUntil
-	conditions := sourceConditions(w, "s", q)
-	if q.Cluster != "" {
-		conditions = append(conditions, "f.reconciler_id IN (SELECT r.id FROM reconciler r JOIN cluster c ON c.id = r.cluster_id WHERE c.name = "+w.arg(q.Cluster)+")")
-	}
-	text := pastOf + " FROM source s CROSS JOIN follower f WHERE f.source_id = s.id"
-	if after != (Follower{}) {
-		conditions = append(conditions, "s.id >= "+w.arg(after.Source))
-	}
-	for _, condition := range conditions {
-		text += " AND " + condition
-	}
-	return text
-}
-
 func afterCondition(w *where, after Follower) string {
 	source, reconciler := w.arg(after.Source), w.arg(after.Reconciler)
-	return "s.id >= " + source + " AND (s.id > " + source + " OR r.id > " + reconciler + ")"
+	return "s.id >= " + source + " AND (s.id > " + source + " OR x.reconciler_id > " + reconciler + ")"
 }
 
-// sourceConditions restrict a source to what a query wants of it.
-func sourceConditions(w *where, source string, q ledger.StateQuery) []string {
+// sourceConditions restrict sources to what a query wants of them. The plus keeps SQLite from reading the sources out
+// of an index in another order than by id, which would make it read all states of all of them and sort.
+func sourceConditions(w *where, q ledger.StateQuery) []string {
 	var b where
 	b.args = w.args
 	b.text("environment = ?", q.Environment)
@@ -123,11 +107,10 @@ func sourceConditions(w *where, source string, q ledger.StateQuery) []string {
 	b.text("ref = ?", q.Ref)
 	var conditions []string
 	if len(b.conditions) > 0 {
-		conditions = append(conditions, source+".branch_id IN (SELECT id FROM branch"+b.String()+")")
+		conditions = append(conditions, "+s.branch_id IN (SELECT id FROM branch"+b.String()+")")
 	}
 	if q.Workload != "" {
-		conditions = append(conditions,
-			"("+source+".branch_id, "+source+".path) IN (SELECT branch_id, path FROM version WHERE workload = "+b.arg(q.Workload)+")")
+		conditions = append(conditions, "(+s.branch_id, s.path) IN (SELECT branch_id, path FROM version WHERE workload = "+b.arg(q.Workload)+")")
 	}
 	w.args = b.args
 	return conditions
@@ -149,43 +132,40 @@ func scanState(row scanner) (s stateRow, err error) {
 	return s, err
 }
 
-// currentCounts and pastCounts are how many reconcilers are at which outcome.
 const (
-	currentCounts = `SELECT outcome_id, COUNT(*) AS reconcilers, MIN(since) AS since FROM reconciler_state x WHERE 1 = 1`
-	pastCounts    = `SELECT p.outcome_id, COUNT(*) AS reconcilers, MIN(p.observed) AS since FROM (`
-
-	selectVersions = `
-SELECT v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built, v.state,
-       SUM(n.reconcilers), MIN(n.since)
-FROM (`
-	versionsOf = `) n JOIN outcome_version v ON v.outcome_id = n.outcome_id`
-	versionsBy = ` GROUP BY v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built, v.state
-ORDER BY v.environment, v.workload, v.target, v.version, v.state`
+	versionStates = `
+SELECT v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built, v.state, `
+	currentVersions = versionStates + `v.reconcilers, v.since FROM current_workload v`
+	// Of the past, nothing is counted yet.
+	pastVersions = versionStates + `SUM(n.reconcilers), MIN(v.first_observed)
+FROM (SELECT p.outcome_id, p.source_id, COUNT(*) AS reconcilers
+      FROM (SELECT x.source_id, (SELECT y.outcome_id ` + newestUntil + `) AS outcome_id FROM follower x WHERE 1 = 1`
+	pastVersionsOf = `) p GROUP BY p.outcome_id, p.source_id) n
+JOIN outcome_version v ON v.outcome_id = n.outcome_id AND v.source_id = n.source_id`
+	pastVersionsBy = ` GROUP BY v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built, v.state`
+	versionOrder   = ` ORDER BY v.environment, v.workload, v.target, v.version, v.state`
 )
 
 // Versions implements [ledger.States].
 func (s *Store) Versions(ctx context.Context, q ledger.VersionQuery) ([]ledger.VersionState, error) {
 	var w where
-	var counts string
-	// Reconcilers are counted where versions of the environment or workload are, and nowhere else.
-	if q.AsOf.IsZero() {
-		counts = currentCounts + versionSources(&w, "x.source_id", q) + " GROUP BY outcome_id"
-	} else {
+	text, by := currentVersions, ""
+	if !q.AsOf.IsZero() {
 		w.arg(micros(q.AsOf)) // $1 of newestUntil
-		counts = pastCounts + pastOf + " FROM follower f WHERE 1 = 1" + versionSources(&w, "f.source_id", q) +
-			") p JOIN outcome o ON o.id = p.outcome_id AND o.source_id = p.source_id GROUP BY p.outcome_id"
+		text, by = pastVersions+versionSources(&w, q)+pastVersionsOf, pastVersionsBy
 	}
 	w.text("v.environment = ?", q.Environment)
 	w.text("v.workload = ?", q.Workload)
 	w.text("v.workspace = ?", q.Workspace)
-	all, err := query(ctx, s.Read, scanVersionState, selectVersions+counts+versionsOf+w.String()+versionsBy, w.args...)
+	all, err := query(ctx, s.Read, scanVersionState, text+w.String()+by+versionOrder, w.args...)
 	if err != nil {
 		return nil, fmt.Errorf("read versions: %w", err)
 	}
 	return all, nil
 }
 
-func versionSources(w *where, column string, q ledger.VersionQuery) string {
+// versionSources restricts followers to sources in which versions are that a query wants.
+func versionSources(w *where, q ledger.VersionQuery) string {
 	var v where
 	v.args = w.args
 	v.text("v.environment = ?", q.Environment)
@@ -195,7 +175,7 @@ func versionSources(w *where, column string, q ledger.VersionQuery) string {
 	if len(v.conditions) == 0 {
 		return ""
 	}
-	return " AND " + column + " IN (SELECT s.id FROM version v JOIN source s ON s.branch_id = v.branch_id AND s.path = v.path" + v.String() + ")"
+	return " AND x.source_id IN (SELECT s.id FROM version v JOIN source s ON s.branch_id = v.branch_id AND s.path = v.path" + v.String() + ")"
 }
 
 func scanVersionState(row scanner) (v ledger.VersionState, err error) {

@@ -26,9 +26,10 @@ WHERE r.cluster_id = $1 AND r.kind = $2 AND r.namespace = $3 AND r.name = $4`
 	insertReconciler = `INSERT INTO reconciler (cluster_id, kind, namespace, name) VALUES ($1, $2, $3, $4) RETURNING id`
 
 	putOutcome = `
-INSERT INTO outcome (id, source_id, revision, state, message, first_observed) VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO outcome (id, source_id, revision, state, message, first_observed, reconcilers) VALUES ($1, $2, $3, $4, $5, $6, 0)
 ON CONFLICT (id) DO UPDATE SET first_observed = excluded.first_observed WHERE excluded.first_observed < outcome.first_observed`
-	putFact = `
+	moveReconcilers = `UPDATE outcome SET reconcilers = reconcilers + $2 WHERE id = $1`
+	putFact         = `
 INSERT INTO observation (reconciler_id, observed, received, outcome_id) VALUES ($1, $2, $3, $4)
 ON CONFLICT (reconciler_id, observed) DO UPDATE SET received = excluded.received, outcome_id = excluded.outcome_id
 WHERE excluded.outcome_id > observation.outcome_id`
@@ -173,9 +174,14 @@ func (b *batch) reconciler(ctx context.Context, c *relational.Current, cluster i
 }
 
 // Outcomes implements [relational.Batch].
-func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow) error {
+func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow, moves []relational.Move) error {
 	for _, o := range outcomes {
 		if err := b.exec(ctx, putOutcome, o.ID, o.Source, o.Revision, o.Severity, o.Message, o.FirstObserved); err != nil {
+			return err
+		}
+	}
+	for _, m := range moves {
+		if err := b.exec(ctx, moveReconcilers, m.Outcome, m.Reconcilers); err != nil {
 			return err
 		}
 	}

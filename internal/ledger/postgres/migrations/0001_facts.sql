@@ -74,7 +74,9 @@ CREATE TABLE outcome (
     state          BIGINT  NOT NULL, -- 1 ready, 2 progressing, 3 suspended, 4 failed
     message        TEXT COLLATE "C" NOT NULL,
     -- The first observation of it on any cluster.
-    first_observed BIGINT  NOT NULL
+    first_observed BIGINT  NOT NULL,
+    -- How many reconcilers are there now.
+    reconcilers    BIGINT  NOT NULL
 );
 CREATE INDEX outcome_source ON outcome (source_id, revision);
 

@@ -25,29 +25,28 @@ WHERE g.until = 9223372036854775807 AND g.revoked = 0;
 
 -- Which version a revision of a source holds: where what clusters say and what descriptors say come together.
 CREATE VIEW outcome_version AS
-SELECT o.id AS outcome_id, o.source_id, o.revision, o.state, o.message, o.first_observed,
+SELECT o.id AS outcome_id, o.source_id, o.revision, o.state, o.message, o.first_observed, o.reconcilers,
        v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built
 FROM outcome o
 JOIN source s ON s.id = o.source_id
 JOIN gitops_commit g ON g.branch_id = s.branch_id AND g.sha = o.revision
 JOIN version v ON v.branch_id = s.branch_id AND v.path = s.path AND v.opened <= g.number AND v.closed > g.number;
 
--- Which version of each workload is where, on how many reconcilers, in which state.
+-- Which version of each workload is where, on how many reconcilers, in which state, and since when on the first one.
 CREATE VIEW current_workload AS
-SELECT v.workload, v.workspace, v.environment, v.target, v.path, v.version, v.build, v.commit_sha, v.built, v.state,
-       SUM(n.reconcilers) AS reconcilers, MIN(n.since) AS since
-FROM (SELECT outcome_id, COUNT(*) AS reconcilers, MIN(since) AS since FROM reconciler_state GROUP BY outcome_id) n
-JOIN outcome_version v ON v.outcome_id = n.outcome_id
-GROUP BY v.workload, v.workspace, v.environment, v.target, v.path, v.version, v.build, v.commit_sha, v.built, v.state;
+SELECT workload, workspace, environment, target, path, version, build, commit_sha, built, state,
+       SUM(reconcilers) AS reconcilers, MIN(first_observed) AS since
+FROM outcome_version WHERE reconcilers > 0
+GROUP BY workload, workspace, environment, target, path, version, build, commit_sha, built, state;
 
 -- How an environment is doing: reconcilers by branch, revision and state.
 CREATE VIEW current_environment AS
 SELECT b.environment, b.repository, b.ref, b.kind, o.revision, o.state,
-       SUM(n.reconcilers) AS reconcilers, MIN(n.since) AS since
-FROM (SELECT outcome_id, COUNT(*) AS reconcilers, MIN(since) AS since FROM reconciler_state GROUP BY outcome_id) n
-JOIN outcome o ON o.id = n.outcome_id
+       SUM(o.reconcilers) AS reconcilers, MIN(o.first_observed) AS since
+FROM outcome o
 JOIN source s ON s.id = o.source_id
 JOIN branch b ON b.id = s.branch_id
+WHERE o.reconcilers > 0
 GROUP BY b.environment, b.repository, b.ref, b.kind, o.revision, o.state;
 
 -- Which clusters differ from the head of their environment's platform branch, and since when.
@@ -68,11 +67,13 @@ SELECT 'missing', m.cluster, m.environment, m.cluster_type, g.sha, '', '', '', b
 FROM branch b
 JOIN gitops_commit g ON g.branch_id = b.id AND g.number = b.head
 JOIN current_membership m ON m.environment = b.environment
-WHERE b.kind = 'platform' AND NOT EXISTS (
-    SELECT 1 FROM reconciler r
-    JOIN reconciler_state x ON x.reconciler_id = r.id
-    JOIN source s ON s.id = x.source_id
-    WHERE r.cluster_id = m.cluster_id AND s.branch_id = b.id);
+WHERE b.kind = 'platform' AND (b.id, m.cluster_id) NOT IN (
+    SELECT s.branch_id, r.cluster_id
+    FROM branch p
+    JOIN source s ON s.branch_id = p.id
+    JOIN reconciler_state x ON x.source_id = s.id
+    JOIN reconciler r ON r.id = x.reconciler_id
+    WHERE p.kind = 'platform');
 
 -- Every observation with the names of what it is about: the history of a cluster.
 CREATE VIEW cluster_history AS

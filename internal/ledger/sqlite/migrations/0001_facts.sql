@@ -74,7 +74,9 @@ CREATE TABLE outcome (
     state          INTEGER NOT NULL, -- 1 ready, 2 progressing, 3 suspended, 4 failed
     message        TEXT    NOT NULL,
     -- The first observation of it on any cluster.
-    first_observed INTEGER NOT NULL
+    first_observed INTEGER NOT NULL,
+    -- How many reconcilers are there now.
+    reconcilers    INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX outcome_source ON outcome (source_id, revision);
 

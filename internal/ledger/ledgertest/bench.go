@@ -1,0 +1,243 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/relational"
+)
+
+// The fleet of the benchmarks: every cluster has a reconciler that follows the platform branch, and one for each
+// of as many applications; each of them has become something new a number of times.
+const (
+	reconcilers = 50
+	factsEach   = 10
+	// sizeVariable is how many clusters there are; 10000 is the size that the ledger is made for, and takes minutes to fill.
+	sizeVariable = "LEDGER_CLUSTERS"
+	defaultSize  = 200
+)
+
+// fleetSQL fills a ledger, the quick way. :clusters is the size. Both databases understand it.
+const fleetSQL = `
+INSERT INTO branch (id, repository, ref, kind, environment, head)
+WITH RECURSIVE k (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM k WHERE k < :reconcilers)
+SELECT k, 'https://git.example.com/r' || k, 'prod', CASE k WHEN 1 THEN 'platform' ELSE 'application' END, 'prod', :facts FROM k;
+INSERT INTO source (id, branch_id, path) SELECT id, id, 'p' FROM branch;
+INSERT INTO gitops_commit (branch_id, number, sha, source_commit, committed, recorded)
+WITH RECURSIVE j (j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM j WHERE j < :facts)
+SELECT b.id, j.j, 'c' || j.j, '', 0, 0 FROM branch b CROSS JOIN j;
+INSERT INTO version (branch_id, opened, closed, workload, workspace, target, environment, path, version, build, commit_sha, built)
+SELECT branch_id, number, number + 1, 'w' || branch_id, 'team', 't', 'prod', 'p', 'v' || number, '', '', 1 FROM gitops_commit WHERE branch_id > 1;
+INSERT INTO outcome (id, source_id, revision, state, message, first_observed, reconcilers)
+SELECT 1152921504606846976 + branch_id * 1000 + number, branch_id, sha, 1, 'Applied revision: prod@sha1:' || sha, :start + number * 3600000000,
+       CASE number WHEN :facts THEN :clusters ELSE 0 END FROM gitops_commit;
+INSERT INTO cluster (id, name)
+WITH RECURSIVE i (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < :clusters)
+SELECT i, 'c' || (100000 + i) FROM i;
+INSERT INTO heartbeat (cluster_id, heard) SELECT id, :start FROM cluster;
+INSERT INTO registration (id, cluster_id, at, until, labels, credential_hash, revoked, by_whom)
+SELECT id, id, 0, 9223372036854775807, '{}', 'h' || id, 0, '' FROM cluster;
+INSERT INTO membership (registration_id, environment, cluster_type) SELECT id, 'prod', 'large' FROM cluster;
+INSERT INTO reconciler (id, cluster_id, kind, namespace, name)
+SELECT (c.id - 1) * :reconcilers + b.id, c.id, 'Kustomization', 'flux-system', 'r' || b.id FROM cluster c CROSS JOIN branch b;
+INSERT INTO follower (source_id, reconciler_id)
+SELECT b.id, (c.id - 1) * :reconcilers + b.id FROM branch b CROSS JOIN cluster c;
+INSERT INTO observation (reconciler_id, observed, received, outcome_id)
+SELECT r.id, :start + j.number * 3600000000, :start + j.number * 3600000000 + 1000000, 1152921504606846976 + ((r.id - 1) % :reconcilers + 1) * 1000 + j.number
+FROM reconciler r CROSS JOIN gitops_commit j WHERE j.branch_id = 1;
+INSERT INTO reconciler_state (reconciler_id, source_id, outcome_id, since, confirmed, received)
+SELECT r.id, (r.id - 1) % :reconcilers + 1, 1152921504606846976 + ((r.id - 1) % :reconcilers + 1) * 1000 + :facts,
+       :start + :facts * 3600000000, :start + :facts * 3600000000, :start + :facts * 3600000000 FROM reconciler r;
+ANALYZE;`
+
+// Bench runs the benchmarks on one ledger, which it fills. The size is that of the variable LEDGER_CLUSTERS.
+func Bench(b *testing.B, store *relational.Store) {
+	b.Helper()
+	clusters := size(b)
+	fillFleet(b, store, clusters)
+	for _, bench := range []struct {
+		name string
+		run  func(b *testing.B, l ledger.Ledger, clusters int)
+	}{
+		{"page of 1000 states", benchPage},
+		{"states of the platform branch", benchPlatform},
+		{"members", benchMembers},
+		{"discrepancies", benchDiscrepancies},
+		{"versions of an environment", benchVersions},
+		{"page of 1000 states as of", benchPageAsOf},
+		{"platform branch as of", benchPlatformAsOf},
+		{"versions of a workload as of", benchVersionsAsOf},
+		{"history of a cluster", benchTransitions},
+		{"deployments", benchDeployments},
+		{"ingestion of news", benchNews},
+		{"ingestion of repetitions", benchRepetitions},
+		{"ingestion of duplicates", benchDuplicates},
+	} {
+		b.Run(fmt.Sprintf("%s/clusters=%d", bench.name, clusters), func(b *testing.B) { bench.run(b, store, clusters) })
+	}
+}
+
+func size(b *testing.B) int {
+	b.Helper()
+	text := os.Getenv(sizeVariable)
+	if text == "" {
+		return defaultSize
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		b.Fatalf("%s=%q is no number of clusters", sizeVariable, text)
+	}
+	return n
+}
+
+func fillFleet(b *testing.B, store *relational.Store, clusters int) {
+	b.Helper()
+	text := strings.NewReplacer(":clusters", strconv.Itoa(clusters), ":reconcilers", strconv.Itoa(reconcilers),
+		":facts", strconv.Itoa(factsEach), ":start", strconv.FormatInt(start.UnixMicro(), 10)).Replace(fleetSQL)
+	began := time.Now()
+	for statement := range strings.SplitSeq(text, ";\n") {
+		if _, err := store.Write.ExecContext(b.Context(), statement); err != nil {
+			b.Fatalf("%s: %v", statement, err)
+		}
+	}
+	b.Logf("filled with %d states and %d facts in %s", clusters*reconcilers, clusters*reconcilers*factsEach, time.Since(began).Round(time.Second))
+}
+
+// lastTuesday is in the middle of the facts.
+var lastTuesday = start.Add(factsEach / 2 * time.Hour)
+
+func benchStates(b *testing.B, l ledger.Ledger, q ledger.StateQuery, want int) {
+	for b.Loop() {
+		page, err := l.States(b.Context(), q)
+		if err != nil || len(page.States) != want {
+			b.Fatalf("got %d states, %v, want %d", len(page.States), err, want)
+		}
+	}
+}
+
+func benchPage(b *testing.B, l ledger.Ledger, _ int) {
+	benchStates(b, l, ledger.StateQuery{Environment: "prod", Limit: 1000}, 1000)
+}
+
+func benchPlatform(b *testing.B, l ledger.Ledger, clusters int) {
+	benchStates(b, l, ledger.StateQuery{Repository: "https://git.example.com/r1", Ref: "prod"}, clusters)
+}
+
+func benchPageAsOf(b *testing.B, l ledger.Ledger, _ int) {
+	benchStates(b, l, ledger.StateQuery{Environment: "prod", Limit: 1000, AsOf: lastTuesday}, 1000)
+}
+
+func benchPlatformAsOf(b *testing.B, l ledger.Ledger, clusters int) {
+	benchStates(b, l, ledger.StateQuery{Repository: "https://git.example.com/r1", Ref: "prod", AsOf: lastTuesday}, clusters)
+}
+
+func benchMembers(b *testing.B, l ledger.Ledger, clusters int) {
+	for b.Loop() {
+		all, err := l.Clusters(b.Context(), ledger.ClusterQuery{Environment: "prod"})
+		if err != nil || len(all) != clusters {
+			b.Fatalf("got %d clusters, %v", len(all), err)
+		}
+	}
+}
+
+func benchDiscrepancies(b *testing.B, l ledger.Ledger, _ int) {
+	for b.Loop() {
+		if all, err := l.Discrepancies(b.Context(), "prod"); err != nil || len(all) != 0 {
+			b.Fatalf("got %d discrepancies, %v", len(all), err)
+		}
+	}
+}
+
+func benchVersionsOf(b *testing.B, l ledger.Ledger, q ledger.VersionQuery, want int) {
+	for b.Loop() {
+		if all, err := l.Versions(b.Context(), q); err != nil || len(all) != want {
+			b.Fatalf("got %d versions, %v", len(all), err)
+		}
+	}
+}
+
+func benchVersions(b *testing.B, l ledger.Ledger, _ int) {
+	benchVersionsOf(b, l, ledger.VersionQuery{Environment: "prod"}, reconcilers-1)
+}
+
+func benchVersionsAsOf(b *testing.B, l ledger.Ledger, _ int) {
+	benchVersionsOf(b, l, ledger.VersionQuery{Workload: "w7", AsOf: lastTuesday}, 1)
+}
+
+func benchTransitions(b *testing.B, l ledger.Ledger, _ int) {
+	for b.Loop() {
+		all, err := l.Transitions(b.Context(), ledger.TransitionQuery{Cluster: "c100007"})
+		if err != nil || len(all) != reconcilers*factsEach {
+			b.Fatalf("got %d transitions, %v", len(all), err)
+		}
+	}
+}
+
+func benchDeployments(b *testing.B, l ledger.Ledger, _ int) {
+	for b.Loop() {
+		all, err := l.Deployments(b.Context(), ledger.DeploymentQuery{Environment: "prod"})
+		if err != nil || len(all) != (reconcilers-1)*factsEach {
+			b.Fatalf("got %d deployments, %v", len(all), err)
+		}
+	}
+}
+
+// reportRound counts the rounds of reports, across benchmarks and their repetitions, so that each is later than all before.
+var reportRound atomic.Int64
+
+// clusterReports are what one cluster reports at once: about each of its reconcilers.
+func clusterReports(cluster int, revision string, observed time.Time) []ledger.Report {
+	reports := make([]ledger.Report, reconcilers)
+	for k := range reports {
+		reports[k] = ledger.Report{
+			Reconciler: ledger.ReconcilerID{Cluster: fmt.Sprintf("c%d", 100001+cluster), Kind: "Kustomization", Namespace: "flux-system", Name: fmt.Sprintf("r%d", k+1)},
+			Outcome: ledger.Outcome{
+				Source:   ledger.Source{Repository: fmt.Sprintf("https://git.example.com/r%d", k+1), Ref: "prod", Path: "p"},
+				Revision: revision, State: ledger.StateReady, Message: "Applied revision: prod@sha1:" + revision,
+			},
+			Observed: observed, Received: observed.Add(time.Second),
+		}
+	}
+	return reports
+}
+
+// ingest lets clusters report at the same time, 50 reports each.
+func ingest(b *testing.B, l ledger.Ledger, clusters int, revision func(round int64) string, observed func(round int64) time.Time) {
+	began := time.Now()
+	b.SetParallelism(32)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			n := reportRound.Add(1)
+			round := n / int64(clusters)
+			if err := l.Report(context.Background(), clusterReports(int(n)%clusters, revision(round), observed(round))...); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N*reconcilers)/time.Since(began).Seconds(), "reports/s")
+}
+
+// benchFrom is later than everything the fleet was filled with.
+var benchFrom = start.Add(1000 * time.Hour)
+
+func benchNews(b *testing.B, l ledger.Ledger, clusters int) {
+	ingest(b, l, clusters, func(round int64) string { return fmt.Sprintf("n%d", round) },
+		func(round int64) time.Time { return benchFrom.Add(time.Duration(round) * time.Minute) })
+}
+
+func benchRepetitions(b *testing.B, l ledger.Ledger, clusters int) {
+	ingest(b, l, clusters, func(int64) string { return "same" },
+		func(round int64) time.Time { return benchFrom.Add(time.Duration(round) * time.Minute) })
+}
+
+func benchDuplicates(b *testing.B, l ledger.Ledger, clusters int) {
+	ingest(b, l, clusters, func(int64) string { return "last" }, func(int64) time.Time { return benchFrom.AddDate(1, 0, 0) })
+}
