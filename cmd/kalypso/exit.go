@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // exitCode is what the program tells the one who called it.
@@ -47,11 +49,13 @@ func usage(cmd *cobra.Command, format string, args ...any) error {
 }
 
 // asUsage turns err into one about the command line, unless it says already what it is about.
+// What was typed may be a URL with a password in it, which is not repeated.
 func asUsage(cmd *cobra.Command, err error) error {
 	var f *failure
 	if errors.As(err, &f) {
 		return err
 	}
+	err = errors.New(secret.Redact(err.Error()))
 	return &failure{exitUsage, err, fmt.Sprintf("%s --help shows what it takes", cmd.CommandPath())}
 }
 

@@ -39,6 +39,9 @@ func parseLocation(raw string) (location, error) {
 	if strings.Contains(raw, "://") {
 		return parseFullURL(raw)
 	}
+	if scheme, rest, found := strings.Cut(raw, ":/"); found && usualPort[strings.ToLower(scheme)] != 0 {
+		return location{}, invalidURL(scheme+"://"+rest, "it has one slash behind the scheme, not two")
+	}
 	if hasPassword(raw) {
 		return location{}, invalidURL(raw, "host:path takes a user and no password")
 	}
