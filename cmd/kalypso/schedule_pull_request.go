@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
@@ -145,7 +146,7 @@ func (f *pullRequestFlags) forges(env map[string]string) (scheduling.Forges, []g
 	}
 	var hosts forges
 	for _, c := range config.Forges {
-		host, err := openForge(c, env, nil)
+		host, err := openForge(c, env, transport.Config{})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -203,7 +204,7 @@ func (f environmentForge) Forge(url string) (forge.Forge, error) {
 	for _, v := range tokenVariables {
 		for _, name := range v.names {
 			if v.kind == kind && f.env[name] != "" {
-				return openForge(server.ForgeConfig{Kind: kind, URL: scheme + id.Host, TokenEnv: name}, f.env, nil)
+				return openForge(server.ForgeConfig{Kind: kind, URL: scheme + id.Host, TokenEnv: name}, f.env, transport.Config{})
 			}
 		}
 		if v.kind == kind {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
@@ -19,6 +21,8 @@ type flows struct {
 	commits committer
 	cache   *fleet.Cache
 	memory  *scheduling.Memory
+	// tracing shows where the time goes; nil for nobody.
+	tracing *tracing
 }
 
 var _ server.Flows = (*flows)(nil)
@@ -46,9 +50,15 @@ func (f *flows) Environments(ctx context.Context, controlPlane string) ([]string
 }
 
 // Round makes the change request of an environment what it should be.
-func (f *flows) Round(ctx context.Context, controlPlane, environment string) (*scheduling.Outcome, error) {
+func (f *flows) Round(ctx context.Context, controlPlane, environment string) (o *scheduling.Outcome, err error) {
 	p := &scheduling.Proposer{
 		Loader: f.loader(), Committer: f.commits, Forges: f.forges, Memory: f.memory,
+	}
+	if f.tracing != nil {
+		var end func(error)
+		ctx, end = f.tracing.begin(ctx, "round", attribute.String("kalypso.environment", environment))
+		defer func() { end(err) }()
+		p.Trace = f.tracing.part
 	}
 	return p.Round(ctx, scheduling.Request{ControlPlane: controlPlane, Environment: environment})
 }
@@ -67,7 +77,12 @@ func (f *flows) Changes(ctx context.Context, controlPlane string) ([]forge.Chang
 }
 
 // Preview says on a change of a control plane what it would do.
-func (f *flows) Preview(ctx context.Context, controlPlane string, change forge.Change) (*scheduling.Preview, error) {
+func (f *flows) Preview(ctx context.Context, controlPlane string, change forge.Change) (preview *scheduling.Preview, err error) {
+	if f.tracing != nil {
+		var end func(error)
+		ctx, end = f.tracing.begin(ctx, "preview", attribute.Int("kalypso.change", change.Number))
+		defer func() { end(err) }()
+	}
 	p := &scheduling.Previewer{Loader: f.loader(), Forges: f.forges}
 	return p.Preview(ctx, controlPlane, change)
 }
