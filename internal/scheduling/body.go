@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
@@ -20,7 +21,9 @@ type wanted struct {
 
 	plan   *plan.Plan
 	inputs Inputs
-	limit  int
+	// base is the branch that it is merged into.
+	base  string
+	limit int
 }
 
 // mark is the machine-readable part of a body: which inputs a change was made from, and what was done for it.
@@ -54,13 +57,13 @@ func markOf(body string) mark {
 	return m
 }
 
-// String is the marker. What would end the comment that holds it is escaped as JSON allows.
+// String is the marker. What would end the comment that holds it, or be shortened in it, is escaped as JSON allows.
 func (m mark) String() string {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return markPrefix + "{}" // cannot happen: a mark holds nothing but texts
 	}
-	return markPrefix + strings.ReplaceAll(string(data), "--", `-\u002d`)
+	return markPrefix + strings.NewReplacer("--", `-\u002d`, " ", `\u0020`).Replace(string(data))
 }
 
 // wanted computes what the change should say.
@@ -77,6 +80,7 @@ func (r *round) wanted(environment string) wanted {
 		},
 		plan:   r.outcome.Plan,
 		inputs: r.loaded.Inputs,
+		base:   r.gitops.Location.Branch,
 		limit:  limits.Body,
 	}
 	w.mark.Deletions = w.status.State
@@ -113,16 +117,36 @@ func (w wanted) body() string {
 		room = max(w.limit-len(tail)-len(w.mark.String())-20, 200)
 	}
 	p := *w.plan
-	p.After, p.Before = "the control plane", "this branch"
+	p.After, p.Before = "the control plane", "the branch "+w.base
+	p.Refusals = w.refusals()
 	text := p.Markdown(plan.MarkdownOptions{Diffs: true, Limit: room}) + tail
 	return forge.Mark(text, w.mark.String(), w.limit)
+}
+
+// refusals say what waits for a person, and how to agree; none when somebody has agreed.
+func (w wanted) refusals() []plan.Refusal {
+	if w.status.State == forge.Success {
+		return nil
+	}
+	refusals := slices.Clone(w.plan.Refusals)
+	for i := range refusals {
+		refusals[i].Message += "; the label " + LabelAllowDeletions + " agrees"
+	}
+	return refusals
 }
 
 // footerPrefix begins the line that names the inputs. They change without anything else changing.
 const footerPrefix = "<sub>Scheduled by Kalypso from "
 
 func (w wanted) footer() string {
-	return "\n" + footerPrefix + "`" + strings.ReplaceAll(w.inputs.String(), "`", "'") + "`.</sub>\n"
+	var b strings.Builder
+	if len(w.plan.Refusals) > 0 && w.status.State == forge.Success {
+		fmt.Fprintf(&b, "\nThe removals are agreed to by the label `%s`.\n", LabelAllowDeletions)
+	}
+	fmt.Fprintf(&b, "\nMerging it publishes it: clusters follow `%s`. It is kept up to date while it is open, and what others push to its branch is replaced. "+
+		"Closed, it stays closed until there is something else to propose.\n", fence(w.base))
+	fmt.Fprintf(&b, "\n%s`%s`.</sub>\n", footerPrefix, fence(w.inputs.String()))
+	return b.String()
 }
 
 // sameBody reports whether two bodies say the same, whatever inputs they were made from.
