@@ -4,7 +4,7 @@
 .PHONY: help build test lint generate bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Go stamps the version into the program: the tag, or the commit it is built from.
 build: ## build bin/kalypso

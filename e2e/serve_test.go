@@ -271,7 +271,6 @@ func (f *fleet) exceedBudget(t *testing.T) {
 		}
 		return nil
 	})
-	must(t, f.gitops.NewLabel(t.Context(), "kalypso/allow-deletions"))
 	must(t, f.gitops.Label(t.Context(), pull, "kalypso/allow-deletions"))
 	roll(t, f.merge(t, pull))
 	wantDeployed(t, drone, onDrone("hello-world-app-functional-test"))

@@ -208,9 +208,6 @@ func TestRemovalsOverTheBudgetWaitForALabel(t *testing.T) {
 		t.Fatalf("it does not wait: %v, %+v", o.Did, o)
 	}
 	repo := w.repo(gitOpsRepo)
-	if err := repo.EnsureLabel(t.Context(), forge.Label{Name: scheduling.LabelAllowDeletions}); err != nil {
-		t.Fatal(err)
-	}
 	if err := repo.AddLabels(t.Context(), c.Number, scheduling.LabelAllowDeletions); err != nil {
 		t.Fatal(err)
 	}

@@ -159,11 +159,6 @@ func (r *Repository) Require(ctx context.Context, branch string, checks ...strin
 	}, nil)
 }
 
-// NewLabel creates a label that pull requests can have.
-func (r *Repository) NewLabel(ctx context.Context, label string) error {
-	return r.call(ctx, http.MethodPost, "/labels", map[string]any{"name": label, "color": "#1d76db"}, nil)
-}
-
 // Label puts a label on a pull request, as a person does who agrees to something.
 func (r *Repository) Label(ctx context.Context, p Pull, label string) error {
 	var labels []Label

@@ -369,6 +369,13 @@ func (r *round) judge(ctx context.Context, want wanted) error {
 	if r.open != nil && markOf(r.open.Body).Deletions == want.mark.Deletions && markOf(r.open.Body).Commit == want.mark.Commit {
 		return nil
 	}
+	if want.status.State == forge.Failure {
+		// The status tells people to set this label, which they can only do when there is one.
+		label := forge.Label{Name: LabelAllowDeletions, Color: "b60205", Description: "agrees to more removals than the deletion budget"}
+		if err := r.repo.EnsureLabel(ctx, label); err != nil {
+			return fmt.Errorf("create label %q: %w", LabelAllowDeletions, err)
+		}
+	}
 	if err := r.repo.SetStatus(ctx, want.mark.Commit, want.status); err != nil {
 		return fmt.Errorf("set status %q: %w", want.status.Context, err)
 	}
@@ -426,17 +433,36 @@ func (r *round) label(ctx context.Context) error {
 	return r.done("labelled", "added label "+LabelPromoted)
 }
 
-// withdraw closes a change that has nothing to do any more.
+// merging reports whether somebody merges a change right now: forges move the branch first and say so a moment later.
+func (r *round) merging(ctx context.Context, number int) (bool, error) {
+	c, err := r.repo.Change(ctx, number)
+	if err != nil {
+		return false, fmt.Errorf("read change %d: %w", number, err)
+	}
+	if c.State != forge.Open {
+		return true, nil
+	}
+	// An error means that the histories have nothing in common, so it is not this head that was merged.
+	fork, err := r.Loader.Repositories.Fork(ctx, r.gitops.Location, c.Fetch, c.Head.Commit)
+	return err == nil && fork == c.Head.Commit, nil
+}
+
+// withdraw closes a change that has nothing to do any more. One that is being merged closes by itself.
 func (r *round) withdraw(ctx context.Context, request Request) error {
 	if r.open == nil {
 		return nil
+	}
+	if merging, err := r.merging(ctx, r.open.Number); merging || err != nil {
+		return err
 	}
 	marker := "kalypso/withdrawn/" + request.Environment
 	if _, err := r.repo.UpsertComment(ctx, r.open.Number, marker, "The GitOps branch holds all of this already: nothing is left to change."); err != nil {
 		return fmt.Errorf("comment on change %d: %w", r.open.Number, err)
 	}
 	closed := forge.Closed
-	if err := r.repo.EditChange(ctx, r.open.Number, forge.ChangeEdit{State: &closed}); err != nil {
+	if err := r.repo.EditChange(ctx, r.open.Number, forge.ChangeEdit{State: &closed}); errors.Is(err, forge.ErrConflict) {
+		return errors.Join(ErrMoved, err) // it was merged meanwhile
+	} else if err != nil {
 		return fmt.Errorf("close change %d: %w", r.open.Number, err)
 	}
 	r.outcome.Change = nil
