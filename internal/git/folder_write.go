@@ -17,6 +17,7 @@ import (
 )
 
 // stagingPrefix begins the name of the folder that new contents are written to before they are moved into place.
+// The id of the process that writes follows.
 const stagingPrefix = ".kalypso-staging-"
 
 // WriteFolder writes and deletes files of a plain folder, which is created when it is missing.
@@ -61,6 +62,7 @@ func writeFolder(ctx context.Context, dir string, put map[string][]byte, remove 
 	defer root.Close()
 	s := &staging{root: root, dir: stagingPrefix + strconv.Itoa(os.Getpid())}
 	defer root.RemoveAll(s.dir) //nolint:errcheck // what is left of it is harmless, and the next run removes it
+	s.sweep()
 	if err := s.write(ctx, put); err != nil {
 		return writeError(dir, err)
 	}
@@ -100,6 +102,30 @@ type staging struct {
 }
 
 type move struct{ from, to string }
+
+// sweep removes what processes that were killed have left behind. One that still writes keeps its folder.
+func (s *staging) sweep() {
+	left, err := fs.Glob(s.root.FS(), stagingPrefix+"*")
+	if err != nil {
+		return
+	}
+	for _, dir := range left {
+		pid, err := strconv.Atoi(strings.TrimPrefix(dir, stagingPrefix))
+		if err == nil && pid > 0 && !runs(pid) {
+			_ = s.root.RemoveAll(dir) // it is only in the way of whoever looks at the folder
+		}
+	}
+}
+
+// runs reports whether a process is there. One that belongs to somebody else is.
+func runs(pid int) bool {
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer process.Release() //nolint:errcheck // nothing depends on it
+	return !errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
 
 // write writes the new contents beside.
 func (s *staging) write(ctx context.Context, put map[string][]byte) error {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -96,6 +98,25 @@ func TestWriteFolderIsAllOrNothing(t *testing.T) {
 				t.Errorf("wrote outside: %v", files)
 			}
 		})
+	}
+}
+
+func TestWriteFolderSweepsUpAfterWhoWasKilled(t *testing.T) {
+	killed := exec.Command(os.Args[0], "-test.run=^$") // it has ended when its number is used
+	if err := killed.Run(); err != nil {
+		t.Fatal(err)
+	}
+	dead := stagingPrefix + strconv.Itoa(killed.Process.Pid) + "/new-0"
+	running := stagingPrefix + strconv.Itoa(os.Getppid()) + "/new-0"
+	dir := t.TempDir()
+	write(t, dir, map[string]string{dead: "x", running: "x", stagingPrefix + "notes": "mine"})
+
+	if err := WriteFolder(t.Context(), dir, map[string][]byte{"a": []byte("new")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{running: "x", stagingPrefix + "notes": "mine", "a": "new"}
+	if diff := cmp.Diff(want, filesOf(t, dir)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
