@@ -55,7 +55,7 @@ func ParseGate(g *v1alpha1.Gate) (Gate, error) {
 	}
 	require, errRequire := parseRequire(g.Require)
 	gate := Gate{Require: require, Offline: g.Offline, AllowNone: g.AllowNone}
-	var errs = []error{errRequire}
+	errs := []error{errRequire}
 	if g.OfflineAfter != nil {
 		gate.OfflineAfter = g.OfflineAfter.Duration
 	}

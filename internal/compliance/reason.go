@@ -23,10 +23,10 @@ func reason(v *Verdict, gate Gate, now time.Time) string {
 		return fmt.Sprintf("%d of %d %s offline and ignored: nobody is left who could show anything", c.Offline, c.Expected, what)
 	}
 	parts := v.parts(what, now)
-	switch {
-	case v.Result == Passed:
+	switch v.Result {
+	case Passed:
 		parts = append([]string{fmt.Sprintf("%d of %d %s reached it", c.Reached, c.Expected, what)}, parts...)
-	case v.Result == TimedOut:
+	case TimedOut:
 		parts = append([]string{fmt.Sprintf("not within %s", span(gate.Timeout))}, parts...)
 	}
 	if c.Required > c.Counted {

@@ -72,6 +72,7 @@ func (Promote) isAction()         {}
 func (ProposeRollback) isAction() {}
 func (Withdraw) isAction()        {}
 
+// String says what goes on record.
 func (a Record) String() string {
 	text := fmt.Sprintf("record: %s %s %s at %s", short(a.Step.Commit), a.Step.Kind, a.Environment, a.Step.At.UTC().Format(time.RFC3339))
 	if a.Reason != "" {
@@ -80,18 +81,22 @@ func (a Record) String() string {
 	return text
 }
 
+// String says which order is done.
 func (a FulfillOrder) String() string {
 	return fmt.Sprintf("order %s in %s is carried out", a.ID, a.Environment)
 }
 
+// String says what is shown.
 func (a SetStatus) String() string {
 	return fmt.Sprintf("status of %s in %s: %s %q", short(a.Commit), a.Environment, a.State, a.Description)
 }
 
+// String says what is verified.
 func (a RunCheck) String() string {
 	return fmt.Sprintf("verify %s in %s: %s", short(a.Commit), a.Environment, a.Check.Name)
 }
 
+// String says who goes where.
 func (a Promote) String() string {
 	if a.By == v1alpha1.ApprovalPullRequest {
 		return fmt.Sprintf("propose %s to %s", short(a.Commit), a.Environment)
@@ -99,10 +104,12 @@ func (a Promote) String() string {
 	return fmt.Sprintf("promote %s to %s", short(a.Commit), a.Environment)
 }
 
+// String says the way back, and why.
 func (a ProposeRollback) String() string {
 	return fmt.Sprintf("propose that %s goes back from %s to %s (%s)", a.Environment, short(a.From), short(a.To), a.Reason)
 }
 
+// String says what is closed, and why.
 func (a Withdraw) String() string {
 	return fmt.Sprintf("withdraw the proposal of %s to %s: %s", short(a.Commit), a.Environment, a.Reason)
 }

@@ -45,7 +45,7 @@ func largeFacts(environments, commits int) promotion.Facts {
 				promotion.Step{Kind: promotion.FailedHere, Commit: commit, Revision: commit, At: at})
 			e.Commit, e.Rollout = commit, promotion.Rollout{State: promotion.RolloutMerged, Commit: commit}
 		}
-		e.Verdict = compliance.Verdict{Commit: e.Commit, Result: compliance.Failed, Reason: "large-07 fails"}
+		e.Verdict = compliance.Verdict{Commit: e.Commit, Result: compliance.Failed, Reason: "large-07 fails", Counts: compliance.Counts{Failed: 1}}
 		stages = append(stages, promotion.Stage{Name: e.Name, Promotion: p})
 		f.Environments = append(f.Environments, e)
 	}

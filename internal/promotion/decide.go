@@ -46,7 +46,7 @@ func newRound(f Facts, now time.Time) *round {
 	}
 	for _, p := range r.places {
 		p.assess()
-		p.read(r.positions, now)
+		p.read(r)
 	}
 	return r
 }

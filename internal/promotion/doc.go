@@ -6,21 +6,23 @@
 //
 // # How a commit goes through an environment
 //
-//	 a newer commit takes its place                  a newer commit enters when one is through ─┐
-//	   ┌──────────┐                                                                             │
-//	   ▼          │    ┌──────────── rolling out: nothing overtakes ────────────┐               │
-//	candidate ────┴──► promoted ──► proposed ──► deploying ──► verifying ──► deployed ◄──────────┤
-//	after, soak,          │            │             │             │            │               │
-//	windows, approval     │            │             └──────┬──────┴────────────┘               │
-//	                      │            ▼                    ▼                                   │
-//	                      │         refused               failed ──► rollback proposed          │
-//	                      ▼            │                    │                                   │
-//	                   aborted ────────┴────────────────────┴───────────────────────────────────┘
+//	candidate ◄── a newer one that is ready takes its place
+//	    │
+//	    │ after, soak, pause, windows, approval; and nothing here is being rolled out
+//	    ▼
+//	promoted ───► proposed ───► deploying ───► verifying ───► deployed
+//	    │            │              │  │            │             │
+//	    └──────┬─────┘              │  └────────────┴──────┬──────┘
+//	           ▼                    ▼                      ▼
+//	        refused              nobody                 failed ───► rollback proposed
+//
+//	aborted: from everywhere, when a person gives the commit up
 //
 // A candidate is the newest commit that ran in all environments before this one, for as long as this one wants.
 // Until it enters, a newer one that is ready takes its place. Once the environment names a commit, that commit is rolled out:
-// the next one enters when it is deployed, failed, or was given up by people. A deployed commit may still fail, when a cluster does.
-// "nobody" stands for deploying where no cluster is expected: the commit never arrives, and nothing is overtaken when it is replaced.
+// nothing overtakes it between promoted and verifying. The next one enters when it is deployed, failed, refused or aborted,
+// or where nobody is: without any cluster that is expected it never arrives, and nothing is overtaken when it is replaced.
+// What arrived has arrived. Only a failure takes that back, and a cluster that is well again gives it back.
 //
 // # What is on record
 //

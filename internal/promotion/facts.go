@@ -38,7 +38,8 @@ type Environment struct {
 	Checks []CheckResult
 	// History are the steps on record, in the order in which they were recorded.
 	History []Step
-	// Statuses are the statuses of this environment that commits already have, at least those of Commit and Head.
+	// Statuses are the statuses of this environment that commits already have: those of Commit and Head,
+	// and of earlier ones that are still pending.
 	Statuses map[string]Status
 
 	Pause  *Pause
@@ -151,20 +152,4 @@ type Order struct {
 	ID      string
 	Commit  string
 	By, Why string
-}
-
-// StatusState is what a status says.
-type StatusState string
-
-// What a status says.
-const (
-	Pending StatusState = "pending"
-	Success StatusState = "success"
-	Failure StatusState = "failure"
-)
-
-// Status is what a commit is shown to be in an environment; its context is the environment's name.
-type Status struct {
-	State       StatusState
-	Description string
 }

@@ -13,10 +13,10 @@ type run struct {
 
 // read finds out from the history how long each commit of the line ran, and which is the newest that ever entered.
 // A run ends with a failure, and when an older commit, or one that nobody knows, takes its place.
-func (p *place) read(positions map[string]int, now time.Time) {
-	p.runs = make([]run, len(positions))
+func (p *place) read(r *round) {
+	p.runs = make([]run, len(r.Line))
 	p.floor = -1
-	if position, known := positions[p.env.Commit]; known {
+	if position, known := r.positions[p.env.Commit]; known {
 		p.floor = position
 	}
 	var running []int
@@ -29,7 +29,7 @@ func (p *place) read(positions map[string]int, now time.Time) {
 		running = running[:0]
 	}
 	for _, s := range p.env.History {
-		position, known := positions[s.Commit]
+		position, known := r.positions[s.Commit]
 		if !known {
 			position = -1
 		}
@@ -50,7 +50,7 @@ func (p *place) read(positions map[string]int, now time.Time) {
 		}
 	}
 	for _, i := range running {
-		p.runs[i].longest = max(p.runs[i].longest, now.Sub(p.runs[i].start))
+		p.runs[i].longest = max(p.runs[i].longest, r.now.Sub(p.runs[i].start))
 	}
 }
 

@@ -59,11 +59,11 @@ func (p *place) assessVerdict() {
 	v := p.env.Verdict
 	asked := v.Commit == p.env.Rollout.Commit
 	switch {
-	case asked && v.Result == compliance.Failed:
+	case asked && v.Result == compliance.Failed && v.Counts.Failed > 0:
 		p.phase, p.why = Failed, "failed: "+v.Reason
 	case p.env.outcome() == Arrived:
 		p.phase, p.why = Deployed, "is deployed"
-	case asked && v.Result == compliance.TimedOut:
+	case asked && (v.Result == compliance.Failed || v.Result == compliance.TimedOut):
 		p.phase, p.why = Failed, "failed: "+v.Reason
 	case asked && v.Result == compliance.Nobody:
 		p.phase, p.why = Nobody, "waits: "+v.Reason
@@ -134,6 +134,7 @@ func (e *Environment) aborted(commit string) *Abort {
 	return nil
 }
 
+// String says who gave the commit up and why, in words that follow the name of the commit.
 func (a *Abort) String() string { return "was aborted by " + a.By + because(a.Why) }
 
 // unrecorded are the steps that happened and are not on record.
@@ -156,48 +157,8 @@ func (p *place) unrecorded(now time.Time) []Action {
 	}
 }
 
-// status is what the commit is shown to be; ok is false when nothing can be said.
-func (p *place) status() (s Status, ok bool) {
-	c := p.env.Verdict.Counts
-	switch p.phase {
-	case Promoted, Proposed:
-		return Status{Pending, "Promoted"}, true
-	case Refused:
-		if p.env.Rollout.State == RolloutClosed {
-			return Status{Failure, p.sentence()}, true
-		}
-		return Status{Pending, "Promoted, " + p.why}, true
-	case Deploying, Nobody:
-		if p.env.Verdict.Commit != p.env.Rollout.Commit {
-			return Status{Pending, "Deploying"}, true
-		}
-		return Status{Pending, fmt.Sprintf("Deploying %d/%d", c.Reached, c.Counted)}, true
-	case Verifying:
-		return Status{Pending, "Verifying: " + p.check.Name}, true
-	case Deployed:
-		return Status{Success, "Deployed"}, true
-	case Failed, Aborted:
-		return Status{Failure, p.sentence()}, true
-	default:
-		return Status{}, false
-	}
-}
-
-// statuses are those that the commit, and that of the environment's own branch, do not have yet.
-func (p *place) statuses() []Action {
-	want, ok := p.status()
-	if !ok {
-		return nil
-	}
-	var actions []Action
-	for i, commit := range []string{p.env.Commit, p.env.Head} {
-		if commit == "" || i == 1 && commit == p.env.Commit || p.env.Statuses[commit] == want {
-			continue
-		}
-		actions = append(actions, SetStatus{p.name, commit, want})
-	}
-	return actions
-}
+// cause says why the commit failed.
+func (p *place) cause() string { return strings.TrimPrefix(p.why, "failed: ") }
 
 func at(url string) string {
 	if url == "" {
@@ -205,12 +166,3 @@ func at(url string) string {
 	}
 	return " (" + url + ")"
 }
-
-// sentence says how the commit stands where its name is not in front: "Aborted by anna" for "was aborted by anna".
-func (p *place) sentence() string {
-	why := strings.TrimPrefix(p.why, "was ")
-	return strings.ToUpper(why[:1]) + why[1:]
-}
-
-// cause says why the commit failed.
-func (p *place) cause() string { return strings.TrimPrefix(p.why, "failed: ") }

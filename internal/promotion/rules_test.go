@@ -43,7 +43,7 @@ type environment struct {
 
 type verdict struct {
 	Of, Result, Reason, Next string
-	Reached, Counted         int
+	Reached, Counted, Failed int
 }
 
 // TestRules runs the cases of testdata, one for each rule: facts, and as golden text the problems of the chain and the decisions.
@@ -94,7 +94,7 @@ func (e *environment) parse() promotion.Environment {
 	if v := e.Verdict; v != nil {
 		parsed.Verdict = compliance.Verdict{
 			Commit: rest, Result: compliance.Result(v.Result), Reason: v.Reason, Next: clock(v.Next),
-			Counts: compliance.Counts{Reached: v.Reached, Counted: v.Counted},
+			Counts: compliance.Counts{Reached: v.Reached, Counted: v.Counted, Failed: v.Failed},
 		}
 		if v.Of != "" {
 			parsed.Verdict.Commit = v.Of

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/promotion"
 )
@@ -295,6 +296,35 @@ func TestChainsOfAnyShape(t *testing.T) {
 		}
 		if len(problems) > 0 && slices.ContainsFunc(problems, func(p fleet.Problem) bool { return p.Hint == "" || p.Object.Name == "" }) {
 			t.Fatal("a problem without an object or a hint", problems)
+		}
+	})
+}
+
+// TestAnythingIsAFact: facts that make no sense have an answer as well, for every environment and with a reason.
+func TestAnythingIsAFact(t *testing.T) {
+	words := rapid.SampledFrom([]string{"", "a", "b", "c", "d"})
+	at := rapid.Custom(func(t *rapid.T) time.Time { return clock("10:10").Add(time.Duration(rapid.Int64().Draw(t, "at"))) })
+	steps := rapid.Custom(func(t *rapid.T) promotion.Step {
+		kind := rapid.SampledFrom([]promotion.StepKind{promotion.Entered, promotion.Arrived, promotion.FailedHere, "odd"}).Draw(t, "kind")
+		return promotion.Step{Kind: kind, Commit: words.Draw(t, "commit"), Revision: words.Draw(t, "revision"), At: at.Draw(t, "at")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		f := promotion.Facts{Chain: w.chain, Line: rapid.SliceOfN(words, 0, 5).Draw(t, "line")}
+		for _, name := range append(w.chain.Names(), "other") {
+			e := promotion.Environment{
+				Name: name, Commit: words.Draw(t, "commit"), Head: words.Draw(t, "head"), History: rapid.SliceOf(steps).Draw(t, "history"),
+				Rollout: promotion.Rollout{Commit: words.Draw(t, "rollout"), State: promotion.RolloutState(rapid.SampledFrom([]string{"", "refused", "open", "closed", "merged", "odd"}).Draw(t, "state"))},
+				Aborts:  []promotion.Abort{{Commit: words.Draw(t, "aborted")}}, Order: &promotion.Order{Commit: words.Draw(t, "ordered")},
+			}
+			e.Verdict.Commit, e.Verdict.Result = e.Rollout.Commit, compliance.Result(rapid.SampledFrom([]string{"", "passed", "waiting", "failed", "timedOut", "nobody", "odd"}).Draw(t, "result"))
+			f.Environments = append(f.Environments, e)
+		}
+		for i, d := range promotion.Decide(f, at.Draw(t, "now")) {
+			if d.Environment != w.chain.Names()[i] || d.Reason == "" || d.Phase == "" {
+				t.Fatalf("no answer: %+v", d)
+			}
+			_ = fmt.Sprint(d.Actions)
 		}
 	})
 }
