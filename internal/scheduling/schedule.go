@@ -73,7 +73,7 @@ func (l *Loader) gitOpsLocation(loaded *Loaded, folder string) (Location, error)
 	repo := loaded.Snapshot.GitOps
 	switch {
 	case repo == nil && (folder == "" || mayHaveGitOpsRepo(loaded.Snapshot)):
-		return Location{}, ErrNoGitOpsRepo
+		return Location{}, noGitOpsRepo(loaded.Snapshot)
 	case repo == nil:
 		return Location{Folder: folder}, nil
 	case folder != "":
@@ -84,6 +84,21 @@ func (l *Loader) gitOpsLocation(loaded *Loaded, folder string) (Location, error)
 		return Location{}, fmt.Errorf("%s: GitOpsRepo: %w", repo.Position, err)
 	}
 	return Location{Repo: url, Branch: repo.Branch, Path: repo.Path}, nil
+}
+
+// noGitOpsRepo says why it is not known where the files go: first what is wrong with the GitOpsRepo that is there.
+func noGitOpsRepo(s *fleet.Snapshot) error {
+	for _, p := range s.Problems {
+		if p.Severity == fleet.SeverityError && p.Object.Kind == "GitOpsRepo" {
+			return fmt.Errorf("%s: %s: %w", p.Position, p.Message, ErrNoGitOpsRepo)
+		}
+	}
+	for _, u := range s.Unreadable {
+		if u.Ref == (fleet.Ref{}) {
+			return fmt.Errorf("%s: the file cannot be read: %w", u.Position, ErrNoGitOpsRepo)
+		}
+	}
+	return ErrNoGitOpsRepo
 }
 
 // mayHaveGitOpsRepo says whether there is a GitOpsRepo that cannot be read. It may name a path, and a folder that was

@@ -116,7 +116,8 @@ func TestGitOpsNeedsARepositoryThatCanBeRead(t *testing.T) {
 	for _, broken := range []string{"a: [", repo + "\n---\n" + strings.Replace(repo, "name: dev", "name: dev-2", 1), strings.Replace(repo, "path: .", "path: ..", 1)} {
 		s.files["control-plane/dev/gitops-repo.yaml"] = broken
 		loaded = s.load(t, Request{Environment: "dev"})
-		if _, err := (&Loader{Repositories: s}).GitOps(t.Context(), loaded, "folder"); !errors.Is(err, ErrNoGitOpsRepo) {
+		_, err := (&Loader{Repositories: s}).GitOps(t.Context(), loaded, "folder")
+		if !errors.Is(err, ErrNoGitOpsRepo) || !strings.HasPrefix(err.Error(), "gitops-repo.yaml:") {
 			t.Errorf("got error %v, want %v: the path in the folder is not known from\n%s", err, ErrNoGitOpsRepo, broken)
 		}
 	}
