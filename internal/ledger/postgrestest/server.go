@@ -24,7 +24,10 @@ type Server struct {
 	// Programs is the folder with the server's programs, such as pg_dump.
 	Programs string
 
-	folder string
+	folder   string
+	as       *syscall.SysProcAttr
+	postgres *exec.Cmd
+	ended    <-chan error
 }
 
 // Start starts a server, or skips the test where none is installed.
@@ -41,12 +44,12 @@ func Start(tb testing.TB) *Server {
 	}
 	tb.Cleanup(func() { _ = os.RemoveAll(folder) }) // what is left in a temporary folder does no harm
 	s := &Server{Programs: programs, folder: folder}
-	as, err := user(folder)
-	if err != nil {
+	if s.as, err = user(folder); err != nil {
 		tb.Fatal(err)
 	}
-	s.initialize(tb, as)
-	s.run(tb, as)
+	s.initialize(tb)
+	s.run(tb)
+	tb.Cleanup(s.stop)
 	return s
 }
 
@@ -65,11 +68,11 @@ func find() string {
 	return filepath.Dir(found[len(found)-1])
 }
 
-func (s *Server) initialize(tb testing.TB, as *syscall.SysProcAttr) {
+func (s *Server) initialize(tb testing.TB) {
 	tb.Helper()
 	initdb := exec.Command(filepath.Join(s.Programs, "initdb"), "-D", s.data(),
 		"--username=kalypso", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
-	initdb.SysProcAttr, initdb.Dir = as, s.folder
+	initdb.SysProcAttr, initdb.Dir = s.as, s.folder
 	if output, err := initdb.CombinedOutput(); err != nil {
 		tb.Fatalf("initdb: %v\n%s", err, output)
 	}
@@ -77,30 +80,40 @@ func (s *Server) initialize(tb testing.TB, as *syscall.SysProcAttr) {
 
 func (s *Server) data() string { return filepath.Join(s.folder, "data") }
 
-func (s *Server) run(tb testing.TB, as *syscall.SysProcAttr) {
+func (s *Server) run(tb testing.TB) {
 	tb.Helper()
-	log, err := os.Create(filepath.Join(s.folder, "log"))
+	log, err := os.OpenFile(filepath.Join(s.folder, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	postgres := exec.Command(filepath.Join(s.Programs, "postgres"), "-D", s.data(), "-k", s.folder, "-p", port,
+	defer log.Close() //nolint:errcheck // the server has its own handle
+	s.postgres = exec.Command(filepath.Join(s.Programs, "postgres"), "-D", s.data(), "-k", s.folder, "-p", port,
 		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "shared_buffers=256MB",
 		"-c", "max_wal_size=4GB", "-c", "checkpoint_timeout=30min")
-	postgres.SysProcAttr, postgres.Dir, postgres.Stdout, postgres.Stderr = as, s.folder, log, log
-	if err := postgres.Start(); err != nil {
+	s.postgres.SysProcAttr, s.postgres.Dir, s.postgres.Stdout, s.postgres.Stderr = s.as, s.folder, log, log
+	if err := s.postgres.Start(); err != nil {
 		tb.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- postgres.Wait() }()
-	tb.Cleanup(func() {
-		_ = postgres.Process.Signal(os.Interrupt) // disconnects everybody
-		<-ended
-		_ = log.Close()
-	})
+	go func(server *exec.Cmd) { ended <- server.Wait() }(s.postgres)
+	s.ended = ended
 	if err := s.wait(ended); err != nil {
 		text, _ := os.ReadFile(log.Name())
 		tb.Fatalf("start PostgreSQL: %v\n%s", err, text)
 	}
+}
+
+// stop disconnects everybody and ends the server.
+func (s *Server) stop() {
+	_ = s.postgres.Process.Signal(os.Interrupt)
+	<-s.ended
+}
+
+// Restart ends the server in the middle of whatever it does, and starts it again.
+func (s *Server) Restart(tb testing.TB) {
+	tb.Helper()
+	s.stop()
+	s.run(tb)
 }
 
 // wait returns when the server takes connections.

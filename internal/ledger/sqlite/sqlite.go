@@ -24,15 +24,18 @@ var migrations embed.FS
 const pragmas = "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)" +
 	"&_pragma=temp_store(MEMORY)&_txlock=immediate"
 
-// cachePages is how much of the database each connection keeps in memory, in KiB as SQLite has it, negative.
+// Each connection keeps a part of the database in memory, in KiB, for which SQLite wants a negative number.
 const (
-	writerCache = "&_pragma=cache_size(-65536)"
-	readerCache = "&_pragma=cache_size(-16384)&_pragma=query_only(1)"
-	readers     = 4
+	writing = "&_pragma=cache_size(-65536)"
+	reading = "&_pragma=cache_size(-16384)&_pragma=query_only(1)"
+	readers = 4
 )
 
 // Ledger is a ledger in a file.
-type Ledger struct{ *relational.Store }
+type Ledger struct {
+	*relational.Store
+	file string
+}
 
 var (
 	_ ledger.Ledger   = (*Ledger)(nil)
@@ -49,26 +52,26 @@ func Open(ctx context.Context, file string) (*Ledger, error) {
 	if err := created.Close(); err != nil {
 		return nil, fmt.Errorf("create ledger: %w", err)
 	}
-	write, err := connect(file, writerCache, 1)
+	write, err := connect(file, writing, 1)
 	if err != nil {
 		return nil, fmt.Errorf("open ledger %q: %w", file, err)
 	}
 	if err := migrate(ctx, write); err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare ledger %q: %w", file, err), write.Close())
 	}
-	read, err := connect(file, readerCache, readers)
+	read, err := connect(file, reading, readers)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open ledger %q: %w", file, err), write.Close())
 	}
 	// One connection writes, so that there is nobody to lock out.
 	store := relational.New(&database{db: write}, relational.Options{Read: read, Write: write, Exclusive: "SELECT 1"})
-	return &Ledger{store}, nil
+	return &Ledger{store, file}, nil
 }
 
-func connect(file, cache string, connections int) (*sql.DB, error) {
+func connect(file, use string, connections int) (*sql.DB, error) {
 	// The name is a URI: a question mark or percent sign of the folder's name is to be part of it.
 	name := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file)
-	db, err := sql.Open("sqlite", "file:"+name+pragmas+cache)
+	db, err := sql.Open("sqlite", "file:"+name+pragmas+use)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +110,13 @@ func (l *Ledger) Backup(ctx context.Context, file string) error {
 	if err := copied.Close(); err != nil {
 		return fmt.Errorf("back up ledger: %w", err)
 	}
-	if _, err := l.Read.ExecContext(ctx, "VACUUM INTO $1", file); err != nil {
+	// A connection of its own: those that read may not do this, and the one that writes has other work.
+	db, err := connect(l.file, writing, 1)
+	if err != nil {
+		return fmt.Errorf("back up ledger: %w", err)
+	}
+	defer db.Close() //nolint:errcheck // nothing is written to it
+	if _, err := db.ExecContext(ctx, "VACUUM INTO $1", file); err != nil {
 		return errors.Join(fmt.Errorf("back up ledger to %q: %w", file, err), os.Remove(file))
 	}
 	return nil

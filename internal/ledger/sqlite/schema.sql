@@ -1,0 +1,334 @@
+-- The newest schema, as the migrations make it; a test keeps it so.
+
+CREATE INDEX assignment_branch ON assignment (branch_id, closed);
+
+CREATE INDEX audit_at ON audit (at);
+
+CREATE INDEX branch_environment ON branch (environment);
+
+CREATE INDEX change_event_at ON change_event (at);
+
+CREATE INDEX membership_environment ON membership (environment, cluster_type);
+
+CREATE INDEX observation_failed ON observation (reconciler_id, observed) WHERE outcome_id >= 4611686018427387904;
+
+CREATE INDEX outcome_source ON outcome (source_id, revision);
+
+CREATE INDEX promotion_step_at ON promotion_step (at);
+
+CREATE INDEX reconciler_state_source ON reconciler_state (source_id, reconciler_id);
+
+CREATE INDEX registration_credential ON registration (credential_hash) WHERE credential_hash <> '';
+
+CREATE INDEX version_path ON version (branch_id, path, closed);
+
+CREATE INDEX version_workload ON version (workload);
+
+CREATE TABLE assignment (
+    branch_id    INTEGER NOT NULL REFERENCES branch (id),
+    opened       INTEGER NOT NULL,
+    closed       INTEGER NOT NULL,
+    cluster_type TEXT    NOT NULL,
+    target       TEXT    NOT NULL,
+    workload     TEXT    NOT NULL,
+    workspace    TEXT    NOT NULL
+) STRICT;
+
+CREATE TABLE audit (
+    id      INTEGER PRIMARY KEY,
+    at      INTEGER NOT NULL,
+    by_whom TEXT    NOT NULL,
+    action  TEXT    NOT NULL,
+    subject TEXT    NOT NULL,
+    detail  TEXT    NOT NULL,
+    address TEXT    NOT NULL
+) STRICT;
+
+CREATE TABLE branch (
+    id          INTEGER PRIMARY KEY,
+    repository  TEXT    NOT NULL,
+    ref         TEXT    NOT NULL,
+    kind        TEXT    NOT NULL DEFAULT '',
+    environment TEXT    NOT NULL DEFAULT '',
+    -- The number of the commit that is its head; 0 means none.
+    head        INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (repository, ref)
+) STRICT;
+
+CREATE TABLE change_event (
+    id         INTEGER PRIMARY KEY,
+    repository TEXT    NOT NULL,
+    number     INTEGER NOT NULL,
+    at         INTEGER NOT NULL,
+    kind       TEXT    NOT NULL,
+    branch     TEXT    NOT NULL,
+    commit_sha TEXT    NOT NULL,
+    title      TEXT    NOT NULL,
+    url        TEXT    NOT NULL,
+    by_whom    TEXT    NOT NULL,
+    UNIQUE (repository, number, at, kind)
+) STRICT;
+
+CREATE TABLE cluster (
+    id   INTEGER PRIMARY KEY,
+    name TEXT    NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE follower (
+    source_id     INTEGER NOT NULL,
+    reconciler_id INTEGER NOT NULL,
+    PRIMARY KEY (source_id, reconciler_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE gitops_commit (
+    branch_id     INTEGER NOT NULL REFERENCES branch (id),
+    number        INTEGER NOT NULL,
+    sha           TEXT    NOT NULL,
+    source_commit TEXT    NOT NULL,
+    committed     INTEGER NOT NULL,
+    recorded      INTEGER NOT NULL,
+    PRIMARY KEY (branch_id, number),
+    UNIQUE (branch_id, sha)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE heartbeat (
+    cluster_id INTEGER PRIMARY KEY REFERENCES cluster (id),
+    heard      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE membership (
+    registration_id INTEGER NOT NULL REFERENCES registration (id),
+    environment     TEXT    NOT NULL,
+    cluster_type    TEXT    NOT NULL,
+    PRIMARY KEY (registration_id, environment, cluster_type)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE observation (
+    reconciler_id INTEGER NOT NULL,
+    observed      INTEGER NOT NULL,
+    received      INTEGER NOT NULL,
+    outcome_id    INTEGER NOT NULL,
+    PRIMARY KEY (reconciler_id, observed)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE outcome (
+    id             INTEGER PRIMARY KEY,
+    source_id      INTEGER NOT NULL REFERENCES source (id),
+    revision       TEXT    NOT NULL,
+    state          INTEGER NOT NULL, -- 1 ready, 2 progressing, 3 suspended, 4 failed
+    message        TEXT    NOT NULL,
+    -- The first observation of it on any cluster.
+    first_observed INTEGER NOT NULL,
+    -- How many reconcilers are there now.
+    reconcilers    INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE promotion (
+    id          INTEGER PRIMARY KEY,
+    subject     TEXT    NOT NULL,
+    commit_sha  TEXT    NOT NULL,
+    environment TEXT    NOT NULL,
+    UNIQUE (subject, commit_sha, environment)
+) STRICT;
+
+CREATE TABLE promotion_step (
+    id           INTEGER PRIMARY KEY,
+    promotion_id INTEGER NOT NULL REFERENCES promotion (id),
+    at           INTEGER NOT NULL,
+    kind         TEXT    NOT NULL,
+    reason       TEXT    NOT NULL,
+    by_whom      TEXT    NOT NULL,
+    detail       TEXT    NOT NULL, -- JSON, or ''
+    UNIQUE (promotion_id, at, kind)
+) STRICT;
+
+CREATE TABLE reconciler (
+    id         INTEGER PRIMARY KEY,
+    cluster_id INTEGER NOT NULL REFERENCES cluster (id),
+    kind       TEXT    NOT NULL,
+    namespace  TEXT    NOT NULL,
+    name       TEXT    NOT NULL,
+    UNIQUE (cluster_id, kind, namespace, name)
+) STRICT;
+
+CREATE TABLE reconciler_state (
+    reconciler_id INTEGER PRIMARY KEY REFERENCES reconciler (id),
+    source_id     INTEGER NOT NULL,
+    outcome_id    INTEGER NOT NULL,
+    since         INTEGER NOT NULL,
+    confirmed     INTEGER NOT NULL,
+    received      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE registration (
+    id              INTEGER PRIMARY KEY,
+    cluster_id      INTEGER NOT NULL REFERENCES cluster (id),
+    at              INTEGER NOT NULL,
+    -- When the next one replaced it.
+    until           INTEGER NOT NULL,
+    labels          TEXT    NOT NULL, -- a JSON object
+    credential_hash TEXT    NOT NULL,
+    revoked         INTEGER NOT NULL,
+    by_whom         TEXT    NOT NULL,
+    UNIQUE (cluster_id, at)
+) STRICT;
+
+CREATE TABLE source (
+    id        INTEGER PRIMARY KEY,
+    branch_id INTEGER NOT NULL REFERENCES branch (id),
+    path      TEXT    NOT NULL,
+    UNIQUE (branch_id, path)
+) STRICT;
+
+CREATE TABLE token (
+    id          TEXT    PRIMARY KEY,
+    hash        TEXT    NOT NULL UNIQUE,
+    role        TEXT    NOT NULL,
+    scope       TEXT    NOT NULL,
+    description TEXT    NOT NULL,
+    by_whom     TEXT    NOT NULL,
+    created     INTEGER NOT NULL,
+    expires     INTEGER NOT NULL,
+    revoked     INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE version (
+    branch_id   INTEGER NOT NULL REFERENCES branch (id),
+    opened      INTEGER NOT NULL,
+    closed      INTEGER NOT NULL,
+    workload    TEXT    NOT NULL,
+    workspace   TEXT    NOT NULL,
+    target      TEXT    NOT NULL,
+    environment TEXT    NOT NULL,
+    path        TEXT    NOT NULL,
+    version     TEXT    NOT NULL,
+    build       TEXT    NOT NULL,
+    commit_sha  TEXT    NOT NULL, -- of the source repository
+    built       INTEGER NOT NULL
+) STRICT;
+
+CREATE VIEW change_failure_rate AS
+SELECT workload, workspace, environment,
+       COALESCE(deployed, failed) - COALESCE(deployed, failed) % 604800000000 AS week,
+       AVG(CASE WHEN failed IS NULL THEN 0.0 ELSE 1.0 END) AS rate
+FROM deployment
+GROUP BY workload, workspace, environment, COALESCE(deployed, failed) - COALESCE(deployed, failed) % 604800000000;
+
+CREATE VIEW cluster_history AS
+SELECT c.name AS cluster, r.kind, r.namespace, r.name, b.environment, b.repository, b.ref, s.path,
+       o.revision, o.state, o.message, x.observed, x.received
+FROM observation x
+JOIN reconciler r ON r.id = x.reconciler_id
+JOIN cluster c ON c.id = r.cluster_id
+JOIN outcome o ON o.id = x.outcome_id
+JOIN source s ON s.id = o.source_id
+JOIN branch b ON b.id = s.branch_id;
+
+CREATE VIEW current_environment AS
+SELECT b.environment, b.repository, b.ref, b.kind, o.revision, o.state,
+       SUM(o.reconcilers) AS reconcilers, MIN(o.first_observed) AS since
+FROM outcome o
+JOIN source s ON s.id = o.source_id
+JOIN branch b ON b.id = s.branch_id
+WHERE o.reconcilers > 0
+GROUP BY b.environment, b.repository, b.ref, b.kind, o.revision, o.state;
+
+CREATE VIEW current_membership AS
+SELECT g.cluster_id, c.name AS cluster, m.environment, m.cluster_type, h.heard AS last_heard
+FROM registration g
+JOIN cluster c ON c.id = g.cluster_id
+JOIN membership m ON m.registration_id = g.id
+LEFT JOIN heartbeat h ON h.cluster_id = g.cluster_id
+WHERE g.until = 9223372036854775807 AND g.revoked = 0;
+
+CREATE VIEW current_promotion AS
+SELECT p.subject, p.commit_sha, p.environment, s.at, s.kind, s.reason, s.by_whom, s.detail
+FROM promotion p
+JOIN promotion_step s ON s.id = (
+    SELECT t.id FROM promotion_step t WHERE t.promotion_id = p.id ORDER BY t.at DESC, t.id DESC LIMIT 1);
+
+CREATE VIEW current_reconciler AS
+SELECT c.name AS cluster, r.kind, r.namespace, r.name, b.environment, b.repository, b.ref, s.path,
+       o.revision, CASE o.state WHEN 1 THEN 'ready' WHEN 2 THEN 'progressing' WHEN 3 THEN 'suspended' ELSE 'failed' END AS state,
+       o.message, x.since, x.confirmed, x.received, h.heard AS last_heard
+FROM reconciler_state x
+JOIN reconciler r ON r.id = x.reconciler_id
+JOIN cluster c ON c.id = r.cluster_id
+JOIN outcome o ON o.id = x.outcome_id
+JOIN source s ON s.id = x.source_id
+JOIN branch b ON b.id = s.branch_id
+LEFT JOIN heartbeat h ON h.cluster_id = c.id;
+
+CREATE VIEW current_workload AS
+SELECT workload, workspace, environment, target, path, version, build, commit_sha, built, state,
+       SUM(reconcilers) AS reconcilers, MIN(first_observed) AS since
+FROM outcome_version WHERE reconcilers > 0
+GROUP BY workload, workspace, environment, target, path, version, build, commit_sha, built, state;
+
+CREATE VIEW deployment AS
+SELECT workload, workspace, environment, target, path, version, build, commit_sha, built,
+       MIN(CASE WHEN state = 1 THEN first_observed END) AS deployed,
+       MIN(CASE WHEN state = 4 THEN first_observed END) AS failed
+FROM outcome_version
+WHERE state IN (1, 4)
+GROUP BY workload, workspace, environment, target, path, version, build, commit_sha, built;
+
+CREATE VIEW deployment_frequency AS
+SELECT workload, workspace, environment, deployed - deployed % 604800000000 AS week, COUNT(*) AS deployments
+FROM deployment WHERE deployed IS NOT NULL
+GROUP BY workload, workspace, environment, deployed - deployed % 604800000000;
+
+CREATE VIEW discrepancy AS
+SELECT CASE WHEN o.state = 4 THEN 'failed' WHEN o.revision <> g.sha THEN 'behind' ELSE 'unready' END AS discrepancy,
+       m.cluster, m.environment, m.cluster_type, g.sha AS expected,
+       r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, x.since, m.last_heard
+FROM branch b
+JOIN gitops_commit g ON g.branch_id = b.id AND g.number = b.head
+JOIN source s ON s.branch_id = b.id
+JOIN reconciler_state x ON x.source_id = s.id
+JOIN outcome o ON o.id = x.outcome_id
+JOIN reconciler r ON r.id = x.reconciler_id
+JOIN current_membership m ON m.cluster_id = r.cluster_id AND m.environment = b.environment
+WHERE b.kind = 'platform' AND (o.state <> 1 OR o.revision <> g.sha)
+UNION ALL
+SELECT 'missing', m.cluster, m.environment, m.cluster_type, g.sha, '', '', '', b.repository, b.ref, '', '', 0, '', 0, m.last_heard
+FROM branch b
+JOIN gitops_commit g ON g.branch_id = b.id AND g.number = b.head
+JOIN current_membership m ON m.environment = b.environment
+WHERE b.kind = 'platform' AND (b.id, m.cluster_id) NOT IN (
+    SELECT s.branch_id, r.cluster_id
+    FROM branch p
+    JOIN source s ON s.branch_id = p.id
+    JOIN reconciler_state x ON x.source_id = s.id
+    JOIN reconciler r ON r.id = x.reconciler_id
+    WHERE p.kind = 'platform');
+
+CREATE VIEW incident AS
+SELECT v.workload, v.workspace, v.environment, v.message, x.reconciler_id, x.observed AS failed,
+       (SELECT MIN(y.observed) FROM observation y
+        WHERE y.reconciler_id = x.reconciler_id AND y.observed > x.observed AND y.outcome_id < 2305843009213693952) AS restored
+FROM observation x
+JOIN outcome_version v ON v.outcome_id = x.outcome_id
+WHERE x.outcome_id >= 4611686018427387904
+  AND COALESCE((SELECT y.outcome_id FROM observation y
+                WHERE y.reconciler_id = x.reconciler_id AND y.observed < x.observed
+                ORDER BY y.observed DESC LIMIT 1), 0) < 4611686018427387904;
+
+CREATE VIEW lead_time AS
+SELECT workload, workspace, environment, deployed - deployed % 604800000000 AS week, AVG((deployed - built) / 1000000.0) AS seconds
+FROM deployment WHERE deployed IS NOT NULL AND built > 0
+GROUP BY workload, workspace, environment, deployed - deployed % 604800000000;
+
+CREATE VIEW outcome_version AS
+SELECT o.id AS outcome_id, o.source_id, o.revision, o.state, o.message, o.first_observed, o.reconcilers,
+       v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built
+FROM outcome o
+JOIN source s ON s.id = o.source_id
+JOIN gitops_commit g ON g.branch_id = s.branch_id AND g.sha = o.revision
+JOIN version v ON v.branch_id = s.branch_id AND v.path = s.path AND v.opened <= g.number AND v.closed > g.number;
+
+CREATE VIEW time_to_restore AS
+SELECT workload, workspace, environment, failed - failed % 604800000000 AS week,
+       COUNT(*) AS incidents, AVG((restored - failed) / 1000000.0) AS seconds
+FROM incident WHERE restored IS NOT NULL
+GROUP BY workload, workspace, environment, failed - failed % 604800000000;
