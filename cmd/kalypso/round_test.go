@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -51,42 +50,73 @@ func keys(files map[string]string) []string {
 	return names
 }
 
+// TestRoundEndsTheSameWhereverItWasInterrupted ends a round after each of its steps, as a crash would, and runs it again.
 func TestRoundEndsTheSameWhereverItWasInterrupted(t *testing.T) {
-	whole := newWorld(t)
-	prepare := func(w *world) {
-		w.push(controlPlaneRepo, "dev", map[string]string{"broken.yaml": "apiVersion: v1\nkind: ["})
-		w.edit("dev", "base-repo.yaml", "path: .", "path: .\n  commit: "+w.head(controlPlaneRepo, "main"))
-	}
-	prepare(whole)
-	steps := whole.round("dev").Did
-	if len(steps) < 6 {
-		t.Fatalf("only %d steps: %v", len(steps), steps)
-	}
-	want := whole.describe()
-	for n := range steps {
-		t.Run(fmt.Sprint(n, " ", strings.Fields(steps[n])[0]), func(t *testing.T) {
-			w := newWorld(t)
-			prepare(w)
-			left := n
-			proposer := &scheduling.Proposer{
-				Loader: w.flows.loader(), Committer: w.flows.commits, Forges: w.flows.forges,
-				Step: func(string) error {
-					if left--; left < 0 {
-						return errCrash
-					}
-					return nil
-				},
-			}
-			_, err := proposer.Round(t.Context(), scheduling.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
-			if !errors.Is(err, errCrash) {
-				t.Fatalf("the round was not interrupted: %v", err)
-			}
+	for name, prepare := range map[string]func(w *world){
+		"proposing": func(w *world) {
+			w.push(controlPlaneRepo, "dev", map[string]string{"broken.yaml": "apiVersion: v1\nkind: ["})
+			w.edit("dev", "base-repo.yaml", "path: .", "path: .\n  commit: "+w.head(controlPlaneRepo, "main"))
+		},
+		"withdrawing": func(w *world) {
 			w.round("dev")
-			if diff := cmp.Diff(want, w.describe()); diff != "" {
-				t.Errorf("another state than without interruption (-want +got):\n%s", diff)
+			w.push(gitOpsRepo, "dev", w.files(gitOpsRepo, "kalypso/dev"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole := newWorld(t)
+			prepare(whole)
+			steps := whole.round("dev").Did
+			if len(steps) < 3 {
+				t.Fatalf("only %d steps: %v", len(steps), steps)
+			}
+			want := whole.describe()
+			for n := range steps {
+				w := newWorld(t)
+				prepare(w)
+				if err := w.crashAfter(n); !errors.Is(err, errCrash) {
+					t.Fatalf("%s: the round was not interrupted: %v", steps[n], err)
+				}
+				w.round("dev")
+				if diff := cmp.Diff(want, w.describe()); diff != "" {
+					t.Errorf("%s: another state than without interruption (-want +got):\n%s", steps[n], diff)
+				}
 			}
 		})
 	}
+}
+
+// crashAfter does a round, and ends it after one step and n more.
+func (w *world) crashAfter(n int) error {
+	p := &scheduling.Proposer{
+		Loader: w.flows.loader(), Committer: w.flows.commits, Forges: w.flows.forges,
+		Step: func(string) error {
+			if n--; n < 0 {
+				return errCrash
+			}
+			return nil
+		},
+	}
+	_, err := p.Round(w.Context(), scheduling.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
+	return err
+}
+
+// TestWhatWasWithdrawnMayBeProposedAgain: nobody has refused it.
+func TestWhatWasWithdrawnMayBeProposedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.round("dev")
+	w.merge()
+	w.edit("dev", westConfig, "mysql://west:", "mysql://west-2:")
+	w.round("dev")
+	w.living()
+	w.edit("dev", westConfig, "mysql://west-2:", "mysql://west:")
+	if o := w.round("dev"); o.Change != nil {
+		t.Fatalf("not withdrawn: %v", o.Did)
+	}
+	w.edit("dev", westConfig, "mysql://west:", "mysql://west-2:")
+	if o := w.round("dev"); o.Change == nil {
+		t.Fatalf("not proposed again, waits: %q", o.Waits)
+	}
+	w.living()
 }
 
 var errCrash = errors.New("crash")

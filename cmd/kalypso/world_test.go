@@ -280,7 +280,6 @@ func (w *world) status(commit, context string) forge.StatusState {
 	return ""
 }
 
-// TestRoundEndsTheSameWhereverItWasInterrupted ends a round after each of its steps, as a crash would, and runs it again.
 func (w *world) head(repo, branch string) string {
 	w.Helper()
 	head, err := w.flows.commits.Head(w.Context(), w.url+"/"+repo, branch)

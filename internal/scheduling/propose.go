@@ -303,7 +303,7 @@ func (r *round) refused(ctx context.Context, want wanted) bool {
 	if r.ended == nil {
 		return false
 	}
-	was := markOf(r.ended.Body)
+	was := markOf(r.ended.Body) // without a digest when it was withdrawn
 	if was.Digest != want.mark.Digest || was.Base == want.mark.Base {
 		return was.Digest == want.mark.Digest
 	}
@@ -445,36 +445,6 @@ func (r *round) merging(ctx context.Context, number int) (bool, error) {
 	// An error means that the histories have nothing in common, so it is not this head that was merged.
 	fork, err := r.Loader.Repositories.Fork(ctx, r.gitops.Location, c.Fetch, c.Head.Commit)
 	return err == nil && fork == c.Head.Commit, nil
-}
-
-// withdraw closes a change that has nothing to do any more. One that is being merged closes by itself.
-func (r *round) withdraw(ctx context.Context, request Request) error {
-	if r.open == nil {
-		return nil
-	}
-	if merging, err := r.merging(ctx, r.open.Number); merging || err != nil {
-		return err
-	}
-	marker := "kalypso/withdrawn/" + request.Environment
-	if _, err := r.repo.UpsertComment(ctx, r.open.Number, marker, "The GitOps branch holds all of this already: nothing is left to change."); err != nil {
-		return fmt.Errorf("comment on change %d: %w", r.open.Number, err)
-	}
-	closed := forge.Closed
-	if err := r.repo.EditChange(ctx, r.open.Number, forge.ChangeEdit{State: &closed}); errors.Is(err, forge.ErrConflict) {
-		return errors.Join(ErrMoved, err) // it was merged meanwhile
-	} else if err != nil {
-		return fmt.Errorf("close change %d: %w", r.open.Number, err)
-	}
-	r.outcome.Change = nil
-	if err := r.done("closed", fmt.Sprintf("closed change %d, nothing is left to change", r.open.Number)); err != nil {
-		return err
-	}
-	if branches, ok := r.repo.(forge.Brancher); ok {
-		if err := branches.DeleteBranch(ctx, HeadBranch(request.Environment)); err != nil {
-			return fmt.Errorf("delete branch %q: %w", HeadBranch(request.Environment), err)
-		}
-	}
-	return nil
 }
 
 func short(commit string) string { return commit[:min(7, len(commit))] }

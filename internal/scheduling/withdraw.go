@@ -1,0 +1,56 @@
+package scheduling
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// withdraw closes a change that has nothing to do any more. The change is the last to go: while it is open, a round
+// that was interrupted is seen. Its body forgets what was proposed first, since what is closed with its digest was refused
+// by a person, and some forges close a change themselves when its branch goes.
+func (r *round) withdraw(ctx context.Context, request Request) error {
+	if r.open == nil {
+		return nil
+	}
+	number, marker := r.open.Number, "kalypso/withdrawn/"+request.Environment
+	if _, err := r.repo.UpsertComment(ctx, number, marker, "The GitOps branch holds all of this already: nothing is left to change."); err != nil {
+		return fmt.Errorf("comment on change %d: %w", number, err)
+	}
+	if body := withdrawn(r.open.Body, request.Environment, r.host.Limits().Body); markOf(r.open.Body).Digest != "" {
+		if err := r.repo.EditChange(ctx, number, forge.ChangeEdit{Body: &body}); err != nil {
+			return fmt.Errorf("edit change %d: %w", number, err)
+		}
+		if err := r.done("withdrawn", fmt.Sprintf("withdrew change %d, nothing is left to change", number)); err != nil {
+			return err
+		}
+	}
+	if branches, ok := r.repo.(forge.Brancher); ok {
+		branch := HeadBranch(request.Environment)
+		if err := branches.DeleteBranch(ctx, branch); err != nil {
+			return fmt.Errorf("delete branch %q: %w", branch, err)
+		}
+		if err := r.done("branch deleted", "deleted "+branch); err != nil {
+			return err
+		}
+	}
+	closed := forge.Closed
+	if err := r.repo.EditChange(ctx, number, forge.ChangeEdit{State: &closed}); err != nil {
+		return fmt.Errorf("close change %d: %w", number, err)
+	}
+	r.outcome.Change = nil
+	return r.done("closed", fmt.Sprintf("closed change %d", number))
+}
+
+// withdrawn is a body that no longer proposes anything.
+func withdrawn(body, environment string, limit int) string {
+	var b strings.Builder
+	for line := range strings.Lines(body) {
+		if !strings.HasPrefix(line, "<!-- "+markPrefix) {
+			b.WriteString(line)
+		}
+	}
+	return forge.Mark(b.String(), mark{Environment: environment}.String(), limit)
+}
