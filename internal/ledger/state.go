@@ -29,14 +29,14 @@ type StateQuery struct {
 	AsOf time.Time
 	// After is StatePage.Next of the page before.
 	After string
-	// Limit is how many there are on a page; 0 means all.
+	// Limit is how many there are on a page at most; 0 means all. As of an earlier time, pages may have fewer, or none.
 	Limit int
 }
 
 // StatePage is one page of states.
 type StatePage struct {
 	States []ReconcilerState
-	// Next continues after this page; empty means that there is nothing more.
+	// Next continues after this page; empty, and nothing else, means that it is the last one.
 	Next string
 }
 

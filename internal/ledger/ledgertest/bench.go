@@ -68,12 +68,14 @@ func Bench(b *testing.B, store *relational.Store) {
 	}{
 		{"page of 1000 states", benchPage},
 		{"states of the platform branch", benchPlatform},
+		{"states of a cluster", benchCluster},
 		{"members", benchMembers},
 		{"discrepancies", benchDiscrepancies},
 		{"versions of an environment", benchVersions},
 		{"page of 1000 states as of", benchPageAsOf},
 		{"platform branch as of", benchPlatformAsOf},
 		{"versions of a workload as of", benchVersionsAsOf},
+		{"versions of an environment as of", benchEnvironmentAsOf},
 		{"history of a cluster", benchTransitions},
 		{"deployments", benchDeployments},
 		{"ingestion of news", benchNews},
@@ -138,6 +140,10 @@ func benchPlatformAsOf(b *testing.B, l ledger.Ledger, clusters int) {
 	benchStates(b, l, ledger.StateQuery{Repository: "https://git.example.com/r1", Ref: "prod", AsOf: lastTuesday}, clusters)
 }
 
+func benchCluster(b *testing.B, l ledger.Ledger, _ int) {
+	benchStates(b, l, ledger.StateQuery{Cluster: "c100007"}, reconcilers)
+}
+
 func benchMembers(b *testing.B, l ledger.Ledger, clusters int) {
 	for b.Loop() {
 		all, err := l.Clusters(b.Context(), ledger.ClusterQuery{Environment: "prod"})
@@ -169,6 +175,10 @@ func benchVersions(b *testing.B, l ledger.Ledger, _ int) {
 
 func benchVersionsAsOf(b *testing.B, l ledger.Ledger, _ int) {
 	benchVersionsOf(b, l, ledger.VersionQuery{Workload: "w7", AsOf: lastTuesday}, 1)
+}
+
+func benchEnvironmentAsOf(b *testing.B, l ledger.Ledger, _ int) {
+	benchVersionsOf(b, l, ledger.VersionQuery{Environment: "prod", AsOf: lastTuesday}, reconcilers-1)
 }
 
 func benchTransitions(b *testing.B, l ledger.Ledger, _ int) {

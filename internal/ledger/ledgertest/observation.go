@@ -133,6 +133,30 @@ func anyOrderSameState(t *testing.T, l ledger.Ledger) {
 		}
 		compareStates(rt, l, ordered, other, false)
 	})
+	counted(t, l)
+}
+
+// counted: reconcilers that are counted by version are those that have it.
+func counted(t *testing.T, l ledger.Ledger) {
+	t.Helper()
+	version := shopVersion("1.0", 0)
+	version.Path = "large"
+	must(t, l.RecordCommit(t.Context(), ledger.Commit{
+		Repository: platform, Branch: "prod", SHA: sha(1), Kind: ledger.BranchApplication, Environment: "prod",
+		Recorded: at(0), Versions: []ledger.Version{version},
+	}))
+	got, want := map[ledger.State]int{}, map[ledger.State]int{}
+	all, err := l.Versions(t.Context(), ledger.VersionQuery{})
+	must(t, err)
+	for _, v := range all {
+		got[v.State] += v.Reconcilers
+	}
+	for _, s := range states(t, l, ledger.StateQuery{}) {
+		if s.Revision == sha(1) {
+			want[s.State]++
+		}
+	}
+	equal(t, "counted", got, want)
 }
 
 func compareStates(t *rapid.T, l ledger.Ledger, ordered, other string, since bool) {

@@ -39,6 +39,8 @@ func Open(ctx context.Context, url string) (*Ledger, error) {
 		// The error quotes the URL, without its password.
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
+	// The queries are short, and compiling one takes longer than running it.
+	config.ConnConfig.RuntimeParams["jit"] = "off"
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)

@@ -30,7 +30,6 @@ WHERE r.cluster_id = c.id AND x.reconciler_id = r.id AND o.id = x.outcome_id AND
 FROM source s CROSS JOIN follower x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN branch b
 WHERE b.id = s.branch_id AND x.source_id = s.id AND o.id = (SELECT y.outcome_id ` + newestUntil + `) AND o.source_id = s.id
   AND r.id = x.reconciler_id AND c.id = r.cluster_id`
-	ofClusterOnly = `x.reconciler_id IN (SELECT n.id FROM reconciler n JOIN cluster m ON m.id = n.cluster_id WHERE m.name = ?)`
 )
 
 // States implements [ledger.States].
@@ -41,33 +40,68 @@ func (s *Store) States(ctx context.Context, q ledger.StateQuery) (ledger.StatePa
 			return ledger.StatePage{}, fmt.Errorf("read states: %w: %q is no place to continue at", ledger.ErrInvalid, q.After)
 		}
 	}
-	text, args := stateQuery(q, after)
-	rows, err := query(ctx, s.Read, scanState, text, args...)
+	page, err := s.statePage(ctx, q, after)
 	if err != nil {
-		return ledger.StatePage{}, fmt.Errorf("read states: %w", err)
-	}
-	var page ledger.StatePage
-	if q.Limit > 0 && len(rows) > q.Limit {
-		rows = rows[:q.Limit]
-		last := rows[len(rows)-1].at
-		page.Next = fmt.Sprintf("%d.%d", last.Source, last.Reconciler)
-	}
-	page.States = make([]ledger.ReconcilerState, len(rows))
-	for i, row := range rows {
-		page.States[i] = row.ReconcilerState
+		return page, fmt.Errorf("read states: %w", err)
 	}
 	return page, nil
 }
 
-// stateQuery asks for one row more than the page has, which tells whether there is another page.
-func stateQuery(q ledger.StateQuery, after Follower) (string, []any) {
+func (s *Store) statePage(ctx context.Context, q ledger.StateQuery, after Follower) (page ledger.StatePage, err error) {
+	if !q.AsOf.IsZero() && q.Limit > 0 {
+		return s.pastPage(ctx, q, after)
+	}
+	rows, err := s.stateRows(ctx, q, after, Follower{})
+	if err != nil {
+		return page, err
+	}
+	// There is one row more than wanted if there is another page.
+	if q.Limit > 0 && len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		page.Next = rows[q.Limit-1].at.cursor()
+	}
+	page.States = statesOf(rows)
+	return page, nil
+}
+
+// pastPage is a page of followers: which of them have a state that is wanted is only known once it was looked up,
+// and to look up all of them to find the first ones takes long.
+func (s *Store) pastPage(ctx context.Context, q ledger.StateQuery, after Follower) (page ledger.StatePage, err error) {
+	var w where
+	followerConditions(&w, q, after, Follower{})
+	last, err := query(ctx, s.Read, scanFollower,
+		selectFollowers+w.String()+fmt.Sprintf(" ORDER BY s.id, x.reconciler_id LIMIT 1 OFFSET %d", q.Limit-1), w.args...)
+	if err != nil {
+		return page, err
+	}
+	end := Follower{never, never}
+	if len(last) > 0 {
+		end = last[0]
+		page.Next = end.cursor()
+	}
+	rows, err := s.stateRows(ctx, q, after, end)
+	page.States = statesOf(rows)
+	return page, err
+}
+
+const selectFollowers = `SELECT x.source_id, x.reconciler_id FROM source s JOIN follower x ON x.source_id = s.id`
+
+func scanFollower(row scanner) (f Follower, err error) {
+	err = row.Scan(&f.Source, &f.Reconciler)
+	return f, err
+}
+
+// cursor is where the page after a follower begins.
+func (f Follower) cursor() string { return fmt.Sprintf("%d.%d", f.Source, f.Reconciler) }
+
+// stateRows asks for the states after a follower, up to another one or for one more than the limit.
+func (s *Store) stateRows(ctx context.Context, q ledger.StateQuery, after, end Follower) ([]stateRow, error) {
 	var w where
 	text := currentBySource
 	switch {
 	case !q.AsOf.IsZero():
 		text = pastBySource
 		w.arg(micros(q.AsOf)) // $1 of newestUntil
-		w.text(ofClusterOnly, q.Cluster)
 	case q.Cluster != "":
 		text = currentByCluster
 		w.add("c.name = ?", q.Cluster)
@@ -75,26 +109,32 @@ func stateQuery(q ledger.StateQuery, after Follower) (string, []any) {
 	if q.State != "" {
 		w.add("o.state = ?", q.State.Severity())
 	}
-	w.conditions = append(w.conditions, sourceConditions(&w, q)...)
 	if q.Workload != "" {
 		w.add(`EXISTS (SELECT 1 FROM outcome_version v WHERE v.outcome_id = o.id AND v.workload = ?)`, q.Workload)
 	}
-	if after != (Follower{}) {
-		w.conditions = append(w.conditions, afterCondition(&w, after))
-	}
+	followerConditions(&w, q, after, end)
 	for _, condition := range w.conditions {
 		text += " AND " + condition
 	}
 	text += " ORDER BY s.id, x.reconciler_id"
-	if q.Limit > 0 {
+	if q.Limit > 0 && end == (Follower{}) {
 		text += limit(q.Limit + 1)
 	}
-	return text, w.args
+	return query(ctx, s.Read, scanState, text, w.args...)
 }
 
-func afterCondition(w *where, after Follower) string {
-	source, reconciler := w.arg(after.Source), w.arg(after.Reconciler)
-	return "s.id >= " + source + " AND (s.id > " + source + " OR x.reconciler_id > " + reconciler + ")"
+// followerConditions restrict who follows what, which is known before the state is.
+func followerConditions(w *where, q ledger.StateQuery, after, end Follower) {
+	if q.Cluster != "" {
+		w.add(`x.reconciler_id IN (SELECT n.id FROM reconciler n JOIN cluster m ON m.id = n.cluster_id WHERE m.name = ?)`, q.Cluster)
+	}
+	w.conditions = append(w.conditions, sourceConditions(w, q)...)
+	if after != (Follower{}) {
+		w.conditions = append(w.conditions, "(x.source_id, x.reconciler_id) > ("+w.arg(after.Source)+", "+w.arg(after.Reconciler)+")")
+	}
+	if end != (Follower{}) {
+		w.conditions = append(w.conditions, "(x.source_id, x.reconciler_id) <= ("+w.arg(end.Source)+", "+w.arg(end.Reconciler)+")")
+	}
 }
 
 // sourceConditions restrict sources to what a query wants of them. The plus keeps SQLite from reading the sources out
@@ -120,6 +160,14 @@ func sourceConditions(w *where, q ledger.StateQuery) []string {
 type stateRow struct {
 	ledger.ReconcilerState
 	at Follower
+}
+
+func statesOf(rows []stateRow) []ledger.ReconcilerState {
+	states := make([]ledger.ReconcilerState, len(rows))
+	for i, row := range rows {
+		states[i] = row.ReconcilerState
+	}
+	return states
 }
 
 func scanState(row scanner) (s stateRow, err error) {
