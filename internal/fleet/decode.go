@@ -126,13 +126,23 @@ func (d *decoder) structure(n *yaml.Node, out reflect.Value) {
 			continue // before looking for what else could have been meant
 		}
 		if !known {
-			d.warn(KindUnknownField, key, didYouMean(key.Value, fields.names()), "%s is not a field", quoteShort(d.field(key.Value)))
+			d.unknownField(key, fields)
 			continue
 		}
 		d.path = append(d.path, key.Value)
 		d.value(value, out.FieldByIndex(index))
 		d.path = d.path[:len(d.path)-1]
 	}
+}
+
+// unknownField reports a field that is ignored. In a policy it is an error: a selector without what was meant to narrow it
+// selects everything, and one slip would put an application on the whole fleet.
+func (d *decoder) unknownField(key *yaml.Node, known fields) {
+	report := d.warn
+	if d.object.Kind == kindPolicy && len(d.path) > 0 && d.path[0] == "spec" {
+		report = d.fail
+	}
+	report(KindUnknownField, key, didYouMean(key.Value, known.names()), "%s is not a field", quoteShort(d.field(key.Value)))
 }
 
 // texts decodes a map of strings. Kubernetes refuses values that are not strings (edge: true);
