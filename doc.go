@@ -30,6 +30,7 @@
 // In reading order, from the nouns to the program:
 //
 //	api/scheduler/v1alpha1   the documents both teams write, as Go types
+//	api/hub/v1alpha1         what is known about clusters and versions, and how clusters report
 //	internal/fleet           documents to a snapshot of an environment
 //	internal/placement       policies, targets and cluster types to decisions
 //	internal/config          layers to the configuration of an assignment
@@ -39,6 +40,10 @@
 //	internal/git             reading and writing Git repositories
 //	internal/scheduling      all of it in order: repositories to a plan, and to the one living change request
 //	internal/forge           what a pull request, a status and a comment are, the same for all forges; adapters below
+//	internal/compliance      expected clusters and what they report, to a verdict on a commit
+//	internal/promotion       facts of a chain of environments, to what happens next and why the rest waits
+//	internal/ledger          what ran where, wanted and real, now and then; adapters below
+//	internal/cluster         what the reconcilers of a cluster say about themselves
 //	internal/server          polling, webhooks and the queue that keep fleets scheduled
 //	internal/secret          credentials that do not print
 //	cmd/kalypso              the command line
