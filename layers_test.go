@@ -78,8 +78,10 @@ var layers = []layer{
 		},
 	},
 	{
+		// What runs on and on: it waits for the world, and calls flows. The agent has none to call: it passes on what
+		// the cluster says, and reaches the cluster through an interface, as it would be any other edge.
 		name:    "shell",
-		folders: []string{"internal/operator", "internal/server", "internal/web"},
+		folders: []string{"internal/operator", "internal/server", "internal/web", "internal/agent"},
 		imports: []string{"flow", "port", "core", "api"},
 	},
 	{

@@ -24,7 +24,7 @@ func address(url string) string { return line(redact(url), hub.MaxAddress) }
 // redact takes out what hardly any text has, and looking for it takes long.
 func redact(text string) string {
 	text = text[:min(len(text), readable)]
-	if !strings.ContainsAny(text, "@?") {
+	if !strings.ContainsAny(text, "@?#") {
 		return text
 	}
 	return secret.Redact(text)

@@ -1,0 +1,164 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
+)
+
+// Install says how the agent is to run in a cluster.
+type Install struct {
+	Server  string // required, the address of the server
+	Cluster string // required, the name that the cluster is registered as
+	Image   string // required, the image with the kalypso program, best with its digest
+	// Kinds are all that the agent watches, known and further ones. Required.
+	Kinds []schema.GroupResource
+	// More are the further ones of them.
+	More []schema.GroupResource
+	// Namespace is where the agent runs. Default: kalypso-agent.
+	Namespace string
+	// Secret has the token under the key "token". Default: kalypso-agent-token. It is not part of the manifests,
+	// so that they can be put into Git.
+	Secret string
+}
+
+// Manifests returns what installs the agent, as YAML: a namespace, a service account, the right to read the kinds and
+// nothing else, and a deployment that reads the token from a secret.
+func Manifests(i Install) ([]byte, error) {
+	if i.Namespace == "" {
+		i.Namespace = "kalypso-agent"
+	}
+	if i.Secret == "" {
+		i.Secret = "kalypso-agent-token"
+	}
+	if err := i.check(); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	for n, document := range i.documents() {
+		text, err := yaml.Marshal(document)
+		if err != nil {
+			return nil, fmt.Errorf("write the agent's manifests: %w", err)
+		}
+		if n > 0 {
+			out.WriteString("---\n")
+		}
+		out.Write(text)
+	}
+	return out.Bytes(), nil
+}
+
+func (i *Install) check() error {
+	for _, name := range []string{i.Namespace, i.Secret, i.Cluster} {
+		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+			return fmt.Errorf("%q is no name: %s", name, problems[0])
+		}
+	}
+	if _, err := ParseServer(i.Server); err != nil {
+		return err
+	}
+	if i.Image == "" || strings.ContainsAny(i.Image, " \t\n") {
+		return fmt.Errorf("%q is no image", i.Image)
+	}
+	return nil
+}
+
+// object is a manifest. Kubernetes' own types would write fields that nobody set.
+type object = map[string]any
+
+func (i *Install) documents() []object {
+	labels := object{"app.kubernetes.io/name": agentName}
+	meta := func(namespaced bool) object {
+		m := object{"name": agentName, "labels": labels}
+		if namespaced {
+			m["namespace"] = i.Namespace
+		}
+		return m
+	}
+	namespace := meta(false)
+	namespace["name"] = i.Namespace
+	return []object{
+		{"apiVersion": "v1", "kind": "Namespace", "metadata": namespace},
+		{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta(true)},
+		{"apiVersion": rbac + "/v1", "kind": "ClusterRole", "metadata": meta(false), "rules": i.rules()},
+		{
+			"apiVersion": rbac + "/v1", "kind": "ClusterRoleBinding", "metadata": meta(false),
+			"roleRef":  object{"apiGroup": rbac, "kind": "ClusterRole", "name": agentName},
+			"subjects": []object{{"kind": "ServiceAccount", "name": agentName, "namespace": i.Namespace}},
+		},
+		{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta(true), "spec": object{
+			"replicas": 1,
+			// Two at a time would report the same twice.
+			"strategy": object{"type": "Recreate"},
+			"selector": object{"matchLabels": labels},
+			"template": object{"metadata": object{"labels": labels}, "spec": i.pod()},
+		}},
+	}
+}
+
+const (
+	agentName = "kalypso-agent"
+	rbac      = "rbac.authorization.k8s.io"
+)
+
+// rules are the rights to read the kinds, a rule for each group.
+func (i *Install) rules() []object {
+	resources := map[string][]string{}
+	for _, k := range i.Kinds {
+		resources[k.Group] = append(resources[k.Group], k.Resource)
+	}
+	var rules []object
+	for _, group := range slices.Sorted(maps.Keys(resources)) {
+		slices.Sort(resources[group])
+		rules = append(rules, object{"apiGroups": []string{group}, "resources": slices.Compact(resources[group]), "verbs": []string{"get", "list", "watch"}})
+	}
+	return rules
+}
+
+func (i *Install) pod() object {
+	const tokens, state = "/var/run/secrets/kalypso", "/var/lib/kalypso"
+	args := []string{"agent", "--server=" + i.Server, "--cluster=" + i.Cluster, "--token-file=" + tokens + "/token", "--state-dir=" + state}
+	for _, k := range i.More {
+		args = append(args, "--watch="+k.Group+"/"+k.Resource)
+	}
+	return object{
+		"serviceAccountName": agentName,
+		"securityContext": object{
+			"runAsNonRoot": true, "runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65532,
+			"seccompProfile": object{"type": "RuntimeDefault"},
+		},
+		"containers": []object{{
+			"name":  agentName,
+			"image": i.Image,
+			"args":  args,
+			// Go gives memory back before the limit is reached.
+			"env": []object{{"name": "GOMEMLIMIT", "value": "48MiB"}, {"name": "HOME", "value": state}},
+			"resources": object{
+				"requests": object{"cpu": "10m", "memory": "64Mi"},
+				"limits":   object{"memory": "128Mi"},
+			},
+			"securityContext": object{
+				"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+				"capabilities": object{"drop": []string{"ALL"}},
+			},
+			"livenessProbe": object{
+				"exec":                object{"command": []string{"kalypso", "agent", "--check", "--state-dir=" + state}},
+				"initialDelaySeconds": 60, "periodSeconds": 120, "timeoutSeconds": 10, "failureThreshold": 3,
+			},
+			"volumeMounts": []object{
+				{"name": "token", "mountPath": tokens, "readOnly": true},
+				{"name": "state", "mountPath": state},
+			},
+		}},
+		"volumes": []object{
+			{"name": "token", "secret": object{"secretName": i.Secret, "items": []object{{"key": "token", "path": "token"}}}},
+			{"name": "state", "emptyDir": object{"sizeLimit": "64Mi"}},
+		},
+	}
+}

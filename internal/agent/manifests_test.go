@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
+)
+
+func TestManifests(t *testing.T) {
+	t.Parallel()
+	flux := []schema.GroupResource{
+		{Group: "kustomize.toolkit.fluxcd.io", Resource: "kustomizations"},
+		{Group: "source.toolkit.fluxcd.io", Resource: "ocirepositories"},
+		{Group: "source.toolkit.fluxcd.io", Resource: "gitrepositories"},
+	}
+	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
+	installs := map[string]Install{
+		"manifests_default": {Server: "https://kalypso.example.com", Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux},
+		"manifests_more_kinds": {
+			Server: "https://kalypso.example.com", Cluster: "large-07", Image: "registry.example.com/kalypso:v1",
+			Kinds: append([]schema.GroupResource{deployments}, flux...), More: []schema.GroupResource{deployments},
+			Namespace: "observe", Secret: "hub",
+		},
+	}
+	casetest.Run(t, "testdata/manifests_*.txtar", func(t *testing.T, c casetest.Case) {
+		got, err := Manifests(installs[c.Name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Golden(t, "manifests.yaml", string(got))
+	})
+}
+
+func TestManifestsRefuse(t *testing.T) {
+	t.Parallel()
+	good := Install{Server: "https://kalypso.example.com", Cluster: "large-07", Image: "kalypso:v1"}
+	for name, damage := range map[string]func(*Install){
+		"server":    func(i *Install) { i.Server = "kalypso" },
+		"cluster":   func(i *Install) { i.Cluster = "a b" },
+		"no name":   func(i *Install) { i.Cluster = "" },
+		"namespace": func(i *Install) { i.Namespace = "x\n---\nkind: ClusterRoleBinding" },
+		"secret":    func(i *Install) { i.Secret = "../x" },
+		"image":     func(i *Install) { i.Image = "" },
+	} {
+		i := good
+		damage(&i)
+		if text, err := Manifests(i); err == nil {
+			t.Errorf("%s: got\n%s", name, text)
+		}
+	}
+}
