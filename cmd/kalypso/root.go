@@ -37,6 +37,7 @@ and Kalypso writes a folder for each assignment, from which clusters pull:
 		newExplain(t),
 		newSchedule(t),
 		newServe(t),
+		newAgent(t),
 		newMan(),
 		newDocs(),
 	)
