@@ -20,6 +20,10 @@ type Client struct {
 	Config string
 	// Env reads the environment; nil means os.Getenv. See the package documentation for what is read.
 	Env func(string) string
+	// Credentials returns what a host asks for, such as a token that is soon replaced: it is asked for every conversation,
+	// after the URL and before the environment. The host is in lower case, with its port where that is not the usual one.
+	// An empty password means none; nil is nobody to ask. It may be called from several goroutines at once.
+	Credentials func(ctx context.Context, host string) (user string, password Secret, err error)
 	// Progress is told what takes long, in short lines; nil means nobody.
 	// It may be called from several goroutines at once.
 	Progress func(string)

@@ -42,7 +42,7 @@ const (
 // connect asks a remote for its references. If the server wants a credential and none was known,
 // git's credential helpers are asked and it is tried once more.
 func (c *Client) connect(ctx context.Context, l location, s service) (*connection, error) {
-	known, err := c.credentialFor(l)
+	known, err := c.credentialFor(ctx, l)
 	if err != nil {
 		return nil, err
 	}

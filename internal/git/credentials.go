@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,8 +20,8 @@ type credential struct {
 func (c credential) empty() bool { return c.password.IsZero() }
 
 // credentialFor returns what may be sent to a location without being asked: the URL's own credential,
-// or the first that the environment or the netrc file has for the host. The zero value means none.
-func (c *Client) credentialFor(l location) (credential, error) {
+// or the first that [Client.Credentials], the environment or the netrc file has for the host. The zero value means none.
+func (c *Client) credentialFor(ctx context.Context, l location) (credential, error) {
 	// Anybody on the way can read what plain http carries.
 	protected := l.scheme == "https" || l.loopback()
 	if !l.password.IsZero() && !protected {
@@ -35,10 +36,26 @@ func (c *Client) credentialFor(l location) (credential, error) {
 	if !protected {
 		return credential{}, nil
 	}
+	if found, err := c.configuredCredential(ctx, l); err != nil || !found.empty() {
+		return found, err
+	}
 	if found := environmentCredential(c.env, l); !found.empty() {
 		return found, nil
 	}
 	return netrcCredential(c.env, l)
+}
+
+// configuredCredential asks whoever uses the client. That they cannot answer is an error:
+// another credential would be refused, or act as somebody else.
+func (c *Client) configuredCredential(ctx context.Context, l location) (credential, error) {
+	if c.Credentials == nil {
+		return credential{}, nil
+	}
+	user, password, err := c.Credentials(ctx, l.hostPort())
+	if err != nil {
+		return credential{}, fmt.Errorf("get the credential for %q: %w", l.hostPort(), err)
+	}
+	return credential{user, password, "the configuration"}, nil
 }
 
 // environmentCredential knows the variables that the package documentation lists.

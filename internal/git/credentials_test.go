@@ -1,7 +1,9 @@
 package git
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -59,7 +61,7 @@ func TestCredentialIsBoundToItsHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := newClient(t, test.env).credentialFor(l)
+		found, err := newClient(t, test.env).credentialFor(t.Context(), l)
 		got := strings.Trim(found.username+":"+found.password.Reveal(), ":")
 		if got != test.want || err != nil {
 			t.Errorf("for %q got %q, %v, want %q", test.url, got, err, test.want)
@@ -131,6 +133,74 @@ func TestNetrcAuthenticates(t *testing.T) {
 	home := t.TempDir()
 	writeFiles(t, home, map[string]string{".netrc": "machine 127.0.0.1 login " + testUser + " password " + testToken + "\n"})
 	resolve(t, open(t, newClient(t, map[string]string{"HOME": home}), url), "main", "")
+}
+
+// A token that is replaced while a repository is open fetches and pushes on, and is asked for by the host alone.
+func TestCredentialsThatChange(t *testing.T) {
+	s := newServer(t)
+	made, url := s.publish("gitops.git", someFiles)
+	now, asked := testToken, map[string]bool{}
+	c := newClient(t, map[string]string{"KALYPSO_GIT_TOKEN": "of the environment", "KALYPSO_GIT_HOST": s.host()})
+	c.Credentials = func(_ context.Context, host string) (string, Secret, error) {
+		asked[host] = true
+		return testUser, NewSecret(now), nil
+	}
+	r := open(t, c, url)
+	resolve(t, r, "main", "")
+	now = "the next token"
+	_, err := r.Resolve(t.Context(), "main", "")
+	wantKind(t, err, ErrDenied, "the credential from the configuration was refused")
+	if strings.Contains(err.Error(), now) {
+		t.Errorf("%v tells the token", err)
+	}
+	s.token.Store(now)
+	made.commit("more", map[string]string{"more": "1"})
+	made.git("push", "-q", "origin", "main")
+	head := resolve(t, r, "main", "")
+	next := mustCommit(t, r, request(head, map[string]string{"x": "y"}))
+	if err := r.Push(t.Context(), "main", head.Hash, next); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]bool{s.host(): true}, asked); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The URL's own credential comes first, none is asked for where it could be overheard, and what cannot be got is an error.
+func TestCredentialsAreAskedInOrder(t *testing.T) {
+	broken := errors.New("no answer")
+	for url, want := range map[string]string{
+		"https://git.example.com/x":          "app:token",
+		"https://git.example.com:443/x":      "app:token",
+		"https://other.example.com/x":        "x-access-token:t0ken",
+		"https://ann:own@git.example.com/x":  "ann:own",
+		"http://git.example.com/x":           "",
+		"https://git.example.com:8443/x":     "",
+		"https://git.example.com.evil.com/x": "",
+		"https://broken.example.com/x":       "",
+	} {
+		c := newClient(t, map[string]string{"KALYPSO_GIT_TOKEN": "t0ken", "KALYPSO_GIT_HOST": "other.example.com, broken.example.com"})
+		c.Credentials = func(_ context.Context, host string) (string, Secret, error) {
+			switch host {
+			case "git.example.com":
+				return "app", NewSecret("token"), nil
+			case "broken.example.com":
+				return "", Secret{}, broken
+			}
+			return "", Secret{}, nil
+		}
+		l, err := parseLocation(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := c.credentialFor(t.Context(), l)
+		if got := strings.Trim(found.username+":"+found.password.Reveal(), ":"); got != want {
+			t.Errorf("for %q got %q, want %q", url, got, want)
+		}
+		if errors.Is(err, broken) != (l.host == "broken.example.com") {
+			t.Errorf("for %q: %v", url, err)
+		}
+	}
 }
 
 // Repositories that everybody may read are read without a credential, though there is one for another host.

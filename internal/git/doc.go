@@ -26,6 +26,7 @@
 // another host. The first of these that knows the host is used:
 //
 //	the URL itself              https://user:token@host/...
+//	Client.Credentials          asked anew for every conversation, for tokens that do not live long
 //	KALYPSO_GIT_TOKEN           or KALYPSO_GIT_USERNAME and KALYPSO_GIT_PASSWORD, for the hosts that KALYPSO_GIT_HOST names
 //	                            (separated by commas, with the port where it is not the usual one); without it, for none
 //	GITHUB_TOKEN, GH_TOKEN      for the host of GITHUB_SERVER_URL, github.com by default

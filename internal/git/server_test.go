@@ -27,6 +27,8 @@ type server struct {
 	root string
 	// open lets everybody read.
 	open atomic.Bool
+	// token is the password that counts.
+	token atomic.Value
 	// packs counts how often a pack was asked for, sent the bytes of all answers.
 	packs, sent atomic.Int64
 
@@ -41,6 +43,7 @@ func newServer(t *testing.T) *server {
 		t.Skip("the git program, which serves repositories, is not installed")
 	}
 	s := &server{t: t, root: t.TempDir()}
+	s.token.Store(testToken)
 	backend := &cgi.Handler{
 		Path: program, Args: []string{"http-backend"}, Stderr: io.Discard,
 		Env: []string{"GIT_PROJECT_ROOT=" + s.root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=ann", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull},
@@ -50,7 +53,7 @@ func newServer(t *testing.T) *server {
 		s.seen = append(s.seen, r.Header.Clone())
 		s.mu.Unlock()
 		user, password, _ := r.BasicAuth()
-		if !s.open.Load() && (user != testUser || password != testToken) {
+		if !s.open.Load() && (user != testUser || password != s.token.Load()) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
 			http.Error(w, "go away, you with "+password, http.StatusUnauthorized)
 			return

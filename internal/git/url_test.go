@@ -55,7 +55,7 @@ func TestInvalidURLs(t *testing.T) {
 		"ssh://-oProxyCommand=x/y":         "no host",
 		"user:s3cr3t@github.com:acme/shop": "no password",
 		"file://host/x":                    "three slashes",
-		"https:/ann:s3cr3t@host/x":       "one slash",
+		"https:/ann:s3cr3t@host/x":         "one slash",
 		"https://user:s3cr3t@[::1/x":       "",
 		"https://user:s3cr3t@x:port/y":     "",
 		"https://us er:s3cr3t@x/y z?%zz=1": "",
