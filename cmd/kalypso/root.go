@@ -102,6 +102,11 @@ func exactly(names ...string) cobra.PositionalArgs {
 		case len(args) > len(names):
 			return usage(cmd, "unexpected argument %q", args[len(names)])
 		}
+		for i, name := range names {
+			if args[i] == "" { // a variable of a script that is not set
+				return usage(cmd, "%s is empty", name)
+			}
+		}
 		return nil
 	}
 }
