@@ -117,8 +117,8 @@ type Archive interface {
 	// Entries gives everything to yield, in an order in which [Import] can put it into another ledger.
 	// It stops at the first error of yield.
 	Entries(ctx context.Context, yield func(Entry) error) error
-	// Compact forgets what was observed before a time, except for transitions: what every reconciler became,
-	// at any time, and when. With Drop in c, transitions that ended before it are forgotten as well.
+	// Compact forgets confirmations from before a time and keeps transitions: what every reconciler became, and when.
+	// With Drop, transitions that ended before it are forgotten as well. It returns how many rows that were.
 	Compact(ctx context.Context, c Compaction) (removed int64, err error)
 }
 

@@ -156,6 +156,12 @@ func promotions(t *testing.T, l ledger.Ledger) {
 	all, err := l.Steps(t.Context(), ledger.StepQuery{Subject: "cp", From: at(1), To: at(9)})
 	must(t, err)
 	equal(t, "steps", all, []ledger.Step{other, second, first})
+	all, err = l.Steps(t.Context(), ledger.StepQuery{From: at(2), To: at(3)})
+	must(t, err)
+	equal(t, "steps of a time", all, []ledger.Step{second})
+	all, err = l.Steps(t.Context(), ledger.StepQuery{Commit: sha(1), Limit: 1})
+	must(t, err)
+	equal(t, "the last step of a commit", all, []ledger.Step{second})
 	all, err = l.Promotions(t.Context(), ledger.StepQuery{Environment: "dev"})
 	must(t, err)
 	equal(t, "promotions", all, []ledger.Step{second})
@@ -171,6 +177,12 @@ func changes(t *testing.T, l ledger.Ledger) {
 	all, err := l.ChangeEvents(t.Context(), ledger.ChangeQuery{Repository: platform, Number: 7, Branch: "prod"})
 	must(t, err)
 	equal(t, "events", all, []ledger.ChangeEvent{merged, opened})
+	all, err = l.ChangeEvents(t.Context(), ledger.ChangeQuery{From: at(1), To: at(5)})
+	must(t, err)
+	equal(t, "events of a time", all, []ledger.ChangeEvent{opened})
+	all, err = l.ChangeEvents(t.Context(), ledger.ChangeQuery{Branch: "dev"})
+	must(t, err)
+	equal(t, "events of another branch", all, []ledger.ChangeEvent(nil))
 }
 
 func audit(t *testing.T, l ledger.Ledger) {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/ledgertest"
 	"github.com/kalypso-io/kalypso/internal/ledger/postgres"
 	"github.com/kalypso-io/kalypso/internal/ledger/postgrestest"
 )
@@ -138,6 +139,7 @@ func dashboards(t *testing.T, server *postgrestest.Server) {
 	if want := "large-01|ready|2026-03-02 12:00:00+00|t\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	ledgertest.Document(t, l.Read, "../../../docs/reference/ledger.md")
 }
 
 // restart: reports that a dying server did not store are refused, and are stored when they are repeated.

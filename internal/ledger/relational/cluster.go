@@ -88,8 +88,7 @@ func number(b bool) int64 {
 	return 0
 }
 
-// Memberships come as one column, since there may be several: environment and type, separated by characters
-// that no name has.
+// selectClusters joins the registration that is in force at a time; a cluster that was only heard of has none.
 const selectClusters = `
 SELECT c.name, COALESCE(g.id, 0), COALESCE(g.at, 0), COALESCE(g.labels, ''), COALESCE(g.credential_hash, ''),
        COALESCE(g.revoked, 0), COALESCE(g.by_whom, ''), COALESCE(h.heard, 0)
@@ -154,7 +153,8 @@ func memberCondition(w *where, q ledger.ClusterQuery) string {
 	return "g.id IN (SELECT registration_id FROM membership" + m.String() + ")"
 }
 
-// withMemberships fills in the memberships of clusters: for few one by one, for many all of the table.
+// withMemberships fills in the memberships of clusters. They are read for the whole range of registrations:
+// a page of clusters is mostly one of registrations, too.
 func (s *Store) withMemberships(ctx context.Context, rows []clusterRow) ([]ledger.Cluster, error) {
 	wanted := make(map[int64]*ledger.Cluster, len(rows))
 	clusters := make([]ledger.Cluster, len(rows))
@@ -240,7 +240,6 @@ func (s *Store) registrations(ctx context.Context, w where) ([]ledger.Registrati
 	return all, err
 }
 
-// heartbeat is a row of the heartbeats.
 func scanHeartbeat(row scanner) (h ledger.Heartbeat, err error) {
 	var at int64
 	err = row.Scan(&h.Cluster, &at)

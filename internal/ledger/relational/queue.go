@@ -57,6 +57,9 @@ func (s *Store) Heard(ctx context.Context, cluster string, at time.Time) error {
 
 // submit hands a request to the writer and waits. When the context ends first, the request may still be stored.
 func (s *Store) submit(ctx context.Context, r *request) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	r.done = make(chan error, 1)
 	select {
 	case s.requests <- r:

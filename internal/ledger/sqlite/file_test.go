@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/ledgertest"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 )
 
@@ -183,4 +184,9 @@ func Example() {
 	// Output:
 	// shop two ready
 	// shop one ready
+}
+
+func TestDocumentedQueries(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	ledgertest.Document(t, l.Read, "../../../docs/reference/ledger.md")
 }
