@@ -127,13 +127,16 @@ func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
 	if err != nil {
 		return err
 	}
-	access, err := gitAccess(config.Forges, c.t.env)
+	access, err := newGitAccess(config.Forges, hosts, c.t.env)
 	if err != nil {
 		return err
 	}
 	work := &flows{
 		forges: hosts, cache: &fleet.Cache{}, memory: &scheduling.Memory{}, tracing: tracing,
-		client: &git.Client{Map: slices.Concat(c.maps, mappings(config.Map), access), Env: func(name string) string { return c.t.env[name] }},
+		client: &git.Client{
+			Map: slices.Concat(c.maps, mappings(config.Map), access.maps), Credentials: access.credentials,
+			Env: func(name string) string { return c.t.env[name] },
+		},
 	}
 	defer work.client.Close() //nolint:errcheck // the process ends
 	s := &server.Server{

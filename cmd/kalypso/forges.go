@@ -1,11 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +12,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/github"
 	"github.com/kalypso-io/kalypso/internal/forge/gitlab"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
-	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/server"
 )
@@ -88,33 +84,4 @@ func githubApp(c server.ForgeConfig) (*github.App, error) {
 		return nil, fmt.Errorf("forge %q: read the app's key: %w", c.URL, err)
 	}
 	return &github.App{ID: strconv.FormatInt(c.App.ID, 10), Installation: c.App.InstallationID, PrivateKey: forge.NewSecret(string(key))}, nil
-}
-
-// gitUsers are the names that go with a token where Git asks for a name and a password; forges look at the token alone.
-var gitUsers = map[forge.Kind]string{forge.GitLab: "oauth2"}
-
-// gitAccess lets Git use the tokens of the forges for their repositories, where the environment does not name another one
-// for the host. GitHub Apps are left out: their tokens are made for an hour.
-func gitAccess(configured []server.ForgeConfig, env map[string]string) ([]git.Mapping, error) {
-	var maps []git.Mapping
-	for _, c := range configured {
-		token, err := credential(c, env)
-		if err != nil {
-			return nil, err
-		}
-		site, err := forge.ParseSite(c.URL)
-		if err != nil {
-			return nil, err
-		}
-		if token.IsZero() || slices.Contains(strings.Split(env["KALYPSO_GIT_HOST"], ","), site.Host) {
-			continue
-		}
-		with, err := url.Parse(site.URL())
-		if err != nil {
-			return nil, err
-		}
-		with.User = url.UserPassword(cmp.Or(gitUsers[c.Kind], "x-access-token"), token.Reveal())
-		maps = append(maps, git.Mapping{From: site.URL(), To: with.String()})
-	}
-	return maps, nil
 }

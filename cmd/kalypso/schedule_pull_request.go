@@ -14,7 +14,6 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
-	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/server"
@@ -76,7 +75,7 @@ func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.client.Map = append(s.client.Map, access...)
+	s.client.Map, s.client.Credentials = append(s.client.Map, access.maps...), access.credentials
 	commits := committer{client: s.client, author: author(c.t.env)}
 	if commits.signer, err = signer(c.signingKey, c.t.env); err != nil {
 		return err
@@ -129,30 +128,30 @@ func (c *scheduleCommand) showProposed(w io.Writer, r *proposed) error {
 }
 
 // forges are those of the configuration file, with Git's access to them, or the one that the environment has a token for.
-func (f *pullRequestFlags) forges(env map[string]string) (scheduling.Forges, []git.Mapping, error) {
+func (f *pullRequestFlags) forges(env map[string]string) (scheduling.Forges, gitAccess, error) {
 	if f.config == "" {
-		return environmentForge{env: env, kind: forge.Kind(f.kind)}, nil, nil
+		return environmentForge{env: env, kind: forge.Kind(f.kind)}, gitAccess{}, nil
 	}
 	text, err := os.ReadFile(f.config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the configuration: %w", err)
+		return nil, gitAccess{}, fmt.Errorf("read the configuration: %w", err)
 	}
 	config, err := server.ParseConfig(text, nil)
 	if err == nil {
 		err = config.CheckForges()
 	}
 	if err != nil {
-		return nil, nil, failed(fmt.Errorf("the configuration is wrong: %w", err), "docs/schemas/serve.json describes it")
+		return nil, gitAccess{}, failed(fmt.Errorf("the configuration is wrong: %w", err), "docs/schemas/serve.json describes it")
 	}
 	var hosts forges
 	for _, c := range config.Forges {
 		host, err := openForge(c, env, transport.Config{})
 		if err != nil {
-			return nil, nil, err
+			return nil, gitAccess{}, err
 		}
 		hosts = append(hosts, host)
 	}
-	access, err := gitAccess(config.Forges, env)
+	access, err := newGitAccess(config.Forges, hosts, env)
 	return hosts, access, err
 }
 

@@ -112,6 +112,16 @@ func (i *installation) current(ctx context.Context) (forge.Secret, error) {
 	return i.token, nil
 }
 
+// GitCredential returns the name and the password with which the app reads and writes its repositories by Git.
+// The password is replaced every hour: ask for each conversation. It is empty where a token is used instead of an app.
+func (f *Forge) GitCredential(ctx context.Context) (user string, password forge.Secret, err error) {
+	if f.app == nil {
+		return "", forge.Secret{}, nil
+	}
+	password, err = f.app.current(ctx)
+	return "x-access-token", password, err
+}
+
 // secrets are the token in use.
 func (i *installation) secrets() []forge.Secret {
 	i.mu.Lock()

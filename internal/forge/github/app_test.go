@@ -114,6 +114,18 @@ func TestApp(t *testing.T) {
 		if _, err := repo.Change(t.Context(), c.Number); err != nil || server.given != step.given {
 			t.Errorf("after %v more: %d tokens given, want %d; %v", step.wait, server.given, step.given, err)
 		}
+		user, password, err := app.GitCredential(t.Context())
+		if want := fmt.Sprint("ghs_installation_", step.given); user != "x-access-token" || password.Reveal() != want || err != nil {
+			t.Errorf("Git gets %q with %q, %v; want %q", user, password.Reveal(), err, want)
+		}
+	}
+}
+
+// A token is for the API: who configured it says elsewhere what Git uses.
+func TestWithoutAppThereIsNoGitCredential(t *testing.T) {
+	_, password, err := githubtest.New(t).Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).GitCredential(t.Context())
+	if !password.IsZero() || err != nil {
+		t.Errorf("got %q, %v", password.Reveal(), err)
 	}
 }
 
