@@ -132,7 +132,7 @@ func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
 		return err
 	}
 	work := &flows{
-		forges: hosts, cache: &fleet.Cache{}, memory: &scheduling.Memory{}, tracing: tracing,
+		forges: hosts, cache: &fleet.Cache{}, memory: &scheduling.Memory{}, tracing: tracing, previewForks: config.PreviewForks,
 		client: &git.Client{
 			Map: slices.Concat(c.maps, mappings(config.Map), access.maps), Credentials: access.credentials,
 			Env: func(name string) string { return c.t.env[name] },

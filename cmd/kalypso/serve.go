@@ -21,6 +21,8 @@ type flows struct {
 	commits committer
 	cache   *fleet.Cache
 	memory  *scheduling.Memory
+	// previewForks is whether changes from forks are planned.
+	previewForks bool
 	// tracing shows where the time goes; nil for nobody.
 	tracing *tracing
 }
@@ -76,13 +78,13 @@ func (f *flows) Changes(ctx context.Context, controlPlane string) ([]forge.Chang
 	return repo.FindChanges(ctx, forge.ChangeFilter{State: forge.Open})
 }
 
-// Preview says on a change of a control plane what it would do.
+// Preview says on a change of a control plane what it would do; nil for one from a fork that is not planned.
 func (f *flows) Preview(ctx context.Context, controlPlane string, change forge.Change) (preview *scheduling.Preview, err error) {
 	if f.tracing != nil {
 		var end func(error)
 		ctx, end = f.tracing.begin(ctx, "preview", attribute.Int("kalypso.change", change.Number))
 		defer func() { end(err) }()
 	}
-	p := &scheduling.Previewer{Loader: f.loader(), Forges: f.forges}
+	p := &scheduling.Previewer{Loader: f.loader(), Forges: f.forges, Forks: f.previewForks}
 	return p.Preview(ctx, controlPlane, change)
 }

@@ -24,6 +24,9 @@ type Previewer struct {
 	Loader *Loader
 	// Forges host the control plane. // required
 	Forges Forges
+	// Forks previews changes from forks as well. Such a change may name any repository and any template,
+	// and whoever can fork can open one: planning it reads what strangers choose, with our credentials.
+	Forks bool
 }
 
 // Preview is what a change of a control plane would do.
@@ -39,6 +42,8 @@ type Preview struct {
 //
 // A change to an environment's branch touches that environment. A change to main touches all of them,
 // each as it will be when the change is promoted to it.
+//
+// Nothing is read of a change from a fork unless [Previewer.Forks] allows it: its status says so, and the preview is nil.
 func (p *Previewer) Preview(ctx context.Context, controlPlane string, change forge.Change) (*Preview, error) {
 	host, err := p.Forges.Forge(controlPlane)
 	if err != nil {
@@ -48,11 +53,19 @@ func (p *Previewer) Preview(ctx context.Context, controlPlane string, change for
 	if err != nil {
 		return nil, fmt.Errorf("find the control plane: %w", err)
 	}
+	if change.Head.Fork != "" && !p.Forks {
+		return nil, setStatus(ctx, repo, host.Limits(), change.Head.Commit, notPlanned)
+	}
 	preview, err := p.compare(ctx, controlPlane, change)
 	if err != nil {
 		return nil, p.unable(ctx, repo, host.Limits(), change, err)
 	}
 	return preview, p.say(ctx, repo, host.Limits(), change, preview)
+}
+
+// notPlanned is the status of changes from forks.
+var notPlanned = forge.Status{
+	Context: StatusPlan, State: forge.Errored, Description: "changes from forks are not planned; previewForks allows it",
 }
 
 // compare plans every environment that a change touches.

@@ -32,6 +32,10 @@ type Config struct {
 	Forges []ForgeConfig `json:"forges,omitempty"`
 	// Map reads repositories from elsewhere: URL to path or URL.
 	Map map[string]string `json:"map,omitempty"`
+	// PreviewForks says on pull requests from forks, too, what they would do to the fleet. Such a request may name any
+	// repository and any template, which the server then reads and renders: allow it only where strangers cannot fork.
+	// Default: false; such requests get a status that says so.
+	PreviewForks bool `json:"previewForks,omitempty"`
 	// SigningKeyFile is an SSH or OpenPGP key that commits are signed with; the environment variable
 	// KALYPSO_SIGNING_PASSPHRASE unlocks it. Default: commits are not signed.
 	SigningKeyFile string `json:"signingKeyFile,omitempty"`

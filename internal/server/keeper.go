@@ -23,7 +23,7 @@ type Flows interface {
 	Round(ctx context.Context, controlPlane, environment string) (*scheduling.Outcome, error)
 	// Changes returns the open changes of a control plane.
 	Changes(ctx context.Context, controlPlane string) ([]forge.Change, error)
-	// Preview says on a change of a control plane what it would do.
+	// Preview says on a change of a control plane what it would do. It returns nil for a change that it does not plan.
 	Preview(ctx context.Context, controlPlane string, change forge.Change) (*scheduling.Preview, error)
 }
 
@@ -275,10 +275,16 @@ func (k *Keeper) preview(ctx context.Context, i item) error {
 		return nil // it was closed meanwhile
 	}
 	preview, err := k.Flows.Preview(ctx, i.controlPlane, change)
-	if err == nil {
-		k.Log.With(i.attributes()...).Info("said what it would do", "url", change.URL, "result", preview.Summary())
+	log := k.Log.With(i.attributes()...)
+	switch {
+	case err != nil:
+		return err
+	case preview == nil:
+		log.Info("did not plan a change from a fork", "url", change.URL, "fork", change.Head.Fork)
+	default:
+		log.Info("said what it would do", "url", change.URL, "result", preview.Summary())
 	}
-	return err
+	return nil
 }
 
 // Ready reports whether every control plane was read since the start.

@@ -83,6 +83,9 @@ func (f *fakeFlows) Round(ctx context.Context, url, environment string) (*schedu
 
 func (f *fakeFlows) Preview(_ context.Context, _ string, c forge.Change) (*scheduling.Preview, error) {
 	f.note("preview " + c.Head.Commit)
+	if c.Head.Fork != "" {
+		return nil, nil
+	}
 	return &scheduling.Preview{}, nil
 }
 
@@ -218,6 +221,16 @@ func TestAChangeIsPreviewedWhenOneOfItsEndsMoves(t *testing.T) {
 		f.mu.Unlock()
 		k.Handle(event)
 		want(t, f, "preview two")
+	})
+}
+
+// What is not planned is done with: it is not tried again.
+func TestAChangeThatIsNotPlanned(t *testing.T) {
+	fork := forge.Change{Number: 8, Head: forge.Ref{Branch: "topic", Commit: "theirs", Fork: "stranger/control-plane"}}
+	keep(t, &fakeFlows{changes: []forge.Change{fork}}, func(k *Keeper) {
+		want(t, k.Flows.(*fakeFlows), "environments", "preview theirs", "round dev", "round stage")
+		time.Sleep(10 * time.Second)
+		want(t, k.Flows.(*fakeFlows))
 	})
 }
 
