@@ -163,22 +163,9 @@ func (c *scheduleCommand) schedule(ctx context.Context, s *session) (*scheduled,
 }
 
 func (c *scheduleCommand) writeFolder(ctx context.Context, b *bundle.Bundle, result *scheduled) error {
-	put, remove := edits(b)
+	put, remove := scheduling.Edits(b.Changes())
 	result.Folder, result.Written, result.Deleted = c.out, len(put), len(remove)
 	return git.WriteFolder(ctx, c.out, put, remove)
-}
-
-// edits returns the contents to write and the files to delete.
-func edits(b *bundle.Bundle) (put map[string][]byte, remove []string) {
-	put = map[string][]byte{}
-	for _, change := range b.Changes() {
-		if change.Content == nil {
-			remove = append(remove, change.Path)
-			continue
-		}
-		put[change.Path] = change.Content
-	}
-	return put, remove
 }
 
 // show says what was done, after the plan.
@@ -227,15 +214,4 @@ func (r *scheduled) next() string {
 		return ""
 	}
 	return "\nmerge it into " + r.Base + " to publish it"
-}
-
-// commitMessage says what a commit does and which commits it was made from.
-func commitMessage(loaded *scheduling.Loaded, p *plan.Plan) string {
-	var b strings.Builder
-	b.WriteString(p.Title() + "\n\n")
-	fmt.Fprintf(&b, "Scheduled by Kalypso from the %s.\n\n", loaded.Name())
-	for _, line := range loaded.Inputs.Trailers() {
-		b.WriteString(line + "\n")
-	}
-	return b.String()
 }

@@ -17,7 +17,7 @@ func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, loaded *s
 	if c.branch == "" {
 		result.Branch = "kalypso/" + loaded.Snapshot.Environment
 	}
-	put, remove := edits(b)
+	put, remove := scheduling.Edits(b.Changes())
 	if len(put)+len(remove) == 0 {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, loaded *s
 	}
 	request := git.CommitRequest{
 		Put: put, Delete: remove,
-		Message: commitMessage(loaded, result.Plan),
+		Message: scheduling.CommitMessage(loaded, result.Plan),
 		When:    loaded.Inputs.Time(),
 	}
 	if g.Exists {

@@ -183,13 +183,3 @@ func digest(b *bundle.Bundle) string {
 	})
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
-
-// CommitMessage says what a commit does and which commits it was made from.
-func CommitMessage(loaded *Loaded, p *plan.Plan) string {
-	var b strings.Builder
-	b.WriteString(p.Title() + "\n\nScheduled by Kalypso from the " + loaded.Name() + ".\n\n")
-	for _, line := range loaded.Inputs.Trailers() {
-		b.WriteString(line + "\n")
-	}
-	return b.String()
-}

@@ -144,7 +144,11 @@ func (p *Previewer) say(ctx context.Context, repo forge.Repository, limits forge
 	status := forge.Status{Context: StatusPlan, State: forge.Success, Description: preview.Summary(), URL: comment.URL}
 	if n := preview.errors(); n > 0 {
 		status.State = forge.Failure
-		status.Description = fmt.Sprintf("%d new problems; %s", n, status.Description)
+		problems := "problems"
+		if n == 1 {
+			problems = "problem"
+		}
+		status.Description = fmt.Sprintf("%d new %s; %s", n, problems, status.Description)
 	}
 	return setStatus(ctx, repo, limits, change.Head.Commit, status)
 }

@@ -293,7 +293,7 @@ func (r *round) commit(ctx context.Context, request Request, changes []bundle.Ch
 			return nil
 		}
 	}
-	put, remove := edits(changes)
+	put, remove := Edits(changes)
 	at := r.gitops.Location
 	when := r.loaded.Inputs.Time()
 	if when.Before(r.gitops.Time) {
@@ -318,19 +318,6 @@ func (r *round) commit(ctx context.Context, request Request, changes []bundle.Ch
 		return fmt.Errorf("push branch %q: %w", branch, err)
 	}
 	return r.done("pushed", "pushed "+branch)
-}
-
-// edits returns the contents to write and the files to delete.
-func edits(changes []bundle.Change) (put map[string][]byte, remove []string) {
-	put = map[string][]byte{}
-	for _, c := range changes {
-		if c.Content == nil {
-			remove = append(remove, c.Path)
-			continue
-		}
-		put[c.Path] = c.Content
-	}
-	return put, remove
 }
 
 // judge says on the commit whether its removals are agreed to. It precedes the text that says so.
