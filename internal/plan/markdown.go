@@ -51,7 +51,7 @@ func (m *markdown) line(format string, args ...any) {
 func (m *markdown) summary() {
 	p, c := m.plan, m.plan.Counts
 	m.line("### %s: %d added, %d changed, %d removed, %d held\n", escape(p.Environment), c.Added, c.Changed, c.Removed, c.Held)
-	m.line("%s compared with %s; %d assignments unchanged.", escape(p.After), escape(p.Before), c.Unchanged)
+	m.line("%s compared with %s; %s unchanged.", escape(p.After), escape(p.Before), assignmentCount(c.Unchanged))
 	if p.Budget.Removals > 0 {
 		m.line("Removals: %d of a budget of %d.", p.Budget.Removals, p.Budget.Allowed)
 	}
@@ -186,15 +186,22 @@ func (m *markdown) problems() {
 }
 
 // suffering names the assignments that have a problem, or counts them.
-func suffering(assignments []string) string {
-	switch n := len(assignments); n {
+func suffering(names []string) string {
+	switch n := len(names); n {
 	case 0:
 		return ""
 	case 1:
-		return " (" + code(assignments[0]) + ")"
+		return " (" + code(names[0]) + ")"
 	default:
-		return fmt.Sprintf(" (%d assignments)", n)
+		return " (" + assignmentCount(n) + ")"
 	}
+}
+
+func assignmentCount(n int) string {
+	if n == 1 {
+		return "1 assignment"
+	}
+	return fmt.Sprintf("%d assignments", n)
 }
 
 // diffs adds the folded differences, as far as they can fit.
