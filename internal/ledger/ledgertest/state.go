@@ -168,6 +168,9 @@ func versions(t *testing.T, l ledger.Ledger) {
 			got = append(got, fmt.Sprintf("%s %s %d", v.Version.Version, v.State, v.Reconcilers))
 		}
 		equal(t, "versions as of "+tc.asOf.String(), got, tc.want)
+		whole, err := l.Versions(t.Context(), ledger.VersionQuery{Environment: "prod", AsOf: tc.asOf})
+		must(t, err)
+		equal(t, "versions of the environment as of "+tc.asOf.String(), whole, all)
 	}
 	all, err := l.Versions(t.Context(), ledger.VersionQuery{Environment: "dev"})
 	must(t, err)

@@ -180,59 +180,6 @@ func scanState(row scanner) (s stateRow, err error) {
 	return s, err
 }
 
-const (
-	versionStates = `
-SELECT v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built, v.state, `
-	currentVersions = versionStates + `v.reconcilers, v.since FROM current_workload v`
-	// Of the past, nothing is counted yet.
-	pastVersions = versionStates + `SUM(n.reconcilers), MIN(v.first_observed)
-FROM (SELECT p.outcome_id, p.source_id, COUNT(*) AS reconcilers
-      FROM (SELECT x.source_id, (SELECT y.outcome_id ` + newestUntil + `) AS outcome_id FROM follower x WHERE 1 = 1`
-	pastVersionsOf = `) p GROUP BY p.outcome_id, p.source_id) n
-JOIN outcome_version v ON v.outcome_id = n.outcome_id AND v.source_id = n.source_id`
-	pastVersionsBy = ` GROUP BY v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built, v.state`
-	versionOrder   = ` ORDER BY v.environment, v.workload, v.target, v.version, v.state`
-)
-
-// Versions implements [ledger.States].
-func (s *Store) Versions(ctx context.Context, q ledger.VersionQuery) ([]ledger.VersionState, error) {
-	var w where
-	text, by := currentVersions, ""
-	if !q.AsOf.IsZero() {
-		w.arg(micros(q.AsOf)) // $1 of newestUntil
-		text, by = pastVersions+versionSources(&w, q)+pastVersionsOf, pastVersionsBy
-	}
-	w.text("v.environment = ?", q.Environment)
-	w.text("v.workload = ?", q.Workload)
-	w.text("v.workspace = ?", q.Workspace)
-	all, err := query(ctx, s.Read, scanVersionState, text+w.String()+by+versionOrder, w.args...)
-	if err != nil {
-		return nil, fmt.Errorf("read versions: %w", err)
-	}
-	return all, nil
-}
-
-// versionSources restricts followers to sources in which versions are that a query wants.
-func versionSources(w *where, q ledger.VersionQuery) string {
-	var v where
-	v.args = w.args
-	v.text("v.environment = ?", q.Environment)
-	v.text("v.workload = ?", q.Workload)
-	v.text("v.workspace = ?", q.Workspace)
-	w.args = v.args
-	if len(v.conditions) == 0 {
-		return ""
-	}
-	return " AND x.source_id IN (SELECT s.id FROM version v JOIN source s ON s.branch_id = v.branch_id AND s.path = v.path" + v.String() + ")"
-}
-
-func scanVersionState(row scanner) (v ledger.VersionState, err error) {
-	var severity int
-	err = row.Scan(append(versionFields(&v.Version), &severity, &v.Reconcilers, (*microTime)(&v.Since))...)
-	v.State = ledger.StateOf(severity)
-	return v, err
-}
-
 const selectDiscrepancies = `
 SELECT discrepancy, cluster, environment, cluster_type, expected, kind, namespace, name, repository, ref, path, revision, state, message, since,
        COALESCE(last_heard, 0)

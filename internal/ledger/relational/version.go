@@ -1,0 +1,176 @@
+package relational
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+const (
+	versionStates = `
+SELECT v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built, v.state, `
+	currentVersions = versionStates + `v.reconcilers, v.since FROM current_workload v`
+	// Of the past, nothing is counted yet.
+	pastVersions = versionStates + `SUM(n.reconcilers), MIN(v.first_observed)
+FROM (SELECT p.outcome_id, p.source_id, COUNT(*) AS reconcilers
+      FROM (SELECT x.source_id, (SELECT y.outcome_id ` + newestUntil + `) AS outcome_id FROM follower x WHERE 1 = 1`
+	pastVersionsOf = `) p GROUP BY p.outcome_id, p.source_id) n
+JOIN outcome_version v ON v.outcome_id = n.outcome_id AND v.source_id = n.source_id`
+	pastVersionsBy = ` GROUP BY v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built, v.state`
+	versionOrder   = ` ORDER BY v.environment, v.workload, v.target, v.version, v.state`
+)
+
+// Versions implements [ledger.States].
+func (s *Store) Versions(ctx context.Context, q ledger.VersionQuery) ([]ledger.VersionState, error) {
+	var w where
+	text, by := currentVersions, ""
+	switch {
+	case q.AsOf.IsZero():
+	case q.Workload == "" && q.Workspace == "":
+		all, err := s.everyPastVersion(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("read versions as of %s: %w", q.AsOf, err)
+		}
+		return all, nil
+	default:
+		w.arg(micros(q.AsOf)) // $1 of newestUntil
+		text, by = pastVersions+versionSources(&w, q)+pastVersionsOf, pastVersionsBy
+	}
+	w.text("v.environment = ?", q.Environment)
+	w.text("v.workload = ?", q.Workload)
+	w.text("v.workspace = ?", q.Workspace)
+	all, err := query(ctx, s.Read, scanVersionState, text+w.String()+by+versionOrder, w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read versions: %w", err)
+	}
+	return all, nil
+}
+
+// versionSources restricts followers to sources in which versions are that a query wants.
+func versionSources(w *where, q ledger.VersionQuery) string {
+	var v where
+	v.args = w.args
+	v.text("v.environment = ?", q.Environment)
+	v.text("v.workload = ?", q.Workload)
+	v.text("v.workspace = ?", q.Workspace)
+	w.args = v.args
+	if len(v.conditions) == 0 {
+		return ""
+	}
+	return " AND x.source_id IN (SELECT s.id FROM version v JOIN source s ON s.branch_id = v.branch_id AND s.path = v.path" + v.String() + ")"
+}
+
+func scanVersionState(row scanner) (v ledger.VersionState, err error) {
+	var severity int
+	err = row.Scan(append(versionFields(&v.Version), &severity, &v.Reconcilers, (*microTime)(&v.Since))...)
+	v.State = ledger.StateOf(severity)
+	return v, err
+}
+
+const (
+	countPast = `
+SELECT outcome_id, COUNT(*) FROM (
+    SELECT (SELECT y.outcome_id ` + newestUntil + `) AS outcome_id
+    FROM (SELECT id AS reconciler_id FROM reconciler WHERE id > $2 AND id <= $3) x) p
+WHERE outcome_id IS NOT NULL GROUP BY outcome_id`
+	lastReconciler = `SELECT COALESCE(MAX(id), 0) FROM reconciler`
+	// counters is how many connections count at the same time.
+	counters = 4
+
+	outcomeVersions = `
+SELECT v.outcome_id, v.first_observed, v.state, v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built
+FROM outcome_version v`
+)
+
+// everyPastVersion counts all reconcilers in the order in which observations are stored, which for many of them
+// is much quicker than in the order of what they follow.
+func (s *Store) everyPastVersion(ctx context.Context, q ledger.VersionQuery) ([]ledger.VersionState, error) {
+	counts, err := s.pastCounts(ctx, micros(q.AsOf))
+	if err != nil {
+		return nil, err
+	}
+	var w where
+	w.text("v.environment = ?", q.Environment)
+	w.add("v.first_observed <= ?", micros(q.AsOf))
+	rows, err := query(ctx, s.Read, scanOutcomeVersion, outcomeVersions+w.String(), w.args...)
+	if err != nil {
+		return nil, err
+	}
+	type key struct {
+		version ledger.Version
+		state   ledger.State
+	}
+	index := map[key]int{}
+	var all []ledger.VersionState
+	for _, row := range rows {
+		n := counts[row.outcome]
+		if n == 0 {
+			continue
+		}
+		k := key{row.Version, row.State}
+		i, ok := index[k]
+		if !ok {
+			i = len(all)
+			index[k] = i
+			all = append(all, row.VersionState)
+		}
+		all[i].Reconcilers += n
+		if row.Since.Before(all[i].Since) {
+			all[i].Since = row.Since
+		}
+	}
+	slices.SortFunc(all, func(a, b ledger.VersionState) int {
+		return cmp.Or(compareVersions(a.Version, b.Version), cmp.Compare(a.State.Severity(), b.State.Severity()))
+	})
+	return all, nil
+}
+
+// pastCounts is how many reconcilers were at which outcome. Several connections count a part of them each.
+func (s *Store) pastCounts(ctx context.Context, at int64) (map[int64]int, error) {
+	var last int64
+	if err := s.Read.QueryRowContext(ctx, lastReconciler).Scan(&last); err != nil {
+		return nil, err
+	}
+	parts := make([][]outcomeCount, counters)
+	group, ctx := errgroup.WithContext(ctx)
+	for part := range int64(counters) {
+		group.Go(func() (err error) {
+			parts[part], err = query(ctx, s.Read, scanCount, countPast, at, last*part/counters, last*(part+1)/counters)
+			return err
+		})
+	}
+	counts := map[int64]int{}
+	err := group.Wait()
+	for _, c := range slices.Concat(parts...) {
+		counts[c.outcome] += c.reconcilers
+	}
+	return counts, err
+}
+
+type outcomeCount struct {
+	outcome     int64
+	reconcilers int
+}
+
+func scanCount(row scanner) (c outcomeCount, err error) {
+	err = row.Scan(&c.outcome, &c.reconcilers)
+	return c, err
+}
+
+// outcomeVersion is the version that an outcome holds, not counted yet.
+type outcomeVersion struct {
+	ledger.VersionState
+	outcome int64
+}
+
+func scanOutcomeVersion(row scanner) (v outcomeVersion, err error) {
+	var severity int
+	err = row.Scan(append([]any{&v.outcome, (*microTime)(&v.Since), &severity}, versionFields(&v.Version)...)...)
+	v.State = ledger.StateOf(severity)
+	return v, err
+}
