@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -35,13 +36,12 @@ func newPasswords(t *testing.T) *passwords {
 // appHost is a forge whose app has another token every time.
 type appHost struct {
 	forge.Forge
-	tokens []string
+	given int
 }
 
 func (h *appHost) GitCredential(context.Context) (string, forge.Secret, error) {
-	next := h.tokens[0]
-	h.tokens = h.tokens[1:]
-	return "x-access-token", forge.NewSecret(next), nil
+	h.given++
+	return "x-access-token", forge.NewSecret(fmt.Sprint("app-", h.given)), nil
 }
 
 // The token of an app goes to its forge alone, anew each time; that of a token's forge goes to that one;
@@ -58,7 +58,7 @@ func TestGitAccess(t *testing.T) {
 		{Kind: forge.GitHub, URL: named.URL, App: app},
 		{Kind: forge.Gitea, URL: tokenHome.URL, TokenEnv: "TOKEN"},
 	}
-	host := &appHost{tokens: []string{"first", "second"}}
+	host := &appHost{}
 	access, err := newGitAccess(configured, forges{host, host, nil}, env)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestGitAccess(t *testing.T) {
 		}
 	}
 	got := [][]string{home.tried, tokenHome.tried, elsewhere.tried, named.tried}
-	want := [][]string{{"first", "second"}, {"a-token"}, {""}, {"of-the-environment"}}
+	want := [][]string{{"app-1", "app-2"}, {"a-token"}, {""}, {"of-the-environment"}}
 	for i := range got {
 		got[i] = slices.Compact(got[i])
 	}
