@@ -177,8 +177,13 @@ func renderProblem(a *Assignment, err error) fleet.Problem {
 	}
 }
 
-// foreign says which file of somebody else lies where one of ours has to go; nil when there is none.
+// foreign says what of somebody else lies where a file of ours has to go; nil when nothing does.
 func (f *folderBuild) foreign(a *Assignment, published *Assignment) *fleet.Problem {
+	for _, file := range a.Files {
+		if at := f.builder.published.obstacle(file.Path); at != "" {
+			return fileConflict(a, at, "a file or folder of this name lies where "+file.Path+" has to be")
+		}
+	}
 	if f.published != nil && f.published.adopted {
 		return nil
 	}
@@ -192,13 +197,17 @@ func (f *folderBuild) foreign(a *Assignment, published *Assignment) *fleet.Probl
 				continue
 			}
 		}
-		return &fleet.Problem{
-			Severity: fleet.SeverityError, Kind: fleet.KindFileConflict,
-			Position:   fleet.Position{Source: "gitops", File: file.Path},
-			Assignment: a.Name(),
-			Message:    "the GitOps branch has a file of this name that Kalypso did not write",
-			Hint:       "delete or rename it there",
-		}
+		return fileConflict(a, file.Path, "the GitOps branch has a file of this name that Kalypso did not write")
 	}
 	return nil
+}
+
+func fileConflict(a *Assignment, at, message string) *fleet.Problem {
+	return &fleet.Problem{
+		Severity: fleet.SeverityError, Kind: fleet.KindFileConflict,
+		Position:   fleet.Position{Source: "gitops", File: at},
+		Assignment: a.Name(),
+		Message:    message,
+		Hint:       "delete or rename it there",
+	}
 }

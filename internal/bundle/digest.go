@@ -47,6 +47,7 @@ func (f *folderBuild) digest(wanted []placement.Assignment) fleet.Digest {
 	d.digest(f.stack.Digest())
 	d.digest(f.lost.digest)
 	d.digest(f.builder.published.digestOf(f.clusterType.Name))
+	d.texts(f.builder.published.obstacle(readmePath(f.root, f.clusterType.Name)), f.builder.published.obstacle(inventoryPath(f.root, f.clusterType.Name)))
 	for _, problem := range f.result.problems {
 		d.problem(problem)
 	}

@@ -23,11 +23,16 @@ func (f *folderBuild) finish() {
 	if f.gone {
 		return
 	}
-	r.Readme = readme(f.root, f.snapshot.Environment, r.ClusterType)
+	// Where the folder itself cannot be, its assignments are held already.
+	if readme := readme(f.root, f.snapshot.Environment, r.ClusterType); f.builder.published.obstacle(readme.Path) == "" {
+		r.Readme = readme
+	}
 	if f.published != nil {
 		r.recorded = f.published.recorded
 	}
-	r.Inventory = newFile(inventoryPath(f.root, r.ClusterType), encodeInventory(r))
+	if at := inventoryPath(f.root, r.ClusterType); f.builder.published.obstacle(at) == "" {
+		r.Inventory = newFile(at, encodeInventory(r))
+	}
 	r.recorded = nil
 }
 

@@ -119,6 +119,9 @@ func findFolder(folders []*Folder, clusterType string) *Folder {
 	return folders[i]
 }
 
+// readmePath returns where the README of a cluster type's folder lies.
+func readmePath(root, clusterType string) string { return path.Join(root, clusterType, readmeName) }
+
 // inventoryPath returns where the inventory of a cluster type lies.
 func inventoryPath(root, clusterType string) string {
 	return path.Join(root, inventoryFolder, clusterType+".json")

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -48,6 +49,9 @@ type inventoryAssignment struct {
 
 // inventoryVersion is the version of the format that is written, and the only one that is read.
 const inventoryVersion = 1
+
+// errNewer says that a later program wrote an inventory. What it recorded must not be taken over by one that does not know it.
+var errNewer = errors.New("a newer Kalypso wrote it")
 
 // newSources returns the set of the given references.
 func newSources(refs []fleet.Ref) *Sources {
@@ -208,6 +212,9 @@ func decodeInventory(content []byte, clusterType string) (*inventory, error) {
 	var inv inventory
 	if err := json.Unmarshal(content, &inv); err != nil {
 		return nil, fmt.Errorf("decode: %w", err)
+	}
+	if inv.Version > inventoryVersion {
+		return nil, fmt.Errorf("%w: it has version %d, this program writes %d; use a newer one", errNewer, inv.Version, inventoryVersion)
 	}
 	if inv.Version != inventoryVersion {
 		return nil, fmt.Errorf("version %d is not one this program knows", inv.Version)

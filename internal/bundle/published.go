@@ -3,6 +3,7 @@ package bundle
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -26,6 +27,8 @@ type Published struct {
 	Problems []fleet.Problem
 
 	hashes map[string]Hash
+	// parents are the folders that have files below them.
+	parents map[string]bool
 	// digests identify what the branch holds below each folder with files, ours or not.
 	digests map[string]fleet.Digest
 	read    func(path string) ([]byte, error)
@@ -51,10 +54,13 @@ type Branch struct {
 // ReadPublished finds out which files of a branch are ours: those that an inventory lists, and in the folders of the given
 // cluster types that have no inventory, written by the original scheduler, those with the names that it wrote.
 func ReadPublished(branch Branch, clusterTypes []string) (*Published, error) {
-	p := &Published{hashes: make(map[string]Hash, len(branch.Files)), digests: map[string]fleet.Digest{}, read: branch.Read}
+	p := &Published{hashes: make(map[string]Hash, len(branch.Files)), parents: map[string]bool{}, digests: map[string]fleet.Digest{}, read: branch.Read}
 	byFolder := map[string][]File{}
 	for _, f := range branch.Files {
 		p.hashes[f.Path] = f.Hash
+		for dir := path.Dir(f.Path); dir != "." && !p.parents[dir]; dir = path.Dir(dir) {
+			p.parents[dir] = true
+		}
 		if top, ok := topFolder(branch.Root, f.Path); ok {
 			byFolder[top] = append(byFolder[top], f)
 		}
@@ -108,6 +114,9 @@ func (p *Published) inventories(root string) (map[string]*inventory, error) {
 			return nil, fmt.Errorf("read inventory %q: %w", file, err)
 		}
 		inv, err := decodeInventory(content, name)
+		if errors.Is(err, errNewer) {
+			return nil, fmt.Errorf("read inventory %q: %w", file, err)
+		}
 		if err != nil {
 			p.Problems = append(p.Problems, corruptedInventory(file, err))
 			inv = nil
@@ -168,7 +177,7 @@ func adopt(base, clusterType string, files []File) []Assignment {
 // recorded returns the assignments that an inventory lists, with the files as they are now, and notes the drift.
 func (p *Published) recorded(base string, f *Folder, inv *inventory) []Assignment {
 	f.recorded = make(map[string]Hash, 3*len(inv.Assignments))
-	if hash, err := ParseHash(inv.Readme); err == nil {
+	if hash, err := ParseHash(inv.Readme); err == nil && hash != (Hash{}) {
 		p.compare(path.Join(base, readmeName), hash)
 	}
 	sources := map[string]*Sources{}
@@ -258,6 +267,23 @@ func (p *Published) Read(path string) ([]byte, error) {
 		return nil, fmt.Errorf("file %q is not published", path)
 	}
 	return p.read(path)
+}
+
+// obstacle returns what lies where a file, or a folder above it, has to be: a folder or a file of somebody else.
+// It is empty when nothing does.
+func (p *Published) obstacle(file string) string {
+	if p == nil {
+		return ""
+	}
+	if p.parents[file] {
+		return file
+	}
+	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+		if _, ok := p.hashes[dir]; ok {
+			return dir
+		}
+	}
+	return ""
 }
 
 // Hash returns the blob id of a published file, and whether there is such a file.
