@@ -137,8 +137,8 @@ func (i *Install) pod() object {
 			"name":  agentName,
 			"image": i.Image,
 			"args":  args,
-			// Go gives memory back before the limit is reached.
-			"env": []object{{"name": "GOMEMLIMIT", "value": "48MiB"}, {"name": "HOME", "value": state}},
+			// With the program itself, which counts as well, that is less than 60 MB.
+			"env": []object{{"name": "GOMEMLIMIT", "value": "28MiB"}, {"name": "HOME", "value": state}},
 			"resources": object{
 				"requests": object{"cpu": "10m", "memory": "64Mi"},
 				"limits":   object{"memory": "128Mi"},

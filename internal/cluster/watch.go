@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -61,7 +62,7 @@ type Snapshot struct {
 }
 
 // patience is how long the cluster may take to answer a question.
-const patience = 20 * time.Second
+const patience = 10 * time.Second
 
 // NewWatcher returns a watcher of the known kinds and some more.
 func NewWatcher(client dynamic.Interface, discovery Discovery, more []Kind, log *slog.Logger) *Watcher {
@@ -86,7 +87,8 @@ func (w *Watcher) poke() {
 func (w *Watcher) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	ctx, stop := context.WithCancel(ctx)
+	// Client-go logs to the logger of its context.
+	ctx, stop := context.WithCancel(logr.NewContextWithSlogLogger(ctx, w.Log))
 	defer stop()
 	ticker := time.NewTicker(cmp.Or(w.Interval, time.Minute))
 	defer ticker.Stop()
@@ -115,10 +117,15 @@ func (w *Watcher) look(ctx context.Context, running *sync.WaitGroup) {
 			// Nothing is known about the kind: what was known of it before, stays.
 			w.Log.Warn("cannot tell whether the cluster serves a kind", "kind", k.GroupResource().String(), "error", err)
 			alive = false
+			w.answered(false) // at once: it may take long until the other kinds have been asked for
 			continue
 		}
 		w.settle(ctx, running, k, as)
 	}
+	w.answered(alive)
+}
+
+func (w *Watcher) answered(alive bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.answers = alive
