@@ -233,6 +233,30 @@ func (r *repositories) Same(a, b string) bool {
 	return err == nil && git.SameRepository(was, is)
 }
 
+// Contains reports whether a commit lies in the history of a branch. A local clone's own branch may be behind
+// the one that it knows of origin, so that either counts.
+func (r *repositories) Contains(ctx context.Context, branch scheduling.Location, commit string) (bool, error) {
+	repo, err := r.client.Open(ctx, branch.Repo)
+	if err != nil {
+		return false, err
+	}
+	head, err := repo.Resolve(ctx, branch.Branch, "")
+	if err != nil {
+		return false, err
+	}
+	if _, err := repo.Resolve(ctx, branch.Branch, commit); err != nil {
+		return false, err // it does not exist at all, which is another matter
+	}
+	if on, err := repo.IsAncestor(ctx, commit, head); on || err != nil || repo.Local() == "" {
+		return on, err
+	}
+	head, err = repo.Resolve(ctx, branch.Branch, "refs/remotes/origin/"+head.Branch)
+	if err != nil {
+		return false, nil //nolint:nilerr // a repository without such a branch has no more to say
+	}
+	return repo.IsAncestor(ctx, commit, head)
+}
+
 // Fork returns the commit at which the history of a commit left that of a branch.
 func (r *repositories) Fork(ctx context.Context, branch scheduling.Location, ref, commit string) (string, error) {
 	repo, err := r.client.Open(ctx, branch.Repo)

@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -72,6 +73,9 @@ func (l *Loader) Load(ctx context.Context, r Request) (*Loaded, error) {
 	}
 	walk.in.Environment = r.Environment
 	snapshot := fleet.Assemble(walk.in)
+	if walk.held {
+		snapshot.PromotedCommit = ""
+	}
 	walk.problems = append(walk.problems, walk.unknownEnvironments()...)
 	snapshot.Problems = fleet.SortProblems(append(walk.withoutRead(snapshot.Problems), walk.problems...))
 	return &Loaded{
@@ -102,6 +106,8 @@ type walk struct {
 	// controlPlane is the repository of the environment branch, which relative URLs are resolved against.
 	controlPlane string
 	problems     []fleet.Problem
+	// held says that the promoted commit does not count.
+	held bool
 
 	mu     sync.Mutex
 	places []Location
@@ -140,6 +146,9 @@ func (w *walk) readMain(ctx context.Context) (*fleet.Objects, Input, error) {
 		}
 		at = located
 		at.Commit = base.Spec.Commit
+		if stray, err := w.stray(ctx, at); stray || err != nil {
+			return w.holdStray(base, origin), Input{Name: DefaultBase + " (not known)"}, err
+		}
 	}
 	if w.request.MainRef != "" {
 		at.Commit = w.request.MainRef
@@ -165,6 +174,31 @@ func (w *walk) holdMain(lost fleet.Unreadable) *fleet.Objects {
 		Hint:    "mend the BaseRepo; until then everything stays as it is published",
 	})
 	return &fleet.Objects{Unreadable: []fleet.Unreadable{{Position: lost.Position}}}
+}
+
+// stray reports whether the promoted commit is not one of the base branch: then nobody has agreed to what it says.
+// A commit that does not exist, or a branch, is for reading it to report.
+func (w *walk) stray(ctx context.Context, at Location) (bool, error) {
+	if at.Commit == "" || w.request.Main != "" || w.request.MainRef != "" {
+		return false, nil
+	}
+	on, err := w.Repositories.Contains(ctx, Location{Repo: at.Repo, Branch: at.Branch}, at.Commit)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	return err == nil && !on, nil
+}
+
+// holdStray stands in for main when the promoted commit is not one of it.
+func (w *walk) holdStray(base *v1alpha1.BaseRepo, origin fleet.Origin) *fleet.Objects {
+	w.problems = append(w.problems, fleet.Problem{
+		Severity: fleet.SeverityError, Kind: fleet.KindHeld,
+		Object: fleet.Ref{Kind: "BaseRepo", Name: base.Name}, Position: origin.Position,
+		Message: fmt.Sprintf("commit %s is not on branch %q, so nothing is scheduled from it", short(base.Spec.Commit), cmp.Or(base.Spec.Branch, DefaultBase)),
+		Hint:    "promote a commit that was merged; until then everything stays as it is published",
+	})
+	w.held = true
+	return &fleet.Objects{Unreadable: []fleet.Unreadable{{Position: origin.Position}}}
 }
 
 // describe names the commit of the base branch that was asked for.

@@ -32,6 +32,8 @@ type Repositories interface {
 	GitOps(ctx context.Context, at Location) (bundle.Branch, Head, error)
 	// Same reports whether two URLs lead to one repository.
 	Same(a, b string) bool
+	// Contains reports whether a commit lies in the history of a branch.
+	Contains(ctx context.Context, branch Location, commit string) (bool, error)
 	// Fork returns the commit at which the history of a commit left that of a branch. ref is where the commit can be fetched
 	// from, when it is not on a branch of the repository.
 	Fork(ctx context.Context, branch Location, ref, commit string) (string, error)
