@@ -151,7 +151,8 @@ func (w *world) environments(n int) []string {
 	}
 	for _, file := range [][2]string{
 		{"platform/hello-world-app", "workload/workload.yaml"},
-		{"platform/platform-services", "nginx/workload.yaml"}, {"platform/platform-services", "prometheus/workload.yaml"},
+		{"platform/platform-services", "nginx/workload.yaml"},
+		{"platform/platform-services", "prometheus/workload.yaml"},
 	} {
 		w.push(file[0], "main", map[string]string{file[1]: withTargets(w.files(file[0], "main")[file[1]], names)})
 	}

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,7 +63,12 @@ func checkGitOpsRepo(d *decoder, root *yaml.Node, repo *v1alpha1.GitOpsRepo) {
 	if n == nil || repo.Spec.DeletionBudget == nil {
 		return
 	}
-	if _, ok := parseBudget(repo.Spec.DeletionBudget); !ok {
+	budget, ok := parseBudget(repo.Spec.DeletionBudget)
+	if ok && budget.Count < MinimumBudget && (budget.Count == 0 || !budget.Percent) {
+		d.report(SeverityNotice, KindInvalidValue, n, "protect the branch, so that every change needs a person, if none may go by itself",
+			fmt.Sprintf("spec.deletionBudget is %s, and %d removals are within every budget", n.Value, MinimumBudget))
+	}
+	if !ok {
 		repo.Spec.DeletionBudget = nil
 		d.report(SeverityError, KindInvalidValue, n, `write a number such as 7, or a percentage such as "20%"`,
 			"spec.deletionBudget "+quoteShort(n.Value)+" is neither a number nor a percentage up to 100%; the default applies")
