@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -71,11 +72,32 @@ the cluster's ed25519 key, which "openssl genpkey -algorithm ed25519" makes; eac
 }
 
 func (c *agentCommand) run(cmd *cobra.Command) error {
+	if err := c.checkFlags(cmd); err != nil {
+		return err
+	}
+	if c.check {
+		return c.checkHealth()
+	}
+	log, err := newLogger(c.t, server.LogConfig{}, nil)
+	if err != nil {
+		return err
+	}
+	a, err := c.agent(log)
+	if err != nil {
+		return err
+	}
+	if c.export != "" {
+		return c.exportReports(cmd.Context(), a)
+	}
+	return c.report(cmd.Context(), a)
+}
+
+func (c *agentCommand) checkFlags(cmd *cobra.Command) error {
 	switch {
 	case c.check && c.stateDir == "":
 		return usage(cmd, "--check needs the --state-dir of the agent")
 	case c.check:
-		return c.checkHealth()
+		return nil
 	case c.export != "" && (c.keyFile == "" || c.cluster == ""):
 		return usage(cmd, "--export needs --key and --cluster")
 	case c.export == "" && (c.server == "" || c.tokenFile == ""):
@@ -83,44 +105,56 @@ func (c *agentCommand) run(cmd *cobra.Command) error {
 	case c.interval < time.Second:
 		return usage(cmd, "--interval is %s, want at least a second", c.interval)
 	}
-	kinds, err := c.kinds()
-	if err != nil {
+	if _, err := c.kinds(); err != nil {
 		return asUsage(cmd, err)
 	}
-	log, err := newLogger(c.t, server.LogConfig{}, nil)
+	if c.export == "" {
+		if _, err := agent.ParseServer(c.server); err != nil {
+			return asUsage(cmd, err)
+		}
+	}
+	return nil
+}
+
+// agent makes an agent of the cluster that cannot send yet.
+func (c *agentCommand) agent(log *slog.Logger) (*agent.Agent, error) {
+	kinds, err := c.kinds()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	watcher, err := cluster.Connect(c.kubeconfig, "kalypso-agent/"+version(), kinds, log)
 	if err != nil {
-		return failed(err, "run it in a cluster, or name a kubeconfig with --kubeconfig")
+		return nil, failed(err, "run it in a cluster, or name a kubeconfig with --kubeconfig")
 	}
 	if c.stateDir != "" {
+		// What is in it names the repositories and failures of the cluster: nobody else's business.
 		if err := os.MkdirAll(c.stateDir, 0o700); err != nil {
-			return fmt.Errorf("make the folder of --state-dir: %w", err)
+			return nil, fmt.Errorf("make the folder of --state-dir: %w", err)
 		}
 	}
-	a := &agent.Agent{
+	return &agent.Agent{
 		Cluster: watched{watcher}, Log: log, Name: c.cluster, Version: version(),
 		Store: agent.Store{Dir: c.stateDir}, Interval: c.interval,
-	}
-	if c.export != "" {
-		return c.exportReports(cmd.Context(), a)
-	}
+	}, nil
+}
+
+// report reports until somebody stops it, which is a good end.
+func (c *agentCommand) report(ctx context.Context, a *agent.Agent) error {
 	address, err := agent.ParseServer(c.server)
 	if err != nil {
-		return asUsage(cmd, err)
+		return err
 	}
-	if address.Scheme == "http" && !isLoopback(address.Hostname()) {
-		log.Warn("the token is sent without encryption: use https", "server", address.Redacted())
-	}
+	// Later on a missing token may come back; at the start it is a mistake.
 	if _, err := os.Stat(c.tokenFile); err != nil {
 		return failed(fmt.Errorf("read the token: %w", err), `"kalypso cluster register" makes one`)
 	}
+	if address.Scheme == "http" && !isLoopback(address.Hostname()) {
+		a.Log.Warn("the token is sent without encryption: use https", "server", address.Redacted())
+	}
 	a.Server = &agent.Client{Server: address, TokenFile: c.tokenFile, UserAgent: "kalypso-agent/" + version()}
-	log.Info("the agent reports", "server", address.Redacted(), "cluster", c.cluster)
-	a.Run(cmd.Context())
-	log.Info("the agent ends")
+	a.Log.Info("the agent reports", "server", address.Redacted(), "cluster", c.cluster)
+	a.Run(ctx)
+	a.Log.Info("the agent ends")
 	return nil
 }
 

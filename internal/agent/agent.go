@@ -54,6 +54,7 @@ func (a *Agent) Run(ctx context.Context) {
 	}
 	r := &run{
 		Agent: a, queue: queue, limit: hub.MaxReports, pause: shortest, interval: a.Interval,
+		// There is room for the answer to the only batch on its way, which may come when nobody listens any more.
 		results: make(chan result, 1), gather: time.NewTimer(gathering), next: time.NewTimer(0),
 	}
 	if r.interval <= 0 {
@@ -202,7 +203,7 @@ func (r *run) taken(res result) {
 		r.Log.Info("the server takes reports again")
 	}
 	r.failing, r.pause, r.said, r.lastSent = false, shortest, "", time.Now()
-	r.limit = min(r.limit*2, hub.MaxReports)
+	r.limit = min(r.limit*2, hub.MaxReports) // what was refused may have been left out by now
 	r.queue.Sent(res.batch.Reports)
 	if res.receipt.Resend {
 		r.queue.Resend()
@@ -225,6 +226,7 @@ func (r *run) tooMuch(res result) {
 // failed waits, each time twice as long, half of it by chance.
 func (r *run) failed(res result) {
 	r.failing = true
+	// The same batch again has the same id, by which the server knows whether it was only the answer that got lost.
 	// A heartbeat is made anew: that the cluster was alive a while ago is of no use.
 	if len(res.batch.Reports) > 0 {
 		r.retry = &res.batch

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,10 +54,14 @@ type world struct {
 	// answer is what the server does; nil takes everything.
 	answer func(hub.ReportBatch) (hub.ReportReceipt, error)
 	begun  time.Time
-	got    []string
+
+	mu  sync.Mutex
+	got []string
 }
 
 func (w *world) Send(_ context.Context, b hub.ReportBatch) (hub.ReportReceipt, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	var receipt hub.ReportReceipt
 	var err error
 	if w.answer != nil {
@@ -107,6 +112,8 @@ func (w *world) pass(d time.Duration) {
 
 func (w *world) want(want ...string) {
 	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if got := strings.Join(w.got, "\n"); got != strings.Join(want, "\n") {
 		w.t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}

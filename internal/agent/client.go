@@ -57,6 +57,7 @@ func (c *Client) Send(ctx context.Context, batch hub.ReportBatch) (hub.ReportRec
 	if err != nil {
 		return receipt, err
 	}
+	// A redirect would take the token to somebody else.
 	client := http.Client{Transport: c.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {

@@ -121,6 +121,7 @@ func (i *Install) rules() []object {
 	return rules
 }
 
+// pod reads the token from a file, as it can be replaced there, and has rights to nothing on its node.
 func (i *Install) pod() object {
 	const tokens, state = "/var/run/secrets/kalypso", "/var/lib/kalypso"
 	args := []string{"agent", "--server=" + i.Server, "--cluster=" + i.Cluster, "--token-file=" + tokens + "/token", "--state-dir=" + state}
@@ -147,6 +148,7 @@ func (i *Install) pod() object {
 				"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
 				"capabilities": object{"drop": []string{"ALL"}},
 			},
+			// The program asks itself, since nothing listens: seldom, because that is a process of its own.
 			"livenessProbe": object{
 				"exec":                object{"command": []string{"kalypso", "agent", "--check", "--state-dir=" + state}},
 				"initialDelaySeconds": 60, "periodSeconds": 120, "timeoutSeconds": 10, "failureThreshold": 3,
@@ -158,6 +160,7 @@ func (i *Install) pod() object {
 		}},
 		"volumes": []object{
 			{"name": "token", "secret": object{"secretName": i.Secret, "items": []object{{"key": "token", "path": "token"}}}},
+			// It survives the container, not the pod: what is lost then are states that were superseded meanwhile.
 			{"name": "state", "emptyDir": object{"sizeLimit": "64Mi"}},
 		},
 	}
