@@ -99,6 +99,8 @@ func sourceOf(o, ref object, find Find) fluxSource {
 	switch u := find(kind, namespace, name); {
 	case name == "":
 		s.problem = "names no source"
+	case u == nil && sourceResource(kind) == "":
+		// Buckets and others are not watched: of them nothing is known.
 	case u == nil:
 		s.problem = title + " is not there, or cannot be read"
 	default:
@@ -110,6 +112,19 @@ func sourceOf(o, ref object, find Find) fluxSource {
 		}
 	}
 	return s
+}
+
+// sourceResource is the resource of a kind of source that is watched; empty for others.
+func sourceResource(kind string) string {
+	switch kind {
+	case "GitRepository":
+		return "gitrepositories"
+	case "OCIRepository":
+		return "ocirepositories"
+	case "HelmRepository":
+		return "helmrepositories"
+	}
+	return ""
 }
 
 // waits says whether a reconciler is not ready only because others are not yet.

@@ -247,11 +247,8 @@ func compare(a, b hub.Report) int {
 
 // findIn finds sources of Flux, which are all that reconcilers name.
 func findIn(stores map[schema.GroupResource]cache.Store) Find {
-	resources := map[string]string{
-		"GitRepository": "gitrepositories", "OCIRepository": "ocirepositories", "HelmRepository": "helmrepositories",
-	}
 	return func(kind, namespace, name string) *unstructured.Unstructured {
-		store := stores[schema.GroupResource{Group: "source.toolkit.fluxcd.io", Resource: resources[kind]}]
+		store := stores[schema.GroupResource{Group: "source.toolkit.fluxcd.io", Resource: sourceResource(kind)}]
 		if store == nil {
 			return nil
 		}
