@@ -37,6 +37,8 @@ func newAgent(t *terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent --server URL --token-file FILE",
 		Short: "Report what the reconcilers of a cluster do",
+		// The server does not take reports yet; whoever builds that can run the agent already.
+		Hidden: true,
 		Long: `Report what the reconcilers of a cluster do: what they follow, at which revision, in what state.
 
     Flux, Argo CD ─► kalypso agent ─► one outgoing connection ─► kalypso serve
