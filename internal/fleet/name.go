@@ -34,7 +34,7 @@ func TargetName(workload, target string) string {
 }
 
 // CleanPath returns a path within a repository in its shortest form; the root, however it is written, is "".
-// A path that is absolute, leaves the repository or has control characters is an error.
+// A path that is absolute, leaves the repository, leads into ".git" or has control characters is an error.
 func CleanPath(p string) (string, error) {
 	switch {
 	case strings.ContainsFunc(p, unicode.IsControl):
@@ -43,6 +43,8 @@ func CleanPath(p string) (string, error) {
 		return "", errors.New("a path is relative to the root of the repository")
 	case slices.Contains(strings.Split(p, "/"), ".."):
 		return "", errors.New(`a path does not contain ".."`)
+	case slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }):
+		return "", errors.New(`nothing below ".git" is a file of a repository`)
 	}
 	if p = path.Clean(p); p == "." {
 		return "", nil

@@ -42,7 +42,7 @@ func TestCleanPath(t *testing.T) {
 			t.Errorf("CleanPath(%q) = %q, %v, want %q", path, got, err, want)
 		}
 	}
-	for _, path := range []string{"/", "/x", "..", "../x", "a/../b", "a\nb", "a\x00"} {
+	for _, path := range []string{"/", "/x", "..", "../x", "a/../b", "a\nb", "a\x00", "a/.git/hooks", ".GIT"} {
 		if got, err := fleet.CleanPath(path); err == nil {
 			t.Errorf("CleanPath(%q) = %q, want an error", path, got)
 		}
