@@ -74,7 +74,7 @@ func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle) *buil
 	b.library, rendering = render.NewLibrary(s, parsed)
 	b.problems = slices.Concat(s.Problems, b.decisions.Unused(), configuring, rendering)
 	if published != nil {
-		b.problems = append(b.problems, published.Problems...)
+		b.problems = slices.Concat(b.problems, published.Problems, published.leftBehind(s.Environment))
 	}
 	return b
 }

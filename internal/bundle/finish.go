@@ -31,7 +31,7 @@ func (f *folderBuild) finish() {
 		r.recorded = f.published.recorded
 	}
 	if at := inventoryPath(f.root, r.ClusterType); f.builder.published.obstacle(at) == "" {
-		r.Inventory = newFile(at, encodeInventory(r))
+		r.Inventory = newFile(at, encodeInventory(f.snapshot.Environment, r))
 	}
 	r.recorded = nil
 }

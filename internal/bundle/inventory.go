@@ -19,6 +19,7 @@ import (
 //
 //	{
 //	  "version": 1,
+//	  "environment": "dev",
 //	  "clusterType": "drone",
 //	  "readme": "0d1f…",
 //	  "sources": {
@@ -32,6 +33,7 @@ import (
 // The hashes are Git blob ids: a file that has another one was changed by hand.
 type inventory struct {
 	Version     int                            `json:"version"`
+	Environment string                         `json:"environment"`
 	ClusterType string                         `json:"clusterType"`
 	Readme      string                         `json:"readme"`
 	Sources     map[string][]string            `json:"sources"`
@@ -69,10 +71,10 @@ func newSources(refs []fleet.Ref) *Sources {
 }
 
 // encodeInventory writes the inventory of a folder. Keys are sorted, so equal folders give equal bytes.
-func encodeInventory(f *Folder) []byte {
+func encodeInventory(environment string, f *Folder) []byte {
 	sources := f.sources()
 	w := jsonWriter{buf: make([]byte, 0, inventorySize(len(f.Assignments), sources))}
-	w.raw("{\n  \"version\": 1,\n  \"clusterType\": ").text(f.ClusterType)
+	w.raw("{\n  \"version\": 1,\n  \"environment\": ").text(environment).raw(",\n  \"clusterType\": ").text(f.ClusterType)
 	w.raw(",\n  \"readme\": \"").hash(f.Readme.Hash).raw("\",\n  \"sources\": {")
 	for i, s := range sources {
 		w.separator(i).raw("\n    ").text(s.id).raw(": ").refs(s.Refs)

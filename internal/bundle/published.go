@@ -3,6 +3,7 @@ package bundle
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -29,6 +30,8 @@ type Published struct {
 	hashes map[string]Hash
 	// parents are the folders that have files below them.
 	parents map[string]bool
+	// elsewhere are the environments whose files lie below other roots of the branch, by those.
+	elsewhere map[string]string
 	// digests identify what the branch holds below each folder with files, ours or not.
 	digests map[string]fleet.Digest
 	read    func(path string) ([]byte, error)
@@ -54,7 +57,7 @@ type Branch struct {
 // ReadPublished finds out which files of a branch are ours: those that an inventory lists, and in the folders of the given
 // cluster types that have no inventory, written by the original scheduler, those with the names that it wrote.
 func ReadPublished(branch Branch, clusterTypes []string) (*Published, error) {
-	p := &Published{hashes: make(map[string]Hash, len(branch.Files)), parents: map[string]bool{}, digests: map[string]fleet.Digest{}, read: branch.Read}
+	p := &Published{hashes: make(map[string]Hash, len(branch.Files)), parents: map[string]bool{}, elsewhere: map[string]string{}, digests: map[string]fleet.Digest{}, read: branch.Read}
 	byFolder := map[string][]File{}
 	for _, f := range branch.Files {
 		p.hashes[f.Path] = f.Hash
@@ -105,6 +108,9 @@ func (p *Published) inventories(root string) (map[string]*inventory, error) {
 	result := map[string]*inventory{}
 	for _, file := range slices.Sorted(maps.Keys(p.hashes)) {
 		name, isInventory := strings.CutPrefix(file, prefix)
+		if !isInventory {
+			p.look(file)
+		}
 		name, isJSON := strings.CutSuffix(name, ".json")
 		if !isInventory || !isJSON || !isFolderName(name) {
 			continue
@@ -124,6 +130,39 @@ func (p *Published) inventories(root string) (map[string]*inventory, error) {
 		result[name] = inv
 	}
 	return result, nil
+}
+
+// look notes whose files lie below another root of the branch, by the first inventory there.
+// Environments may share a branch, so it is no problem by itself.
+func (p *Published) look(file string) {
+	root, rest, found := strings.Cut("/"+file, "/"+inventoryFolder+"/")
+	if _, known := p.elsewhere[root]; !found || known || path.Dir(rest) != "." {
+		return
+	}
+	var inv struct{ Environment string }
+	if content, err := p.read(file); err == nil && json.Unmarshal(content, &inv) == nil {
+		p.elsewhere[root] = inv.Environment
+	}
+}
+
+// leftBehind warns of files of an environment that lie below another path of the branch than the one of now:
+// nobody updates or removes them any more, and clusters may still follow them.
+func (p *Published) leftBehind(environment string) []fleet.Problem {
+	if p == nil {
+		return nil
+	}
+	var problems []fleet.Problem
+	for _, root := range slices.Sorted(maps.Keys(p.elsewhere)) {
+		if p.elsewhere[root] == environment {
+			problems = append(problems, fleet.Problem{
+				Severity: fleet.SeverityWarning, Kind: fleet.KindLeftBehind,
+				Position: fleet.Position{Source: "gitops", File: path.Join(strings.TrimPrefix(root, "/"), inventoryFolder)},
+				Message:  fmt.Sprintf("files of environment %q lie there too, below an earlier path of its GitOpsRepo, and are not updated any more", environment),
+				Hint:     "let clusters follow the path of now, then delete them; or set the path back",
+			})
+		}
+	}
+	return problems
 }
 
 func corruptedInventory(file string, err error) fleet.Problem {

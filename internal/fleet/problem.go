@@ -136,4 +136,5 @@ const (
 	KindHeld               ProblemKind = "held"
 	KindFileConflict       ProblemKind = "file-conflict"
 	KindInventoryCorrupted ProblemKind = "inventory-corrupted"
+	KindLeftBehind         ProblemKind = "left-behind"
 )
