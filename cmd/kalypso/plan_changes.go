@@ -146,15 +146,11 @@ func otherFiles(c *plan.Change) []plan.FileChange {
 
 // gone says which namespaces a group loses: one by its name, more by their number.
 func gone(g plan.Group) string {
-	n := 0
-	for _, c := range g.Changes {
-		n += len(c.Gone)
+	all := g.Gone()
+	if len(all) == 1 {
+		return "namespace " + all[0] + " is not written any more: clusters delete it"
 	}
-	name := g.Changes[0].Gone[0]
-	if n == 1 {
-		return "namespace " + name + " is not written any more: clusters delete it"
-	}
-	return fmt.Sprintf("%d namespaces, such as %s, are not written any more: clusters delete them", n, name)
+	return fmt.Sprintf("%d namespaces, such as %s, are not written any more: clusters delete them", len(all), all[0])
 }
 
 // whyRemoved says what is missing, as far as the two states tell.

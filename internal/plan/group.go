@@ -67,10 +67,9 @@ func (g Group) Gone() []string {
 // says returns everything a change says besides which assignment it is about.
 func (c *Change) says() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\x00%s\x00", c.Op, strings.Join(c.Policies, ","))
-	if c.Op == Changed || c.Op == Held {
-		b.Reset()
-		fmt.Fprintf(&b, "%s\x00", c.Op)
+	fmt.Fprintf(&b, "%s\x00", c.Op)
+	if c.Op == Added || c.Op == Removed {
+		fmt.Fprintf(&b, "%s\x00", strings.Join(c.Policies, ","))
 	}
 	for _, k := range c.Config {
 		fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%s\x00%s\x00", k.Key, text(k.Old), text(k.New), k.From, k.Over)

@@ -12,4 +12,7 @@
 // What a person has to mend in the repositories is a problem in the snapshot and never stops the rest.
 // An error means that there is nothing to schedule: the control plane itself cannot be read,
 // or it does not know the environment.
+//
+// A [Proposer] then makes the one living change request of an environment what it should be, in rounds that may be killed
+// anywhere and run again, and a [Previewer] says on the changes of a control plane what they would do.
 package scheduling

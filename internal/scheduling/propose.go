@@ -389,18 +389,4 @@ func (r *round) label(ctx context.Context) error {
 	return r.done("labelled", "added label "+LabelPromoted)
 }
 
-// merging reports whether somebody merges a change right now: forges move the branch first and say so a moment later.
-func (r *round) merging(ctx context.Context, number int) (bool, error) {
-	c, err := r.repo.Change(ctx, number)
-	if err != nil {
-		return false, fmt.Errorf("read change %d: %w", number, err)
-	}
-	if c.State != forge.Open {
-		return true, nil
-	}
-	// An error means that the histories have nothing in common, so it is not this head that was merged.
-	fork, err := r.Loader.Repositories.Fork(ctx, r.gitops.Location, c.Fetch, c.Head.Commit)
-	return err == nil && fork == c.Head.Commit, nil
-}
-
 func short(commit string) string { return commit[:min(7, len(commit))] }

@@ -22,7 +22,7 @@ type Metrics struct {
 	webhooks  *prometheus.CounterVec
 }
 
-// NewMetrics registers the metrics. Names and labels are an interface: docs/reference/metrics.md lists them.
+// NewMetrics registers the metrics. Names and labels are an interface: docs/reference/serve.md lists them.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		registry: r,

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// slowForge says for a while that what it has merged is still open, as forges do that move the branch first.
+type slowForge struct{ forge.Forge }
+
+func (f slowForge) Repository(url string) (forge.Repository, error) {
+	r, err := f.Forge.Repository(url)
+	return slowRepository{r}, err
+}
+
+type slowRepository struct{ forge.Repository }
+
+func (r slowRepository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]forge.Change, error) {
+	changes, err := r.Repository.FindChanges(ctx, f)
+	for i := range changes {
+		changes[i].State = forge.Open
+	}
+	return changes, err
+}
+
+func (r slowRepository) Change(ctx context.Context, number int) (forge.Change, error) {
+	c, err := r.Repository.Change(ctx, number)
+	c.State = forge.Open
+	return c, err
+}
+
+func TestAChangeThatIsBeingMergedIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.round("dev")
+	c := w.living()
+	w.merge()
+	quick := w.flows.forges
+	w.flows.forges = forges{slowForge{w.host}}
+	_, err := w.flows.Round(t.Context(), w.url+"/"+controlPlaneRepo, "dev")
+	if !errors.Is(err, scheduling.ErrMoved) {
+		t.Errorf("error %v, want that the branch moved", err)
+	}
+	comments, err := w.repo(gitOpsRepo).Comments(t.Context(), c.Number)
+	if err != nil || len(comments) > 0 {
+		t.Errorf("comments %+v, %v", comments, err)
+	}
+	w.flows.forges = quick
+	if o := w.round("dev"); len(o.Did) > 0 {
+		t.Errorf("afterwards a round did %v", o.Did)
+	}
+}
