@@ -63,9 +63,12 @@ func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionResource) ([
 	return list.Items, nil
 }
 
-// Apply makes objects what they say, as "kubectl apply --server-side" does.
+// Apply makes objects what they say, as "kubectl apply --server-side" does. An API server that has only just started
+// may still refuse what it takes a moment later, and applying again changes nothing, so it is tried until it is taken.
 func (c *Cluster) Apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
-	return c.apply(ctx, metav1.PatchOptions{}, objects...)
+	return Until(ctx, startTime, func(ctx context.Context) error {
+		return c.apply(ctx, metav1.PatchOptions{}, objects...)
+	})
 }
 
 // Check asks whether the API server would accept an object, and changes nothing.
