@@ -57,7 +57,9 @@ var layers = []layer{
 	},
 	{
 		name:    "flow",
-		folders: []string{"internal/scheduling", "internal/delivery", "internal/promoting", "internal/reporting"},
+		folders: []string{
+			"internal/scheduling", "internal/delivery", "internal/promoting", "internal/reporting", "internal/recording", "internal/observing",
+		},
 		imports: []string{"port", "core", "api"},
 		forbids: []ban{
 			{[]string{"os/exec", "net/http", "database/sql", "github.com/go-git/", "k8s.io/client-go/"}, "a flow reaches the world through interfaces that it declares itself"},
@@ -67,7 +69,7 @@ var layers = []layer{
 	{
 		name: "edge",
 		folders: []string{
-			"internal/git", "internal/chartrepo", "internal/cluster",
+			"internal/git", "internal/chartrepo", "internal/cluster", "internal/client",
 			"internal/ledger/relational", "internal/ledger/sqlite", "internal/ledger/postgres",
 			"internal/forge/github", "internal/forge/gitlab", "internal/forge/gitea", "internal/forge/azuredevops", "internal/forge/local",
 			"internal/forge/rest", "internal/forge/transport",
@@ -85,8 +87,9 @@ var layers = []layer{
 		imports: []string{"flow", "port", "core", "api"},
 	},
 	{
-		// Fleets to read and run that the program carries with it: files, and no code worth the name.
-		name: "sample", folders: []string{"internal/sample", "examples/hello-fleet"},
+		// Fleets to read and run that the program carries with it, and clusters that are only simulated.
+		name: "sample", folders: []string{"internal/sample", "internal/simulation", "examples/hello-fleet"},
+		imports: []string{"shell", "flow", "edge", "port", "core", "api"},
 	},
 	{
 		name: "cmd", folders: []string{"cmd"},
