@@ -37,13 +37,17 @@ const (
 	lookAtChanges task = "changes"
 	doRound       task = "environment"
 	doPreview     task = "change"
+	// doRecord notes what the GitOps branches of an environment want.
+	doRecord task = "branches"
+	// doPromote moves the commits of a control plane along its chain.
+	doPromote task = "chain"
 )
 
 // item is one piece of work. Equal items wait in the queue only once.
 type item struct {
 	task         task
 	controlPlane string
-	environment  string // of a round
+	environment  string // of a round, and of a record
 	change       int    // of a preview
 }
 
@@ -51,7 +55,7 @@ type item struct {
 func (i item) attributes() []any {
 	about := []any{"controlPlane", i.controlPlane}
 	switch i.task {
-	case doRound:
+	case doRound, doRecord:
 		return append(about, "environment", i.environment)
 	case doPreview:
 		return append(about, "change", i.change)
@@ -63,6 +67,8 @@ func (i item) attributes() []any {
 type Keeper struct {
 	// Flows do the work. // required
 	Flows Flows
+	// Chains follow what was published; nil when nobody does.
+	Chains Chains
 	// ControlPlanes are their URLs. // required
 	ControlPlanes []string
 	// Poll is how often everything is looked at, whether events come or not; each time up to a fifth earlier or later,
@@ -202,6 +208,10 @@ func (k *Keeper) work(ctx context.Context, i item) error {
 		return k.preview(ctx, i)
 	case lookAtChanges:
 		return k.lookAtChanges(ctx, i.controlPlane)
+	case doRecord:
+		return k.record(ctx, i)
+	case doPromote:
+		return k.promote(ctx, i)
 	}
 	return errors.Join(k.lookAtEnvironments(ctx, i.controlPlane), k.lookAtChanges(ctx, i.controlPlane))
 }
@@ -249,6 +259,9 @@ func (k *Keeper) round(ctx context.Context, i item) error {
 	if outcome != nil {
 		k.Metrics.outcome(i.environment, outcome)
 		k.tell(i, outcome, k.remember(i, outcome))
+	}
+	if err == nil && k.Chains != nil {
+		k.queue.Add(item{task: doRecord, controlPlane: i.controlPlane, environment: i.environment})
 	}
 	return err
 }
@@ -303,17 +316,25 @@ type found struct {
 	read []place
 	// waits is why its change is not opened or merged.
 	waits string
+	// problems are what was said about it.
+	problems []string
+}
+
+// placesOf returns where events come from that matter to whoever read some locations.
+func placesOf(read []scheduling.Location) []place {
+	var places []place
+	for _, at := range read {
+		if id, err := forge.ParseID(at.Repo); err == nil {
+			places = append(places, place{id.Path, at.Branch})
+		}
+	}
+	return places
 }
 
 // remember keeps what a round found, and returns what the one before did.
 // A round that came to nothing has read nothing, and the places of the one before still count.
 func (k *Keeper) remember(i item, o *scheduling.Outcome) (before found) {
-	now := found{waits: o.Waits}
-	for _, at := range o.Read {
-		if id, err := forge.ParseID(at.Repo); err == nil {
-			now.read = append(now.read, place{id.Path, at.Branch})
-		}
-	}
+	now := found{waits: o.Waits, read: placesOf(o.Read)}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before = k.rounds[i]

@@ -92,12 +92,17 @@ func (f *fakeFlows) Preview(_ context.Context, _ string, c forge.Change) (*sched
 // keep runs a keeper in a bubble of its own time. Its work of the start is done when test begins.
 func keep(t *testing.T, f *fakeFlows, test func(k *Keeper)) {
 	t.Helper()
+	keepWith(t, f, nil, test)
+}
+
+func keepWith(t *testing.T, f *fakeFlows, c Chains, test func(k *Keeper)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		if f.hold {
 			f.wait = make(chan struct{})
 		}
 		k := &Keeper{
-			Flows: f, ControlPlanes: []string{controlPlane}, Poll: time.Hour,
+			Flows: f, Chains: c, ControlPlanes: []string{controlPlane}, Poll: time.Hour,
 			Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -1,0 +1,111 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// Chains is the work that follows what was published, on its way to the clusters and from environment to environment.
+// Every method may be called at any time, by several goroutines, and again.
+type Chains interface {
+	// Record notes what the GitOps branches of an environment want, its platform's and its applications'.
+	Record(ctx context.Context, controlPlane, environment string) (*Recorded, error)
+	// Promote moves the commits of a control plane along the chain of its environments.
+	Promote(ctx context.Context, controlPlane string) (*Promoted, error)
+}
+
+// Recorded says what a look at GitOps branches found.
+type Recorded struct {
+	// Did lists what was noted, in order; empty when there was nothing new.
+	Did []string
+	// Problems are what could not be noted, and why.
+	Problems []string
+	// Read are the branches that were looked at.
+	Read []scheduling.Location
+}
+
+// Promoted says what was done in a chain.
+type Promoted struct {
+	// Did lists what was done, in order; empty for a round in which nothing had to be.
+	Did []string
+	// Moved are the environments whose inputs were changed by it.
+	Moved []string
+	// Next is when to look again though nothing happens; zero when that is not needed.
+	Next time.Time
+}
+
+// settle is how long a chain is left alone after something happened to it: clusters report one after the other,
+// and one look is enough for all that report within a moment.
+const settle = time.Second
+
+// record notes what is published. What clusters do about it is looked at next.
+func (k *Keeper) record(ctx context.Context, i item) error {
+	recorded, err := k.Chains.Record(ctx, i.controlPlane, i.environment)
+	if recorded != nil {
+		k.mu.Lock()
+		was := k.rounds[i]
+		now := found{read: placesOf(recorded.Read), problems: recorded.Problems}
+		k.rounds[i] = now
+		k.mu.Unlock()
+		k.say(i, recorded.Did, news(recorded.Problems, was.problems))
+	}
+	if err == nil {
+		k.queue.AddAfter(item{task: doPromote, controlPlane: i.controlPlane}, settle)
+	}
+	return err
+}
+
+// promote moves a chain. What it moved is scheduled at once.
+func (k *Keeper) promote(ctx context.Context, i item) error {
+	promoted, err := k.Chains.Promote(ctx, i.controlPlane)
+	if promoted == nil {
+		return err
+	}
+	k.say(i, promoted.Did, nil)
+	for _, environment := range promoted.Moved {
+		k.queue.Add(item{task: doRound, controlPlane: i.controlPlane, environment: environment})
+	}
+	if !promoted.Next.IsZero() {
+		k.queue.AddAfter(i, max(time.Until(promoted.Next), settle))
+	}
+	return err
+}
+
+// say logs what was done, and what went wrong.
+func (k *Keeper) say(i item, did, problems []string) {
+	log := k.Log.With(i.attributes()...)
+	for _, what := range did {
+		log.Info(what)
+	}
+	for _, what := range problems {
+		log.Warn(what)
+	}
+}
+
+// news returns what is said and was not said before.
+func news(said, before []string) []string {
+	known := map[string]bool{}
+	for _, what := range before {
+		known[what] = true
+	}
+	var fresh []string
+	for _, what := range said {
+		if !known[what] {
+			fresh = append(fresh, what)
+		}
+	}
+	return fresh
+}
+
+// Reported looks at all chains again, because clusters or people said something. It returns at once.
+func (k *Keeper) Reported() {
+	if k.Chains == nil {
+		return
+	}
+	k.start()
+	for _, url := range k.ControlPlanes {
+		k.queue.AddAfter(item{task: doPromote, controlPlane: url}, settle)
+	}
+}

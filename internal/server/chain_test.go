@@ -1,0 +1,112 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// fakeChains notes what the keeper asks for, beside the flows.
+type fakeChains struct {
+	flows *fakeFlows
+	// moved and next are what the next look at a chain comes to.
+	moved []string
+	next  time.Duration
+	err   error
+}
+
+func (c *fakeChains) Record(_ context.Context, url, environment string) (*Recorded, error) {
+	c.flows.note("record " + environment)
+	return &Recorded{Read: []scheduling.Location{
+		{Repo: "https://forge.example.com/platform/gitops", Branch: environment},
+		{Repo: "https://forge.example.com/teams/shop-gitops", Branch: environment},
+	}}, nil
+}
+
+func (c *fakeChains) Promote(context.Context, string) (*Promoted, error) {
+	c.flows.note("promote")
+	p := &Promoted{Moved: c.moved}
+	if c.next > 0 {
+		p.Next = time.Now().Add(c.next)
+	}
+	err := c.err
+	c.moved, c.next, c.err = nil, 0, nil
+	return p, err
+}
+
+// keepChains runs a keeper with chains, until its work of the start is done.
+func keepChains(t *testing.T, c *fakeChains, test func(k *Keeper)) {
+	t.Helper()
+	keepWith(t, c.flows, c, func(k *Keeper) {
+		time.Sleep(2 * settle)
+		want(t, c.flows, "environments", "promote", "record dev", "record stage", "round dev", "round stage")
+		test(k)
+	})
+}
+
+func TestWhatIsPublishedIsRecordedAndThenPromoted(t *testing.T) {
+	keepChains(t, &fakeChains{flows: &fakeFlows{}}, func(*Keeper) {})
+}
+
+func TestReportsOfAMomentAreOneLookAtTheChain(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		for range 1000 {
+			k.Reported()
+		}
+		want(t, c.flows)
+		time.Sleep(2 * settle)
+		want(t, c.flows, "promote")
+	})
+}
+
+func TestWhatWasPromotedIsScheduledAtOnce(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		c.moved = []string{"stage"}
+		k.Reported()
+		time.Sleep(settle)
+		want(t, c.flows, "promote", "record stage", "round stage")
+		time.Sleep(2 * settle)
+		want(t, c.flows, "promote")
+	})
+}
+
+func TestAChainIsLookedAtWhenItsTimeComes(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		c.next = 10 * time.Minute
+		k.Reported()
+		time.Sleep(settle)
+		want(t, c.flows, "promote")
+		time.Sleep(9 * time.Minute)
+		want(t, c.flows)
+		time.Sleep(2 * time.Minute)
+		want(t, c.flows, "promote")
+	})
+}
+
+func TestAChainThatFailsIsTriedAgain(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		c.err = errors.New("the ledger is locked")
+		k.Reported()
+		time.Sleep(settle)
+		want(t, c.flows, "promote")
+		time.Sleep(firstRetry)
+		want(t, c.flows, "promote")
+	})
+}
+
+func TestAPushToAnApplicationsBranchIsRecorded(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/shop-gitops", Branch: "dev"})
+		time.Sleep(2 * settle)
+		want(t, c.flows, "promote", "record dev")
+	})
+}
