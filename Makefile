@@ -15,8 +15,10 @@ test: ## run every test
 
 # The first run builds Kubernetes, Flux and Gitea, which takes some minutes; e2e/README.md says more.
 .PHONY: e2e
-e2e: ## run the tests on real clusters and a real forge
+e2e: ## run the tests on real clusters, a real forge and a real database
+	e2e/tools/packages
 	go -C e2e/tools run ./build
+	go test -count=1 ./internal/ledger/postgres
 	go -C e2e test -count=1 -timeout 20m -v .
 
 # The linters are pinned in a module of their own, so that their dependencies are not the program's.
