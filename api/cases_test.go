@@ -21,6 +21,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	scheduler "github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
@@ -143,7 +144,7 @@ func name(doc map[string]any) string {
 // strictDecode says what the Go type of the document does not know.
 func strictDecode(doc map[string]any) []string {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(scheduler.AddToScheme(scheme), hub.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(scheduler.AddToScheme(scheme), hub.AddToScheme(scheme), app.AddToScheme(scheme)); err != nil {
 		return []string{err.Error()}
 	}
 	u := unstructured.Unstructured{Object: doc}

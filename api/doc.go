@@ -1,6 +1,7 @@
 // Package api is the root of the resource types; it holds no code itself.
 //
 //	api/scheduler/v1alpha1   what both teams write: environments, workloads, cluster types, policies
+//	api/app/v1alpha1         how a workload is delivered: chart, configuration, GitOps repository, environments
 //	api/hub/v1alpha1         what is deployed and where: clusters, reconcilers, versions behind manifests
 //	api/crds                 generated: the types as Kubernetes CustomResourceDefinitions
 //
