@@ -50,9 +50,10 @@ type Environment struct {
 
 // Proposal is a change that would make an environment name another commit and was not merged.
 type Proposal struct {
-	From, Commit string // required
-	State        ProposalState
-	URL          string
+	From   string        `json:"from"`   // required
+	Commit string        `json:"commit"` // required
+	State  ProposalState `json:"state"`
+	URL    string        `json:"url,omitempty"`
 }
 
 // ProposalState is what became of a proposal.
@@ -67,12 +68,12 @@ const (
 
 // Rollout is the change of the manifests that follows when an environment names a commit.
 type Rollout struct {
-	State RolloutState
+	State RolloutState `json:"state,omitempty"`
 	// Commit is the commit of the GitOps branch that has the manifests, once they are merged.
-	Commit string
+	Commit string `json:"commit,omitempty"`
 	// Reason says why it is refused.
-	Reason string
-	URL    string
+	Reason string `json:"reason,omitempty"`
+	URL    string `json:"url,omitempty"`
 }
 
 // RolloutState is how far the manifests of a commit have come.
@@ -93,12 +94,12 @@ const (
 
 // CheckResult is what came of a verification of a rollout.
 type CheckResult struct {
-	Name string // required, as in the rules
+	Name string `json:"name"` // required, as in the rules
 	// Revision is the commit of the GitOps branch that was verified.
-	Revision string // required
-	State    CheckState
+	Revision string     `json:"revision"` // required
+	State    CheckState `json:"state"`
 	// Reason says why it failed.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 }
 
 // CheckState is how a verification stands.
@@ -135,21 +136,24 @@ const (
 
 // Pause is a person's word that nothing enters an environment. What is already rolled out goes on.
 type Pause struct {
-	By, Why string
-	At      time.Time
+	By  string    `json:"by"`
+	Why string    `json:"why,omitempty"`
+	At  time.Time `json:"at"`
 }
 
 // Abort is a person's word that a commit is given up in an environment: it does not enter, nor go on from there.
 type Abort struct {
-	Commit  string
-	By, Why string
-	At      time.Time
+	Commit string    `json:"commit"`
+	By     string    `json:"by"`
+	Why    string    `json:"why,omitempty"`
+	At     time.Time `json:"at"`
 }
 
 // Order is a person's word that a commit, also an older one, is to be the next to enter. All rules hold for it as well.
 type Order struct {
 	// ID is what the order is known by, to whoever keeps it.
-	ID      string
-	Commit  string
-	By, Why string
+	ID     string `json:"id"`
+	Commit string `json:"commit"`
+	By     string `json:"by"`
+	Why    string `json:"why,omitempty"`
 }
