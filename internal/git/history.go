@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
@@ -53,6 +54,39 @@ func (r *Repository) IsAncestor(ctx context.Context, ancestor string, of Commit)
 	return found, err
 }
 
+// History returns a commit and those before it along first parents, the newest first, with the branch of the one it begins at:
+// those that the branch itself went through, without what merges brought in. It ends before the first commit for which until
+// is true, if that is not nil, and after limit commits; 0 means no limit. more says that there are older ones that until did
+// not end: the limit left them out, or a shallow clone does not have them.
+//
+// The commit must have been resolved by this repository. Nobody else is asked.
+func (r *Repository) History(ctx context.Context, from Commit, until func(hash string) bool, limit int) (commits []Commit, more bool, err error) {
+	next, ok := parseHash(from.Hash)
+	if !ok || r.store() == nil {
+		return nil, false, r.noHistory()
+	}
+	for until == nil || !until(next.String()) {
+		if limit > 0 && len(commits) == limit {
+			return commits, true, nil
+		}
+		content, c, err := r.decodeHistory(ctx, next)
+		if errors.Is(err, plumbing.ErrObjectNotFound) && len(commits) > 0 && r.store().shallow() {
+			return commits, true, nil
+		}
+		if err != nil {
+			return nil, false, r.historyError(ctx, err)
+		}
+		found := describeCommit(next, content, c)
+		found.Branch = from.Branch
+		commits = append(commits, found)
+		if len(c.ParentHashes) == 0 {
+			return commits, false, nil
+		}
+		next = c.ParentHashes[0]
+	}
+	return commits, false, nil
+}
+
 func (r *Repository) ancestors(ctx context.Context, c Commit) (map[plumbing.Hash]bool, error) {
 	all := map[plumbing.Hash]bool{}
 	err := r.walkBack(ctx, c, func(hash plumbing.Hash) bool {
@@ -67,7 +101,7 @@ func (r *Repository) ancestors(ctx context.Context, c Commit) (map[plumbing.Hash
 func (r *Repository) walkBack(ctx context.Context, from Commit, visit func(plumbing.Hash) bool) error {
 	start, ok := parseHash(from.Hash)
 	if !ok || r.store() == nil {
-		return &Error{Kind: ErrInvalid, Op: "read the history of", Where: r.Name, Detail: "it needs a commit of this repository"}
+		return r.noHistory()
 	}
 	seen := map[plumbing.Hash]bool{start: true}
 	for queue := []plumbing.Hash{start}; len(queue) > 0; queue = queue[1:] {
@@ -92,16 +126,33 @@ func (r *Repository) walkBack(ctx context.Context, from Commit, visit func(plumb
 }
 
 func (r *Repository) parents(ctx context.Context, hash plumbing.Hash) ([]plumbing.Hash, error) {
-	content, err := r.store().object(hash, plumbing.CommitObject, maxStructure)
+	_, c, err := r.decodeHistory(ctx, hash)
 	if errors.Is(err, plumbing.ErrObjectNotFound) && r.store().shallow() {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, r.readError(ctx, "read the history of", err)
-	}
-	c, err := decodeCommit(content)
-	if err != nil {
-		return nil, r.corrupt("read the history of", err)
+		return nil, r.historyError(ctx, err)
 	}
 	return c.ParentHashes, nil
+}
+
+// decodeHistory reads one commit of a history, without its tree.
+func (r *Repository) decodeHistory(ctx context.Context, hash plumbing.Hash) ([]byte, *object.Commit, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	content, err := r.store().object(hash, plumbing.CommitObject, maxStructure)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := decodeCommit(content)
+	return content, c, err
+}
+
+func (r *Repository) historyError(ctx context.Context, err error) error {
+	return r.readError(ctx, "read the history of", err)
+}
+
+func (r *Repository) noHistory() error {
+	return &Error{Kind: ErrInvalid, Op: "read the history of", Where: r.Name, Detail: "it needs a commit of this repository"}
 }

@@ -93,11 +93,15 @@ func parseCommit(hash plumbing.Hash, content []byte) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
+	return describeCommit(hash, content, c), nil
+}
+
+func describeCommit(hash plumbing.Hash, content []byte, c *object.Commit) Commit {
 	subject, _, _ := bytes.Cut([]byte(c.Message), []byte("\n"))
 	return Commit{
 		Hash: hash.String(), Unsigned: objectHash(plumbing.CommitObject, unsigned(content)).String(),
 		Time: c.Committer.When, Subject: secret.Line(string(subject)), tree: c.TreeHash,
-	}, nil
+	}
 }
 
 func decodeCommit(content []byte) (*object.Commit, error) {

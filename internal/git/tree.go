@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -25,6 +26,9 @@ const (
 	Submodule
 	folder
 )
+
+// IsFolder reports whether the entry is a folder, which only [Tree.List] returns.
+func (m Mode) IsFolder() bool { return m == folder }
 
 // Entry is a file of a tree.
 type Entry struct {
@@ -70,6 +74,39 @@ func (t *Tree) Files(ctx context.Context, below string) ([]Entry, error) {
 	}
 	// Git sorts a folder as if its name ended in a slash, which is the byte order of full paths.
 	return w.entries, nil
+}
+
+// List returns what lies in a folder itself ("" is the root), sorted by name in byte order, folders included; the hash of a folder
+// identifies everything in it. A path that does not exist, or is a file, is an ErrPathNotFound.
+// A plain folder has no such hashes: to list it is an ErrInvalid.
+func (t *Tree) List(ctx context.Context, dir string) ([]Entry, error) {
+	dir, err := cleanBelow(dir)
+	if err != nil {
+		return nil, err
+	}
+	if t.repo == nil {
+		return nil, &Error{Kind: ErrInvalid, Op: "list folder " + quoteRoot(dir) + " of", Where: t.dir, Detail: "a plain folder is listed as a whole"}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	at, err := t.lookup(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if at.mode != folder {
+		return nil, t.noSuchPath(dir)
+	}
+	children, err := t.repo.store().tree(at.hash)
+	if err != nil {
+		return nil, t.repo.readError(ctx, "list folder "+quoteRoot(dir)+" of", err)
+	}
+	entries := make([]Entry, len(children))
+	for i, child := range children {
+		entries[i] = child.entry(path.Join(dir, child.name))
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	return entries, nil
 }
 
 // Size returns the number of bytes of an entry.

@@ -153,3 +153,36 @@ func FuzzParseTree(f *testing.F) {
 		}
 	})
 }
+
+func TestListShowsOneFolder(t *testing.T) {
+	made := newRepo(t, someFiles)
+	r := open(t, newClient(t, nil), made.dir)
+	tree := r.Tree(resolve(t, r, "main", ""))
+	entries, err := tree.List(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Git orders "dir-x/" before "dir/"; names are in byte order here.
+	if diff := cmp.Diff([]string{"a.yaml", "dir", "dir-x"}, paths(entries)); diff != "" {
+		t.Error(diff)
+	}
+	for _, e := range entries {
+		if e.Mode.IsFolder() != (e.Path != "a.yaml") || e.Hash != made.git("rev-parse", "HEAD:"+e.Path) {
+			t.Errorf("got %+v", e)
+		}
+	}
+	inner, err := tree.List(t.Context(), "./dir/sub/")
+	if diff := cmp.Diff([]string{"dir/sub/d.yml"}, paths(inner)); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	for _, missing := range []string{"nothing", "a.yaml", "dir/nothing"} {
+		_, err := tree.List(t.Context(), missing)
+		wantKind(t, err, ErrPathNotFound)
+	}
+	folder, err := Folder(made.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = folder.List(t.Context(), "")
+	wantKind(t, err, ErrInvalid)
+}
