@@ -2,7 +2,11 @@ package promoting
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/promotion"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
@@ -13,8 +17,69 @@ type Rollouts interface {
 	Rollout(ctx context.Context, environment string) (*scheduling.Outcome, error)
 }
 
-// RolloutOf says how far the manifests of a commit of main have come, by what a scheduling round found.
-// A round on other commits of main or of the environment's branch says nothing: the state is none then.
+// RolloutOf says how far the manifests of a commit of main have come, by what a scheduling round found. branch is the head of
+// the environment's branch. A round on other commits than these says nothing about them: the state is none then.
+//
+// What is held because of an application that cannot be read is published as it was, and does not stop the platform.
+// What is held because of the control plane itself does: the commit would arrive without being anywhere.
 func RolloutOf(o *scheduling.Outcome, main, branch string) promotion.Rollout {
-	return promotion.Rollout{}
+	if o == nil || o.Plan == nil || o.Inputs.Branch.Commit != branch {
+		return promotion.Rollout{}
+	}
+	if o.Inputs.Main.Commit == "" {
+		return refused(lostMain(o.Plan), "")
+	}
+	switch {
+	case o.Inputs.Main.Commit != main:
+		return promotion.Rollout{}
+	case o.Refused != nil:
+		return promotion.Rollout{State: promotion.RolloutClosed, URL: o.Refused.URL}
+	case o.Change != nil && o.Change.State != forge.Merged && len(o.Plan.Refusals) > 0 && !o.Change.HasLabel(scheduling.LabelAllowDeletions):
+		return refused(o.Plan.Refusals[0].Message, o.Change.URL)
+	case o.Change != nil:
+		return promotion.Rollout{State: promotion.RolloutOpen, URL: o.Change.URL}
+	case o.Files > 0:
+		return promotion.Rollout{}
+	default:
+		return published(o)
+	}
+}
+
+func refused(reason, url string) promotion.Rollout {
+	return promotion.Rollout{State: promotion.RolloutRefused, Reason: reason, URL: url}
+}
+
+// published is the rollout when the GitOps branch has all that can be rendered.
+func published(o *scheduling.Outcome) promotion.Rollout {
+	var reason string
+	ours := 0
+	for _, c := range o.Plan.Assignments {
+		if c.Op == plan.Held && c.Reason != nil && byControlPlane(c.Reason, o.Inputs) {
+			if ours++; ours == 1 {
+				reason = fmt.Sprintf("%s on %s: %s: %s", c.Title, c.ClusterType, c.Reason.Position, c.Reason.Message)
+			}
+		}
+	}
+	switch {
+	case ours == 1:
+		return refused("an assignment is held, "+reason, "")
+	case ours > 1:
+		return refused(fmt.Sprintf("%d assignments are held, such as %s", ours, reason), "")
+	}
+	return promotion.Rollout{State: promotion.RolloutMerged, Commit: o.Head}
+}
+
+// byControlPlane reports whether a problem is one of what the platform team writes.
+func byControlPlane(p *fleet.Problem, in scheduling.Inputs) bool {
+	return p.Kind != fleet.KindUnreachable && (p.Position.Source == in.Main.Name || p.Position.Source == in.Branch.Name)
+}
+
+// lostMain says why nothing could be read of main.
+func lostMain(p *plan.Plan) string {
+	for _, problem := range p.Problems {
+		if problem.Kind == fleet.KindHeld && problem.Severity == fleet.SeverityError {
+			return fmt.Sprintf("%s: %s", problem.Position, problem.Message)
+		}
+	}
+	return "the promoted commit of main cannot be read"
 }

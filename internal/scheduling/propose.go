@@ -87,9 +87,19 @@ func HeadBranch(environment string) string { return "kalypso/" + environment }
 
 // Outcome says what a round found and did.
 type Outcome struct {
+	// Inputs are the commits that the environment was read at; zero when it could not be.
+	Inputs Inputs
+	// GitOps is the branch that the files go to, and Head its commit that they were compared with.
+	GitOps Location
+	Head   string
+	// Plan says what is to change; nil when the round did not come so far.
 	Plan *plan.Plan
+	// Files is how many files are to change: with a plan and none, the branch has all that the inputs ask for.
+	Files int
 	// Change is the living change request as it is after the round; nil when there is none.
 	Change *forge.Change
+	// Refused is the change that a person closed, and that is not opened again until it would propose something else; nil when there is none.
+	Refused *forge.Change
 	// Did lists what was done, in order; empty for a round in which nothing had to be.
 	Did []string
 	// Read are the places that were read, with the branch the change comes from: when one of them moves, a round may have to do.
@@ -159,11 +169,14 @@ func (r *round) read(ctx context.Context, request Request) error {
 		return err
 	}
 	at := r.gitops.Location
+	r.outcome.Inputs, r.outcome.GitOps = r.loaded.Inputs, at
 	r.outcome.Read = append(r.loaded.Read, at, Location{Repo: at.Repo, Branch: HeadBranch(request.Environment)})
 	if err := r.locate(r.gitops.Location.Repo); err != nil {
 		return fmt.Errorf("find the GitOps repository: %w", err)
 	}
-	return r.startBranch(ctx)
+	err = r.startBranch(ctx)
+	r.outcome.Head = r.gitops.Commit
+	return err
 }
 
 // build schedules and renders.
@@ -175,6 +188,7 @@ func (r *round) build(_ context.Context, request Request) error {
 
 // plan compares what is wanted with what is published.
 func (r *round) plan(context.Context, Request) (err error) {
+	r.outcome.Files = len(r.bundle.Changes())
 	r.outcome.Plan, err = r.gitops.Plan(r.loaded, r.bundle)
 	return err
 }
@@ -245,6 +259,7 @@ func (r *round) propose(ctx context.Context, request Request) error {
 	}
 	want := r.wanted(request.Environment)
 	if r.open == nil && r.refused(ctx, want) {
+		r.outcome.Refused = r.ended
 		r.outcome.Waits = fmt.Sprintf("change %d was closed by hand; it is opened again when what it proposes changes", r.ended.Number)
 		return nil
 	}
