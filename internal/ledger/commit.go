@@ -56,5 +56,6 @@ type CommitQuery struct {
 	Branch      string
 	Environment string
 	Kind        BranchKind
-	Limit       int // 0 means all
+	From, To    time.Time // of recording; from, inclusive, to, exclusive
+	Limit       int       // 0 means all
 }

@@ -17,6 +17,7 @@ type Ledger interface {
 	Changes
 	Audits
 	States
+	Overviews
 	Figures
 	Archive
 	io.Closer
@@ -102,6 +103,18 @@ type States interface {
 	// Discrepancies returns where clusters differ from the head of the platform branch of an environment,
 	// by cluster. That a cluster runs a descendant of the head which is not recorded yet, only Git can tell.
 	Discrepancies(ctx context.Context, environment string) ([]Discrepancy, error)
+}
+
+// Overviews are lists and counts that would take long to gather from clusters, commits and states.
+type Overviews interface {
+	// Names returns all names of a kind that were ever recorded, sorted.
+	Names(ctx context.Context, kind NameKind) ([]string, error)
+	// Wanted returns what the heads of GitOps branches want.
+	Wanted(ctx context.Context, q WantedQuery) (Wanted, error)
+	// Appearances returns when revisions of sources first appeared in a state, the newest first.
+	Appearances(ctx context.Context, q AppearanceQuery) ([]Appearance, error)
+	// Members counts the members of an environment by cluster type, or what they are at by cluster type and state.
+	Members(ctx context.Context, q MembersQuery) ([]MemberCount, error)
 }
 
 // Figures are the deployments that were made, and how well they went.

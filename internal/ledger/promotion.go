@@ -32,6 +32,7 @@ type StepQuery struct {
 	Subject     string
 	Commit      string
 	Environment string
+	Kind        string
 	From, To    time.Time // from, inclusive, to, exclusive
 	Limit       int       // 0 means all
 }

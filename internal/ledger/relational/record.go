@@ -57,6 +57,7 @@ func (s *Store) steps(ctx context.Context, q ledger.StepQuery, w where) ([]ledge
 	w.text("p.subject = ?", q.Subject)
 	w.text("p.commit_sha = ?", q.Commit)
 	w.text("p.environment = ?", q.Environment)
+	w.text("s.kind = ?", q.Kind)
 	w.span("s.at", q.From, q.To)
 	all, err := query(ctx, s.Read, scanStep, selectSteps+w.String()+" ORDER BY s.at DESC, s.id DESC"+limit(q.Limit), w.args...)
 	if err != nil {

@@ -207,6 +207,16 @@ CREATE TABLE version (
     built       INTEGER NOT NULL
 ) STRICT;
 
+CREATE VIEW appearance AS
+SELECT b.environment, b.repository, b.ref, s.path, v.workload, v.target, v.version, o.revision, o.state,
+       MIN(o.message) AS message, MIN(o.first_observed) AS first_observed, SUM(o.reconcilers) AS reconcilers
+FROM branch b
+JOIN source s ON s.branch_id = b.id
+JOIN outcome o ON o.source_id = s.id
+LEFT JOIN gitops_commit g ON g.branch_id = b.id AND g.sha = o.revision
+LEFT JOIN version v ON v.branch_id = b.id AND v.path = s.path AND v.opened <= g.number AND v.closed > g.number
+GROUP BY b.environment, b.repository, b.ref, s.path, v.workload, v.target, v.version, o.revision, o.state;
+
 CREATE VIEW change_failure_rate AS
 SELECT workload, workspace, environment,
        COALESCE(deployed, failed) - COALESCE(deployed, failed) % 604800000000 AS week,
@@ -303,6 +313,17 @@ WHERE b.kind = 'platform' AND (b.id, m.cluster_id) NOT IN (
     JOIN reconciler r ON r.id = x.reconciler_id
     WHERE p.kind = 'platform');
 
+CREATE VIEW environment_history AS
+SELECT environment, at, 'promotion' AS what, kind AS event, commit_sha AS revision, reason AS message, by_whom
+FROM promotion_step s JOIN promotion p ON p.id = s.promotion_id
+UNION ALL
+SELECT b.environment, g.recorded, 'commit', b.kind, g.sha, b.repository, ''
+FROM gitops_commit g JOIN branch b ON b.id = g.branch_id
+UNION ALL
+SELECT environment, first_observed, 'rollout',
+       CASE state WHEN 1 THEN 'ready' WHEN 2 THEN 'progressing' WHEN 3 THEN 'suspended' ELSE 'failed' END, revision, message, ''
+FROM appearance;
+
 CREATE VIEW incident AS
 SELECT v.workload, v.workspace, v.environment, v.message, x.reconciler_id, x.observed AS failed,
        (SELECT MIN(y.observed) FROM observation y
@@ -332,3 +353,13 @@ SELECT workload, workspace, environment, failed - failed % 604800000000 AS week,
        COUNT(*) AS incidents, AVG((restored - failed) / 1000000.0) AS seconds
 FROM incident WHERE restored IS NOT NULL
 GROUP BY workload, workspace, environment, failed - failed % 604800000000;
+
+CREATE VIEW wanted_assignment AS
+SELECT b.environment, b.repository, b.ref, a.cluster_type, a.target, a.workload, a.workspace
+FROM branch b
+JOIN assignment a ON a.branch_id = b.id AND a.opened <= b.head AND a.closed > b.head;
+
+CREATE VIEW wanted_version AS
+SELECT v.environment, b.repository, b.ref, v.path, v.workload, v.workspace, v.target, v.version, v.build, v.commit_sha, v.built
+FROM branch b
+JOIN version v ON v.branch_id = b.id AND v.opened <= b.head AND v.closed > b.head;

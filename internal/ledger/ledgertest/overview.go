@@ -1,0 +1,138 @@
+package ledgertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+func names(t *testing.T, l ledger.Ledger) {
+	record(t, l, 1, ledger.Assignment{ClusterType: "large", Target: "api-west", Workload: "api"})
+	recordShop(t, l, 1, shopVersion("1.0", 0))
+	take(t, l, report("large-02", 1, 1, ledger.StateReady))
+	join(t, l, "large-01", "dev", "large")
+	must(t, l.RecordStep(t.Context(), ledger.Step{PromotionID: ledger.PromotionID{Subject: "c", Commit: "1", Environment: "stage"}, Kind: "entered", At: at(0)}))
+	for kind, want := range map[ledger.NameKind][]string{
+		ledger.NameEnvironment: {"dev", "prod", "stage"},
+		ledger.NameWorkload:    {"api", "shop"},
+		ledger.NameCluster:     {"large-01", "large-02"},
+	} {
+		got, err := l.Names(t.Context(), kind)
+		must(t, err)
+		equal(t, string(kind), got, want)
+	}
+	if _, err := l.Names(t.Context(), "colour"); err == nil {
+		t.Error("names of colours: got no error")
+	}
+}
+
+// join registers a cluster with one membership.
+func join(t *testing.T, l ledger.Ledger, cluster, environment, clusterType string) {
+	t.Helper()
+	must(t, l.Register(t.Context(), ledger.Registration{
+		Cluster: cluster, Memberships: []ledger.Membership{{Environment: environment, ClusterType: clusterType}}, At: at(0),
+	}))
+}
+
+func wanted(t *testing.T, l ledger.Ledger) {
+	east := ledger.Assignment{ClusterType: "large", Target: "shop-east", Workload: "shop", Workspace: "sales"}
+	west := ledger.Assignment{ClusterType: "large", Target: "shop-west", Workload: "shop", Workspace: "sales"}
+	record(t, l, 1, east)
+	record(t, l, 3, east, west)
+	recordShop(t, l, 1, shopVersion("1.0", 0))
+	recordShop(t, l, 5, shopVersion("2.0", 1))
+	for _, tc := range []struct {
+		q    ledger.WantedQuery
+		want string
+	}{
+		{ledger.WantedQuery{Environment: "prod"}, "[3 5] [shop-east shop-west] [2.0]"},
+		{ledger.WantedQuery{Workload: "shop", Workspace: "sales"}, "[3 5] [shop-east shop-west] [2.0]"},
+		{ledger.WantedQuery{Workspace: "art"}, "[3 5] [] []"},
+		{ledger.WantedQuery{Environment: "dev"}, "[] [] []"},
+		{ledger.WantedQuery{Environment: "prod", AsOf: at(5)}, "[3 1] [shop-east shop-west] [1.0]"},
+		{ledger.WantedQuery{Environment: "prod", AsOf: at(2)}, "[1 1] [shop-east] [1.0]"},
+		{ledger.WantedQuery{Environment: "prod", AsOf: at(1)}, "[] [] []"},
+	} {
+		w, err := l.Wanted(t.Context(), tc.q)
+		must(t, err)
+		heads, targets, versions := []int{}, []string{}, []string{}
+		for _, h := range w.Heads {
+			heads = append(heads, minute(h.Committed))
+		}
+		for _, a := range w.Assignments {
+			targets = append(targets, a.Target)
+			equal(t, "branch", a.Environment+a.Repository+a.Branch, "prod"+platform+"prod")
+		}
+		for _, v := range w.Versions {
+			versions = append(versions, v.Version.Version)
+			equal(t, "branch", v.Environment+v.Repository+v.Branch, "prod"+shop+"prod")
+		}
+		equal(t, fmt.Sprintf("%+v", tc.q), fmt.Sprintln(heads, targets, versions), tc.want+"\n")
+	}
+}
+
+func appearances(t *testing.T, l ledger.Ledger) {
+	record(t, l, 1)
+	recordShop(t, l, 1, shopVersion("1.0", 0))
+	takeEach(t, l, report("large-01", 3, 1, ledger.StateReady), shopReport("large-01", 4, 1, ledger.StateFailed), shopReport("large-02", 5, 1, ledger.StateFailed),
+		shopReport("large-01", 6, 1, ledger.StateReady), shopReport("large-02", 7, 1, ledger.StateReady))
+	for _, tc := range []struct {
+		q    ledger.AppearanceQuery
+		want []string
+	}{
+		{ledger.AppearanceQuery{Environment: "prod"}, []string{"6 east ready 2 shop 1.0", "4 east failed 0 shop 1.0", "3 large ready 1  "}},
+		{ledger.AppearanceQuery{Workload: "shop", Running: true}, []string{"6 east ready 2 shop 1.0"}},
+		{ledger.AppearanceQuery{From: at(4), To: at(6)}, []string{"4 east failed 0 shop 1.0"}},
+		{ledger.AppearanceQuery{Limit: 1}, []string{"6 east ready 2 shop 1.0"}},
+		{ledger.AppearanceQuery{Environment: "dev"}, nil},
+	} {
+		all, err := l.Appearances(t.Context(), tc.q)
+		must(t, err)
+		var got []string
+		for _, a := range all {
+			got = append(got, fmt.Sprintf("%d %s %s %d %s %s", minute(a.At), a.Source.Path, a.State, a.Reconcilers, a.Workload, a.Version))
+		}
+		equal(t, fmt.Sprintf("%+v", tc.q), got, tc.want)
+	}
+}
+
+func members(t *testing.T, l ledger.Ledger) {
+	record(t, l, 1)
+	join(t, l, "large-01", "prod", "large")
+	join(t, l, "large-02", "prod", "large")
+	join(t, l, "small-01", "prod", "small")
+	join(t, l, "small-02", "dev", "small")
+	must(t, l.Register(t.Context(), ledger.Registration{Cluster: "small-03", Revoked: true, At: at(0)}))
+	take(t, l, report("large-01", 1, 1, ledger.StateReady), report("large-02", 1, 1, ledger.StateFailed), report("small-01", 1, 1, ledger.StateReady),
+		report("small-02", 1, 1, ledger.StateReady), report("small-03", 1, 1, ledger.StateReady))
+	got, err := l.Members(t.Context(), ledger.MembersQuery{Environment: "prod"})
+	must(t, err)
+	equal(t, "members", got, []ledger.MemberCount{{ClusterType: "large", Count: 2}, {ClusterType: "small", Count: 1}})
+	got, err = l.Members(t.Context(), ledger.MembersQuery{Environment: "prod", Source: ledger.Source{Repository: platform, Ref: "prod", Path: "./large/"}})
+	must(t, err)
+	equal(t, "states", got, []ledger.MemberCount{
+		{ClusterType: "large", State: ledger.StateReady, Count: 1}, {ClusterType: "large", State: ledger.StateFailed, Count: 1},
+		{ClusterType: "small", State: ledger.StateReady, Count: 1},
+	})
+}
+
+// recordedBetween: commits by when they were recorded, and steps by their kind.
+func recordedBetween(t *testing.T, l ledger.Ledger) {
+	for _, minute := range []int{1, 3, 5} {
+		record(t, l, minute)
+	}
+	commits, err := l.Commits(t.Context(), ledger.CommitQuery{From: at(4), To: at(6)})
+	must(t, err)
+	equal(t, "commits", len(commits), 1)
+	equal(t, "commit", commits[0].SHA, sha(3))
+
+	id := ledger.PromotionID{Subject: "c", Commit: "1", Environment: "prod"}
+	for minute, kind := range []string{"entered", "decided", "decided", "arrived"} {
+		must(t, l.RecordStep(t.Context(), ledger.Step{PromotionID: id, Kind: kind, At: at(minute)}))
+	}
+	steps, err := l.Steps(t.Context(), ledger.StepQuery{Kind: "decided", Limit: 1})
+	must(t, err)
+	equal(t, "steps", steps, []ledger.Step{{PromotionID: id, Kind: "decided", At: start.Add(2 * time.Minute)}})
+}

@@ -1,0 +1,82 @@
+package ledger
+
+import "time"
+
+// NameKind is a kind of names.
+type NameKind string
+
+// The kinds of names that a ledger lists.
+const (
+	NameEnvironment NameKind = "environment"
+	NameWorkload    NameKind = "workload"
+	NameCluster     NameKind = "cluster"
+)
+
+// WantedQuery says of which branches it is wanted what they want. Empty fields do not restrict.
+type WantedQuery struct {
+	Environment string
+	Workload    string
+	Workspace   string
+	// AsOf is the time whose heads count: the commits that were recorded last until then. Zero means now.
+	AsOf time.Time
+}
+
+// Wanted is what the heads of GitOps branches want.
+type Wanted struct {
+	// Heads are the heads without their content, by repository and branch. Workload and Workspace do not restrict them.
+	Heads []Commit
+	// Assignments are sorted by environment, cluster type and target, Versions by environment, workload and target.
+	Assignments []WantedAssignment
+	Versions    []WantedVersion
+}
+
+// WantedAssignment is an assignment, and the branch that wants it.
+type WantedAssignment struct {
+	Environment string
+	Repository  string
+	Branch      string
+	Assignment
+}
+
+// WantedVersion is a version, and the branch that wants it.
+type WantedVersion struct {
+	Repository string
+	Branch     string
+	Version
+}
+
+// AppearanceQuery says which appearances are wanted. Empty fields do not restrict.
+type AppearanceQuery struct {
+	Environment string
+	Workload    string
+	// Running wants those that some reconciler has now.
+	Running  bool
+	From, To time.Time // from, inclusive, to, exclusive
+	Limit    int       // 0 means all
+}
+
+// Appearance is the first time that any reconciler was at a revision of a source, in a state.
+type Appearance struct {
+	Environment string
+	Outcome
+	At time.Time
+	// Reconcilers is how many are there now.
+	Reconcilers int
+	// Workload, Target and Version are what the revision holds; empty when no deployment descriptor says so.
+	Workload, Target, Version string
+}
+
+// MembersQuery says which members are counted.
+type MembersQuery struct {
+	Environment string // required
+	// Source counts their reconcilers that follow it, by state. The zero value counts the members themselves.
+	Source Source
+}
+
+// MemberCount is a number of members of a cluster type, or of their reconcilers.
+type MemberCount struct {
+	ClusterType string
+	// State is empty when members are counted.
+	State State
+	Count int
+}

@@ -1,0 +1,186 @@
+package relational
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// selectNames are the queries for names, by kind.
+var selectNames = map[ledger.NameKind]string{
+	ledger.NameEnvironment: `
+SELECT environment FROM branch WHERE environment <> '' UNION SELECT environment FROM version WHERE environment <> ''
+UNION SELECT environment FROM membership UNION SELECT environment FROM promotion ORDER BY 1`,
+	ledger.NameWorkload: `SELECT workload FROM version WHERE workload <> '' UNION SELECT workload FROM assignment WHERE workload <> '' ORDER BY 1`,
+	ledger.NameCluster:  `SELECT name FROM cluster ORDER BY 1`,
+}
+
+// Names implements [ledger.Overviews].
+func (s *Store) Names(ctx context.Context, kind ledger.NameKind) ([]string, error) {
+	text, ok := selectNames[kind]
+	if !ok {
+		return nil, fmt.Errorf("read names: %w: %q is no kind of names", ledger.ErrInvalid, kind)
+	}
+	names, err := query(ctx, s.Read, scanText, text)
+	if err != nil {
+		return nil, fmt.Errorf("read names: %w", err)
+	}
+	return names, nil
+}
+
+const (
+	headNow  = `b.head`
+	headThen = `COALESCE((SELECT MAX(n.number) FROM gitops_commit n WHERE n.branch_id = b.id AND n.recorded <= $1), 0)`
+
+	wantedHeads = `
+SELECT h.id, h.number, h.repository, h.ref, h.kind, h.environment, g.sha, g.source_commit, g.committed, g.recorded
+FROM head h JOIN gitops_commit g ON g.branch_id = h.id AND g.number = h.number`
+	wantedAssignments = `
+SELECT h.environment, h.repository, h.ref, a.cluster_type, a.target, a.workload, a.workspace
+FROM head h JOIN assignment a ON a.branch_id = h.id AND a.opened <= h.number AND a.closed > h.number`
+	wantedVersions = `
+SELECT h.repository, h.ref, v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built
+FROM head h JOIN version v ON v.branch_id = h.id AND v.opened <= h.number AND v.closed > h.number`
+)
+
+// wanting are the conditions of a query on heads, and the text that says which they are.
+func wanting(q ledger.WantedQuery) (where, string) {
+	var w where
+	number := headNow
+	if !q.AsOf.IsZero() {
+		number = headThen
+		w.arg(micros(q.AsOf)) // $1
+	}
+	return w, `WITH head (id, environment, repository, ref, kind, number) AS (
+    SELECT b.id, b.environment, b.repository, b.ref, b.kind, ` + number + ` FROM branch b)`
+}
+
+// Wanted implements [ledger.Overviews].
+func (s *Store) Wanted(ctx context.Context, q ledger.WantedQuery) (wanted ledger.Wanted, err error) {
+	if wanted.Heads, err = s.wantedHeads(ctx, q); err != nil {
+		return wanted, fmt.Errorf("read heads: %w", err)
+	}
+	w, heads := wanting(q)
+	w.text("h.environment = ?", q.Environment)
+	w.text("a.workload = ?", q.Workload)
+	w.text("a.workspace = ?", q.Workspace)
+	wanted.Assignments, err = query(ctx, s.Read, scanWantedAssignment,
+		heads+wantedAssignments+w.String()+" ORDER BY h.environment, a.cluster_type, a.target, h.id", w.args...)
+	if err != nil {
+		return wanted, fmt.Errorf("read wanted assignments: %w", err)
+	}
+	w, heads = wanting(q)
+	w.text("v.environment = ?", q.Environment)
+	w.text("v.workload = ?", q.Workload)
+	w.text("v.workspace = ?", q.Workspace)
+	wanted.Versions, err = query(ctx, s.Read, scanWantedVersion,
+		heads+wantedVersions+w.String()+" ORDER BY v.environment, v.workload, v.target, v.path, v.version, h.id", w.args...)
+	if err != nil {
+		return wanted, fmt.Errorf("read wanted versions: %w", err)
+	}
+	return wanted, nil
+}
+
+func (s *Store) wantedHeads(ctx context.Context, q ledger.WantedQuery) ([]ledger.Commit, error) {
+	w, heads := wanting(q)
+	w.text("h.environment = ?", q.Environment)
+	rows, err := query(ctx, s.Read, scanCommit, heads+wantedHeads+w.String()+" ORDER BY h.repository, h.ref", w.args...)
+	var all []ledger.Commit
+	for _, row := range rows {
+		all = append(all, row.Commit)
+	}
+	return all, err
+}
+
+func scanWantedAssignment(row scanner) (a ledger.WantedAssignment, err error) {
+	err = row.Scan(&a.Environment, &a.Repository, &a.Branch, &a.ClusterType, &a.Target, &a.Workload, &a.Workspace)
+	return a, err
+}
+
+func scanWantedVersion(row scanner) (v ledger.WantedVersion, err error) {
+	err = row.Scan(append([]any{&v.Repository, &v.Branch}, versionFields(&v.Version)...)...)
+	return v, err
+}
+
+// The view appearance is the same without conditions, which would come too late there: it groups first.
+const (
+	selectAppearances = `
+SELECT b.environment, b.repository, b.ref, s.path, o.revision, MIN(o.message), o.state, MIN(o.first_observed), SUM(o.reconcilers),
+       COALESCE(v.workload, ''), COALESCE(v.target, ''), COALESCE(v.version, '')
+FROM branch b
+JOIN source s ON s.branch_id = b.id
+JOIN outcome o ON o.source_id = s.id
+LEFT JOIN gitops_commit g ON g.branch_id = b.id AND g.sha = o.revision
+LEFT JOIN version v ON v.branch_id = b.id AND v.path = s.path AND v.opened <= g.number AND v.closed > g.number`
+	groupAppearances = `
+GROUP BY b.environment, b.repository, b.ref, s.id, s.path, o.revision, o.state, v.workload, v.target, v.version`
+)
+
+// Appearances implements [ledger.Overviews].
+func (s *Store) Appearances(ctx context.Context, q ledger.AppearanceQuery) ([]ledger.Appearance, error) {
+	var w where
+	w.text("COALESCE(NULLIF(v.environment, ''), b.environment) = ?", q.Environment)
+	w.text("v.workload = ?", q.Workload)
+	if q.Running {
+		w.conditions = append(w.conditions, "o.reconcilers > 0")
+	}
+	having := where{args: w.args}
+	having.span("MIN(o.first_observed)", q.From, q.To)
+	text := selectAppearances + w.String() + groupAppearances
+	for i, condition := range having.conditions {
+		text += []string{" HAVING ", " AND "}[min(i, 1)] + condition
+	}
+	text += " ORDER BY MIN(o.first_observed) DESC, s.id, o.revision, o.state, v.workload, v.target, v.version" + limit(q.Limit)
+	all, err := query(ctx, s.Read, scanAppearance, text, having.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read appearances: %w", err)
+	}
+	return all, nil
+}
+
+func scanAppearance(row scanner) (a ledger.Appearance, err error) {
+	var severity int
+	err = row.Scan(&a.Environment, &a.Source.Repository, &a.Source.Ref, &a.Source.Path, &a.Revision, &a.Message, &severity,
+		(*microTime)(&a.At), &a.Reconcilers, &a.Workload, &a.Target, &a.Version)
+	a.State = ledger.StateOf(severity)
+	return a, err
+}
+
+const (
+	countMembers = `SELECT cluster_type, 0, COUNT(*) FROM current_membership WHERE environment = $1 GROUP BY cluster_type`
+	// From the reconcilers that follow the source to the memberships of their clusters; see stateColumns for the joins.
+	countMemberStates = `
+SELECT m.cluster_type, o.state, COUNT(*)
+FROM source s CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN registration g CROSS JOIN membership m
+WHERE s.id = (SELECT z.id FROM source z JOIN branch b ON b.id = z.branch_id WHERE b.repository = $2 AND b.ref = $3 AND z.path = $4)
+  AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id
+  AND g.cluster_id = r.cluster_id AND g.until = 9223372036854775807 AND g.revoked = 0
+  AND m.registration_id = g.id AND m.environment = $1
+GROUP BY m.cluster_type, o.state`
+)
+
+// Members implements [ledger.Overviews].
+func (s *Store) Members(ctx context.Context, q ledger.MembersQuery) ([]ledger.MemberCount, error) {
+	text, args := countMembers, []any{q.Environment}
+	if q.Source != (ledger.Source{}) {
+		text, args = countMemberStates, append(args, q.Source.Repository, q.Source.Ref, ledger.CleanPath(q.Source.Path))
+	}
+	all, err := query(ctx, s.Read, scanMemberCount, text, args...)
+	if err != nil {
+		return nil, fmt.Errorf("count members of %q: %w", q.Environment, err)
+	}
+	slices.SortFunc(all, func(a, b ledger.MemberCount) int {
+		return cmp.Or(cmp.Compare(a.ClusterType, b.ClusterType), cmp.Compare(a.State.Severity(), b.State.Severity()))
+	})
+	return all, nil
+}
+
+func scanMemberCount(row scanner) (c ledger.MemberCount, err error) {
+	var severity int
+	err = row.Scan(&c.ClusterType, &severity, &c.Count)
+	c.State = ledger.StateOf(severity)
+	return c, err
+}
