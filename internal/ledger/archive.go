@@ -15,6 +15,7 @@ import (
 type Entry struct {
 	Registration *Registration `json:"registration,omitempty"`
 	Heartbeat    *Heartbeat    `json:"heartbeat,omitempty"`
+	Clock        *Clock        `json:"clock,omitempty"`
 	Token        *Token        `json:"token,omitempty"`
 	Commit       *Commit       `json:"commit,omitempty"`
 	Report       *Report       `json:"report,omitempty"`
@@ -52,6 +53,7 @@ func Export(ctx context.Context, a Archive, w io.Writer) error {
 type Recorder interface {
 	Intake
 	Clusters
+	Clocks
 	Tokens
 	Desired
 	Promotions
@@ -132,6 +134,8 @@ func record(ctx context.Context, to Recorder, e Entry) error {
 		return to.Register(ctx, *e.Registration)
 	case e.Heartbeat != nil:
 		return to.Heard(ctx, e.Heartbeat.Cluster, e.Heartbeat.At)
+	case e.Clock != nil:
+		return to.NoteClock(ctx, *e.Clock)
 	case e.Token != nil:
 		return to.PutToken(ctx, *e.Token)
 	case e.Commit != nil:

@@ -15,6 +15,8 @@ type Registration struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	// CredentialHash is the hash of what the cluster reports with; the credential itself is nowhere.
 	CredentialHash string `json:"credentialHash,omitempty"`
+	// PublicKey is what its files are checked with that are carried by hand, in PEM form; empty when it has none.
+	PublicKey string `json:"publicKey,omitempty"`
 	// Revoked ends the membership and the credential. The facts stay.
 	Revoked bool      `json:"revoked,omitempty"`
 	At      time.Time `json:"at"`

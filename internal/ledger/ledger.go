@@ -11,6 +11,7 @@ import (
 type Ledger interface {
 	Intake
 	Clusters
+	Clocks
 	Tokens
 	Desired
 	Promotions

@@ -18,6 +18,18 @@ import (
 // What is no URL stays as it is, but for what may be a credential. Cleaning twice changes nothing.
 func CleanRepository(raw string) string {
 	text := strings.TrimSpace(raw)
+	// What was hidden in a strange text may be an address once it is clean.
+	for range 8 {
+		clean := cleanOnce(text)
+		if clean == text {
+			break
+		}
+		text = clean
+	}
+	return text
+}
+
+func cleanOnce(text string) string {
 	if id, err := forge.ParseID(text); err == nil {
 		return "https://" + id.Host + "/" + idPath(id)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
@@ -57,8 +58,9 @@ func fill(t *testing.T, l ledger.Ledger) {
 	manyFacts(t, l)
 	must(t, l.Heard(t.Context(), "silent", at(77)))
 	must(t, l.Register(t.Context(), ledger.Registration{
-		Cluster: "large-01", Memberships: member("prod"), Labels: map[string]string{"a": "<b>"}, CredentialHash: "h", At: at(1), By: "ann",
+		Cluster: "large-01", Memberships: member("prod"), Labels: map[string]string{"a": "<b>"}, CredentialHash: "h", PublicKey: "k", At: at(1), By: "ann",
 	}))
+	must(t, l.NoteClock(t.Context(), ledger.Clock{Cluster: "large-01", From: at(60), Correction: -time.Hour, Noted: at(1)}))
 	must(t, l.PutToken(t.Context(), ledger.Token{ID: "a", Hash: "h2", Role: "reader", Created: at(1)}))
 	must(t, l.RecordStep(t.Context(), ledger.Step{PromotionID: ledger.PromotionID{Subject: "cp", Commit: "c", Environment: "dev"}, Kind: "promoted", At: at(3)}))
 	must(t, l.RecordChange(t.Context(), ledger.ChangeEvent{Repository: platform, Number: 7, Kind: "opened", At: at(1)}))

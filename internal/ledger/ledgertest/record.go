@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
@@ -84,6 +85,30 @@ func credentials(t *testing.T, l ledger.Ledger) {
 	known("two", true)
 	register("two", 3, true)
 	known("two", false)
+}
+
+func clocks(t *testing.T, l ledger.Ledger) {
+	note := func(minute int) ledger.Clock {
+		c := ledger.Clock{Cluster: "large-01", From: at(minute), Correction: time.Duration(minute) * time.Minute, Noted: at(minute)}
+		must(t, l.NoteClock(t.Context(), c))
+		return c
+	}
+	got, err := l.Clocks(t.Context(), "large-01")
+	must(t, err)
+	equal(t, "never wrong", len(got), 0)
+	first, second := note(-5), note(7)
+	must(t, l.NoteClock(t.Context(), ledger.Clock{Cluster: "large-01", From: at(1), Noted: second.Noted}))
+	must(t, l.NoteClock(t.Context(), ledger.Clock{Cluster: "other", Noted: at(9)}))
+	got, err = l.Clocks(t.Context(), "large-01")
+	must(t, err)
+	equal(t, "clocks", got, []ledger.Clock{second, first})
+	for minute := range 2 * ledger.KeptClocks {
+		note(minute + 10)
+	}
+	got, err = l.Clocks(t.Context(), "large-01")
+	must(t, err)
+	equal(t, "kept", len(got), ledger.KeptClocks)
+	equal(t, "last", got[0].Noted, at(2*ledger.KeptClocks+9))
 }
 
 func tokens(t *testing.T, l ledger.Ledger) {

@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"heartbeats", heartbeats},
 		{"registrations", registrations},
 		{"credentials", credentials},
+		{"clocks", clocks},
 		{"tokens", tokens},
 		{"commits keep their content", commitContent},
 		{"the head moves back", headMovesBack},

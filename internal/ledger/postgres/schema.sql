@@ -168,6 +168,12 @@ CREATE VIEW change_failure_rate AS
         END) AS rate
    FROM deployment
   GROUP BY deployment.workload, deployment.workspace, deployment.environment, (COALESCE(deployment.deployed, deployment.failed) - (COALESCE(deployment.deployed, deployment.failed) % '604800000000'::bigint));
+CREATE TABLE clock (
+    cluster_id bigint NOT NULL,
+    noted bigint NOT NULL,
+    from_time bigint NOT NULL,
+    correction bigint NOT NULL
+);
 CREATE TABLE cluster (
     id bigint NOT NULL,
     name text NOT NULL COLLATE pg_catalog."C"
@@ -244,7 +250,8 @@ CREATE TABLE registration (
     labels text NOT NULL COLLATE pg_catalog."C",
     credential_hash text NOT NULL COLLATE pg_catalog."C",
     revoked bigint NOT NULL,
-    by_whom text NOT NULL COLLATE pg_catalog."C"
+    by_whom text NOT NULL COLLATE pg_catalog."C",
+    public_key text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C"
 );
 CREATE VIEW current_membership AS
  SELECT g.cluster_id,
@@ -568,6 +575,8 @@ ALTER TABLE ONLY change_event
     ADD CONSTRAINT change_event_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY change_event
     ADD CONSTRAINT change_event_repository_number_at_kind_key UNIQUE (repository, number, at, kind);
+ALTER TABLE ONLY clock
+    ADD CONSTRAINT clock_pkey PRIMARY KEY (cluster_id, noted);
 ALTER TABLE ONLY cluster
     ADD CONSTRAINT cluster_name_key UNIQUE (name);
 ALTER TABLE ONLY cluster
@@ -626,6 +635,8 @@ CREATE INDEX version_path ON version USING btree (branch_id, path, closed);
 CREATE INDEX version_workload ON version USING btree (workload);
 ALTER TABLE ONLY assignment
     ADD CONSTRAINT assignment_branch_id_fkey FOREIGN KEY (branch_id) REFERENCES branch(id);
+ALTER TABLE ONLY clock
+    ADD CONSTRAINT clock_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES cluster(id);
 ALTER TABLE ONLY gitops_commit
     ADD CONSTRAINT gitops_commit_branch_id_fkey FOREIGN KEY (branch_id) REFERENCES branch(id);
 ALTER TABLE ONLY heartbeat

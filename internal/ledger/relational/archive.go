@@ -129,6 +129,7 @@ func (s *Store) reportEntries(ctx context.Context, yield func(ledger.Entry) erro
 
 const selectHeartbeats = `SELECT c.name, h.heard FROM heartbeat h JOIN cluster c ON c.id = h.cluster_id ORDER BY c.name`
 
+// heartbeatEntries gives when clusters were heard of, and how wrong their clocks are.
 func (s *Store) heartbeatEntries(ctx context.Context, yield func(ledger.Entry) error) error {
 	heartbeats, err := query(ctx, s.Read, scanHeartbeat, selectHeartbeats)
 	if err != nil {
@@ -136,6 +137,15 @@ func (s *Store) heartbeatEntries(ctx context.Context, yield func(ledger.Entry) e
 	}
 	for _, h := range heartbeats {
 		if err := yield(ledger.Entry{Heartbeat: &h}); err != nil {
+			return err
+		}
+	}
+	clocks, err := query(ctx, s.Read, scanClock, selectClock+" ORDER BY c.name, k.noted")
+	if err != nil {
+		return err
+	}
+	for _, c := range clocks {
+		if err := yield(ledger.Entry{Clock: &c}); err != nil {
 			return err
 		}
 	}

@@ -17,8 +17,8 @@ const (
 	findCluster   = `SELECT id FROM cluster WHERE name = $1`
 
 	insertRegistration = `
-INSERT INTO registration (cluster_id, at, until, labels, credential_hash, revoked, by_whom)
-VALUES ($1, $2, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
+INSERT INTO registration (cluster_id, at, until, labels, credential_hash, public_key, revoked, by_whom)
+VALUES ($1, $2, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
 	findRegistration = `SELECT id FROM registration WHERE cluster_id = $1 AND at = $2`
 
 	// Each registration ends where the next one begins, in whichever order they were made.
@@ -44,7 +44,7 @@ func (s *Store) Register(ctx context.Context, r ledger.Registration) error {
 	if err != nil {
 		return err
 	}
-	if err := checkText("registration", string(labels), r.CredentialHash, r.By); err != nil {
+	if err := checkText("registration", string(labels), r.CredentialHash, r.PublicKey, r.By); err != nil {
 		return err
 	}
 	err = s.inTransaction(ctx, func(tx *sql.Tx) error { return register(ctx, tx, r, string(labels)) })
@@ -60,7 +60,7 @@ func register(ctx context.Context, tx *sql.Tx, r ledger.Registration, labels str
 		return err
 	}
 	at := micros(r.At)
-	inserted, err := tx.ExecContext(ctx, insertRegistration, cluster, at, labels, r.CredentialHash, number(r.Revoked), r.By)
+	inserted, err := tx.ExecContext(ctx, insertRegistration, cluster, at, labels, r.CredentialHash, r.PublicKey, number(r.Revoked), r.By)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func number(b bool) int64 {
 // selectClusters joins the registration that is in force at a time; a cluster that was only heard of has none.
 const selectClusters = `
 SELECT c.name, COALESCE(g.id, 0), COALESCE(g.at, 0), COALESCE(g.labels, ''), COALESCE(g.credential_hash, ''),
-       COALESCE(g.revoked, 0), COALESCE(g.by_whom, ''), COALESCE(h.heard, 0)
+       COALESCE(g.public_key, ''), COALESCE(g.revoked, 0), COALESCE(g.by_whom, ''), COALESCE(h.heard, 0)
 FROM cluster c
 LEFT JOIN heartbeat h ON h.cluster_id = c.id
 LEFT JOIN registration g ON g.cluster_id = c.id AND g.at <= $1 AND g.until > $1`
@@ -108,7 +108,7 @@ func scanCluster(row scanner) (c clusterRow, err error) {
 	var at, revoked, heard int64
 	var labels string
 	r := &c.Registration
-	if err := row.Scan(&c.Name, &c.registration, &at, &labels, &r.CredentialHash, &revoked, &r.By, &heard); err != nil {
+	if err := row.Scan(&c.Name, &c.registration, &at, &labels, &r.CredentialHash, &r.PublicKey, &revoked, &r.By, &heard); err != nil {
 		return c, err
 	}
 	c.LastHeard = timeOf(heard)
@@ -213,7 +213,7 @@ func scanText(row scanner) (text string, err error) {
 }
 
 const selectRegistrations = `
-SELECT c.name, g.id, g.at, g.labels, g.credential_hash, g.revoked, g.by_whom, 0
+SELECT c.name, g.id, g.at, g.labels, g.credential_hash, g.public_key, g.revoked, g.by_whom, 0
 FROM registration g JOIN cluster c ON c.id = g.cluster_id`
 
 // Registrations implements [ledger.Clusters].

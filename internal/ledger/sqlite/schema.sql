@@ -69,6 +69,17 @@ CREATE TABLE change_event (
     UNIQUE (repository, number, at, kind)
 ) STRICT;
 
+CREATE TABLE clock (
+    cluster_id INTEGER NOT NULL REFERENCES cluster (id),
+    -- When we found out.
+    noted      INTEGER NOT NULL,
+    -- By the clock of the cluster.
+    from_time  INTEGER NOT NULL,
+    -- Microseconds to be added to a time of the cluster.
+    correction INTEGER NOT NULL,
+    PRIMARY KEY (cluster_id, noted)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE cluster (
     id   INTEGER PRIMARY KEY,
     name TEXT    NOT NULL UNIQUE
@@ -169,7 +180,7 @@ CREATE TABLE registration (
     labels          TEXT    NOT NULL, -- a JSON object
     credential_hash TEXT    NOT NULL,
     revoked         INTEGER NOT NULL,
-    by_whom         TEXT    NOT NULL,
+    by_whom         TEXT    NOT NULL, public_key TEXT NOT NULL DEFAULT '',
     UNIQUE (cluster_id, at)
 ) STRICT;
 
