@@ -1,0 +1,125 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Policy says which rules count, and how much.
+type Policy struct {
+	// Environment is the name of the environment that the manifests are for; own rules may look at it.
+	Environment string
+	// Levels are those of rules whose level is another one than by default: [DefaultLevels].
+	Levels map[string]Level
+	// Rules are the teams' own.
+	Rules []Rule
+	// Schemas are what objects are checked with. nil: those of Kubernetes.
+	Schemas *Schemas
+}
+
+// DefaultLevels are the levels of the rules that come with Kalypso. What no cluster would take, and what Git should never have
+// seen, is refused; what is less safe than it could be warns or informs.
+func DefaultLevels() map[string]Level {
+	return map[string]Level{
+		RuleSchema: Refuse, RuleUnknownKind: Inform, RuleSecret: Refuse, RulePlainSecret: Warn,
+		RulePrivileged: Warn, RuleHostPath: Warn, RuleHostNamespaces: Warn, RuleHostPort: Warn, RuleCapabilities: Inform,
+		RuleEscalation: Inform, RuleRoot: Inform, RuleWritableRoot: Inform, RuleLimits: Warn, RuleLatestTag: Warn, RuleWildcardPermission: Warn,
+	}
+}
+
+// Checker checks manifests by a policy. It is safe for concurrent use.
+type Checker struct {
+	policy Policy
+	levels map[string]Level
+	rules  []compiledRule
+	// broken are findings about the policy itself; they are part of every result.
+	broken []Finding
+}
+
+// New prepares the checks of a policy. A rule of its own that cannot be used is a finding of every check, which refuses.
+func New(policy Policy) (*Checker, error) {
+	c := &Checker{policy: policy, levels: DefaultLevels()}
+	if c.policy.Schemas == nil {
+		c.policy.Schemas, _ = NewSchemas(nil)
+	}
+	for _, r := range policy.Rules {
+		if _, taken := c.levels[r.Name]; taken || r.Name == "" {
+			return nil, fmt.Errorf("rule %q: the name is taken, or empty; give it one of its own", r.Name)
+		}
+		c.levels[r.Name] = Warn
+		if r.Level != "" {
+			c.levels[r.Name] = r.Level
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(policy.Levels)) {
+		if _, known := c.levels[name]; !known {
+			return nil, fmt.Errorf("level of %q: there is no such rule; there are %s", name, strings.Join(slices.Sorted(maps.Keys(c.levels)), ", "))
+		}
+		c.levels[name] = policy.Levels[name]
+	}
+	compiled, err := compile(policy.Rules)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range compiled {
+		if r.broken != nil {
+			c.broken = append(c.broken, Finding{Rule: r.Name, Level: Refuse, Message: fmt.Sprintf("the rule cannot be used: %v", r.broken), Hint: "correct its expression"})
+			continue
+		}
+		c.rules = append(c.rules, r)
+	}
+	return c, nil
+}
+
+// Check returns what the rules find in files, by path. The result is sorted, and the same for the same files.
+func (c *Checker) Check(files map[string][]byte) []Finding {
+	findings := slices.Clone(c.broken)
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		findings = append(findings, c.file(file, files[file])...)
+	}
+	return sorted(findings)
+}
+
+// file checks one file. Files that are no YAML are only searched for credentials.
+func (c *Checker) file(file string, data []byte) []Finding {
+	var findings []Finding
+	if c.levels[RuleSecret] != Off {
+		findings = append(findings, secrets(file, data)...)
+	}
+	if strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml") || strings.HasSuffix(file, ".json") {
+		manifests, broken := parse(file, data)
+		findings = append(findings, broken...)
+		for _, m := range manifests {
+			findings = append(findings, c.object(m)...)
+		}
+	}
+	return c.leveled(findings)
+}
+
+// object asks all rules about an object.
+func (c *Checker) object(m *manifest) []Finding {
+	findings := c.policy.Schemas.check(m)
+	findings = append(findings, plainSecret(m)...)
+	for _, rule := range securityRules {
+		if slices.ContainsFunc(rule.names, func(name string) bool { return c.levels[name] != Off }) {
+			findings = append(findings, rule.look(m)...)
+		}
+	}
+	for i := range c.rules {
+		findings = append(findings, c.rules[i].check(m, c.policy.Environment)...)
+	}
+	return findings
+}
+
+// leveled gives findings their levels, and leaves out those that nobody wants.
+func (c *Checker) leveled(findings []Finding) []Finding {
+	wanted := findings[:0]
+	for _, f := range findings {
+		if f.Level = c.levels[f.Rule]; f.Level != Off {
+			wanted = append(wanted, f)
+		}
+	}
+	return wanted
+}

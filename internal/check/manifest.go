@@ -1,0 +1,260 @@
+package check
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxNodes bounds a document with all that its aliases stand for.
+const maxNodes = 1 << 20
+
+// manifest is one object of a file.
+type manifest struct {
+	file string
+	node *yaml.Node
+	// content has maps, lists, strings, numbers as int, int64, uint64 or float64, booleans, and no empty values:
+	// for an API server an empty field is not there.
+	content map[string]any
+}
+
+func (m *manifest) apiVersion() string { return text(m.content, "apiVersion") }
+func (m *manifest) kind() string       { return text(m.content, "kind") }
+
+// name is the object in words: "Deployment shop/web".
+func (m *manifest) name() string {
+	meta, _ := m.content["metadata"].(map[string]any)
+	name := text(meta, "name")
+	if name == "" {
+		name = text(meta, "generateName")
+	}
+	if namespace := text(meta, "namespace"); namespace != "" {
+		name = namespace + "/" + name
+	}
+	return strings.TrimSpace(m.kind() + " " + name)
+}
+
+func text(in map[string]any, key string) string {
+	s, _ := in[key].(string)
+	return s
+}
+
+// finding is what a rule says about a field of the object. The path is that of [path].
+func (m *manifest) finding(rule string, at path, message, hint string) Finding {
+	return Finding{
+		Rule: rule, File: m.file, Line: at.line(m.node), Object: m.name(), Path: at.String(), Message: message, Hint: hint,
+	}
+}
+
+// path leads to a field: keys are strings, places in lists are ints.
+type path []any
+
+// at returns the path of something below.
+func (p path) at(more ...any) path { return append(append(path(nil), p...), more...) }
+
+// String is the path as people write it: spec.containers[0].image.
+func (p path) String() string {
+	var b strings.Builder
+	for _, step := range p {
+		switch step := step.(type) {
+		case int:
+			fmt.Fprintf(&b, "[%d]", step)
+		case string:
+			if plain(step) {
+				if b.Len() > 0 {
+					b.WriteByte('.')
+				}
+				b.WriteString(step)
+			} else {
+				fmt.Fprintf(&b, "[%s]", strconv.Quote(step))
+			}
+		}
+	}
+	return b.String()
+}
+
+// plain reports whether a key can be written after a dot.
+func plain(key string) bool {
+	return key != "" && !strings.ContainsFunc(key, func(r rune) bool {
+		return r != '_' && r != '-' && r != '$' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}
+
+// line is where the deepest part of the path that exists is written.
+func (p path) line(node *yaml.Node) int {
+	line := node.Line
+	for _, step := range p {
+		for node.Kind == yaml.AliasNode {
+			node = node.Alias
+		}
+		next, at := child(node, step)
+		if next == nil {
+			break
+		}
+		node, line = next, at
+	}
+	return line
+}
+
+// child is the node of a key or place, with the line of the key.
+func child(node *yaml.Node, step any) (next *yaml.Node, line int) {
+	switch step := step.(type) {
+	case int:
+		if node.Kind == yaml.SequenceNode && step < len(node.Content) {
+			return node.Content[step], node.Content[step].Line
+		}
+	case string:
+		for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+			if node.Content[i].Value == step {
+				return node.Content[i+1], node.Content[i].Line
+			}
+		}
+	}
+	return nil, 0
+}
+
+// parse reads the objects of a file. What is no object of Kubernetes is a finding.
+func parse(file string, data []byte) (manifests []*manifest, findings []Finding) {
+	broken := func(line int, message, hint string) {
+		findings = append(findings, Finding{Rule: RuleSchema, File: file, Line: line, Message: message, Hint: hint})
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return manifests, findings
+		}
+		if err != nil {
+			line, message := yamlError(err)
+			broken(line, message, "correct the YAML; nothing after this line was checked")
+			return manifests, findings
+		}
+		if len(document.Content) == 0 {
+			continue
+		}
+		node := document.Content[0]
+		content, line, err := convert(node)
+		if err != nil {
+			broken(line, err.Error(), "")
+			continue
+		}
+		if content == nil {
+			continue // a document of comments
+		}
+		object, ok := content.(map[string]any)
+		m := &manifest{file: file, node: node, content: object}
+		if !ok || m.apiVersion() == "" || m.kind() == "" {
+			broken(node.Line, "is no object of Kubernetes: apiVersion and kind are wanted", "")
+			continue
+		}
+		items, itemErr := list(m)
+		if itemErr != "" {
+			broken(node.Line, itemErr, "")
+		}
+		manifests = append(manifests, items...)
+	}
+}
+
+// list returns the objects of a List, and what is none as it is.
+func list(m *manifest) (items []*manifest, problem string) {
+	if m.apiVersion() != "v1" || m.kind() != "List" {
+		return []*manifest{m}, ""
+	}
+	all, _ := m.content["items"].([]any)
+	node, _ := child(m.node, "items")
+	for i, item := range all {
+		object, ok := item.(map[string]any)
+		if !ok || node == nil || i >= len(node.Content) {
+			return items, fmt.Sprintf("items[%d] is no object", i)
+		}
+		items = append(items, &manifest{file: m.file, node: node.Content[i], content: object})
+	}
+	return items, ""
+}
+
+// yamlError takes the line out of an error of the parser.
+func yamlError(err error) (line int, message string) {
+	message = strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(message, "line "); ok {
+		number, after, found := strings.Cut(rest, ": ")
+		if n, err := strconv.Atoi(number); err == nil && found {
+			return n, "is no YAML: " + after
+		}
+	}
+	return 0, "is no YAML: " + message
+}
+
+// convert returns what a node says, in the types of JSON. An error comes with its line.
+func convert(node *yaml.Node) (content any, line int, err error) {
+	c := converter{budget: maxNodes}
+	content, err = c.value(node, 0)
+	if err != nil {
+		return nil, max(c.line, node.Line), err
+	}
+	return content, 0, nil
+}
+
+// converter bounds the work, and remembers where it ended.
+type converter struct{ budget, line int }
+
+func (c *converter) fail(node *yaml.Node, format string, args ...any) error {
+	c.line = node.Line
+	return fmt.Errorf(format, args...)
+}
+
+func (c *converter) value(node *yaml.Node, depth int) (any, error) {
+	if c.budget--; c.budget < 0 || depth > 200 {
+		return nil, c.fail(node, "is too large, or too deep, with what its aliases stand for")
+	}
+	switch node.Kind {
+	case yaml.AliasNode:
+		return c.value(node.Alias, depth+1)
+	case yaml.MappingNode:
+		return c.fields(node, depth)
+	case yaml.SequenceNode:
+		list := make([]any, 0, len(node.Content))
+		for _, item := range node.Content {
+			value, err := c.value(item, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		return list, nil
+	}
+	var value any
+	if err := node.Decode(&value); err != nil {
+		return nil, c.fail(node, "%.100q is no value", node.Value)
+	}
+	if node.Tag == "!!timestamp" || node.Tag == "!!binary" {
+		return node.Value, nil // there is neither in JSON
+	}
+	return value, nil
+}
+
+func (c *converter) fields(node *yaml.Node, depth int) (any, error) {
+	m := make(map[string]any, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		if key.Kind != yaml.ScalarNode {
+			return nil, c.fail(key, "a key is no text")
+		}
+		value, err := c.value(node.Content[i+1], depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := m[key.Value]; twice {
+			return nil, c.fail(key, "the key %.100q is there twice", key.Value)
+		}
+		if value != nil {
+			m[key.Value] = value
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,268 @@
+package check
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed" // the schemas of Kubernetes
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// RuleSchema is the rule that manifests are what an API server takes.
+const RuleSchema = "schema"
+
+// RuleUnknownKind is the rule that every object has a schema that it can be checked with.
+const RuleUnknownKind = "unknown-kind"
+
+// kubernetesSchemas is made by genschemas of the description that Kubernetes publishes of its API.
+//
+//go:embed kubernetes.json.gz
+var kubernetesSchemas []byte
+
+// Schemas are what objects are checked with: those of Kubernetes itself, and of custom resources.
+// They are safe for concurrent use.
+type Schemas struct {
+	version string
+	sources map[string]string // where the schema of a kind is, by apiVersion and kind: "apps/v1 Deployment"
+	// documents are what sources point into, by URL.
+	documents map[string]any
+
+	mu       sync.Mutex
+	compiled map[string]*jsonschema.Schema
+}
+
+// kubernetes reads the embedded schemas once.
+var kubernetes = sync.OnceValues(func() (*Schemas, error) {
+	unpacked, err := gzip.NewReader(bytes.NewReader(kubernetesSchemas))
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		Version string            `json:"version"`
+		Kinds   map[string]string `json:"kinds"`
+		Defs    any               `json:"$defs"`
+	}
+	if err := json.NewDecoder(unpacked).Decode(&file); err != nil {
+		return nil, err
+	}
+	s := &Schemas{version: file.Version, sources: map[string]string{}, documents: map[string]any{}}
+	const url = "schema:///kubernetes"
+	s.documents[url] = map[string]any{"$defs": file.Defs}
+	for kind, definition := range file.Kinds {
+		s.sources[kind] = url + "#/$defs/" + definition
+	}
+	return s, nil
+})
+
+// NewSchemas returns the schemas of Kubernetes together with those of custom resources, which files define.
+// A file whose definitions cannot be used is a finding; the others count.
+func NewSchemas(definitions map[string][]byte) (*Schemas, []Finding) {
+	built, err := kubernetes()
+	if err != nil {
+		// The file is part of the program.
+		return &Schemas{}, []Finding{{Rule: RuleSchema, Level: Refuse, Message: fmt.Sprintf("read the schemas of Kubernetes: %v", err)}}
+	}
+	s := &Schemas{version: built.version, sources: maps.Clone(built.sources), documents: maps.Clone(built.documents), compiled: map[string]*jsonschema.Schema{}}
+	var findings []Finding
+	for _, file := range slices.Sorted(maps.Keys(definitions)) {
+		manifests, broken := parse(file, definitions[file])
+		findings = append(findings, broken...)
+		for _, m := range manifests {
+			if m.kind() == "CustomResourceDefinition" {
+				findings = append(findings, s.define(m)...)
+			}
+		}
+	}
+	for i := range findings {
+		findings[i].Level = Warn
+	}
+	return s, sorted(findings)
+}
+
+// Version is the version of Kubernetes whose schemas these are: "1.36".
+func (s *Schemas) Version() string { return s.version }
+
+// define takes the schemas of a custom resource.
+func (s *Schemas) define(m *manifest) []Finding {
+	spec, _ := m.content["spec"].(map[string]any)
+	names, _ := spec["names"].(map[string]any)
+	group, kind := text(spec, "group"), text(names, "kind")
+	versions, _ := spec["versions"].([]any)
+	var findings []Finding
+	for i, v := range versions {
+		version, _ := v.(map[string]any)
+		holder, _ := version["schema"].(map[string]any)
+		structural, ok := holder["openAPIV3Schema"].(map[string]any)
+		at := path{"spec", "versions", i}
+		if !ok || group == "" || kind == "" || text(version, "name") == "" {
+			findings = append(findings, m.finding(RuleSchema, at, "defines no schema that could be checked with", "name group, kind and version, and give an openAPIV3Schema"))
+			continue
+		}
+		apiVersion := group + "/" + text(version, "name")
+		url := "schema:///crd/" + apiVersion + "/" + kind
+		s.documents[url] = structuralSchema(structural, true)
+		s.sources[apiVersion+" "+kind] = url
+		if _, err := s.schema(apiVersion + " " + kind); err != nil {
+			delete(s.sources, apiVersion+" "+kind)
+			findings = append(findings, m.finding(RuleSchema, at, fmt.Sprintf("the schema cannot be used: %v", err), "correct the definition"))
+		}
+	}
+	return findings
+}
+
+// structuralSchema makes a JSON Schema of a custom resource's: fields that it does not know are forbidden,
+// because an API server drops them, which is never what somebody meant who wrote one.
+func structuralSchema(from map[string]any, root bool) map[string]any {
+	s := map[string]any{}
+	for key, value := range from {
+		switch key {
+		case "type", "required", "enum", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems",
+			"minProperties", "maxProperties", "uniqueItems", "multipleOf":
+			s[key] = value
+		case "properties":
+			s[key] = structuralFields(value)
+		case "items", "additionalProperties", "not":
+			if below, ok := value.(map[string]any); ok {
+				s[key] = structuralSchema(below, false)
+			}
+		}
+	}
+	if from["x-kubernetes-int-or-string"] == true {
+		s["type"] = []any{"string", "integer"}
+	}
+	if type_, ok := s["type"].(string); ok && from["nullable"] == true {
+		s["type"] = []any{type_, "null"}
+	}
+	if root {
+		rootFields(s)
+	}
+	_, fields := s["properties"]
+	if _, open := s["additionalProperties"]; fields && !open && from["x-kubernetes-preserve-unknown-fields"] != true {
+		s["additionalProperties"] = from["x-kubernetes-embedded-resource"] == true
+	}
+	return s
+}
+
+func structuralFields(from any) map[string]any {
+	fields := map[string]any{}
+	all, _ := from.(map[string]any)
+	for name, value := range all {
+		if below, ok := value.(map[string]any); ok {
+			fields[name] = structuralSchema(below, false)
+		}
+	}
+	return fields
+}
+
+// rootFields are the fields that every object has, whatever its definition says.
+func rootFields(s map[string]any) {
+	fields, ok := s["properties"].(map[string]any)
+	if !ok {
+		return
+	}
+	for name, type_ := range map[string]string{"apiVersion": "string", "kind": "string", "metadata": "object"} {
+		fields[name] = map[string]any{"type": type_}
+	}
+}
+
+// schema compiles the schema of a kind when it is asked for the first time; nil when there is none.
+func (s *Schemas) schema(kind string) (*jsonschema.Schema, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from, ok := s.sources[kind]
+	if !ok {
+		return nil, nil
+	}
+	if compiled, ok := s.compiled[kind]; ok {
+		return compiled, nil
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(offline{})
+	url, _, _ := strings.Cut(from, "#")
+	if err := c.AddResource(url, s.documents[url]); err != nil {
+		return nil, err
+	}
+	compiled, err := c.Compile(from)
+	if err == nil {
+		s.compiled[kind] = compiled
+	}
+	return compiled, err
+}
+
+// offline refuses to load what a schema refers to outside of itself.
+type offline struct{}
+
+func (offline) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%q is outside of the schema", url)
+}
+
+// check returns what an API server would not take of an object.
+func (s *Schemas) check(m *manifest) []Finding {
+	compiled, err := s.schema(m.apiVersion() + " " + m.kind())
+	switch {
+	case err != nil:
+		return []Finding{m.finding(RuleSchema, nil, fmt.Sprintf("cannot be checked: %v", err), "")}
+	case compiled == nil && s.served(m):
+		return []Finding{m.finding(RuleSchema, path{"apiVersion"},
+			fmt.Sprintf("Kubernetes %s has no %s in %s", s.version, m.kind(), m.apiVersion()), s.elsewhere(m.kind()))}
+	case compiled == nil:
+		return []Finding{m.finding(RuleUnknownKind, path{"kind"},
+			fmt.Sprintf("there is no schema for %s of %s, so that nobody checked it", m.kind(), m.apiVersion()), "give its CustomResourceDefinition to the checks")}
+	}
+	err = compiled.Validate(asApplied(m.content))
+	if err == nil {
+		return nil
+	}
+	invalid, ok := err.(*jsonschema.ValidationError) //nolint:errorlint // that is what it returns
+	if !ok {
+		return []Finding{m.finding(RuleSchema, nil, err.Error(), "")}
+	}
+	return explain(m, invalid)
+}
+
+// asApplied is an object as it reaches the API server: without what its encryption wrote into it.
+func asApplied(content map[string]any) map[string]any {
+	if content["sops"] == nil {
+		return content
+	}
+	applied := maps.Clone(content)
+	delete(applied, "sops")
+	return applied
+}
+
+// served reports whether the API group of an object is one of Kubernetes' own, of which every kind is known.
+func (s *Schemas) served(m *manifest) bool {
+	group, _, grouped := strings.Cut(m.apiVersion(), "/")
+	return !grouped || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") && s.hasGroup(group)
+}
+
+func (s *Schemas) hasGroup(group string) bool {
+	for kind, from := range s.sources {
+		if strings.HasPrefix(kind, group+"/") && strings.HasPrefix(from, "schema:///kubernetes") {
+			return true
+		}
+	}
+	return false
+}
+
+// elsewhere says in which versions there is a kind.
+func (s *Schemas) elsewhere(kind string) string {
+	var versions []string
+	for known := range s.sources {
+		if version, ok := strings.CutSuffix(known, " "+kind); ok {
+			versions = append(versions, version)
+		}
+	}
+	if len(versions) == 0 {
+		return ""
+	}
+	slices.Sort(versions)
+	return "use " + strings.Join(versions, " or ")
+}

@@ -1,0 +1,85 @@
+package check
+
+// pod is the description of pods in an object, and where it is.
+type pod struct {
+	*manifest
+	at   path
+	spec map[string]any
+}
+
+// podPaths lead from an object to the description of its pods.
+var podPaths = map[string]path{
+	"v1 Pod":                   {"spec"},
+	"v1 PodTemplate":           {"template", "spec"},
+	"v1 ReplicationController": {"spec", "template", "spec"},
+	"apps/v1 Deployment":       {"spec", "template", "spec"},
+	"apps/v1 ReplicaSet":       {"spec", "template", "spec"},
+	"apps/v1 StatefulSet":      {"spec", "template", "spec"},
+	"apps/v1 DaemonSet":        {"spec", "template", "spec"},
+	"batch/v1 Job":             {"spec", "template", "spec"},
+	"batch/v1 CronJob":         {"spec", "jobTemplate", "spec", "template", "spec"},
+}
+
+// podOf returns the pods that an object makes; ok is false for one that makes none.
+func podOf(m *manifest) (p pod, ok bool) {
+	at, ok := podPaths[m.apiVersion()+" "+m.kind()]
+	if !ok {
+		return pod{}, false
+	}
+	spec, ok := lookup(m.content, at).(map[string]any)
+	return pod{manifest: m, at: at, spec: spec}, ok
+}
+
+// lookup returns what is at a path; nil when there is nothing.
+func lookup(content any, at path) any {
+	for _, step := range at {
+		switch step := step.(type) {
+		case string:
+			m, _ := content.(map[string]any)
+			content = m[step]
+		case int:
+			l, _ := content.([]any)
+			if step >= len(l) {
+				return nil
+			}
+			content = l[step]
+		}
+	}
+	return content
+}
+
+// container is one of a pod's containers, and where it is.
+type container struct {
+	pod
+	at     path
+	fields map[string]any
+	// passing is for containers that end, or that a person starts: requests and limits matter less.
+	passing bool
+}
+
+// containers are all of a pod, in the order in which they are written.
+func (p pod) containers() []container {
+	var all []container
+	for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
+		entries, _ := p.spec[list].([]any)
+		for i, entry := range entries {
+			if fields, ok := entry.(map[string]any); ok {
+				all = append(all, container{pod: p, at: p.at.at(list, i), fields: fields, passing: list != "containers"})
+			}
+		}
+	}
+	return all
+}
+
+// security is a field of the container's security context, and where it would be; of the pod's where the container says nothing.
+func (c container) security(field string) (value any, at path) {
+	own, _ := c.fields["securityContext"].(map[string]any)
+	if value, ok := own[field]; ok {
+		return value, c.at.at("securityContext", field)
+	}
+	of, _ := c.spec["securityContext"].(map[string]any)
+	if value, ok := of[field]; ok {
+		return value, c.pod.at.at("securityContext", field)
+	}
+	return nil, c.at.at("securityContext", field)
+}
