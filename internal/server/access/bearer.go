@@ -45,7 +45,7 @@ func (g *Guard) identifyBearer(ctx context.Context, token secret.Value, address 
 	if state == fresh {
 		return found, nil
 	}
-	if wait := g.failures.wait(address, now); wait > 0 && state == unheard {
+	if wait := g.failed().Wait(network(address), now); wait > 0 && state == unheard {
 		return Identity{}, tooMany(wait)
 	}
 	seen := g.known.generation()
@@ -63,11 +63,15 @@ func (g *Guard) identifyBearer(ctx context.Context, token secret.Value, address 
 
 // refused counts a failure of an address.
 func (g *Guard) refused(address string, now time.Time, err error) error {
-	if wait := g.failures.wait(address, now); wait > 0 {
+	if wait := g.failed().Take(network(address), now); wait > 0 {
 		return tooMany(wait)
 	}
-	g.failures.count(address, now)
 	return err
+}
+
+func (g *Guard) failed() *Limiter {
+	g.failuresOnce.Do(func() { g.failures.Burst, g.failures.Every = maxFailures, recovery })
+	return &g.failures
 }
 
 func (g *Guard) verify(ctx context.Context, token secret.Value, hash string, now time.Time) (Identity, error) {
@@ -135,7 +139,8 @@ func unknownToken() error {
 
 func tooMany(wait time.Duration) error {
 	return &Refusal{
-		Kind: ErrTooMany, Shown: true, What: "too many tokens from this address were not valid", Next: "wait, and check the token", RetryAfter: wait,
+		Kind: ErrTooMany, Shown: true, What: "too many tokens from this address were not valid", Next: "wait, and check the token",
+		RetryAfter: wait.Round(time.Second) + time.Second,
 	}
 }
 

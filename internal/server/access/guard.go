@@ -2,7 +2,9 @@ package access
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -46,8 +48,11 @@ type Guard struct {
 	// Now tells the time; nil for the clock.
 	Now func() time.Time
 
-	known    cache
-	failures attempts
+	known cache
+	// failures counts the tokens that were not valid, by address. Tokens cannot be guessed;
+	// this is about the work and the noise that trying makes.
+	failures     Limiter
+	failuresOnce sync.Once
 }
 
 func (g *Guard) now() time.Time {
@@ -69,7 +74,10 @@ func (g *Guard) Identify(r *http.Request) (Identity, error) {
 	}
 	for _, other := range g.Others {
 		who, ok, err := other.Authenticate(r)
-		if ok || err != nil {
+		switch {
+		case errors.Is(err, ErrUnauthenticated):
+			return Identity{}, g.refused(Address(r), g.now(), err)
+		case ok || err != nil:
 			return who, err
 		}
 	}

@@ -45,14 +45,33 @@ func FuzzWellFormed(f *testing.F) {
 	})
 }
 
-func TestAttemptsAreBounded(t *testing.T) {
-	var a attempts
+func TestLimiterIsBounded(t *testing.T) {
+	l := Limiter{Burst: 1, Every: time.Hour}
 	now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	for i := range 3 * maxAddresses {
-		a.count(fmt.Sprintf("2001:db8:%x:%x::1", i>>16, i&0xffff), now)
+	for i := range 2*maxLimited + 1 {
+		l.Count(fmt.Sprint(i), now)
 	}
-	if len(a.failed) > maxAddresses {
-		t.Errorf("%d addresses are remembered", len(a.failed))
+	if len(l.used) > maxLimited {
+		t.Errorf("%d keys are remembered", len(l.used))
+	}
+}
+
+func TestLimiter(t *testing.T) {
+	l := Limiter{Burst: 2, Every: time.Second}
+	now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	for i, want := range []time.Duration{0, 0, time.Second, time.Second} {
+		if got := l.Take("a", now); got != want {
+			t.Errorf("time %d: wait %v, want %v", i, got, want)
+		}
+	}
+	if got := l.Take("b", now); got != 0 {
+		t.Errorf("another key: wait %v", got)
+	}
+	if got := l.Take("a", now.Add(time.Second)); got != 0 {
+		t.Errorf("a second later: wait %v", got)
+	}
+	if got := l.Take("a", now.Add(-time.Hour)); got <= 0 {
+		t.Errorf("the clock went back: wait %v", got)
 	}
 }
 

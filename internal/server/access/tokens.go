@@ -25,12 +25,10 @@ var (
 type Wanted struct {
 	// Name is whom or what it is for. // required
 	Name string
-	// Role is what it is good for; not [Cluster], whose credentials come with a registration. // required
+	// Role is what it is good for: reader, operator or admin. Clusters get theirs when they are registered. // required
 	Role Role
 	// Expires is when it ends; zero means never.
 	Expires time.Time
-	// Scope restricts it, in the words of what the role is needed for.
-	Scope string
 }
 
 // Tokens are the tokens of people and programs.
@@ -46,14 +44,14 @@ func (t Tokens) Create(ctx context.Context, w Wanted, by Identity) (secret.Value
 	switch {
 	case name == "" || name != w.Name:
 		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: a name says whom it is for, on one line, in up to %d bytes", ErrInvalidToken, maxName)
-	case !slices.Contains(Roles(), w.Role) || w.Role == Cluster:
-		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: its role is reader, operator, admin or join; clusters get theirs when they are registered", ErrInvalidToken)
+	case w.Role.rank() == 0:
+		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: its role is reader, operator or admin", ErrInvalidToken)
 	case !w.Expires.IsZero() && !w.Expires.After(now):
 		return secret.Value{}, ledger.Token{}, fmt.Errorf("%w: it would have expired already", ErrInvalidToken)
 	}
 	token := NewToken(w.Role)
 	stored := ledger.Token{
-		ID: newID(), Hash: Hash(token), Role: string(w.Role), Description: name, By: by.String(), Created: now, Expires: w.Expires, Scope: w.Scope,
+		ID: newID(), Hash: Hash(token), Role: string(w.Role), Description: name, By: by.String(), Created: now, Expires: w.Expires,
 	}
 	if err := t.Store.PutToken(ctx, stored); err != nil {
 		return secret.Value{}, ledger.Token{}, err
