@@ -10,7 +10,7 @@ func Example() {
 	checker, err := check.New(check.Policy{
 		Environment: "prod",
 		Levels:      map[string]check.Level{check.RuleLatestTag: check.Refuse},
-		Rules:       []check.Rule{{Name: "owner", Expression: "has(object.metadata.labels.owner)", Message: "nobody owns it"}},
+		Rules:       []check.Rule{{Name: "owner", Expression: "has(object.metadata.labels) && 'owner' in object.metadata.labels", Message: "nobody owns it"}},
 	})
 	if err != nil {
 		fmt.Println(err)
