@@ -28,6 +28,10 @@ lint: ## check the code with golangci-lint
 generate: ## write all generated files: deep copies, CRDs, editor schemas
 	go generate ./...
 
+.PHONY: schemas
+schemas: ## write the schemas of Kubernetes, in the version of the e2e tests
+	go -C e2e/tools run ./schemas ../../internal/check/kubernetes.json.gz
+
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem -timeout 30m ./...
 

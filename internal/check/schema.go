@@ -20,7 +20,7 @@ const RuleSchema = "schema"
 // RuleUnknownKind is the rule that every object has a schema that it can be checked with.
 const RuleUnknownKind = "unknown-kind"
 
-// kubernetesSchemas is made by genschemas of the description that Kubernetes publishes of its API.
+// kubernetesSchemas is made by e2e/tools/schemas of the description that Kubernetes publishes of its API: make schemas.
 //
 //go:embed kubernetes.json.gz
 var kubernetesSchemas []byte

@@ -1,29 +1,65 @@
-// Command genschemas makes the schemas that manifests are checked with of Kubernetes' own description of its API.
+// Command schemas makes the schemas that manifests are checked with of Kubernetes' own description of its API,
+// in the version that the tests run.
 //
-//	genschemas -version 1.36 < swagger.json > kubernetes.json.gz
-//
-// The description is api/openapi-spec/swagger.json of the module k8s.io/kubernetes, which e2e/tools/cluster pins.
+//	schemas FILE
 //
 // It keeps what a validator needs, and forbids fields that the API does not know, as kubectl does when it validates strictly.
+// It is run in the folder of package tools.
 package main
 
 import (
 	"compress/gzip"
 	"encoding/json"
-	"flag"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
 func main() {
-	version := flag.String("version", "", "the `version` of Kubernetes")
-	flag.Parse()
-	if err := run(*version, os.Stdin, os.Stdout); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func run(args []string) error {
+	if len(args) != 1 {
+		return errors.New("name the file to write")
+	}
+	version, folder, err := kubernetes()
+	if err != nil {
+		return err
+	}
+	in, err := os.Open(filepath.Join(folder, "api", "openapi-spec", "swagger.json"))
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // it was only read
+	out, err := os.Create(args[0])
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(version, in, out), out.Close())
+}
+
+// kubernetes returns the minor version of Kubernetes, such as 1.36, and the folder with its source.
+func kubernetes() (version, folder string, err error) {
+	download := exec.Command("go", "mod", "download", "-json", "k8s.io/kubernetes")
+	download.Dir, download.Env, download.Stderr = "cluster", append(os.Environ(), "GOWORK=off"), os.Stderr
+	output, err := download.Output()
+	if err != nil {
+		return "", "", fmt.Errorf("download Kubernetes: %w", err)
+	}
+	var module struct{ Version, Dir string }
+	if err := json.Unmarshal(output, &module); err != nil {
+		return "", "", err
+	}
+	parts := strings.Split(strings.TrimPrefix(module.Version, "v"), ".")
+	return strings.Join(parts[:min(2, len(parts))], "."), module.Dir, nil
 }
 
 // schemas is the file: the definitions of a JSON Schema, and which of them describe objects.
@@ -33,7 +69,7 @@ type schemas struct {
 	Defs    map[string]any    `json:"$defs"`
 }
 
-func run(version string, in io.Reader, out io.Writer) error {
+func write(version string, in io.Reader, out io.Writer) error {
 	var swagger struct {
 		Definitions map[string]map[string]any `json:"definitions"`
 	}
