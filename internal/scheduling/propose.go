@@ -92,6 +92,10 @@ type Outcome struct {
 	// GitOps is the branch that the files go to, and Head its commit that they were compared with.
 	GitOps Location
 	Head   string
+	// Loaded is what was read, and Bundle what was made of it; nil when the round did not come so far. They are shared: do not
+	// change them.
+	Loaded *Loaded
+	Bundle *bundle.Bundle
 	// Plan says what is to change; nil when the round did not come so far.
 	Plan *plan.Plan
 	// Files is how many files are to change: with a plan and none, the branch has all that the inputs ask for.
@@ -169,7 +173,7 @@ func (r *round) read(ctx context.Context, request Request) error {
 		return err
 	}
 	at := r.gitops.Location
-	r.outcome.Inputs, r.outcome.GitOps = r.loaded.Inputs, at
+	r.outcome.Loaded, r.outcome.Inputs, r.outcome.GitOps = r.loaded, r.loaded.Inputs, at
 	r.outcome.Read = append(r.loaded.Read, at, Location{Repo: at.Repo, Branch: HeadBranch(request.Environment)})
 	if err := r.locate(r.gitops.Location.Repo); err != nil {
 		return fmt.Errorf("find the GitOps repository: %w", err)
@@ -183,6 +187,7 @@ func (r *round) read(ctx context.Context, request Request) error {
 func (r *round) build(_ context.Context, request Request) error {
 	r.bundle = bundle.Build(r.loaded.Snapshot, r.gitops.Published, r.Memory.get(request))
 	r.Memory.put(request, r.bundle)
+	r.outcome.Bundle = r.bundle
 	return nil
 }
 
