@@ -1,0 +1,138 @@
+package values
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// node is a value with its origin. Nodes are immutable once their layer is made; merging makes new ones.
+type node struct {
+	// fields are those of a map that has some; nil for every other value.
+	fields map[string]*node
+	// value is anything else: a scalar, a list, an empty map.
+	value any
+	at    fleet.Position
+	// over are the values that this one won against, the last one first.
+	over []Overridden
+}
+
+// node joins data with the places they are written at. y is nil where that is not known.
+func (p *parser) node(data any, y *yaml.Node) *node {
+	n := &node{at: p.at}
+	if y != nil {
+		n.at.Line = y.Line
+	}
+	fields, ok := data.(map[string]any)
+	if !ok || len(fields) == 0 {
+		n.value = data
+		return n
+	}
+	n.fields = make(map[string]*node, len(fields))
+	for key, value := range fields {
+		field := p.node(value, child(y, key))
+		if field.at.Line == 0 {
+			field.at.Line = n.at.Line
+		}
+		n.fields[key] = field
+	}
+	return n
+}
+
+// child finds the value of a key in a map, also where the map has it through a merge key ("<<").
+// The work is bounded, because the file was checked.
+func child(y *yaml.Node, key string) *yaml.Node {
+	if y == nil {
+		return nil
+	}
+	switch y.Kind {
+	case yaml.AliasNode:
+		return child(y.Alias, key)
+	case yaml.SequenceNode: // of the maps of a merge key
+		for _, item := range y.Content {
+			if found := child(item, key); found != nil {
+				return found
+			}
+		}
+		return nil
+	}
+	var inherited *yaml.Node
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		switch {
+		case y.Content[i].ShortTag() == "!!merge":
+			inherited = y.Content[i+1]
+		case y.Content[i].Value == key:
+			return y.Content[i+1]
+		}
+	}
+	return child(inherited, key)
+}
+
+// data is the value as the chart sees it. References are expanded.
+func (n *node) data(vars Vars) any {
+	if n.fields == nil {
+		return vars.expandAny(n.value)
+	}
+	data := make(map[string]any, len(n.fields))
+	for key, field := range n.fields {
+		data[key] = field.data(vars)
+	}
+	return data
+}
+
+func (n *node) keys() []string { return slices.Sorted(maps.Keys(n.fields)) }
+
+// eachLeaf calls f for every value that has nothing below it, in the order of the keys.
+func (n *node) eachLeaf(path string, f func(path string, leaf *node)) {
+	if n.fields == nil {
+		f(path, n)
+		return
+	}
+	for _, key := range n.keys() {
+		n.fields[key].eachLeaf(join(path, key), f)
+	}
+}
+
+// join appends a key to a path. Keys that could be taken for several are quoted.
+func join(path, key string) string {
+	if key == "" || strings.ContainsAny(key, `."[]`) {
+		key = strconv.Quote(key)
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// text is a value as people read it: texts as they are, lists and maps as JSON.
+func text(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return v
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(encoded)
+}
+
+// maxShown is how many bytes of a value a message shows.
+const maxShown = 80
+
+// clip shortens a text for a message, without cutting through a character.
+func clip(s string) string {
+	if len(s) <= maxShown {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxShown], "") + "..."
+}

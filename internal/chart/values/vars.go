@@ -1,0 +1,78 @@
+package values
+
+import "strings"
+
+// Vars are the variables that values may refer to, by name. Names consist of letters, digits and underscores.
+type Vars map[string]string
+
+// Expand replaces references to the variables, $NAME and ${NAME}. A reference to anything else stays as it is written.
+func (v Vars) Expand(text string) string {
+	if len(v) == 0 || !strings.Contains(text, "$") {
+		return text
+	}
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "$")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		name, reference := reference(after)
+		if value, known := v[name]; known && name != "" {
+			b.WriteString(value)
+			text = after[reference:]
+			continue
+		}
+		b.WriteByte('$')
+		text = after
+	}
+}
+
+// reference reads the name behind a dollar sign, and how many bytes the reference takes there; empty when there is none.
+func reference(text string) (string, int) {
+	if !strings.HasPrefix(text, "{") {
+		n := nameLength(text)
+		return text[:n], n
+	}
+	n := nameLength(text[1:])
+	if strings.HasPrefix(text[1+n:], "}") {
+		return text[1 : 1+n], n + 2
+	}
+	return "", 0
+}
+
+// nameLength is the number of bytes of the name that a text begins with.
+func nameLength(text string) int {
+	for i := range len(text) {
+		c := text[i]
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if digit := '0' <= c && c <= '9'; !letter && (!digit || i == 0) {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// expandAny expands the texts of a value. The value itself is not changed.
+func (v Vars) expandAny(value any) any {
+	if len(v) == 0 {
+		return value
+	}
+	switch value := value.(type) {
+	case string:
+		return v.Expand(value)
+	case []any:
+		items := make([]any, len(value))
+		for i, item := range value {
+			items[i] = v.expandAny(item)
+		}
+		return items
+	case map[string]any:
+		fields := make(map[string]any, len(value))
+		for key, field := range value {
+			fields[key] = v.expandAny(field)
+		}
+		return fields
+	}
+	return value
+}

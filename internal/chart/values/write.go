@@ -1,0 +1,84 @@
+package values
+
+import (
+	"bytes"
+	"path"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// YAML writes the values as people review them: with the place of each behind it, and what it won against.
+// Places have no lines, so that a change elsewhere in a file does not change what is written here.
+//
+//	image:
+//	    tag: 1.4.0 # --set
+//	replicas: 2 # eu/values.yaml, over 1 in values.yaml
+func (c *Composed) YAML() ([]byte, error) {
+	keys := make(map[string]Key, len(c.Keys))
+	for _, key := range c.Keys {
+		keys[key.Path] = key
+	}
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	if err := encoder.Encode(annotated(c.root, "", c.Data, keys)); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), encoder.Close()
+}
+
+// annotated is a value as YAML, with comments. Maps come in the order of their keys.
+func annotated(n *node, at string, data any, keys map[string]Key) *yaml.Node {
+	fields, ok := data.(map[string]any)
+	if n.fields == nil || !ok {
+		var y yaml.Node
+		if err := y.Encode(data); err != nil { // values that were read can be written
+			y = yaml.Node{Kind: yaml.ScalarNode, Value: text(data)}
+		}
+		y.LineComment = keys[at].comment()
+		return &y
+	}
+	y := &yaml.Node{Kind: yaml.MappingNode}
+	for _, name := range n.keys() {
+		var key yaml.Node
+		key.SetString(name)
+		value := annotated(n.fields[name], join(at, name), fields[name], keys)
+		if value.Kind != yaml.ScalarNode && value.LineComment != "" {
+			key.LineComment, value.LineComment = value.LineComment, "" // a list begins in the next line
+		}
+		y.Content = append(y.Content, &key, value)
+	}
+	return y
+}
+
+// comment says where a value comes from, in one line.
+func (k Key) comment() string {
+	said := "# " + place(k.From)
+	for i, lost := range k.Over {
+		if i == maxWishes {
+			said += ", ..."
+			break
+		}
+		said += ", over " + clip(strings.Join(strings.Fields(lost.Value), " ")) + " in " + place(lost.From)
+	}
+	return strings.Map(printable, said)
+}
+
+// place is the file, or the source of what lies in none.
+func place(at fleet.Position) string {
+	if at.File == "" {
+		return at.Source
+	}
+	return path.Clean(at.File)
+}
+
+// printable keeps control characters and line separators out of a comment.
+func printable(r rune) rune {
+	if !unicode.IsPrint(r) {
+		return ' '
+	}
+	return r
+}
