@@ -1,0 +1,142 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/reporting"
+	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/server/access"
+)
+
+// kinds is the table from errors to statuses; the first that matches counts.
+var kinds = []struct {
+	kind   error
+	status int
+	next   string
+}{
+	{access.ErrUnauthenticated, http.StatusUnauthorized, ""},
+	{access.ErrForbidden, http.StatusForbidden, ""},
+	{access.ErrTooMany, http.StatusTooManyRequests, ""},
+	{access.ErrUnavailable, http.StatusServiceUnavailable, ""},
+	{access.ErrNoSuchToken, http.StatusNotFound, "list the tokens: GET " + Root + "/tokens"},
+	{access.ErrInvalidToken, http.StatusUnprocessableEntity, ""},
+	{reporting.ErrMalformed, http.StatusBadRequest, ""},
+	{reporting.ErrDenied, http.StatusForbidden, ""},
+	{reporting.ErrNotFound, http.StatusNotFound, ""},
+	{reporting.ErrConflict, http.StatusConflict, ""},
+	{reporting.ErrTooLarge, http.StatusRequestEntityTooLarge, "send less at once"},
+	{reporting.ErrEncoding, http.StatusUnsupportedMediaType, "send it with Content-Encoding: gzip, or with none"},
+	{reporting.ErrInvalid, http.StatusUnprocessableEntity, ""},
+	{ledger.ErrNotFound, http.StatusNotFound, ""},
+	{ledger.ErrInvalid, http.StatusUnprocessableEntity, ""},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, "ask for less, or again later"},
+	{context.Canceled, http.StatusServiceUnavailable, "ask again"},
+}
+
+// ambiguousError says that environments of several control planes have a name.
+type ambiguousError struct {
+	environment   string
+	controlPlanes []string
+}
+
+func (e *ambiguousError) Error() string {
+	return fmt.Sprintf("%d control planes have an environment %q", len(e.controlPlanes), e.environment)
+}
+
+// problemOf says an error in the words of HTTP. Only errors of known kinds show their text: nothing else was written for
+// whoever asks.
+func problemOf(err error) *Problem {
+	var p *Problem
+	var refusal *access.Refusal
+	var ambiguous *ambiguousError
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &refusal):
+		p = newProblem(statusOf(err), refusal.What, refusal.Next)
+		p.retryAfter, p.shown = refusal.RetryAfter, refusal.Shown
+		return p
+	case errors.As(err, &ambiguous):
+		return ambiguous.problem()
+	}
+	status := statusOf(err)
+	if status == http.StatusInternalServerError {
+		return newProblem(status, "something broke", "the log of the server knows more about this request")
+	}
+	p = newProblem(status, safe(err.Error()), nextOf(err))
+	if status == http.StatusServiceUnavailable {
+		p.retryAfter = time.Second
+	}
+	return p
+}
+
+func statusOf(err error) int {
+	for _, k := range kinds {
+		if errors.Is(err, k.kind) {
+			return k.status
+		}
+	}
+	return http.StatusInternalServerError
+}
+
+// nextOf is what to do about an error.
+func nextOf(err error) string {
+	var unknown *observing.UnknownError
+	if errors.As(err, &unknown) && len(unknown.Near) > 0 {
+		return "ask for " + strings.Join(unknown.Near, ", ")
+	}
+	for _, k := range kinds {
+		if errors.Is(err, k.kind) {
+			return k.next
+		}
+	}
+	return ""
+}
+
+// safe makes the text of an error fit to be shown.
+func safe(text string) string { return secret.Line(secret.Redact(text)) }
+
+func (e *ambiguousError) problem() *Problem {
+	p := newProblem(http.StatusConflict, e.Error(), "say which one: add ?controlPlane= with one of the addresses below")
+	for _, url := range e.controlPlanes {
+		p.Errors = append(p.Errors, ProblemPart{Message: url, Location: "query.controlPlane"})
+	}
+	return p
+}
+
+// maxParts bounds how many errors of one request are told.
+const maxParts = 20
+
+// ofHuma says what huma found wrong with a request in our words. What it quotes of the request is left out, since that
+// may be a secret which somebody put into the wrong place.
+func ofHuma(m *huma.ErrorModel) *Problem {
+	p := newProblem(m.Status, m.Detail, "")
+	switch m.Status {
+	case http.StatusUnprocessableEntity, http.StatusBadRequest:
+		p.Detail, p.Next = "the request is not understood", "see /api/openapi.json for what it may have"
+	case http.StatusRequestEntityTooLarge:
+		p.Detail, p.Next = "the request is too large", "send less at once"
+	case http.StatusUnsupportedMediaType:
+		p.Detail, p.Next = "the type of the body is not understood", "send application/json"
+	case http.StatusRequestTimeout:
+		p.Detail, p.Next = "the request did not arrive in time", "send it again"
+	case http.StatusInternalServerError:
+		p.Detail, p.Next = "something broke", "the log of the server knows more about this request"
+		return p
+	}
+	for _, e := range m.Errors[:min(len(m.Errors), maxParts)] {
+		if e != nil {
+			p.Errors = append(p.Errors, ProblemPart{Message: safe(e.Message), Location: safe(e.Location)})
+		}
+	}
+	return p
+}

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// Board has what the last rounds found, for everybody who asks. It is only memory: a server that starts fills it with its
+// first rounds. The zero value is ready; it is safe for concurrent use.
+type Board struct {
+	mu     sync.Mutex
+	planes map[string]*observing.ControlPlane
+}
+
+var _ observing.Fleet = (*Board)(nil)
+
+// plane returns a control plane to be changed, under the lock. What was given out before does not change.
+func (b *Board) plane(url string) *observing.ControlPlane {
+	if b.planes == nil {
+		b.planes = map[string]*observing.ControlPlane{}
+	}
+	was := b.planes[url]
+	if was == nil {
+		was = &observing.ControlPlane{URL: url}
+	}
+	now := &observing.ControlPlane{URL: url, Promotion: was.Promotion, Scheduling: maps.Clone(was.Scheduling)}
+	if now.Scheduling == nil {
+		now.Scheduling = map[string]*observing.Scheduled{}
+	}
+	b.planes[url] = now
+	return now
+}
+
+// Environments says which environments a control plane has; what is known of others is forgotten.
+func (b *Board) Environments(controlPlane string, names []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.plane(controlPlane).Scheduling, func(name string, _ *observing.Scheduled) bool { return !slices.Contains(names, name) })
+}
+
+// Scheduled says what a round of scheduling found. Of one that failed the error is kept, beside what was found before.
+func (b *Board) Scheduled(controlPlane, environment string, o *scheduling.Outcome, err error, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	plane := b.plane(controlPlane)
+	s := &observing.Scheduled{At: now, Err: err}
+	if was := plane.Scheduling[environment]; was != nil && (err != nil || o == nil) {
+		s.Outcome, s.Snapshot, s.Decisions = was.Outcome, was.Snapshot, was.Decisions
+	}
+	if err == nil && o != nil {
+		s.Outcome = o
+		if o.Bundle != nil {
+			s.Snapshot, s.Decisions = o.Bundle.Snapshot, o.Bundle.Decisions
+		}
+	}
+	plane.Scheduling[environment] = s
+}
+
+// Promoted says what a round of promotion found.
+func (b *Board) Promoted(controlPlane string, o *promoting.Outcome) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.plane(controlPlane).Promotion = o
+}
+
+// Outcome returns what the last round of an environment that did not fail found; nil when there was none.
+func (b *Board) Outcome(controlPlane, environment string) *scheduling.Outcome {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	plane := b.planes[controlPlane]
+	if plane == nil || plane.Scheduling[environment] == nil {
+		return nil
+	}
+	return plane.Scheduling[environment].Outcome
+}
+
+// ControlPlanes returns what is known of each control plane, by URL.
+func (b *Board) ControlPlanes() []observing.ControlPlane {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []observing.ControlPlane
+	for _, plane := range b.planes {
+		all = append(all, *plane)
+	}
+	slices.SortFunc(all, func(x, y observing.ControlPlane) int { return strings.Compare(x.URL, y.URL) })
+	return all
+}

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+func TestARoundThatFailsLeavesWhatWasKnown(t *testing.T) {
+	var b Board
+	found := &scheduling.Outcome{Head: "1"}
+	b.Scheduled(controlPlane, "dev", found, nil, time.Unix(1, 0))
+	broken := errors.New("the forge does not answer")
+	b.Scheduled(controlPlane, "dev", nil, broken, time.Unix(2, 0))
+	if got := b.Outcome(controlPlane, "dev"); got != found {
+		t.Errorf("the outcome is %v, want that of the round before", got)
+	}
+	dev := b.ControlPlanes()[0].Scheduling["dev"]
+	if dev.Err != broken || dev.Outcome != found || !dev.At.Equal(time.Unix(2, 0)) {
+		t.Errorf("shows %+v", dev)
+	}
+	b.Scheduled(controlPlane, "dev", found, nil, time.Unix(3, 0))
+	if err := b.ControlPlanes()[0].Scheduling["dev"].Err; err != nil {
+		t.Errorf("still shows %v", err)
+	}
+}
+
+func TestWhatWasGivenOutDoesNotChange(t *testing.T) {
+	var b Board
+	b.Scheduled(controlPlane, "dev", &scheduling.Outcome{}, nil, time.Unix(1, 0))
+	before := b.ControlPlanes()[0]
+	b.Scheduled(controlPlane, "stage", &scheduling.Outcome{}, nil, time.Unix(1, 0))
+	b.Promoted(controlPlane, &promoting.Outcome{})
+	b.Environments(controlPlane, []string{"stage"})
+	if len(before.Scheduling) != 1 || before.Promotion != nil || before.Scheduling["dev"] == nil {
+		t.Errorf("changed to %+v", before)
+	}
+	after := b.ControlPlanes()[0]
+	if len(after.Scheduling) != 1 || after.Promotion == nil || after.Scheduling["stage"] == nil {
+		t.Errorf("shows %+v, want stage and the promotion", after)
+	}
+}
+
+func TestNothingIsKnownAtFirst(t *testing.T) {
+	var b Board
+	if b.Outcome(controlPlane, "dev") != nil || len(b.ControlPlanes()) != 0 {
+		t.Error("something is known")
+	}
+}
