@@ -61,3 +61,27 @@ func (b Behaviour) lag() float64 {
 	}
 	return max(1, b.Lag)
 }
+
+// set changes how a cluster does. What failed, or is to fail, is tried again at once.
+func (m *machine) set(b Behaviour) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.behaviour.Mode == Failing || b.Mode == Failing {
+		m.epoch++
+	}
+	m.behaviour, m.woken, m.stale = b, true, true
+	// What began slowly does not have to end so.
+	soon := m.now.Add(m.lagging(m.config.Delay.Most))
+	for _, w := range m.works {
+		if w.attempt != nil && w.attempt.until.After(soon) {
+			w.attempt.until = soon
+		}
+	}
+}
+
+// refresh lets a cluster look at its sources.
+func (m *machine) refresh() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.woken, m.stale = true, true
+}
