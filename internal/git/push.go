@@ -227,9 +227,9 @@ func (m *missing) entry(e, before treeEntry) error {
 	switch {
 	case e.hash == before.hash || e.mode == Submodule:
 		return nil
-	case e.mode == folder && before.mode == folder && before.name != "":
+	case e.mode == Subfolder && before.mode == Subfolder && before.name != "":
 		return m.tree(e.hash, before.hash)
-	case e.mode == folder:
+	case e.mode == Subfolder:
 		return m.tree(e.hash, emptyTree)
 	}
 	_, err := m.take(e.hash, plumbing.BlobObject)

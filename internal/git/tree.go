@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
@@ -24,11 +23,9 @@ const (
 	Symlink
 	// Submodule is a commit of another repository; it has no content.
 	Submodule
-	folder
+	// Subfolder is a folder, which [Tree.Files] goes into and only [Tree.List] returns.
+	Subfolder
 )
-
-// IsFolder reports whether the entry is a folder, which only [Tree.List] returns.
-func (m Mode) IsFolder() bool { return m == folder }
 
 // Entry is a file of a tree.
 type Entry struct {
@@ -65,7 +62,7 @@ func (t *Tree) Files(ctx context.Context, below string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if start.mode != folder {
+	if start.mode != Subfolder {
 		return []Entry{start.entry(below)}, nil
 	}
 	w := walk{ctx: ctx, store: t.repo.store(), entries: make([]Entry, 0, 64)}
@@ -76,36 +73,32 @@ func (t *Tree) Files(ctx context.Context, below string) ([]Entry, error) {
 	return w.entries, nil
 }
 
-// List returns what lies in a folder itself ("" is the root), sorted by name in byte order, folders included; the hash of a folder
-// identifies everything in it. A path that does not exist, or is a file, is an ErrPathNotFound.
-// A plain folder has no such hashes: to list it is an ErrInvalid.
-func (t *Tree) List(ctx context.Context, dir string) ([]Entry, error) {
-	dir, err := cleanBelow(dir)
-	if err != nil {
-		return nil, err
-	}
-	if t.repo == nil {
-		return nil, &Error{Kind: ErrInvalid, Op: "list folder " + quoteRoot(dir) + " of", Where: t.dir, Detail: "a plain folder is listed as a whole"}
-	}
+// List returns what lies in a folder itself, in Git's order, folders included: the hash of a folder identifies everything in it.
+// The folder is an entry that List returned; the zero value is the root. A plain folder has no such hashes, and cannot be
+// listed so: that is an ErrInvalid, as is an entry that is no folder.
+func (t *Tree) List(ctx context.Context, dir Entry) ([]Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	at, err := t.lookup(ctx, dir)
-	if err != nil {
-		return nil, err
+	hash, ok := parseHash(dir.Hash)
+	if dir == (Entry{}) && t.repo != nil {
+		dir.Mode, hash, ok = Subfolder, t.root, true
 	}
-	if at.mode != folder {
-		return nil, t.noSuchPath(dir)
+	op := "list folder " + quoteRoot(dir.Path) + " of"
+	if t.repo == nil {
+		return nil, &Error{Kind: ErrInvalid, Op: op, Where: t.dir, Detail: "a plain folder is listed as a whole"}
 	}
-	children, err := t.repo.store().tree(at.hash)
+	if !ok || dir.Mode != Subfolder {
+		return nil, &Error{Kind: ErrInvalid, Op: op, Where: t.repo.Name, Detail: "it was not listed as a folder before"}
+	}
+	children, err := t.repo.store().tree(hash)
 	if err != nil {
-		return nil, t.repo.readError(ctx, "list folder "+quoteRoot(dir)+" of", err)
+		return nil, t.repo.readError(ctx, op, err)
 	}
 	entries := make([]Entry, len(children))
 	for i, child := range children {
-		entries[i] = child.entry(path.Join(dir, child.name))
+		entries[i] = child.entry(path.Join(dir.Path, child.name))
 	}
-	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 	return entries, nil
 }
 
@@ -136,12 +129,12 @@ func (t *Tree) Read(ctx context.Context, e Entry, limit int64) ([]byte, error) {
 
 // lookup finds the entry of a path, which must exist.
 func (t *Tree) lookup(ctx context.Context, below string) (treeEntry, error) {
-	at := treeEntry{mode: folder, hash: t.root}
+	at := treeEntry{mode: Subfolder, hash: t.root}
 	if below == "" {
 		return at, nil
 	}
 	for name := range strings.SplitSeq(below, "/") {
-		if at.mode != folder {
+		if at.mode != Subfolder {
 			return at, t.noSuchPath(below)
 		}
 		entries, err := t.repo.store().tree(at.hash)
@@ -229,7 +222,7 @@ func (w *walk) folder(hash plumbing.Hash, prefix string, depth int) error {
 		if prefix != "" {
 			p = prefix + "/" + e.name
 		}
-		if e.mode != folder {
+		if e.mode != Subfolder {
 			w.entries = append(w.entries, e.entry(p))
 			continue
 		}
@@ -309,11 +302,11 @@ func parseTree(content []byte) ([]treeEntry, error) {
 
 // modes are the ways in which Git spells modes. Group-writable files are of its first years.
 var modes = map[string]Mode{
-	"100644": Regular, "100664": Regular, "100755": Executable, "120000": Symlink, "160000": Submodule, "40000": folder,
+	"100644": Regular, "100664": Regular, "100755": Executable, "120000": Symlink, "160000": Submodule, "40000": Subfolder,
 }
 
 // modeText is how a mode is written.
-var modeText = [...]string{Regular: "100644", Executable: "100755", Symlink: "120000", Submodule: "160000", folder: "40000"}
+var modeText = [...]string{Regular: "100644", Executable: "100755", Symlink: "120000", Submodule: "160000", Subfolder: "40000"}
 
 // safeName reports whether a name can be an entry of a tree at all. Git itself refuses to check out the others.
 func safeName(name string) bool {

@@ -158,31 +158,36 @@ func TestListShowsOneFolder(t *testing.T) {
 	made := newRepo(t, someFiles)
 	r := open(t, newClient(t, nil), made.dir)
 	tree := r.Tree(resolve(t, r, "main", ""))
-	entries, err := tree.List(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
+	list := func(folder Entry) []Entry {
+		t.Helper()
+		entries, err := tree.List(t.Context(), folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return entries
 	}
-	// Git orders "dir-x/" before "dir/"; names are in byte order here.
-	if diff := cmp.Diff([]string{"a.yaml", "dir", "dir-x"}, paths(entries)); diff != "" {
+	root := list(Entry{})
+	if diff := cmp.Diff([]string{"a.yaml", "dir-x", "dir"}, paths(root)); diff != "" {
 		t.Error(diff)
 	}
-	for _, e := range entries {
-		if e.Mode.IsFolder() != (e.Path != "a.yaml") || e.Hash != made.git("rev-parse", "HEAD:"+e.Path) {
+	for _, e := range root {
+		if (e.Mode == Subfolder) != (e.Path != "a.yaml") || e.Hash != made.git("rev-parse", "HEAD:"+e.Path) {
 			t.Errorf("got %+v", e)
 		}
 	}
-	inner, err := tree.List(t.Context(), "./dir/sub/")
-	if diff := cmp.Diff([]string{"dir/sub/d.yml"}, paths(inner)); diff != "" || err != nil {
-		t.Error(diff, err)
+	dir := list(root[2])
+	if diff := cmp.Diff([]string{"dir/b.yaml", "dir/sub"}, paths(dir)); diff != "" {
+		t.Error(diff)
 	}
-	for _, missing := range []string{"nothing", "a.yaml", "dir/nothing"} {
-		_, err := tree.List(t.Context(), missing)
-		wantKind(t, err, ErrPathNotFound)
+	if diff := cmp.Diff([]string{"dir/sub/d.yml"}, paths(list(dir[1]))); diff != "" {
+		t.Error(diff)
 	}
 	folder, err := Folder(made.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = folder.List(t.Context(), "")
+	_, err = folder.List(t.Context(), Entry{})
+	wantKind(t, err, ErrInvalid)
+	_, err = tree.List(t.Context(), root[0])
 	wantKind(t, err, ErrInvalid)
 }

@@ -82,7 +82,7 @@ func (w *writer) editFolder(hash plumbing.Hash, prefix string, changes []change)
 	files, folders := split(prefix, changes)
 	for _, c := range files {
 		e, exists := entries[c.path[len(prefix):]]
-		if !c.put && exists && e.mode == folder {
+		if !c.put && exists && e.mode == Subfolder {
 			return hash, false, invalidPath(c.path, "it is a folder; delete its files instead")
 		}
 		if !c.put {
@@ -134,9 +134,9 @@ func (w *writer) editBelow(entries map[string]treeEntry, prefix string, changes 
 	name, _, _ := strings.Cut(changes[0].path[len(prefix):], "/")
 	e, exists := entries[name]
 	if !exists {
-		e = treeEntry{name: name, hash: emptyTree, mode: folder}
+		e = treeEntry{name: name, hash: emptyTree, mode: Subfolder}
 	}
-	if e.mode != folder {
+	if e.mode != Subfolder {
 		for _, c := range changes {
 			if c.put {
 				return invalidPath(c.path, fmt.Sprintf("%q is a file, not a folder", prefix+name))
@@ -160,7 +160,7 @@ func (w *writer) editBelow(entries map[string]treeEntry, prefix string, changes 
 func (w *writer) putFile(entries map[string]treeEntry, prefix string, c change) error {
 	name := c.path[len(prefix):]
 	e, exists := entries[name]
-	if exists && e.mode == folder {
+	if exists && e.mode == Subfolder {
 		return invalidPath(c.path, "it is a folder, not a file")
 	}
 	mode := Regular
@@ -204,7 +204,7 @@ func encodeTree(entries map[string]treeEntry) []byte {
 }
 
 func (e treeEntry) sortName() string {
-	if e.mode == folder {
+	if e.mode == Subfolder {
 		return e.name + "/"
 	}
 	return e.name
