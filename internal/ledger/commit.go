@@ -56,6 +56,7 @@ type CommitQuery struct {
 	Branch      string
 	Environment string
 	Kind        BranchKind
+	Heads       bool      // wants the heads of branches only
 	From, To    time.Time // of recording; from, inclusive, to, exclusive
 	Limit       int       // 0 means all
 }

@@ -118,7 +118,7 @@ func members(t *testing.T, l ledger.Ledger) {
 	})
 }
 
-// recordedBetween: commits by when they were recorded, and steps by their kind.
+// recordedBetween: commits by when they were recorded and whether they are heads, and steps by their kind.
 func recordedBetween(t *testing.T, l ledger.Ledger) {
 	for _, minute := range []int{1, 3, 5} {
 		record(t, l, minute)
@@ -127,6 +127,11 @@ func recordedBetween(t *testing.T, l ledger.Ledger) {
 	must(t, err)
 	equal(t, "commits", len(commits), 1)
 	equal(t, "commit", commits[0].SHA, sha(3))
+	record(t, l, 1) // the branch was moved back
+	commits, err = l.Commits(t.Context(), ledger.CommitQuery{Environment: "prod", Heads: true})
+	must(t, err)
+	equal(t, "heads", len(commits), 1)
+	equal(t, "head", commits[0].SHA, sha(1))
 
 	id := ledger.PromotionID{Subject: "c", Commit: "1", Environment: "prod"}
 	for minute, kind := range []string{"entered", "decided", "decided", "arrived"} {

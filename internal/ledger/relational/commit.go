@@ -285,6 +285,9 @@ func (s *Store) Commits(ctx context.Context, q ledger.CommitQuery) ([]ledger.Com
 	w.text("b.ref = ?", q.Branch)
 	w.text("b.environment = ?", q.Environment)
 	w.text("b.kind = ?", string(q.Kind))
+	if q.Heads {
+		w.conditions = append(w.conditions, "g.number = b.head")
+	}
 	w.span("g.recorded", q.From, q.To)
 	rows, err := query(ctx, s.Read, scanCommit, selectCommits+w.String()+" ORDER BY g.recorded DESC, b.id, g.number DESC"+limit(q.Limit), w.args...)
 	if err != nil {
