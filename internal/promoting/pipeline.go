@@ -28,7 +28,8 @@ type Pipeline interface {
 
 // Reading is where every commit is.
 type Reading struct {
-	// Subject is what moves, as the ledger knows it: the URL of a control plane, or of an application's source.
+	// Subject is what moves, as the ledger knows it: the URL of a control plane, or of an application's source,
+	// in the spelling of [ledger.CleanRepository].
 	Subject string // required
 	Chain   *promotion.Chain
 	// Stages are the environments as they are written.

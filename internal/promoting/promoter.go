@@ -3,6 +3,8 @@ package promoting
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/compliance"
@@ -10,11 +12,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promotion"
 )
 
-// ErrNoCommit says that the forge does not have a commit.
-var ErrNoCommit = errors.New("the forge does not have the commit")
-
-// ErrProtected says that a branch takes changes only by a proposal.
-var ErrProtected = errors.New("the branch is protected")
+var (
+	// ErrNoCommit says that the forge does not have a commit, or that none hosts its repository.
+	ErrNoCommit = errors.New("the forge does not have the commit")
+	// ErrProtected says that a branch takes changes only by a proposal.
+	ErrProtected = errors.New("the branch is protected")
+)
 
 // Ledger is the part of the ledger that promotion needs.
 type Ledger interface {
@@ -54,22 +57,70 @@ type Promoter struct {
 	Now func() time.Time
 	// Step is told the name of each step after it is done; for tests that end a round there. May be nil.
 	Step func(name string) error
+
+	mu sync.Mutex
+	// subjects are those of the pipelines that were worked on.
+	subjects map[string]*subject
+	checks   running
+}
+
+// subject is what is kept about one pipeline between rounds: only what makes them faster.
+type subject struct {
+	sync.Mutex // is held for a round
+	journal    journal
+}
+
+func (p *Promoter) subject(name string) *subject {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.subjects == nil {
+		p.subjects = map[string]*subject{}
+	}
+	if p.subjects[name] == nil {
+		p.subjects[name] = &subject{}
+	}
+	return p.subjects[name]
+}
+
+func (p *Promoter) now() time.Time {
+	if p.Now == nil {
+		return time.Now()
+	}
+	return p.Now()
 }
 
 // Round finds out where everything stands, decides and acts. The outcome says how far it came, also with an error:
-// what concerns one environment does not stop the others.
+// what concerns one environment does not stop the others. When it did something there may be more to do at once.
 func (p *Promoter) Round(ctx context.Context, pipeline Pipeline) (*Outcome, error) {
-	return p.Look(ctx, pipeline)
+	return p.work(ctx, pipeline, func(r *round) error { return r.act(ctx) })
 }
 
 // Look finds out where everything stands and decides, and does nothing.
 func (p *Promoter) Look(ctx context.Context, pipeline Pipeline) (*Outcome, error) {
+	return p.work(ctx, pipeline, func(*round) error { return nil })
+}
+
+// work gathers the facts and decides, and lets do act on that.
+func (p *Promoter) work(ctx context.Context, pipeline Pipeline, do func(*round) error) (*Outcome, error) {
 	reading, err := pipeline.Read(ctx)
 	if err != nil {
+		return nil, fmt.Errorf("read what is promoted: %w", err)
+	}
+	s := p.subject(reading.Subject)
+	s.Lock()
+	defer s.Unlock()
+	r := &round{Promoter: p, pipeline: pipeline, reading: reading, journal: &s.journal, at: p.now()}
+	if err := r.journal.refresh(ctx, p.Ledger, reading.Subject, r.at); err != nil {
 		return nil, err
 	}
-	return &Outcome{Subject: reading.Subject, Problems: reading.Problems}, nil
+	gathered := r.gather(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.decisions = promotion.Decide(r.facts, r.at)
+	r.outcome = r.describe()
+	return r.outcome, errors.Join(gathered, do(r))
 }
 
 // Close ends the verifications that run, and waits for that. They have no result, and are run again.
-func (p *Promoter) Close() {}
+func (p *Promoter) Close() { p.checks.close() }

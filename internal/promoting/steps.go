@@ -1,6 +1,10 @@
 package promoting
 
-import "github.com/kalypso-io/kalypso/internal/promotion"
+import (
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/promotion"
+)
 
 // The kinds of steps that are in the ledger, beside those of package promotion: entered, arrived and failed.
 // Each has a reason for people and, in [Detail], what programs need.
@@ -50,6 +54,8 @@ type Detail struct {
 	URL string `json:"url,omitempty"`
 	// From is the commit that a proposal replaces.
 	From string `json:"from,omitempty"`
+	// Since is when the phase of a decision began.
+	Since time.Time `json:"since,omitzero"`
 	// Order is the order that was carried out.
 	Order string `json:"order,omitempty"`
 }

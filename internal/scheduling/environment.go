@@ -42,6 +42,34 @@ func (l *Loader) EnvironmentBranches(ctx context.Context, r Request) ([]Environm
 	return branches, nil
 }
 
+// Description is an Environment object of the base branch, and where it says that the environment is described.
+type Description struct {
+	Environment *v1alpha1.Environment
+	Position    fleet.Position
+	// At is the folder that describes the environment, at the head of its branch.
+	At Location
+	// Err says why At is not known.
+	Err error
+}
+
+// Descriptions returns the environments that the base branch lists, by name, with what is wrong with the documents
+// that describe them.
+func (l *Loader) Descriptions(ctx context.Context, r Request) ([]Description, []fleet.Problem, error) {
+	objects, err := l.environments(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []Description
+	for i := range objects.Environments {
+		e := objects.Environments[i]
+		d := Description{Environment: &e.Value, Position: e.Position}
+		w := &walk{Loader: l, request: r}
+		d.At, d.Err = w.locate(Location{Repo: r.ControlPlane, Branch: e.Value.Name}, e)
+		all = append(all, d)
+	}
+	return all, objects.Problems, nil
+}
+
 func environmentNames(objects *fleet.Objects) []string {
 	var names []string
 	if objects != nil {

@@ -1,0 +1,211 @@
+package promoting
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promotion"
+)
+
+// journal is what the ledger has on one subject, by environment. It is read once as a whole and then from where it ended,
+// with a margin for steps that came late: those of a server whose clock is behind.
+type journal struct {
+	pages map[string]*page
+	// seen are the steps within the margin.
+	seen map[stepKey]bool
+	// whole is when everything was read last, newest the time of the newest step.
+	whole, newest time.Time
+}
+
+type stepKey struct {
+	commit, environment, kind string
+	at                        int64
+}
+
+const (
+	// margin is how much of the past is read again each time.
+	margin = time.Hour
+	// rereadAfter is when everything is read again: an import may have brought old steps.
+	rereadAfter = 6 * time.Hour
+)
+
+// page is what is on record about one environment, folded to what decisions need.
+type page struct {
+	// history are the steps that the engine knows, from old to new.
+	history []promotion.Step
+	// published is when each commit of the GitOps branch was first seen to be there.
+	published map[string]time.Time
+	// results are those of verifications, from old to new.
+	results []result
+	pause   *promotion.Pause
+	resumed time.Time
+	aborts  map[string]promotion.Abort
+	// order is the newest one, ordered the time at which each commit was ordered last, fulfilled the orders that were carried out.
+	order     *promotion.Order
+	ordered   map[string]time.Time
+	fulfilled map[string]bool
+	decided   decided
+	shown     map[string]shown
+	// last is the time of the newest step.
+	last time.Time
+}
+
+type result struct {
+	promotion.CheckResult
+	commit string
+	at     time.Time
+}
+
+// decided is the last decision on record.
+type decided struct {
+	Detail
+	commit, reason string
+	at             time.Time
+}
+
+// shown is the status that a commit has.
+type shown struct {
+	promotion.Status
+	at time.Time
+}
+
+// refresh reads what is new.
+func (j *journal) refresh(ctx context.Context, from Ledger, subject string, now time.Time) error {
+	q := ledger.StepQuery{Subject: subject}
+	whole := j.pages == nil || now.Sub(j.whole) > rereadAfter || now.Before(j.whole)
+	if !whole {
+		q.From = j.newest.Add(-margin)
+	}
+	steps, err := from.Steps(ctx, q)
+	if err != nil {
+		return fmt.Errorf("read the steps of %q: %w", subject, err)
+	}
+	if whole {
+		*j = journal{pages: map[string]*page{}, seen: map[stepKey]bool{}, whole: now}
+	}
+	slices.Reverse(steps)
+	for _, s := range steps {
+		j.absorb(s)
+	}
+	for key := range j.seen {
+		if key.at < j.newest.Add(-margin).UnixMicro() {
+			delete(j.seen, key)
+		}
+	}
+	return nil
+}
+
+// page returns what is on record about an environment.
+func (j *journal) page(environment string) *page {
+	p := j.pages[environment]
+	if p == nil {
+		p = &page{
+			published: map[string]time.Time{}, aborts: map[string]promotion.Abort{}, ordered: map[string]time.Time{},
+			fulfilled: map[string]bool{}, shown: map[string]shown{},
+		}
+		j.pages[environment] = p
+	}
+	return p
+}
+
+// absorb takes a step in. Of what can only be one thing at a time, the newest word counts, in whatever order they come.
+func (j *journal) absorb(s ledger.Step) {
+	key := stepKey{s.Commit, s.Environment, s.Kind, s.At.UnixMicro()}
+	if j.seen[key] {
+		return
+	}
+	j.seen[key] = true
+	if s.At.After(j.newest) {
+		j.newest = s.At
+	}
+	p := j.page(s.Environment)
+	if s.At.After(p.last) {
+		p.last = s.At
+	}
+	var d Detail
+	if len(s.Detail) > 0 && json.Unmarshal(s.Detail, &d) != nil {
+		d = Detail{} // somebody else's; kind and commit are enough to go on
+	}
+	if !p.happened(s, d) {
+		p.said(s, d)
+	}
+}
+
+// happened takes in what promoters record.
+func (p *page) happened(s ledger.Step, d Detail) bool {
+	switch kind := promotion.StepKind(s.Kind); kind {
+	case promotion.Entered, promotion.Arrived, promotion.FailedHere:
+		p.insert(promotion.Step{Kind: kind, Commit: s.Commit, Revision: d.Revision, At: s.At})
+	case Published:
+		if at, ok := p.published[d.Revision]; !ok || s.At.Before(at) {
+			p.published[d.Revision] = s.At
+		}
+	case Verified:
+		check := promotion.CheckResult{Name: d.Check, Revision: d.Revision, State: d.Result, Reason: s.Reason}
+		p.results = append(p.results, result{check, s.Commit, s.At})
+	case Decided:
+		if !s.At.Before(p.decided.at) {
+			p.decided = decided{d, s.Commit, s.Reason, s.At}
+		}
+	case Shown:
+		if !s.At.Before(p.shown[d.On].at) {
+			p.shown[d.On] = shown{promotion.Status{State: d.Status, Description: s.Reason}, s.At}
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// said takes in the words of people.
+func (p *page) said(s ledger.Step, d Detail) {
+	switch promotion.StepKind(s.Kind) {
+	case Paused:
+		if p.pause == nil || s.At.After(p.pause.At) {
+			p.pause = &promotion.Pause{By: s.By, Why: s.Reason, At: s.At}
+		}
+	case Resumed:
+		p.resumed = later(p.resumed, s.At)
+	case Aborted:
+		if s.At.After(p.aborts[s.Commit].At) {
+			p.aborts[s.Commit] = promotion.Abort{Commit: s.Commit, By: s.By, Why: s.Reason, At: s.At}
+		}
+	case Ordered:
+		if p.order == nil || s.At.After(p.ordered[p.order.Commit]) {
+			p.order = &promotion.Order{ID: orderID(s.At), Commit: s.Commit, By: s.By, Why: s.Reason}
+		}
+		p.ordered[s.Commit] = later(p.ordered[s.Commit], s.At)
+	case Fulfilled:
+		p.fulfilled[d.Order] = true
+	}
+}
+
+// insert puts a step where it belongs by its time. Two promoters at once may have recorded one thing twice, which counts once.
+func (p *page) insert(s promotion.Step) {
+	at := len(p.history)
+	for at > 0 && p.history[at-1].At.After(s.At) {
+		at--
+	}
+	if at > 0 && same(p.history[at-1], s) {
+		return
+	}
+	p.history = slices.Insert(p.history, at, s)
+}
+
+func same(a, b promotion.Step) bool {
+	return a.Kind == b.Kind && a.Commit == b.Commit && a.Revision == b.Revision
+}
+
+// orderID is what an order is known by: no two are given in one environment in one microsecond.
+func orderID(at time.Time) string { return at.UTC().Format("20060102T150405.000000Z") }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,130 @@
+package promoting
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/compliance"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promotion"
+)
+
+// registry are the registered clusters, read when the first environment asks for them.
+type registry struct {
+	ledger   Ledger
+	clusters []compliance.Cluster
+	read     bool
+}
+
+// members returns all clusters that are registered and not revoked.
+func (r *registry) members(ctx context.Context) ([]compliance.Cluster, error) {
+	if r.read {
+		return r.clusters, nil
+	}
+	all, err := r.ledger.Clusters(ctx, ledger.ClusterQuery{})
+	if err != nil {
+		return nil, fmt.Errorf("read the clusters: %w", err)
+	}
+	for _, c := range all {
+		if !c.Registered || c.Registration.Revoked {
+			continue
+		}
+		member := compliance.Cluster{Name: c.Name, Heard: c.LastHeard}
+		for _, m := range c.Registration.Memberships {
+			member.Memberships = append(member.Memberships, compliance.Membership{Environment: m.Environment, ClusterType: m.ClusterType})
+		}
+		r.clusters = append(r.clusters, member)
+	}
+	r.read = true
+	return r.clusters, nil
+}
+
+// verdict asks whether the clusters of an environment run what its GitOps branch has.
+func (p *Promoter) verdict(ctx context.Context, r *registry, place Place, gate compliance.Gate, published, now time.Time) (compliance.Verdict, error) {
+	if place.Rollout.State != promotion.RolloutMerged {
+		return compliance.Verdict{}, nil
+	}
+	clusters, err := r.members(ctx)
+	if err != nil {
+		return compliance.Verdict{}, err
+	}
+	source := place.GitOps
+	source.Repo = ledger.CleanRepository(source.Repo)
+	page, err := p.Ledger.States(ctx, ledger.StateQuery{Repository: source.Repo, Ref: source.Branch})
+	if err != nil {
+		return compliance.Verdict{}, fmt.Errorf("read what clusters said: %w", err)
+	}
+	history, err := p.history(ctx, place, page.States)
+	if err != nil {
+		return compliance.Verdict{}, err
+	}
+	expect := place.Expect
+	if expect == nil {
+		expect = func(all []compliance.Cluster) []compliance.Expected {
+			return compliance.ExpectPlatform(all, place.Environment, source)
+		}
+	}
+	return compliance.Judge(compliance.Question{
+		Commit: place.Rollout.Commit, Published: published, Expected: expect(clusters),
+		Observations: observations(page.States), History: history, Gate: gate,
+	}, now), nil
+}
+
+// history asks Git about the commits that clusters run: about each once, however many run it.
+func (p *Promoter) history(ctx context.Context, place Place, states []ledger.ReconcilerState) (compliance.History, error) {
+	commit := place.Rollout.Commit
+	known := map[string]bool{commit: true}
+	var hashes []string
+	asked := map[string]bool{commit: true}
+	for _, s := range states {
+		if hash := compliance.ParseRevision(s.Revision).Hash; hash != "" && !asked[hash] {
+			asked[hash] = true
+			hashes = append(hashes, hash)
+		}
+	}
+	if len(hashes) > 0 {
+		slices.Sort(hashes)
+		reached, err := p.Ancestry.Reaches(ctx, place.GitOps, commit, hashes)
+		if err != nil {
+			return nil, fmt.Errorf("read the history of the GitOps branch %q: %w", place.GitOps.Branch, err)
+		}
+		for hash, is := range reached {
+			known[hash] = is
+		}
+	}
+	return func(hash string) (reached, found bool) {
+		reached, found = known[hash]
+		return reached, found
+	}, nil
+}
+
+// observations are what clusters said about reconcilers that are still there: one that was removed follows nothing.
+func observations(states []ledger.ReconcilerState) []compliance.Observation {
+	all := make([]compliance.Observation, 0, len(states))
+	for _, s := range states {
+		if s.Source.Repository == "" {
+			continue
+		}
+		observed := s.Confirmed
+		if observed.IsZero() {
+			observed = s.Since
+		}
+		all = append(all, compliance.Observation{
+			Cluster: s.Reconciler.Cluster, Reconciler: name(s.Reconciler),
+			Source:   compliance.Source{Repo: s.Source.Repository, Branch: s.Source.Ref, Path: s.Source.Path},
+			Revision: compliance.ParseRevision(s.Revision), Health: compliance.Health(s.State), Message: s.Message,
+			Observed: observed, Since: s.Since,
+		})
+	}
+	return all
+}
+
+// name is what a reconciler is called on its cluster.
+func name(id ledger.ReconcilerID) string {
+	if id.Namespace == "" {
+		return id.Kind + " " + id.Name
+	}
+	return id.Kind + " " + id.Namespace + "/" + id.Name
+}
