@@ -2,6 +2,7 @@ package recording
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -16,10 +17,10 @@ type Branch struct {
 	Branch string
 	// Kind says what is recorded of it. // required
 	Kind ledger.BranchKind
-	// Environment is the one that it was asked for; empty when unknown. What the files of the branch say comes first,
-	// since environments may share a branch.
+	// Environment is the one that it was asked for; empty when unknown.
 	Environment string
-	// Path is where an environment's files are, of a platform branch. Other environments below other paths are found by themselves.
+	// Path is where the files of the environment are, of a platform branch; empty is the root.
+	// What other environments have below other paths of the branch is recorded with it.
 	Path string
 }
 
@@ -31,14 +32,14 @@ type Outcome struct {
 	Head string
 	// Recorded are the commits that are new in the ledger, from old to new.
 	Recorded []string
-	// LeftOut says that the branch has older commits, which are not recorded.
+	// LeftOut says that there are older commits, which were not recorded because they are too many.
 	LeftOut bool
 	// Rewritten says that the head known before is not in the branch's history any more; nil when it is.
 	Rewritten *Rewrite
 	// Gone says that the branch was recorded once and does not exist any more.
 	Gone bool
-	// Problems are what a person should mend: files that cannot be read, each with its commit.
-	// What they said before still counts.
+	// Problems are what a person should mend in the head and in the commits that are new: files that cannot be read, each
+	// with its commit. What such a file said before still counts.
 	Problems []fleet.Problem
 }
 
@@ -66,14 +67,74 @@ type Recorder struct {
 	Ledger Ledger
 	// Now is the time. // required
 	Now func() time.Time
-	// First is how many commits are recorded of a branch that was never recorded, or that was rewritten from its beginning.
-	// 0 means 50.
+	// First is how many commits are recorded of a branch that has none in the ledger. 0 means 50.
 	First int
+
+	mu       sync.Mutex
+	branches map[branchKey]*branchMemory
+	changes  map[string]*changeMemory
+	files    fileMemory
 }
 
-// Branch records the commits of a branch that are not recorded yet, from old to new.
-// When nothing changed it only asks where the branch is. An error means that nothing is known about the branch now;
-// what was recorded until then stays, and recording it again goes on from there.
-func (r *Recorder) Branch(ctx context.Context, b Branch) (*Outcome, error) {
-	return &Outcome{Branch: b}, ctx.Err()
+const (
+	// defaultFirst is Recorder.First where nobody says more.
+	defaultFirst = 50
+	// maxCatchUp is how many commits are looked at to find one that is recorded.
+	maxCatchUp = 10_000
+)
+
+func (r *Recorder) first() int {
+	if r.First > 0 {
+		return r.First
+	}
+	return defaultFirst
+}
+
+// branchKey is a branch as it is asked for.
+type branchKey struct{ repository, branch string }
+
+// branchMemory is what is known of a branch without asking the ledger.
+type branchMemory struct {
+	mu sync.Mutex
+	// asked are the environments that the branch was asked for, by the path of each.
+	asked map[string]string
+	// head is what the ledger has as its head; zero for none.
+	head recordedHead
+	// last is the outcome of before; nil before the first.
+	last *Outcome
+	// problems are those of the head.
+	problems []fleet.Problem
+}
+
+// recordedHead is the head of a branch in the ledger.
+type recordedHead struct {
+	sha, environment string
+	kind             ledger.BranchKind
+}
+
+func (r *Recorder) remembered(repository, branch string) *branchMemory {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := branchKey{repository, branch}
+	m, ok := r.branches[key]
+	if !ok {
+		m = &branchMemory{asked: map[string]string{}}
+		if r.branches == nil {
+			r.branches = map[branchKey]*branchMemory{}
+		}
+		r.branches[key] = m
+	}
+	return m
+}
+
+// ask notes for whom a branch is recorded, and reports whether that is news. An environment that was renamed has the path of
+// its predecessor, whose place it takes; those that share an application branch are told apart by their names.
+func (m *branchMemory) ask(b Branch) (news bool) {
+	key := b.Path
+	if b.Kind == ledger.BranchApplication {
+		key = b.Environment
+	}
+	was, known := m.asked[key]
+	m.asked[key] = b.Environment
+	return !known || was != b.Environment
 }

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/recording"
+)
+
+// gitOpsBranches lets the recording flow read branches through the Git client.
+type gitOpsBranches struct{ client *git.Client }
+
+var (
+	_ recording.Repositories = gitOpsBranches{}
+	_ recording.Tree         = gitOpsTree{}
+)
+
+// Head asks where a branch is now. A repository without commits has no branch.
+func (g gitOpsBranches) Head(ctx context.Context, repository, branch string) (recording.Commit, error) {
+	repo, err := g.open(ctx, repository)
+	if err != nil {
+		return recording.Commit{}, err
+	}
+	c, err := repo.Resolve(ctx, branch, "")
+	if errors.Is(err, git.ErrBranchNotFound) || errors.Is(err, git.ErrEmpty) {
+		return recording.Commit{}, fmt.Errorf("%w: %w", recording.ErrNoBranch, err)
+	}
+	return recordedCommit(repo, c), err
+}
+
+// open opens a repository. A plain folder has no history that could be recorded.
+func (g gitOpsBranches) open(ctx context.Context, repository string) (*git.Repository, error) {
+	repo, err := g.client.Open(ctx, repository)
+	if err == nil && repo.IsFolder() {
+		return nil, fmt.Errorf("%q is a plain folder, without commits that could be recorded; name a repository", repo.Name)
+	}
+	return repo, err
+}
+
+func recordedCommit(repo *git.Repository, c git.Commit) recording.Commit {
+	return recording.Commit{SHA: c.Hash, Branch: c.Branch, Time: c.Time, Tree: gitOpsTree{repo.Tree(c)}}
+}
+
+// History returns a commit and those before it along first parents.
+func (g gitOpsBranches) History(ctx context.Context, repository string, from recording.Commit, until func(string) bool, limit int) ([]recording.Commit, bool, error) {
+	repo, err := g.open(ctx, repository)
+	if err != nil {
+		return nil, false, err
+	}
+	history, more, err := repo.History(ctx, git.Commit{Hash: from.SHA, Branch: from.Branch}, until, limit)
+	commits := make([]recording.Commit, len(history))
+	for i, c := range history {
+		commits[i] = recordedCommit(repo, c)
+	}
+	return commits, more, err
+}
+
+// Contains reports whether a commit is in the history of another one.
+func (g gitOpsBranches) Contains(ctx context.Context, repository, ancestor string, of recording.Commit) (bool, error) {
+	repo, err := g.open(ctx, repository)
+	if err != nil {
+		return false, err
+	}
+	return repo.IsAncestor(ctx, ancestor, git.Commit{Hash: of.SHA})
+}
+
+// gitOpsTree has the files of a commit.
+type gitOpsTree struct{ tree *git.Tree }
+
+// List returns the files and folders of a folder.
+func (t gitOpsTree) List(ctx context.Context, folder recording.Entry) ([]recording.Entry, error) {
+	var at git.Entry
+	if folder != (recording.Entry{}) {
+		at = git.Entry{Path: folder.Path, Hash: folder.Hash, Mode: git.Subfolder}
+	}
+	listed, err := t.tree.List(ctx, at)
+	entries := make([]recording.Entry, 0, len(listed))
+	for _, e := range listed {
+		if e.Mode != git.Symlink && e.Mode != git.Submodule {
+			entries = append(entries, recording.Entry{Path: e.Path, Hash: e.Hash, Folder: e.Mode == git.Subfolder})
+		}
+	}
+	return entries, err
+}
+
+// Read returns the content of a file.
+func (t gitOpsTree) Read(ctx context.Context, file recording.Entry, limit int64) ([]byte, error) {
+	content, err := t.tree.Read(ctx, git.Entry{Path: file.Path, Hash: file.Hash}, limit)
+	if errors.Is(err, git.ErrTooLarge) {
+		return nil, fmt.Errorf("%w: %w", recording.ErrTooLarge, err)
+	}
+	return content, err
+}

@@ -1,0 +1,39 @@
+package recording
+
+import (
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// Hosts are those whose repositories are read. What workloads and clusters name is read only there, so that neither can make
+// the server talk to an address of their choice. The zero value knows none.
+type Hosts struct{ names map[string]bool }
+
+// Add adds the hosts of URLs that people configured. What is no URL of a host, such as a path, adds nothing.
+func (h *Hosts) Add(urls ...string) {
+	for _, url := range urls {
+		if id, err := forge.ParseID(url); err == nil {
+			if h.names == nil {
+				h.names = map[string]bool{}
+			}
+			h.names[id.Host] = true
+		}
+	}
+}
+
+// AddRead adds the hosts that the platform team's documents name: those of the control plane, of registered workloads and of
+// the GitOps repository.
+func (h *Hosts) AddRead(loaded *scheduling.Loaded) {
+	for _, at := range loaded.Read {
+		h.Add(at.Repo)
+	}
+	if gitOps := loaded.Snapshot.GitOps; gitOps != nil {
+		h.Add(gitOps.Repo)
+	}
+}
+
+// Know reports whether a repository is on one of the hosts. The port is a part of the host. A path of this machine is on none.
+func (h *Hosts) Know(repository string) bool {
+	id, err := forge.ParseID(repository)
+	return err == nil && h.names[id.Host]
+}
