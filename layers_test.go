@@ -56,9 +56,9 @@ var layers = []layer{
 		},
 	},
 	{
-		name:    "flow",
+		name: "flow",
 		folders: []string{
-			"internal/scheduling", "internal/delivery", "internal/promoting", "internal/reporting", "internal/recording", "internal/observing",
+			"internal/proposing", "internal/scheduling", "internal/delivery", "internal/promoting", "internal/reporting", "internal/recording", "internal/observing",
 		},
 		imports: []string{"port", "core", "api"},
 		forbids: []ban{

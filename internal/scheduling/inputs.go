@@ -48,6 +48,17 @@ func (w *walk) sortedInputs() Inputs {
 	return w.inputs
 }
 
+// commits returns the commits by the names of their inputs.
+func (i Inputs) commits() map[string]string {
+	commits := map[string]string{}
+	for _, input := range i.all() {
+		if input.Commit != "" {
+			commits[input.Name] = input.Commit
+		}
+	}
+	return commits
+}
+
 // all returns every input.
 func (i Inputs) all() []Input { return append([]Input{i.Branch, i.Main}, i.Others...) }
 

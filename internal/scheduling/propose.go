@@ -2,13 +2,12 @@ package scheduling
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/plan"
+	"github.com/kalypso-io/kalypso/internal/proposing"
 )
 
 // Proposer keeps the one living change request of each environment what it should be.
@@ -44,33 +43,16 @@ type Forges interface {
 	Forge(url string) (forge.Forge, error)
 }
 
-// Committer writes commits to repositories.
-type Committer interface {
-	// Commit writes a commit, which no branch leads to yet, and returns its id.
-	// The same request makes the same id.
-	Commit(ctx context.Context, c Commit) (string, error)
-	// Head returns the commit of a branch; empty when there is no such branch.
-	Head(ctx context.Context, repo, branch string) (string, error)
-	// Push moves a branch to a commit if it is at old, which is empty for a branch that does not exist yet.
-	// Otherwise the error is [ErrMoved].
-	Push(ctx context.Context, repo, branch, old, commit string) error
-}
-
-// Commit is a commit to be made.
-type Commit struct {
-	Repo string
-	// Branch has the parent in its history.
-	Branch string
-	// Parent is the commit to build on; empty makes a first commit.
-	Parent  string
-	Put     map[string][]byte
-	Delete  []string
-	Message string
-	When    time.Time
-}
+// What writes to repositories is the same for every change request.
+type (
+	// Committer writes commits to repositories.
+	Committer = proposing.Committer
+	// Commit is a commit to be made.
+	Commit = proposing.Commit
+)
 
 // ErrMoved says that a branch is not where it was when it was read; the next round reads it again.
-var ErrMoved = errors.New("the branch moved")
+var ErrMoved = proposing.ErrMoved
 
 // Labels that mean something to Kalypso.
 const (
@@ -149,9 +131,8 @@ type round struct {
 	bundle *bundle.Bundle
 	host   forge.Forge
 	repo   forge.Repository
-
-	// open is the living change request, ended the newest one that was closed without merging; nil when there is none.
-	open, ended *forge.Change
+	// living is the one change request of the environment.
+	living *proposing.Living
 }
 
 // done notes a step.
@@ -234,179 +215,58 @@ func branchReadme(environment string) string {
 		"The files are proposed by Kalypso, and merged here. Clusters follow this branch.\n"
 }
 
-// find asks the forge for the changes of the environment.
+// find asks the forge for the change of the environment.
 func (r *round) find(ctx context.Context, request Request) error {
-	changes, err := r.repo.FindChanges(ctx, forge.ChangeFilter{
-		Head: HeadBranch(request.Environment), Base: r.gitops.Location.Branch, Limit: 10,
-	})
-	if err != nil {
-		return fmt.Errorf("find the change request: %w", err)
+	at := r.gitops.Location
+	r.living = &proposing.Living{
+		Repository: r.repo, Limits: r.host.Limits(), Committer: r.Committer, URL: at.Repo,
+		Base: at.Branch, Commit: r.gitops.Commit, Time: r.gitops.Time,
+		Head: HeadBranch(request.Environment), Name: request.Environment, Done: r.done, Trace: r.Trace,
+		Fork: func(ctx context.Context, ref, commit string) (string, error) {
+			return r.Loader.Repositories.Fork(ctx, at, ref, commit)
+		},
 	}
-	for i := range changes {
-		switch c := &changes[i]; {
-		case c.State == forge.Open && r.open == nil:
-			r.open = c
-		case c.State == forge.Closed && r.ended == nil:
-			r.ended = c
-		case c.State == forge.Merged && r.ended == nil:
-			r.ended = &forge.Change{} // what was closed before a merge has no say any more
-		}
-	}
-	r.outcome.Change = r.open
-	return nil
+	err := r.living.Find(ctx)
+	r.outcome.Change = r.living.Open
+	return err
 }
 
-// propose brings branch, change, labels and statuses to where they should be.
-func (r *round) propose(ctx context.Context, request Request) error {
+// propose brings the change to where it should be.
+func (r *round) propose(ctx context.Context, _ Request) error {
+	err := r.proposed(ctx)
+	r.outcome.Change, r.outcome.Refused, r.outcome.Waits = r.living.Open, r.living.Refused, r.living.Waits
+	return err
+}
+
+func (r *round) proposed(ctx context.Context) error {
 	changes := r.bundle.Changes()
 	if len(changes) == 0 {
-		return r.withdraw(ctx, request)
-	}
-	want := r.wanted(request.Environment)
-	if r.open == nil && r.refused(ctx, want) {
-		r.outcome.Refused = r.ended
-		r.outcome.Waits = fmt.Sprintf("change %d was closed by hand; it is opened again when what it proposes changes", r.ended.Number)
-		return nil
-	}
-	if err := r.commit(ctx, request, changes, &want); err != nil {
-		return err
-	}
-	if r.open != nil && markOf(r.open.Body).Merging == want.mark.Commit {
-		want.mark.Merging = want.mark.Commit
-	}
-	if err := r.judge(ctx, want); err != nil {
-		return err
-	}
-	if err := r.describe(ctx, request, want); err != nil {
-		return err
-	}
-	if err := r.label(ctx); err != nil {
-		return err
-	}
-	return r.merge(ctx, want)
-}
-
-// refused reports whether a person closed the newest change, which proposed the same. Forges also close changes whose base
-// is deleted or replaced: then the commit that it was made on is no longer in the base's history, and nobody has refused anything.
-func (r *round) refused(ctx context.Context, want wanted) bool {
-	if r.ended == nil {
-		return false
-	}
-	was := markOf(r.ended.Body) // without a digest when it was withdrawn
-	if was.Digest != want.mark.Digest || was.Base == want.mark.Base {
-		return was.Digest == want.mark.Digest
-	}
-	fork, err := r.Loader.Repositories.Fork(ctx, r.gitops.Location, "", was.Base)
-	return err == nil && fork == was.Base || ctx.Err() != nil
-}
-
-// commit makes the head branch have the wanted files. What is open may have them on the same base already.
-func (r *round) commit(ctx context.Context, request Request, changes []bundle.Change, want *wanted) error {
-	branch := HeadBranch(request.Environment)
-	head, err := r.Committer.Head(ctx, r.gitops.Location.Repo, branch)
-	if err != nil {
-		return fmt.Errorf("read branch %q: %w", branch, err)
-	}
-	if r.open != nil {
-		if is := markOf(r.open.Body); is.Digest == want.mark.Digest && is.Base == want.mark.Base && is.Commit == head {
-			want.mark.Commit = is.Commit
-			return nil
-		}
+		return r.living.Withdraw(ctx, "The GitOps branch holds all of this already: nothing is left to change.")
 	}
 	put, remove := Edits(changes)
-	at := r.gitops.Location
-	when := r.loaded.Inputs.Time()
-	if when.Before(r.gitops.Time) {
-		when = r.gitops.Time
-	}
-	id, err := r.Committer.Commit(ctx, Commit{
-		Repo: at.Repo, Branch: at.Branch, Parent: r.gitops.Commit,
-		Put: put, Delete: remove, Message: CommitMessage(r.loaded, r.outcome.Plan), When: when,
+	deletions := r.deletionStatus()
+	w := wanted{plan: r.outcome.Plan, inputs: r.loaded.Inputs, base: r.gitops.Location.Branch, agreed: deletions.State == forge.Success}
+	return r.living.Propose(ctx, proposing.Proposal{
+		Put: put, Delete: remove, Message: CommitMessage(r.loaded, r.outcome.Plan), When: r.loaded.Inputs.Time(),
+		Title: r.outcome.Plan.Title(), Body: w.body, Digest: digest(r.bundle), Inputs: r.loaded.Inputs.commits(),
+		Statuses: []forge.Status{deletions}, Labels: r.labels(deletions),
+		AutoMerge: r.loaded.Snapshot.GitOps.AutoMerge, Demands: []string{StatusDeletions},
 	})
-	if err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	want.mark.Commit = id
-	if err := r.done("committed", "committed "+short(id)); err != nil {
-		return err
-	}
-	if head == id {
-		return nil
-	}
-	push := func(ctx context.Context) error { return r.Committer.Push(ctx, at.Repo, branch, head, id) }
-	if err := r.traced(ctx, "push", push); err != nil {
-		return fmt.Errorf("push branch %q: %w", branch, err)
-	}
-	return r.done("pushed", "pushed "+branch)
-}
-
-// judge says on the commit whether its removals are agreed to. It precedes the text that says so.
-func (r *round) judge(ctx context.Context, want wanted) error {
-	if r.open != nil && markOf(r.open.Body).Deletions == want.mark.Deletions && markOf(r.open.Body).Commit == want.mark.Commit {
-		return nil
-	}
-	if want.status.State == forge.Failure {
-		// The status tells people to set this label, which they can only do when there is one.
-		label := forge.Label{Name: LabelAllowDeletions, Color: "b60205", Description: "agrees to more removals than the deletion budget"}
-		if err := r.repo.EnsureLabel(ctx, label); err != nil {
-			return fmt.Errorf("create label %q: %w", LabelAllowDeletions, err)
-		}
-	}
-	if err := r.repo.SetStatus(ctx, want.mark.Commit, want.status); err != nil {
-		return fmt.Errorf("set status %q: %w", want.status.Context, err)
-	}
-	return r.done("status set", fmt.Sprintf("set %s to %s", want.status.Context, want.status.State))
-}
-
-// describe opens the change, or makes its title and body say what it does.
-func (r *round) describe(ctx context.Context, request Request, want wanted) error {
-	if r.open == nil {
-		opened, err := r.repo.OpenChange(ctx, forge.NewChange{
-			Head: HeadBranch(request.Environment), Base: r.gitops.Location.Branch, Title: want.title, Body: want.body(),
-		})
-		if err != nil {
-			return fmt.Errorf("open the change request: %w", err)
-		}
-		r.open, r.outcome.Change = &opened, &opened
-		return r.done("opened", fmt.Sprintf("opened change %d", opened.Number))
-	}
-	edit, body := forge.ChangeEdit{}, want.body()
-	if r.open.Title != want.title {
-		edit.Title = &want.title
-	}
-	if !sameBody(r.open.Body, body) {
-		edit.Body = &body
-	}
-	if edit.Empty() {
-		return nil
-	}
-	if err := r.repo.EditChange(ctx, r.open.Number, edit); err != nil {
-		return fmt.Errorf("edit change %d: %w", r.open.Number, err)
-	}
-	r.open.Title, r.open.Body = want.title, body
-	return r.done("edited", fmt.Sprintf("edited change %d", r.open.Number))
-}
-
-// label marks a change that promotes.
-func (r *round) label(ctx context.Context) error {
-	promotes := r.outcome.Plan.Promotion != nil
-	if promotes == r.open.HasLabel(LabelPromoted) {
-		return nil
-	}
-	if !promotes {
-		if err := r.repo.RemoveLabel(ctx, r.open.Number, LabelPromoted); err != nil {
-			return fmt.Errorf("remove label %q: %w", LabelPromoted, err)
-		}
-		return r.done("labelled", "removed label "+LabelPromoted)
-	}
-	label := forge.Label{Name: LabelPromoted, Color: "1d76db", Description: "carries a new promoted commit of main"}
-	if err := r.repo.EnsureLabel(ctx, label); err != nil {
-		return fmt.Errorf("create label %q: %w", LabelPromoted, err)
-	}
-	if err := r.repo.AddLabels(ctx, r.open.Number, LabelPromoted); err != nil {
-		return fmt.Errorf("add label %q: %w", LabelPromoted, err)
-	}
-	return r.done("labelled", "added label "+LabelPromoted)
 }
 
 func short(commit string) string { return commit[:min(7, len(commit))] }
+
+// labels are those that a change wears, and the one by which people agree to its removals.
+func (r *round) labels(deletions forge.Status) []proposing.Label {
+	labels := []proposing.Label{{
+		Label: forge.Label{Name: LabelPromoted, Color: "1d76db", Description: "carries a new promoted commit of main"},
+		Worn:  r.outcome.Plan.Promotion != nil,
+	}}
+	if deletions.State == forge.Failure {
+		labels = append(labels, proposing.Label{
+			Label:  forge.Label{Name: LabelAllowDeletions, Color: "b60205", Description: "agrees to more removals than the deletion budget"},
+			Theirs: true,
+		})
+	}
+	return labels
+}
