@@ -1,8 +1,11 @@
 package reporting
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
-// The kinds of errors about what was sent. Match with [errors.Is]; the text of each error may be shown to who sent it.
+// The kinds of errors about what somebody sent or asked. Match with [errors.Is].
 var (
 	// ErrMalformed means that it is not in the format at all: 400.
 	ErrMalformed = errors.New("malformed")
@@ -19,3 +22,20 @@ var (
 	// ErrInvalid means that its content breaks the rules of the format: 422.
 	ErrInvalid = errors.New("invalid")
 )
+
+// Refusal is an error about what somebody sent or asked. Its text is for them: it has no credential, and nothing that
+// only others may know.
+type Refusal struct {
+	Kind error // one of those above
+	Text string
+}
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Text }
+
+// Unwrap returns the kind.
+func (r *Refusal) Unwrap() error { return r.Kind }
+
+func refuse(kind error, format string, args ...any) error {
+	return &Refusal{kind, fmt.Sprintf(format, args...)}
+}

@@ -2,7 +2,7 @@ package reporting
 
 import (
 	"context"
-	"io"
+	"errors"
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
@@ -12,42 +12,89 @@ import (
 // Store is what the intake needs of the ledger.
 type Store interface {
 	ledger.Intake
+	ledger.Clocks
 	States(ctx context.Context, q ledger.StateQuery) (ledger.StatePage, error)
 }
 
-// Intake takes what clusters say, and stores it in the ledger. It remembers nothing: any number of them may work on one ledger.
+// Intake takes what clusters say, and stores it in the ledger. It remembers nothing itself: any number of them may work
+// on one ledger, and each may be used by several goroutines at once.
+//
+// Errors are a [Refusal] when something is wrong with what was sent, and the ledger's otherwise.
+// Then nothing was stored, and it may be sent again.
 type Intake struct {
 	Ledger Store // required
 }
 
 // Take takes a batch of the cluster whose credential came with it; now is when it arrived. It returns once everything is stored.
-// The same batch may come again, late and in any order. Errors are of the kinds of this package, or the ledger's:
-// then nothing was stored, and it may be sent again.
+// The same batch may come again, late and in any order.
 func (i *Intake) Take(ctx context.Context, cluster string, batch *hub.ReportBatch, now time.Time) (hub.ReportReceipt, error) {
-	return hub.ReportReceipt{}, ctx.Err()
+	var receipt hub.ReportReceipt
+	if batch.Cluster != "" && batch.Cluster != cluster {
+		return receipt, refuse(ErrDenied, "the reports are about cluster %.253q, and the credential is of %q: a cluster reports only about itself", batch.Cluster, cluster)
+	}
+	if err := batch.Check(); err != nil {
+		return receipt, refuse(ErrInvalid, "%v", err)
+	}
+	unknown, err := i.unknown(ctx, cluster)
+	if err != nil {
+		return receipt, err
+	}
+	clock, changed, err := i.clockOf(ctx, arrival{cluster: cluster, sent: batch.Sent, now: now, fresh: len(batch.Reports) == 0})
+	if err != nil {
+		return receipt, err
+	}
+	receipt.Resend = unknown || changed
+	return receipt, i.store(ctx, cluster, batch.Reports, clock, now)
 }
 
-// TakeFlux takes an event of Flux's notification controller in a cluster; now is when it arrived.
-// Events that say nothing about a reconciler only show that the cluster is alive.
-func (i *Intake) TakeFlux(ctx context.Context, cluster string, event *FluxEvent, now time.Time) error {
-	return ctx.Err()
+// unknown says whether the ledger has no state of a cluster: it is new, or the ledger is.
+func (i *Intake) unknown(ctx context.Context, cluster string) (bool, error) {
+	page, err := i.Ledger.States(ctx, ledger.StateQuery{Cluster: cluster, Limit: 1})
+	return len(page.States) == 0, err
 }
 
-// TakeArgo takes a notification of Argo CD in a cluster; now is when it arrived.
-func (i *Intake) TakeArgo(ctx context.Context, cluster string, n *ArgoNotification, now time.Time) error {
-	return ctx.Err()
+// store stores reports as the cluster made them; heard is when it was alive.
+func (i *Intake) store(ctx context.Context, cluster string, reports []hub.Report, clock clock, heard time.Time) error {
+	clean := spelling{}
+	facts := make([]ledger.Report, len(reports))
+	for n := range reports {
+		facts[n] = fact(cluster, &reports[n], clean)
+		facts[n].Observed, facts[n].Received = clock.correct(reports[n].Observed), heard
+	}
+	return i.record(ctx, cluster, facts, heard)
 }
 
-// Imported says what was in a file.
-type Imported struct {
-	Batches int
-	Reports int
-	// Clusters are those that it is from, sorted.
-	Clusters []string
+// record stores facts, or when there are none, that the cluster was alive.
+func (i *Intake) record(ctx context.Context, cluster string, facts []ledger.Report, heard time.Time) error {
+	if len(facts) == 0 {
+		return i.Ledger.Heard(ctx, cluster, heard)
+	}
+	err := i.Ledger.Report(ctx, facts...)
+	if errors.Is(err, ledger.ErrInvalid) {
+		return refuse(ErrInvalid, "%v", err)
+	}
+	return err
 }
 
-// TakeFile takes a file that was carried by hand, line by line: each is a batch that was signed with the key of a registered cluster.
-// It stops at the first line that is not, and says which; the lines before it are taken, and may be taken again.
-func (i *Intake) TakeFile(ctx context.Context, clusters ledger.Clusters, file io.Reader, now time.Time) (Imported, error) {
-	return Imported{}, ctx.Err()
+// spelling remembers how the repositories of a batch are written, since most of its reports share a few.
+type spelling map[string]string
+
+func (s spelling) of(repository string) string {
+	clean, ok := s[repository]
+	if !ok {
+		clean = oneLine(ledger.CleanRepository(repository), hub.MaxAddress)
+		s[repository] = clean
+	}
+	return clean
+}
+
+// fact is a report as the ledger has it, but for its times.
+func fact(cluster string, r *hub.Report, clean spelling) ledger.Report {
+	return ledger.Report{
+		Reconciler: ledger.ReconcilerID{Cluster: cluster, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name},
+		Outcome: ledger.Outcome{
+			Source:   ledger.Source{Repository: clean.of(r.Repository), Ref: ref(r.Ref), Path: folder(r.Path)},
+			Revision: revision(r.Revision), State: ledger.State(r.State), Message: message(r.Message),
+		},
+	}
 }

@@ -1,0 +1,99 @@
+package reporting_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/reporting"
+)
+
+func TestTake(t *testing.T) {
+	w := newWorld(t)
+	r := report("platform", 1, hub.ReportedFailed, after(-time.Second))
+	r.Repository, r.Ref, r.Path = "https://me:hunter2@Git.Example.com/platform.git", "refs/heads/dev", "./large/"
+	r.Revision, r.Message = "dev@sha1:"+sha(1), "clone https://me:hunter2@git.example.com/x: denied \u202edecied"
+	if receipt := w.take(batch(noon, r), noon); !receipt.Resend {
+		t.Error("first batch: got no wish to resend, want one, since nothing was known")
+	}
+	page, err := w.ledger.States(t.Context(), ledger.StateQuery{Cluster: "large-07"})
+	if err != nil || len(page.States) != 1 {
+		t.Fatalf("got %d states, %v", len(page.States), err)
+	}
+	want := ledger.ReconcilerState{
+		Reconciler: ledger.ReconcilerID{Cluster: "large-07", Kind: "Kustomization", Namespace: "flux-system", Name: "platform"},
+		Outcome: ledger.Outcome{
+			Source:   ledger.Source{Repository: "https://git.example.com/platform", Ref: "dev", Path: "large"},
+			Revision: sha(1), State: ledger.StateFailed, Message: "clone https://git.example.com/x: denied decied",
+		},
+		Since: after(-time.Second), Confirmed: after(-time.Second), Received: noon,
+	}
+	if diff := cmp.Diff(want, page.States[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if receipt := w.take(batch(after(time.Minute)), after(time.Minute)); receipt.Resend || !w.heard().Equal(after(time.Minute)) {
+		t.Errorf("heartbeat: got resend %v and heard %s, want neither to resend nor to be forgotten", receipt.Resend, w.heard())
+	}
+}
+
+func TestTakeRefuses(t *testing.T) {
+	w := newWorld(t)
+	other := batch(noon)
+	other.Cluster = "small-01"
+	_, err := w.intake.Take(t.Context(), "large-07", other, noon)
+	refused(t, err, reporting.ErrDenied, `about cluster "small-01"`)
+	_, err = w.intake.Take(t.Context(), "large-07", batch(noon, report("", 1, "green", noon)), noon)
+	refused(t, err, reporting.ErrInvalid, `state is "green"`)
+	_, err = w.intake.Take(t.Context(), "large-07", batch(noon, report("good", 1, hub.ReportedReady, noon), report("bad\nlevel=error", 1, hub.ReportedReady, noon)), noon)
+	refused(t, err, reporting.ErrInvalid, "reports[1]: name has control characters")
+	w.expect() // all or nothing
+}
+
+// A restored ledger knows nothing of a cluster that only reports news.
+func TestResend(t *testing.T) {
+	w := newWorld(t)
+	if receipt := w.take(batch(noon), noon); !receipt.Resend {
+		t.Error("heartbeat of an unknown cluster: got no wish to resend")
+	}
+	w.take(batch(after(time.Second), report("platform", 1, hub.ReportedReady, noon)), after(time.Second))
+	if receipt := w.take(batch(after(time.Minute)), after(time.Minute)); receipt.Resend {
+		t.Error("heartbeat of a known cluster: got a wish to resend")
+	}
+}
+
+func TestParseBatch(t *testing.T) {
+	many := `{"reports": [` + strings.Repeat(`{},`, 600) + `{}]}`
+	for name, tc := range map[string]struct {
+		body string
+		kind error
+		text string
+	}{
+		"no JSON":          {"hello", reporting.ErrMalformed, "no JSON: byte 1"},
+		"cut off":          {`{"id": "x"`, reporting.ErrMalformed, "no JSON"},
+		"another type":     {`{"id": {}}`, reporting.ErrInvalid, "id"},
+		"a list":           {`[]`, reporting.ErrInvalid, "the body: want"},
+		"reports are text": {`{"reports": "all"}`, reporting.ErrInvalid, "reports are a list"},
+		"a report is text": {`{"reports": ["x"]}`, reporting.ErrInvalid, "want"},
+		"too many":         {many, reporting.ErrInvalid, "more than 500 reports"},
+		"no time":          {`{"sent": "yesterday"}`, reporting.ErrInvalid, "read the body"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := reporting.ParseBatch([]byte(tc.body))
+			refused(t, err, tc.kind, tc.text)
+		})
+	}
+	got, err := reporting.ParseBatch([]byte(`{"id": "a", "later": {"x": [1]}, "reports": [{"name": "n", "more": true}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&hub.ReportBatch{ID: "a", Reports: []hub.Report{{Name: "n"}}}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, err := reporting.ParseBatch([]byte(`{"reports": null}`)); err != nil || got.Reports != nil {
+		t.Errorf("null: got %v, %v", got, err)
+	}
+}
