@@ -15,15 +15,20 @@ type Policy struct {
 	Levels map[string]Level
 	// Rules are the teams' own.
 	Rules []Rule
+	// Unreadable are policies whose rules nobody knows; nothing passes while there are any.
+	Unreadable []string
 	// Schemas are what objects are checked with. nil: those of Kubernetes.
 	Schemas *Schemas
 }
+
+// RulePolicy is the rule that check policies can be read.
+const RulePolicy = "policy"
 
 // DefaultLevels are the levels of the rules that come with Kalypso. What no cluster would take, and what Git should never have
 // seen, is refused; what is less safe than it could be warns or informs.
 func DefaultLevels() map[string]Level {
 	return map[string]Level{
-		RuleSchema: Refuse, RuleUnknownKind: Inform, RuleSecret: Refuse, RulePlainSecret: Warn,
+		RulePolicy: Refuse, RuleSchema: Refuse, RuleUnknownKind: Inform, RuleSecret: Refuse, RulePlainSecret: Warn,
 		RulePrivileged: Warn, RuleHostPath: Warn, RuleHostNamespaces: Warn, RuleHostPort: Warn, RuleCapabilities: Inform,
 		RuleEscalation: Inform, RuleRoot: Inform, RuleWritableRoot: Inform, RuleLimits: Warn, RuleLatestTag: Warn, RuleWildcardPermission: Warn,
 	}
@@ -58,6 +63,11 @@ func New(policy Policy) (*Checker, error) {
 			return nil, fmt.Errorf("level of %q: there is no such rule; there are %s", name, strings.Join(slices.Sorted(maps.Keys(c.levels)), ", "))
 		}
 		c.levels[name] = policy.Levels[name]
+	}
+	for _, name := range policy.Unreadable {
+		c.broken = append(c.broken, Finding{
+			Rule: RulePolicy, Level: Refuse, Message: fmt.Sprintf("the check policy %q cannot be read, so that nobody knows its rules", name), Hint: "correct it",
+		})
 	}
 	compiled, err := compile(policy.Rules)
 	if err != nil {

@@ -180,6 +180,7 @@ func (a *assembly) configuration() {
 	a.s.Configs = once(a, collapse(configs, sameConfigMap))
 	a.s.Schemas = once(a, collapse(schemas, sameSchema))
 	a.s.Templates = override(a.Main, a.Main.Templates, a.Branch.Templates)
+	a.s.CheckPolicies = slices.Concat(a.Main.CheckPolicies, a.Branch.CheckPolicies)
 }
 
 // once returns the objects sorted by name, and reports and loses those that share their name with another.

@@ -145,7 +145,7 @@ func (d *decoder) unknownField(key *yaml.Node, known fields) {
 	report(KindUnknownField, key, didYouMean(key.Value, known.names()), "%s is not a field", quoteShort(d.field(key.Value)))
 }
 
-// texts decodes a map of strings. Kubernetes refuses values that are not strings (edge: true);
+// texts decodes a map of strings, or of a type of strings. Kubernetes refuses values that are not strings (edge: true);
 // here they count as their text, because that is what their author meant.
 func (d *decoder) texts(n *yaml.Node, out reflect.Value) {
 	if !d.mapping(n) {
@@ -169,7 +169,11 @@ func (d *decoder) texts(n *yaml.Node, out reflect.Value) {
 	if out.Type().Elem().Kind() != reflect.String {
 		return // no kind has such a map; the fields that could be one are of no interest here
 	}
-	out.Set(reflect.ValueOf(texts).Convert(out.Type()))
+	typed := reflect.MakeMapWithSize(out.Type(), len(texts))
+	for key, text := range texts {
+		typed.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf(text).Convert(out.Type().Elem()))
+	}
+	out.Set(typed)
 }
 
 // list decodes the elements of a list. A deployment target that cannot be used is left out; see target.

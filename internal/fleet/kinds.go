@@ -29,6 +29,7 @@ const (
 	kindConfigMap    = "ConfigMap"
 	kindSchema       = "ConfigSchema"
 	kindTemplate     = "Template"
+	kindCheckPolicy  = "CheckPolicy"
 )
 
 // kinds are the documents that are read. What else there is, is reported or skipped; see header.reading.
@@ -45,6 +46,7 @@ var kinds = map[string]kind{
 	kindConfigMap:    {dnsSubdomain, decodeConfigMap},
 	kindSchema:       {dnsSubdomain, decodeSchema},
 	kindTemplate:     {dnsSubdomain, decodeTemplate},
+	kindCheckPolicy:  {dnsSubdomain, typed(checkCheckPolicy)},
 }
 
 // results are kinds that the scheduler writes; nobody else does.

@@ -27,6 +27,7 @@ type Objects struct {
 	Configs       []*ConfigMap
 	Schemas       []*Schema
 	Templates     []*Template
+	CheckPolicies []Object[v1alpha1.CheckPolicy]
 
 	Problems   []Problem
 	Unreadable []Unreadable
@@ -142,6 +143,8 @@ func (o *Objects) add(d *document, file string) {
 		o.Schemas = append(o.Schemas, &s)
 	case *Template:
 		o.Templates = append(o.Templates, v.at(origin))
+	case *v1alpha1.CheckPolicy:
+		appendObject(&o.CheckPolicies, v, d, origin)
 	}
 }
 
@@ -176,6 +179,7 @@ func (o *Objects) each(f func(written)) {
 	visit(o.Configs, f)
 	visit(o.Schemas, f)
 	visit(o.Templates, f)
+	visit(o.CheckPolicies, f)
 }
 
 // visit calls f with the objects of a list.

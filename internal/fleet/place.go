@@ -29,6 +29,7 @@ var counts = map[string][]place{
 	kindClusterType:  {onBranch, inConfigs},
 	kindConfigMap:    {onBranch, onMain, inConfigs},
 	kindSchema:       {onBranch, onMain, inConfigs},
+	kindCheckPolicy:  {onMain, onBranch},
 	kindWorkload:     {inWorkloads},
 	kindTarget:       {inWorkloads, onMain, onBranch},
 }

@@ -104,6 +104,7 @@ func (o *Objects) leaveOutDuplicates() {
 	o.Configs = unique(o, o.Configs)
 	o.Schemas = unique(o, o.Schemas)
 	o.Templates = unique(o, o.Templates)
+	o.CheckPolicies = unique(o, o.CheckPolicies)
 }
 
 // unique returns the objects sorted by name, without those that share their name with another.

@@ -25,6 +25,8 @@ type Snapshot struct {
 	Configs      []*ConfigMap
 	Schemas      []*Schema
 	Templates    []*Template
+	// CheckPolicies are those of main and then those of the environment's branch, each by name: later ones count more.
+	CheckPolicies []Object[v1alpha1.CheckPolicy]
 
 	// Problems are all problems of reading and assembling, sorted.
 	Problems []Problem

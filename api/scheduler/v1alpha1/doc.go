@@ -7,7 +7,7 @@
 // Application teams say what runs: [Workload] with its deployment targets.
 // Platform teams say where it may run and how it gets there:
 // [Environment], [BaseRepo], [GitOpsRepo], [ConfigRepo], [ClusterType], [SchedulingPolicy],
-// [WorkloadRegistration], [Template] and [ConfigSchema].
+// [WorkloadRegistration], [Template], [ConfigSchema] and [CheckPolicy].
 // [DeploymentTarget] is derived from a Workload, and [Assignment] and [AssignmentPackage] are results;
 // they are written as objects only where the scheduler runs on Kubernetes.
 //

@@ -34,6 +34,16 @@ type BaseRepoList struct {
 
 // +kubebuilder:object:root=true
 
+// CheckPolicyList is a list of CheckPolicy objects.
+type CheckPolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []CheckPolicy `json:"items"`
+}
+
+// +kubebuilder:object:root=true
+
 // ClusterTypeList is a list of ClusterType objects.
 type ClusterTypeList struct {
 	metav1.TypeMeta `json:",inline"`

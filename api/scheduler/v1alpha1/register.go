@@ -15,6 +15,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&Assignment{}, &AssignmentList{},
 		&AssignmentPackage{}, &AssignmentPackageList{},
 		&BaseRepo{}, &BaseRepoList{},
+		&CheckPolicy{}, &CheckPolicyList{},
 		&ClusterType{}, &ClusterTypeList{},
 		&ConfigRepo{}, &ConfigRepoList{},
 		&ConfigSchema{}, &ConfigSchemaList{},

@@ -1,0 +1,70 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// PolicyOf returns what the check policies of an environment say together, with what is wrong with them: of each rule and each
+// level the last one counts, which is that of the environment's own branch. A policy that cannot be read counts as one that
+// cannot be asked: then nothing is good.
+func PolicyOf(s *fleet.Snapshot) (Policy, []fleet.Problem) {
+	p := Policy{Environment: s.Environment, Levels: map[string]Level{}}
+	rules := map[string]Rule{}
+	for _, policy := range s.CheckPolicies {
+		for _, r := range policy.Value.Spec.Rules {
+			rules[r.Name] = Rule{Name: r.Name, Kinds: r.Kinds, Expression: r.Expression, Message: r.Message, Hint: r.Hint, Level: Level(r.Level)}
+		}
+	}
+	var problems []fleet.Problem
+	builtIn := DefaultLevels()
+	for _, name := range slices.Sorted(maps.Keys(rules)) {
+		if _, taken := builtIn[name]; !taken {
+			p.Rules = append(p.Rules, rules[name])
+		}
+	}
+	known := slices.Concat(slices.Sorted(maps.Keys(rules)), slices.Sorted(maps.Keys(builtIn)))
+	for _, policy := range s.CheckPolicies {
+		report := func(message, hint string) {
+			problems = append(problems, fleet.Problem{
+				Severity: fleet.SeverityError, Kind: fleet.KindInvalidValue, Object: policy.Ref, Position: policy.Position, Message: message, Hint: hint,
+			})
+		}
+		for _, r := range policy.Value.Spec.Rules {
+			if _, taken := builtIn[r.Name]; taken {
+				report(fmt.Sprintf("the rule %q has the name of one that comes with Kalypso", r.Name), "give it a name of its own")
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(policy.Value.Spec.Levels)) {
+			if !slices.Contains(known, name) {
+				report(fmt.Sprintf("there is no rule %q, whose level is given", name), meantRule(name, known))
+				continue
+			}
+			p.Levels[name] = Level(policy.Value.Spec.Levels[name])
+		}
+	}
+	p.Unreadable = unreadable(s)
+	return p, problems
+}
+
+func meantRule(name string, known []string) string {
+	if near := fleet.Nearest(name, known); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "docs/reference/checks.md lists the rules"
+}
+
+// unreadable names the check policies that cannot be read.
+func unreadable(s *fleet.Snapshot) []string {
+	var names []string
+	for _, u := range s.Unreadable {
+		if u.Ref.Kind == "CheckPolicy" {
+			names = append(names, u.Ref.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
