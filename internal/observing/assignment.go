@@ -1,10 +1,10 @@
 package observing
 
 import (
-	"context"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/plan"
 )
 
 // Assignment is a target on a cluster type.
@@ -18,6 +18,8 @@ type Assignment struct {
 	Policies []string `json:"policies,omitempty"`
 	// Held is why its files stay as they are; absent when they do not.
 	Held *fleet.Problem `json:"held,omitempty"`
+	// Pending is what the open change does to it: added, changed or removed. One that is only added runs nowhere yet.
+	Pending plan.Op `json:"pending,omitempty"`
 	// States is how the clusters of the type are doing with it.
 	States StateCounts `json:"states"`
 }
@@ -37,17 +39,16 @@ type StateCounts struct {
 // AssignmentsQuery says which assignments are wanted. Other empty fields do not restrict.
 type AssignmentsQuery struct {
 	Environment string // required
-	ClusterType string
-	Target      string
-	Workload    string
-	Workspace   string
-	AsOf        time.Time
+	// ControlPlane tells environments of one name apart.
+	ControlPlane string
+	ClusterType  string
+	Target       string
+	Workload     string
+	Workspace    string
+	// AsOf is the time of which they are wanted; zero means now. Of the past it is known what was assigned, and how many clusters
+	// there were, but not how they were doing with it: of the states, only Expected is set.
+	AsOf time.Time
 	Paging
-}
-
-// Assignments returns the assignments of an environment by target and cluster type.
-func (o *Observer) Assignments(ctx context.Context, q AssignmentsQuery) (Page[Assignment], error) {
-	return Page[Assignment]{Items: []Assignment{}}, nil
 }
 
 // Matrix is one page of the targets of an environment with all its cluster types.
@@ -84,10 +85,6 @@ type Row struct {
 type Cell struct {
 	ClusterType string      `json:"clusterType"`
 	Held        bool        `json:"held,omitempty"`
+	Pending     plan.Op     `json:"pending,omitempty"`
 	States      StateCounts `json:"states"`
-}
-
-// Matrix returns the assignments of an environment as a table; a page has as many targets as its limit says.
-func (o *Observer) Matrix(ctx context.Context, q AssignmentsQuery) (Matrix, error) {
-	return Matrix{Columns: []Column{}, Rows: []Row{}}, nil
 }

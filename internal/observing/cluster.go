@@ -1,7 +1,6 @@
 package observing
 
 import (
-	"context"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/compliance"
@@ -70,14 +69,4 @@ type ClusterQuery struct {
 	Name string // required
 	// AsOf is the time of which it is wanted; zero means now.
 	AsOf time.Time
-}
-
-// Clusters returns clusters by name.
-func (o *Observer) Clusters(ctx context.Context, q ClustersQuery) (Page[Cluster], error) {
-	return Page[Cluster]{Items: []Cluster{}}, nil
-}
-
-// Cluster returns one cluster.
-func (o *Observer) Cluster(ctx context.Context, q ClusterQuery) (ClusterDetail, error) {
-	return ClusterDetail{}, nil
 }

@@ -1,9 +1,6 @@
 package observing
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // Comparison is how two environments differ.
 type Comparison struct {
@@ -11,6 +8,10 @@ type Comparison struct {
 	B Side `json:"b"`
 	// SameCommit says that both have the same commit of main.
 	SameCommit bool `json:"sameCommit"`
+	// Ahead is the one whose commit is newer; empty when the history is not known, or there is nothing between.
+	Ahead In `json:"ahead,omitempty"`
+	// Commits are those that the one has and the other has not yet, the newest first, at most 50.
+	Commits []Commit `json:"commits,omitempty"`
 	// Targets are those that differ, by workload and name within it.
 	Targets []TargetDifference `json:"targets"`
 	// Assignments are those that only one of the two has, by target and cluster type.
@@ -23,10 +24,19 @@ type Comparison struct {
 type Side struct {
 	Environment string `json:"environment"`
 	// Commit is the promoted commit of main, and GitOpsCommit what clusters have to run.
-	Commit       string `json:"commit,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	// Title is the first line of its message; empty when that is not known.
+	Title        string `json:"title,omitempty"`
 	GitOpsCommit string `json:"gitOpsCommit,omitempty"`
-	// Since is when the commit entered.
+	// Since is when the phase that the commit is in began.
 	Since time.Time `json:"since,omitzero"`
+}
+
+// Commit is a commit of main.
+type Commit struct {
+	SHA   string    `json:"sha"`
+	Title string    `json:"title,omitempty"`
+	Time  time.Time `json:"time,omitzero"`
 }
 
 // In says which of two environments something is in.
@@ -60,7 +70,7 @@ type TargetVersions struct {
 // AssignmentDifference is an assignment that only one of two environments has.
 type AssignmentDifference struct {
 	ClusterType string `json:"clusterType"`
-	Target      string `json:"target"`
+	Target      string `json:"target"` // the name within the workload
 	Workload    string `json:"workload,omitempty"`
 	In          In     `json:"in"`
 }
@@ -76,9 +86,4 @@ type CompareQuery struct {
 	A, B string // required
 	// AsOf is the time of which both are compared; zero means now.
 	AsOf time.Time
-}
-
-// Compare says how two environments differ.
-func (o *Observer) Compare(ctx context.Context, q CompareQuery) (Comparison, error) {
-	return Comparison{}, nil
 }

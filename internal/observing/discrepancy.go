@@ -30,5 +30,29 @@ type DiscrepanciesQuery struct {
 // Discrepancies returns which clusters differ from what they should run, since when and why:
 // by environment, cluster and cluster type.
 func (o *Observer) Discrepancies(ctx context.Context, q DiscrepanciesQuery) (Page[Discrepancy], error) {
-	return Page[Discrepancy]{Items: []Discrepancy{}}, nil
+	page := Page[Discrepancy]{Items: []Discrepancy{}}
+	selected, err := o.selected(ctx, q.Environment, q.AsOf)
+	if err != nil {
+		return page, err
+	}
+	v := o.verdicts(q.AsOf)
+	var all []Discrepancy
+	for _, s := range selected {
+		verdict, err := v.everybody(ctx, s.name)
+		if err != nil {
+			return page, err
+		}
+		for _, r := range verdict.Reconcilers {
+			if q.wants(&r) {
+				all = append(all, Discrepancy{Environment: s.name, Commit: verdict.Commit, Reconciler: r})
+			}
+		}
+	}
+	return cut(all, q.Paging, func(d *Discrepancy) string { return key(d.Environment, d.Cluster, d.ClusterType, d.Target) })
+}
+
+// wants reports whether a reconciler is a discrepancy, and one that is asked for.
+func (q *DiscrepanciesQuery) wants(r *compliance.Reconciler) bool {
+	return r.State != compliance.Reached && (q.State == "" || q.State == r.State) &&
+		(q.Cluster == "" || q.Cluster == r.Cluster) && (q.ClusterType == "" || q.ClusterType == r.ClusterType)
 }

@@ -1,9 +1,9 @@
 package observing
 
 import (
-	"context"
 	"time"
 
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/plan"
@@ -19,7 +19,9 @@ type Environment struct {
 	After []string `json:"after,omitempty"`
 	// Commit is the commit of main that is promoted here; empty before the first one.
 	Commit string `json:"commit,omitempty"`
-	// Since is when it entered; zero when that is not on record.
+	// Title is the first line of its message; empty when that is not known.
+	Title string `json:"title,omitempty"`
+	// Since is when the phase began, as far as that is on record.
 	Since time.Time `json:"since,omitzero"`
 	// Phase is where the commit stands.
 	Phase promotion.Phase `json:"phase"`
@@ -124,6 +126,8 @@ type EnvironmentDetail struct {
 	HeldList []HeldAssignment `json:"heldList"`
 	// ClusterTypes are sorted by name.
 	ClusterTypes []ClusterType `json:"clusterTypes"`
+	// Rules are the rules of promotion as they are written; absent when there are none, or where only the ledger is asked.
+	Rules *v1alpha1.Promotion `json:"rules,omitempty"`
 	// Checks are the verifications of the commit, in the order of the rules.
 	Checks []Check `json:"checks"`
 	// Proposals are the changes that would make the environment name another commit.
@@ -221,14 +225,4 @@ type EnvironmentQuery struct {
 	ControlPlane string
 	// AsOf is the time of which it is wanted; zero means now. Of the past, the answer is what the ledger alone knows.
 	AsOf time.Time
-}
-
-// Environments returns the environments: those of one control plane together, in the order of its chain.
-func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[Environment], error) {
-	return Page[Environment]{Items: []Environment{}}, nil
-}
-
-// Environment returns one environment.
-func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (EnvironmentDetail, error) {
-	return EnvironmentDetail{}, nil
 }

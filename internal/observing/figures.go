@@ -1,7 +1,6 @@
 package observing
 
 import (
-	"context"
 	"time"
 )
 
@@ -46,9 +45,4 @@ type FiguresQuery struct {
 	ByTeam bool
 	// From is inclusive and To exclusive; zero is 30 days before To, and now.
 	From, To time.Time
-}
-
-// Figures returns deployment frequency, lead time, change failure rate and time to restore.
-func (o *Observer) Figures(ctx context.Context, q FiguresQuery) (Figures, error) {
-	return Figures{Items: []Figure{}}, nil
 }

@@ -1,41 +1,52 @@
 package observing
 
 import (
+	"sync"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/placement"
-	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
-// Fleet is how things stood after the last rounds. It answers from memory, at once.
+// Fleet is how things stood after the last rounds.
 type Fleet interface {
-	// Standings returns every environment of every control plane: control planes by URL, environments in the order of
-	// their chain, those that are in no chain last. What it returns is shared, and nobody changes it any more.
-	Standings() []Standing
+	// ControlPlanes returns what is known of each control plane, by URL. It answers from memory, at once.
+	// What it returns is shared, and nobody changes it any more.
+	ControlPlanes() []ControlPlane
 }
 
-// Standing is how an environment stood after its last rounds. Its parts come from different rounds: either may be missing.
+// ControlPlane is what the last rounds of a control plane found.
+type ControlPlane struct {
+	URL string // required
+	// Promotion is what the last round of its chain found; nil before the first one.
+	Promotion *promoting.Outcome
+	// Scheduling is what the last rounds of its environments found, by name.
+	Scheduling map[string]*Scheduled
+}
+
+// Standing is an environment that the rounds of a server know, and what the last ones found about it.
 type Standing struct {
-	ControlPlane string // required
-	Environment  string // required
-	// Promotion is what the round of the chain found; nil before the first one, and for what is in no chain.
-	Promotion *Promoted
-	// Scheduling is what the round of the environment found; nil before the first one.
+	ControlPlane string
+	Environment  string
+	// Promotion is what the last round of the chain found; nil before the first one, and for what is in no chain.
+	Promotion *promoting.Standing
+	// Scheduling is what the last round of scheduling found; nil before the first one.
 	Scheduling *Scheduled
 }
 
-// Promoted is what a round of a chain found about one environment.
-type Promoted struct {
-	// At is when the round was.
-	At       time.Time
-	Rules    *promotion.Rules
-	Facts    promotion.Environment
-	Decision promotion.Decision
+// Standings returns what the fleet knows: control planes by URL, environments in the order of their chain, those that are in
+// no chain last.
+func (o *Observer) Standings() []Standing {
+	var all []Standing
+	for _, s := range o.standings() {
+		all = append(all, Standing{ControlPlane: s.controlPlane, Environment: s.name, Promotion: s.promotion, Scheduling: s.scheduled})
+	}
+	return all
 }
 
-// Scheduled is what a round of scheduling found.
+// Scheduled is what a round of scheduling found. Make a new one for each round.
 type Scheduled struct {
 	// At is when the round was.
 	At time.Time
@@ -47,4 +58,7 @@ type Scheduled struct {
 	Snapshot *fleet.Snapshot
 	// Decisions are the assignments; may be nil.
 	Decisions *placement.Decisions
+
+	once      sync.Once
+	inventory *inventory
 }

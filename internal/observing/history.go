@@ -1,7 +1,6 @@
 package observing
 
 import (
-	"context"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -46,10 +45,13 @@ type Event struct {
 	URL    string `json:"url,omitempty"`
 	// Until is when it was over; zero while it lasts, and for what has no duration.
 	Until time.Time `json:"until,omitzero"`
+
+	// place is where it stands in a timeline.
+	place string
 }
 
-// HistoryQuery says whose history is wanted: exactly one of Environment, Workload and Cluster is set.
-// Workload may be restricted to an Environment.
+// HistoryQuery says whose history is wanted: that of a cluster, of a workload, maybe in one environment only, of an environment,
+// or everything. Empty fields do not restrict.
 type HistoryQuery struct {
 	Environment string
 	Workload    string
@@ -60,9 +62,4 @@ type HistoryQuery struct {
 	Audits   bool
 	From, To time.Time // from, inclusive, to, exclusive; zero is without an end
 	Paging
-}
-
-// History returns what happened, the newest first.
-func (o *Observer) History(ctx context.Context, q HistoryQuery) (Page[Event], error) {
-	return Page[Event]{Items: []Event{}}, nil
 }

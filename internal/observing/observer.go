@@ -24,6 +24,7 @@ type Ledger interface {
 	Members
 	Past
 	Delivery
+	ledger.Overviews
 }
 
 // Running is what clusters run, and ran.

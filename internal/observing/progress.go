@@ -1,8 +1,6 @@
 package observing
 
 import (
-	"context"
-
 	"github.com/kalypso-io/kalypso/internal/promotion"
 )
 
@@ -32,11 +30,8 @@ type Progress struct {
 // ProgressQuery names a commit and an environment.
 type ProgressQuery struct {
 	Environment string // required
+	// ControlPlane tells environments of one name apart.
+	ControlPlane string
 	// Commit is the full hash, or at least seven digits of it. Empty means the one that the environment names.
 	Commit string
-}
-
-// Progress says whether a commit passed the gate of an environment, failed there, or waits, and why.
-func (o *Observer) Progress(ctx context.Context, q ProgressQuery) (Progress, error) {
-	return Progress{}, nil
 }

@@ -1,7 +1,6 @@
 package observing
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 )
@@ -36,7 +35,9 @@ type Step struct {
 type PromotionDetail struct {
 	Subject string `json:"subject"`
 	Commit  string `json:"commit"`
-	// Stages are the environments that it was in, or waits for, in the order of the chain where that is known,
+	// Title is the first line of its message; empty when that is not known.
+	Title string `json:"title,omitempty"`
+	// Stages are the environments that it was in or has before it, in the order of the chain where that is known,
 	// and otherwise in the order in which it came to them.
 	Stages []PromotionStage `json:"stages"`
 }
@@ -76,14 +77,4 @@ type PromotionQuery struct {
 	Commit string // required
 	// Subject tells commits of different repositories apart.
 	Subject string
-}
-
-// Promotions returns promotions, the one that something happened to last first.
-func (o *Observer) Promotions(ctx context.Context, q PromotionsQuery) (Page[Promotion], error) {
-	return Page[Promotion]{Items: []Promotion{}}, nil
-}
-
-// Promotion returns one commit's way step by step.
-func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDetail, error) {
-	return PromotionDetail{}, nil
 }

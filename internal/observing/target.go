@@ -1,8 +1,6 @@
 package observing
 
 import (
-	"context"
-
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -45,9 +43,4 @@ type TargetsQuery struct {
 	Workspace   string
 	ClusterType string
 	Paging
-}
-
-// Targets returns targets by environment and name.
-func (o *Observer) Targets(ctx context.Context, q TargetsQuery) (Page[Target], error) {
-	return Page[Target]{Items: []Target{}}, nil
 }

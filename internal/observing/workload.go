@@ -1,7 +1,6 @@
 package observing
 
 import (
-	"context"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -31,7 +30,9 @@ type WorkloadEnvironment struct {
 
 // VersionCount is how many reconcilers have a version, in one state.
 type VersionCount struct {
-	Version     string       `json:"version"`
+	// Version is empty when no deployment descriptor says it; then Revision is the commit of the GitOps branch.
+	Version     string       `json:"version,omitempty"`
+	Revision    string       `json:"revision,omitempty"`
 	State       ledger.State `json:"state"`
 	Reconcilers int          `json:"reconcilers"`
 	// Since is when the first of them observed it.
@@ -52,14 +53,4 @@ type WorkloadsQuery struct {
 	Environment string
 	Workspace   string
 	Paging
-}
-
-// Workloads returns workloads by name.
-func (o *Observer) Workloads(ctx context.Context, q WorkloadsQuery) (Page[Workload], error) {
-	return Page[Workload]{Items: []Workload{}}, nil
-}
-
-// Workload returns one workload across all environments.
-func (o *Observer) Workload(ctx context.Context, name string) (WorkloadDetail, error) {
-	return WorkloadDetail{}, nil
 }

@@ -1,0 +1,133 @@
+package observing
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/compliance"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/plan"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+)
+
+// lastEvents is how much of the past a page about one thing shows.
+const lastEvents = 20
+
+// Environment returns one environment.
+func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (EnvironmentDetail, error) {
+	s, err := o.environment(ctx, q.ControlPlane, q.Name, q.AsOf)
+	if err != nil {
+		return EnvironmentDetail{}, err
+	}
+	sc, err := o.scene(ctx, s, sceneFilter{}, q.AsOf)
+	if err != nil {
+		return EnvironmentDetail{}, err
+	}
+	v := o.verdicts(q.AsOf)
+	verdict, err := v.everybody(ctx, q.Name)
+	if err != nil {
+		return EnvironmentDetail{}, err
+	}
+	v.environments[q.Name].known = &verdict // the same one serves the glance
+	d := EnvironmentDetail{
+		ProblemList: []fleet.Problem{}, HeldList: []HeldAssignment{}, Checks: []Check{}, Proposals: []Proposal{}, Aborted: []Abort{},
+	}
+	if d.Environment, err = o.glance(ctx, sc, v); err != nil {
+		return EnvironmentDetail{}, err
+	}
+	d.ClusterTypes = sc.types(verdict.Reconcilers)
+	d.addPlan(s.scheduled)
+	d.addWords(s.promotion)
+	d.Steps, err = o.steps(ctx, ledger.StepQuery{Environment: q.Name, To: until(q.AsOf), Limit: lastEvents})
+	return d, err
+}
+
+// types are the cluster types, with how their members stand.
+func (sc *scene) types(reconcilers []compliance.Reconciler) []ClusterType {
+	all := map[string]*ClusterType{}
+	get := func(name string) *ClusterType {
+		if all[name] == nil {
+			all[name] = &ClusterType{Name: name, Labels: sc.clusterTypes[name], Clusters: sc.members[name]}
+		}
+		return all[name]
+	}
+	for name := range sc.clusterTypes {
+		get(name)
+	}
+	for name := range sc.members {
+		get(name)
+	}
+	for _, p := range sc.placed {
+		for _, a := range p.assignments {
+			if a.isPublished() {
+				get(a.clusterType).Targets++
+			}
+		}
+	}
+	for _, r := range reconcilers {
+		get(r.ClusterType).States.add(r.State)
+	}
+	types := []ClusterType{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		types = append(types, *all[name])
+	}
+	return types
+}
+
+func (c *ComplianceCounts) add(s compliance.State) {
+	switch s {
+	case compliance.Reached:
+		c.Reached++
+	case compliance.Behind:
+		c.Behind++
+	case compliance.Broken:
+		c.Failed++
+	case compliance.Offline:
+		c.Offline++
+	case compliance.Missing:
+		c.Missing++
+	}
+}
+
+// addPlan adds what the open change, or the next one, does.
+func (d *EnvironmentDetail) addPlan(s *Scheduled) {
+	if s == nil || s.Outcome == nil || s.Outcome.Plan == nil {
+		return
+	}
+	p := s.Outcome.Plan
+	d.ProblemList = append(d.ProblemList, p.Problems[:min(len(p.Problems), MaxLimit)]...)
+	for _, c := range p.Assignments {
+		if c.Op == plan.Held && len(d.HeldList) < MaxLimit {
+			d.HeldList = append(d.HeldList, HeldAssignment{ClusterType: c.ClusterType, Target: c.Target, Reason: c.Reason})
+		}
+	}
+	if p.Empty() && len(p.Refusals) == 0 {
+		return
+	}
+	d.Plan = &PlanSummary{Title: p.Title(), Counts: p.Counts, Budget: p.Budget, Refusals: p.Refusals}
+	for _, drift := range p.Drift[:min(len(p.Drift), MaxLimit)] {
+		d.Plan.Drift = append(d.Plan.Drift, drift.Path)
+	}
+}
+
+// addWords adds verifications, proposals and what people said.
+func (d *EnvironmentDetail) addWords(p *promoting.Standing) {
+	if p == nil {
+		return
+	}
+	for _, c := range p.Checks {
+		d.Checks = append(d.Checks, Check{Name: c.Name, State: c.State, Reason: c.Reason})
+	}
+	for _, c := range p.Proposals {
+		d.Proposals = append(d.Proposals, Proposal{From: c.From, Commit: c.Commit, State: c.State, URL: c.URL})
+	}
+	for _, a := range p.Aborts {
+		d.Aborted = append(d.Aborted, Abort{Commit: a.Commit, By: a.By, Why: a.Why, At: utc(a.At)})
+	}
+	if p.Order != nil {
+		d.Ordered = &Order{ID: p.Order.ID, Commit: p.Order.Commit, By: p.Order.By, Why: p.Order.Why}
+	}
+	d.Rules = p.Rules
+}

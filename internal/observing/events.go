@@ -1,0 +1,179 @@
+package observing
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+)
+
+// promotions are the steps of promotions.
+func (t *timeline) promotions(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	steps, err := t.o.Ledger.Steps(ctx, ledger.StepQuery{Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit})
+	events := make([]Event, len(steps))
+	for i, s := range steps {
+		e := Event{At: utc(s.At), Kind: EventPromotion, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By}
+		e.Summary = s.Environment + ": " + s.Kind
+		if s.Commit != promoting.EveryCommit {
+			e.Commit = s.Commit
+			e.Summary = fmt.Sprintf("%s: %s %s", s.Environment, short(s.Commit), s.Kind)
+		}
+		events[i] = e
+	}
+	return events, err
+}
+
+// commits are those of GitOps branches, at the time at which they were recorded.
+func (t *timeline) commits(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	commits, err := t.o.Ledger.Commits(ctx, ledger.CommitQuery{Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit})
+	events := make([]Event, len(commits))
+	for i, c := range commits {
+		events[i] = Event{
+			At: utc(c.Recorded), Kind: EventCommit, Environment: c.Environment, Commit: c.SourceCommit, Revision: c.SHA,
+			Summary: fmt.Sprintf("%s of branch %s of %s", short(c.SHA), c.Branch, c.Repository),
+		}
+	}
+	return events, err
+}
+
+// rollouts are the first reconcilers that were at a revision, in a state.
+func (t *timeline) rollouts(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	appeared, err := t.o.Ledger.Appearances(ctx, ledger.AppearanceQuery{
+		Environment: t.q.Environment, Workload: t.q.Workload, From: t.q.From, To: to, Limit: limit,
+	})
+	events := make([]Event, len(appeared))
+	for i, a := range appeared {
+		what := "folder " + a.Source.Path
+		switch {
+		case a.Version != "":
+			what = strings.Trim(a.Workload+"/"+a.Target, "/") + " " + a.Version
+		case a.Source.Path == "":
+			what = "branch " + a.Source.Ref
+		}
+		events[i] = Event{
+			At: utc(a.At), Kind: EventRollout, Environment: a.Environment, Workload: a.Workload, Target: a.Target, Version: a.Version,
+			Revision: a.Revision, State: a.State, Reason: a.Message,
+			Summary: fmt.Sprintf("%s at %s first %s; %d now", what, short(a.Revision), a.State, a.Reconcilers),
+		}
+	}
+	return events, err
+}
+
+// transitions are what the reconcilers of a cluster became.
+func (t *timeline) transitions(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	transitions, err := t.o.Ledger.Transitions(ctx, ledger.TransitionQuery{Cluster: t.q.Cluster, From: t.q.From, To: to, Limit: limit})
+	events := make([]Event, len(transitions))
+	for i, tr := range transitions {
+		name := reconcilerName(tr.Reconciler)
+		events[i] = Event{
+			At: utc(tr.At), Kind: EventTransition, Cluster: tr.Reconciler.Cluster, Reconciler: name, Revision: tr.Revision,
+			State: tr.State, Reason: tr.Message, Until: utc(tr.Until), Summary: fmt.Sprintf("%s %s at %s", name, tr.State, short(tr.Revision)),
+		}
+	}
+	return events, err
+}
+
+// registrations are what clusters were made. The ledger gives them by cluster.
+func (t *timeline) registrations(ctx context.Context, to time.Time, _ int) ([]Event, error) {
+	all, err := t.o.Ledger.Registrations(ctx, t.q.Cluster)
+	var events []Event
+	for _, r := range all {
+		if t.q.Environment != "" && !slices.ContainsFunc(r.Memberships, func(m ledger.Membership) bool { return m.Environment == t.q.Environment }) {
+			continue
+		}
+		if r.At.Before(t.q.From) || !to.IsZero() && !r.At.Before(to) {
+			continue
+		}
+		e := Event{At: utc(r.At), Kind: EventRegistration, Cluster: r.Cluster, Environment: t.q.Environment, By: r.By, Step: "registered"}
+		e.Summary = r.Cluster + " registered as " + roles(r.Memberships)
+		if r.Revoked {
+			e.Step, e.Summary = "revoked", r.Cluster+" revoked"
+		}
+		events = append(events, e)
+	}
+	slices.SortStableFunc(events, func(a, b Event) int { return b.At.Compare(a.At) })
+	return events, err
+}
+
+// roles are memberships in words.
+func roles(all []ledger.Membership) string {
+	if len(all) == 0 {
+		return "member of nothing"
+	}
+	words := make([]string, len(all))
+	for i, m := range all {
+		words[i] = m.ClusterType + " of " + m.Environment
+	}
+	return strings.Join(words, ", ")
+}
+
+// changes are what happened to pull requests of the repositories of what is asked for.
+func (t *timeline) changes(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	if t.repositories == nil {
+		return t.changesOf(ctx, "", to, limit)
+	}
+	var all []Event
+	for repository := range t.repositories {
+		some, err := t.changesOf(ctx, repository, to, limit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	slices.SortStableFunc(all, func(a, b Event) int { return b.At.Compare(a.At) })
+	return all[:min(limit, len(all))], nil
+}
+
+func (t *timeline) changesOf(ctx context.Context, repository string, to time.Time, limit int) ([]Event, error) {
+	changes, err := t.o.Ledger.ChangeEvents(ctx, ledger.ChangeQuery{Repository: repository, From: t.q.From, To: to, Limit: limit})
+	events := make([]Event, len(changes))
+	for i, c := range changes {
+		events[i] = Event{
+			At: utc(c.At), Kind: EventChange, Step: c.Kind, Revision: c.Commit, By: c.By, URL: c.URL, Reason: c.Title,
+			Summary: fmt.Sprintf("change %d of %s %s", c.Number, c.Repository, c.Kind),
+		}
+	}
+	return events, err
+}
+
+// audits are the writes that name what is asked for.
+func (t *timeline) audits(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	name := t.q.Cluster
+	for _, other := range []string{t.q.Workload, t.q.Environment} {
+		if name == "" {
+			name = other
+		}
+	}
+	if name != "" {
+		limit = 0 // the ledger does not search them
+	}
+	entries, err := t.o.Ledger.AuditEntries(ctx, ledger.AuditQuery{From: t.q.From, To: to, Limit: limit})
+	var events []Event
+	for _, a := range entries {
+		if name == "" || mentions(a.Subject, name) {
+			events = append(events, Event{
+				At: utc(a.At), Kind: EventAudit, Step: a.Action, By: a.By, Reason: a.Detail, Summary: strings.TrimSpace(a.Action + " " + a.Subject),
+			})
+		}
+	}
+	return events, err
+}
+
+// mentions reports whether a name is one of the words of a text.
+func mentions(text, name string) bool {
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '.' })
+	return text == name || slices.Contains(words, name)
+}
+
+// short is a commit as people write it.
+func short(sha string) string {
+	if len(sha) > shortest && strings.Trim(sha, "0123456789abcdef") == "" {
+		return sha[:shortest]
+	}
+	return sha
+}
