@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -35,6 +36,12 @@ type Membership struct {
 	// GitOps is the platform GitOps repository; the folder of the cluster type is below its path.
 	// Without a branch it is the environment's name. // required
 	GitOps hub.Repository
+}
+
+// completed returns a description with its defaults; an error says everything that is wrong with it.
+func (c Cluster) completed() (Cluster, error) {
+	c.Reconciler = cmp.Or(c.Reconciler, Flux)
+	return c, c.check()
 }
 
 // check says everything that is wrong with a description.

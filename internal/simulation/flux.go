@@ -95,7 +95,7 @@ func (s *source) sourceStatus(now time.Time) map[string]any {
 		ready.message = fmt.Sprintf("stored artifact for revision '%s'", revision)
 	}
 	if s.problem != "" {
-		ready = condition{"False", "GitOperationFailed", "failed to checkout and determine revision: " + s.problem}
+		ready = condition{"False", "GitOperationFailed", fmt.Sprintf("failed to checkout and determine revision: unable to clone '%s': %s", s.url, s.problem)}
 	}
 	status["conditions"] = ready.list(s.entry.generation, now)
 	return status

@@ -61,8 +61,8 @@ func New(c Config) *Simulation {
 
 // Add starts a cluster, which reports to a server; to nobody when that is nil.
 func (s *Simulation) Add(c Cluster, server agent.Server) error {
-	c.Reconciler = cmp.Or(c.Reconciler, Flux)
-	if err := c.check(); err != nil {
+	c, err := c.completed()
+	if err != nil {
 		return fmt.Errorf("add simulated cluster %q: %w", c.Name, err)
 	}
 	m := newMachine(c, s.config)

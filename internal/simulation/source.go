@@ -115,14 +115,17 @@ func (s *source) fetch(ctx context.Context, from *Sources, now time.Time, fresh 
 	return artifact{url: s.url, label: s.label, revision: commit.Hash, commit: commit}, err
 }
 
-// problemOf is an error fit to be shown: it may quote what a server said.
+// problemOf is an error fit to be reported: it may quote what a server said, and name where this machine found a repository.
 func problemOf(err error) string {
 	var known *git.Error
-	if errors.As(err, &known) {
-		known = &git.Error{Kind: known.Kind, Op: known.Op, Where: known.Where, Detail: known.Detail}
-		err = known
+	if !errors.As(err, &known) {
+		return secret.Line(secret.Redact(err.Error()))
 	}
-	return secret.Line(secret.Redact(err.Error()))
+	text := known.Kind.Error()
+	if known.Detail != "" {
+		text += ": " + known.Detail
+	}
+	return secret.Line(secret.Redact(text))
 }
 
 // nextLook is when sources are looked at that were looked at now: all sources of a cluster at once, and clusters apart

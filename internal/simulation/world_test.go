@@ -82,6 +82,9 @@ func (w *world) commit(r *git.Repository, branch string, content map[string][]by
 		}
 	}
 	c, err := r.Commit(w.Context(), git.CommitRequest{Parent: head, Put: content, Delete: gone, Message: "next", Author: author, When: w.now})
+	if errors.Is(err, git.ErrNothingToCommit) {
+		return head.Hash
+	}
 	w.must(err)
 	w.must(r.Push(w.Context(), branch, head.Hash, c))
 	return c.Hash
@@ -107,11 +110,16 @@ func (w *world) add(name string, r Reconciler, roles ...string) {
 	w.must(w.Add(c, w.server))
 }
 
-// pass lets time pass, in steps of a second.
+// pass lets time pass, with a step whenever there is something to do.
 func (w *world) pass(d time.Duration) {
-	for end := w.now.Add(d); w.now.Before(end); {
-		w.now = w.now.Add(time.Second)
-		w.Step(w.Context(), w.now)
+	for end := w.now.Add(d); ; {
+		next := w.Step(w.Context(), w.now)
+		if !w.now.Before(end) {
+			return
+		}
+		if w.now = next; next.After(end) {
+			w.now = end
+		}
 	}
 }
 
