@@ -38,13 +38,16 @@ func (r *Recorder) record(ctx context.Context, url string, b Branch, m *branchMe
 		return nil, err
 	}
 	b.Branch = head.Branch
-	if err := r.recall(ctx, b, m); err != nil {
-		return nil, err
+	stays := m.last != nil && m.last.Head == head.SHA
+	if !stays {
+		if err := r.recall(ctx, b, m); err != nil {
+			return nil, err
+		}
 	}
 	if m.head.kind == ledger.BranchPlatform && b.Kind == ledger.BranchApplication {
 		return &Outcome{Branch: b, Head: head.SHA, Problems: []fleet.Problem{notAnApplications(b)}}, nil
 	}
-	if news := m.ask(b); !news && m.last != nil && m.last.Head == head.SHA {
+	if news := m.ask(b); !news && stays {
 		return &Outcome{Branch: b, Head: head.SHA, Problems: m.problems}, nil
 	}
 	run := &recording{Recorder: r, url: url, branch: b, memory: m, head: head, outcome: &Outcome{Branch: b, Head: head.SHA}}
@@ -57,10 +60,10 @@ func (r *Recorder) record(ctx context.Context, url string, b Branch, m *branchMe
 
 // gone says what became of a branch that is not there: if it was recorded, that it is gone.
 func (r *Recorder) gone(ctx context.Context, b Branch, m *branchMemory) (*Outcome, error) {
-	o := &Outcome{Branch: b}
 	if m.last != nil {
 		b.Branch = m.last.Branch.Branch
 	}
+	o := &Outcome{Branch: b}
 	if err := r.recall(ctx, b, m); err != nil {
 		return nil, err
 	}
@@ -87,17 +90,20 @@ func (b Branch) problem(kind fleet.ProblemKind, message, hint string) fleet.Prob
 	}
 }
 
-// recall reads which head the ledger knows, once.
+// recall reads which head the ledger knows. Other servers may have recorded since.
 func (r *Recorder) recall(ctx context.Context, b Branch, m *branchMemory) error {
-	if m.head.sha != "" || b.Branch == "" {
+	if b.Branch == "" {
 		return nil
 	}
-	c, err := r.Ledger.Commit(ctx, b.Repository, b.Branch, "")
-	if errors.Is(err, ledger.ErrNotFound) {
-		return nil
+	heads, err := r.Ledger.Commits(ctx, ledger.CommitQuery{Repository: b.Repository, Branch: b.Branch, Heads: true, Limit: 1})
+	if err != nil {
+		return err
 	}
-	m.head = recordedHead{c.SHA, c.Environment, c.Kind}
-	return err
+	m.head = recordedHead{}
+	for _, c := range heads {
+		m.head = recordedHead{c.SHA, c.Environment, c.Kind}
+	}
+	return nil
 }
 
 // recording is a branch on its way into the ledger.

@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -52,10 +51,8 @@ type Rewrite struct {
 
 // Ledger is what recordings go to.
 type Ledger interface {
-	RecordCommit(ctx context.Context, c ledger.Commit) error
-	Commit(ctx context.Context, repository, branch, sha string) (ledger.Commit, error)
-	RecordChange(ctx context.Context, e ledger.ChangeEvent) error
-	ChangeEvents(ctx context.Context, q ledger.ChangeQuery) ([]ledger.ChangeEvent, error)
+	ledger.Desired
+	ledger.Changes
 }
 
 // Recorder records branches and changes. Set it up once and keep it: it remembers what it recorded, so that nothing is read
@@ -98,7 +95,7 @@ type branchMemory struct {
 	mu sync.Mutex
 	// asked are the environments that the branch was asked for, by the path of each.
 	asked map[string]string
-	// head is what the ledger has as its head; zero for none.
+	// head is what the ledger had as its head when it was asked last; zero for none.
 	head recordedHead
 	// last is the outcome of before; nil before the first.
 	last *Outcome
