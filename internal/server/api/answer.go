@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/kalypso-io/kalypso/internal/observing"
 )
 
@@ -35,35 +33,38 @@ func list[T any](page observing.Page[T], err error) (answer, error) {
 // one answers with something that is no list.
 func one[T any](body T, err error) (answer, error) { return answer{body: body}, err }
 
-// write sends an answer, or that it is the one that the client has already. The answer is of who asked: nobody else's
-// cache keeps it, and their own asks whether it is still so.
-func (a answer) write(ctx huma.Context) {
+// encode writes an answer as JSON.
+func (a answer) encode() ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(a.body); err != nil {
-		panic(err) // a type of ours that is no JSON; the shield answers
-	}
-	sum := sha256.Sum256(text.Bytes())
-	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
-	ctx.SetHeader("ETag", tag)
-	ctx.SetHeader("Cache-Control", "private, no-cache")
-	ctx.SetHeader("Vary", "Authorization, Cookie")
-	if a.next != "" {
-		ctx.SetHeader("Link", link(ctx.URL(), a.next))
-	}
-	if matches(ctx.Header("If-None-Match"), tag) {
-		ctx.SetStatus(http.StatusNotModified)
-		return
-	}
-	ctx.SetHeader("Content-Type", "application/json")
-	ctx.SetStatus(http.StatusOK)
-	_, _ = ctx.BodyWriter().Write(text.Bytes()) // whoever asked may be gone
+	err := encoder.Encode(a.body)
+	return text.Bytes(), err
 }
 
-// matches says whether a header If-None-Match names a tag.
-func matches(header, tag string) bool {
-	for _, one := range strings.Split(header, ",") {
+// write sends an answer, or that it is the one that the client has already. The answer is for who asked: nobody else's
+// cache keeps it, and their own asks whether it is still so.
+func (a answer) write(w http.ResponseWriter, r *http.Request, text []byte) {
+	sum := sha256.Sum256(text)
+	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+	header := w.Header()
+	header.Set("ETag", tag)
+	header.Set("Cache-Control", "private, no-cache")
+	header.Set("Vary", "Authorization, Cookie")
+	if a.next != "" {
+		header.Set("Link", link(*r.URL, a.next))
+	}
+	if matches(r.Header.Values("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	header.Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // whoever asked may be gone
+}
+
+// matches says whether headers If-None-Match name a tag.
+func matches(headers []string, tag string) bool {
+	for _, one := range strings.Split(strings.Join(headers, ","), ",") {
 		one = strings.TrimSpace(one)
 		if one == "*" || strings.TrimPrefix(one, "W/") == tag {
 			return true

@@ -15,6 +15,6 @@
 //
 // # Events
 //
-// [Events] tells listeners that something changed, and what to fetch again, not what it changed to: a lost event costs a
+// [Events] tells listeners that something is not as it was, and what to fetch again, not what it is now: a lost signal costs a
 // look, never the truth.
 package api

@@ -3,65 +3,67 @@ package api
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// EventType is what a change is about.
-type EventType string
+// SignalType is what a signal is about.
+type SignalType string
 
-// The types of changes.
+// The types of signals.
 const (
-	EnvironmentChanged EventType = "environment" // commit, gate, change, problems or plan of an environment
-	PromotionChanged   EventType = "promotion"   // a step of a commit in an environment
-	ReportChanged      EventType = "report"      // what a cluster runs
-	ClusterChanged     EventType = "cluster"     // what a cluster is: registered, changed, revoked
-	// Reset says that events were missed: whatever is shown has to be fetched anew.
-	Reset EventType = "reset"
+	SignalEnvironment SignalType = "environment" // commit, gate, open change, problems or plan of an environment
+	SignalPromotion   SignalType = "promotion"   // a step of a commit in an environment
+	SignalReport      SignalType = "report"      // what a cluster runs
+	SignalCluster     SignalType = "cluster"     // what a cluster is: registered, something else, revoked
+	// SignalReset says that signals were missed: whatever is shown has to be fetched anew.
+	SignalReset SignalType = "reset"
 )
 
-// Change says that something changed. What it is about is in the fields; empty ones do not matter.
-type Change struct {
-	Type         EventType `json:"-"`
-	ControlPlane string    `json:"controlPlane,omitempty"`
-	Environment  string    `json:"environment,omitempty"`
-	Cluster      string    `json:"cluster,omitempty"`
-	Commit       string    `json:"commit,omitempty"`
-	// Fetch are the addresses whose answers may have changed. It is filled in when it is empty.
+// Signal says that something is not as it was. Fields that do not apply are empty.
+type Signal struct {
+	Type         SignalType `json:"-"`
+	ControlPlane string     `json:"controlPlane,omitempty"`
+	Environment  string     `json:"environment,omitempty"`
+	Cluster      string     `json:"cluster,omitempty"`
+	// Commit is the promoted commit that it is about.
+	Commit string `json:"commit,omitempty"`
+	// Fetch are the addresses whose answers may be others now, besides the lists that these are in.
+	// Whoever publishes may leave it empty: then it follows from the other fields.
 	Fetch []string `json:"fetch,omitempty"`
 }
 
-// remembered is how many changes are kept for listeners that fell behind or come back.
+// remembered is how many signals are kept for listeners that fell behind or come back.
 const remembered = 8192
 
-// Events passes changes on to listeners. Publishing costs the same however many listen and however slow they are: each
+// Events passes signals on to listeners. Publishing costs the same however many listen and however slow they are: each
 // reads at its own pace from what is remembered, and whoever falls behind that is told to start anew.
 //
 // The zero value is ready. It is safe for concurrent use and must not be copied.
 type Events struct {
 	mu sync.Mutex
-	// ring has the last changes: number n is at n % remembered.
-	ring []Change
+	// ring has the last signals: number n is at n % remembered.
+	ring []Signal
 	// count is how many were ever published: their numbers are from 1 to count.
 	count uint64
 	// run tells the numbers of this process from those of others.
 	run string
-	// changed is closed when there is something new; nil while nobody waits.
-	changed chan struct{}
-	closed  bool
+	// more is closed when something is published; nil while nobody waits for that.
+	more   chan struct{}
+	closed bool
 }
 
-// Publish tells all listeners about a change. It does not wait for them.
-func (e *Events) Publish(c Change) {
+// Publish tells all listeners. It does not wait for them.
+func (e *Events) Publish(s Signal) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ring == nil {
-		e.ring = make([]Change, remembered)
+		e.ring = make([]Signal, remembered)
 	}
 	e.count++
-	e.ring[e.count%remembered] = c
+	e.ring[e.count%remembered] = s
 	e.wake()
 }
 
@@ -74,60 +76,55 @@ func (e *Events) Close() {
 }
 
 func (e *Events) wake() {
-	if e.changed != nil {
-		close(e.changed)
-		e.changed = nil
+	if e.more != nil {
+		close(e.more)
+		e.more = nil
 	}
 }
 
-// news is what happened since a listener looked last.
+// news is what was published since a listener looked last.
 type news struct {
-	changes []Change
-	// last is the number of the last change, from which to go on.
+	signals []Signal
+	// last is the number of the last signal, from which to go on.
 	last uint64
-	// missed says that there was more, which is forgotten.
+	// missed says that there was more than is remembered.
 	missed bool
-	// changed is closed when there is more.
-	changed <-chan struct{}
-	closed  bool
+	// more is closed when there is more.
+	more   <-chan struct{}
+	closed bool
 }
 
-// since returns what was published after a number, each change once: of equal ones the last counts.
+// since returns what was published after a number, in that order. Of equal signals only the last is there.
 func (e *Events) since(last uint64) news {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.changed == nil {
-		e.changed = make(chan struct{})
+	if e.more == nil {
+		e.more = make(chan struct{})
 	}
-	n := news{last: e.count, changed: e.changed, closed: e.closed}
-	if e.count-last > remembered {
-		n.missed = true
+	n := news{last: e.count, more: e.more, closed: e.closed, missed: e.count-last > remembered}
+	if n.missed {
 		return n
 	}
 	seen := map[string]bool{}
 	for i := e.count; i > last; i-- {
-		c := e.ring[i%remembered]
-		key := strings.Join([]string{string(c.Type), c.ControlPlane, c.Environment, c.Cluster, c.Commit}, "\x00")
-		if !seen[key] {
+		s := e.ring[i%remembered]
+		if key := s.key(); !seen[key] {
 			seen[key] = true
-			n.changes = append(n.changes, c)
+			n.signals = append(n.signals, s)
 		}
 	}
-	// The order in which they happened.
-	for i, j := 0, len(n.changes)-1; i < j; i, j = i+1, j-1 {
-		n.changes[i], n.changes[j] = n.changes[j], n.changes[i]
-	}
+	slices.Reverse(n.signals)
 	return n
 }
 
-// now is the number of the last change.
+// now is the number of the last signal.
 func (e *Events) now() uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.count
 }
 
-// id is how a listener calls a number when it comes back. Numbers begin anew with every process.
+// id is what a listener says when it comes back. Numbers begin anew with every process.
 func (e *Events) id(number uint64) string { return e.process() + "-" + strconv.FormatUint(number, 10) }
 
 // number reads an ID; ok is false for one of another process, or none.
@@ -148,19 +145,23 @@ func (e *Events) process() string {
 	return e.run
 }
 
-// addresses are those whose answers a change concerns.
-func (c Change) addresses() []string {
-	if len(c.Fetch) > 0 {
-		return c.Fetch
+// key is the same for signals of which one is enough.
+func (s Signal) key() string {
+	return strings.Join(append([]string{string(s.Type), s.ControlPlane, s.Environment, s.Cluster, s.Commit}, s.Fetch...), "\x00")
+}
+
+// addresses are those whose answers a signal concerns.
+func (s Signal) addresses() []string {
+	if len(s.Fetch) > 0 {
+		return s.Fetch
 	}
 	var all []string
-	add := func(name, format string) {
-		if name != "" {
-			all = append(all, fmt.Sprintf(format, escape(name)))
+	for _, part := range []struct{ folder, name string }{
+		{"environments", s.Environment}, {"clusters", s.Cluster}, {"promotions", s.Commit},
+	} {
+		if part.name != "" {
+			all = append(all, Root+"/"+part.folder+"/"+escape(part.name))
 		}
 	}
-	add(c.Environment, Root+"/environments/%s")
-	add(c.Cluster, Root+"/clusters/%s")
-	add(c.Commit, Root+"/promotions/%s")
 	return all
 }

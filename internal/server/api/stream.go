@@ -38,7 +38,7 @@ func (s *stream) admit() (done func(), ok bool) {
 	return func() { s.listeners.Add(-1) }, true
 }
 
-// serve writes changes until the listener goes, is too slow, may no longer listen, or the events are closed.
+// serve writes signals until the listener goes, is too slow, may no longer listen, or the events are closed.
 func (s *stream) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -48,9 +48,9 @@ func (s *stream) serve(w http.ResponseWriter, r *http.Request) {
 
 	out := &sink{w: w, control: http.NewResponseController(w)}
 	last, known := s.begin(r.Header.Get("Last-Event-ID"))
-	fmt.Fprintf(out, "retry: 3000\n")
+	fmt.Fprint(out, "retry: 3000\n")
 	if !known {
-		out.event(s.events.id(last), Change{Type: Reset})
+		out.signal(s.events.id(last), Signal{Type: SignalReset})
 	}
 	// Without data it is no event, but the listener remembers where it was.
 	fmt.Fprintf(out, ": listening\nid: %s\n\n", s.events.id(last))
@@ -71,25 +71,20 @@ func (s *stream) begin(lastEventID string) (last uint64, known bool) {
 func (s *stream) follow(r *http.Request, out *sink, last uint64) {
 	for out.flush() && s.still(r) {
 		n := s.events.since(last)
-		switch {
-		case n.closed:
+		if n.closed {
 			return
-		case n.missed:
-			out.event(s.events.id(n.last), Change{Type: Reset})
-		case len(n.changes) > 0:
-			for _, c := range n.changes[:len(n.changes)-1] {
-				out.event("", c)
+		}
+		if n.last == last {
+			if !await(r.Context(), n.more, heartbeat) {
+				return
 			}
-			out.event(s.events.id(n.last), n.changes[len(n.changes)-1])
-		case !await(r.Context(), n.changed, heartbeat):
-			return
-		default:
 			if s.events.now() == last {
-				_, _ = io.WriteString(out, ": alive\n\n")
+				fmt.Fprint(out, ": alive\n\n")
 			}
 			continue
 		}
 		last = n.last
+		out.news(n, s.events.id(last))
 		if !out.flush() || !await(r.Context(), nil, pace) {
 			return
 		}
@@ -116,6 +111,8 @@ type sink struct {
 	err     error
 }
 
+var _ io.Writer = (*sink)(nil)
+
 // Write implements [io.Writer].
 func (s *sink) Write(b []byte) (int, error) {
 	if s.err != nil {
@@ -127,9 +124,24 @@ func (s *sink) Write(b []byte) (int, error) {
 	return n, err
 }
 
-func (s *sink) event(id string, c Change) {
-	c.Fetch = c.addresses()
-	data, err := json.Marshal(c)
+// news writes what was published. Only the last signal has an ID: whoever is cut off before it gets all of them again.
+func (s *sink) news(n news, id string) {
+	if n.missed {
+		s.signal(id, Signal{Type: SignalReset})
+		return
+	}
+	for i, signal := range n.signals {
+		if i < len(n.signals)-1 {
+			s.signal("", signal)
+		} else {
+			s.signal(id, signal)
+		}
+	}
+}
+
+func (s *sink) signal(id string, signal Signal) {
+	signal.Fetch = signal.addresses()
+	data, err := json.Marshal(signal)
 	if err != nil {
 		s.err = err
 		return
@@ -137,7 +149,7 @@ func (s *sink) event(id string, c Change) {
 	if id != "" {
 		fmt.Fprintf(s, "id: %s\n", id)
 	}
-	fmt.Fprintf(s, "event: %s\ndata: %s\n\n", c.Type, data)
+	fmt.Fprintf(s, "event: %s\ndata: %s\n\n", signal.Type, data)
 }
 
 // flush sends what was written, and reports whether the line is alive.
