@@ -96,7 +96,7 @@ func (c *initCommand) gitOps(cmd *cobra.Command, dir string) error {
 	if err := checkURL(c.url); err != nil {
 		return usage(cmd, "--url: %w", err)
 	}
-	return c.create(cmd.Context(), dir, "GitOps repository", gitOpsBranches(),
+	return c.create(cmd.Context(), dir, "GitOps repository", exampleBranches(),
 		[]string{"kalypso schedule -e dev --commit --control-plane CONTROL-PLANE"})
 }
 

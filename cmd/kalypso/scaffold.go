@@ -63,8 +63,8 @@ func controlPlaneBranches(example fs.FS, urls map[string]string) ([]branch, erro
 	return branches, nil
 }
 
-// gitOpsBranches returns the branches that the example's environments write to.
-func gitOpsBranches() []branch {
+// exampleBranches returns the branches that the example's environments write to.
+func exampleBranches() []branch {
 	readme := map[string][]byte{"README.md": gitOpsReadme}
 	return []branch{{"dev", readme}, {"stage", readme}}
 }
