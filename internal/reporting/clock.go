@@ -11,13 +11,13 @@ import (
 // so that a slow line does not look like a wrong clock.
 const tolerance = 2 * time.Minute
 
-// message of a cluster, as far as time is concerned.
+// arrival is a message of a cluster, as far as time is concerned.
 type arrival struct {
 	cluster string
 	sent    time.Time // by the clock of the cluster
 	now     time.Time // by ours
-	// fresh says that it was sent when it was made: nobody tries to send a heartbeat again.
-	fresh bool
+	// observed are the times in it. A message without any was sent when it was made: nobody tries to send a heartbeat again.
+	observed []time.Time
 }
 
 // late is what has to be added to a time of the cluster to have ours, if the message took no time.
@@ -81,22 +81,30 @@ func (i *Intake) clockOf(ctx context.Context, a arrival) (c clock, changed bool,
 	c = clockAt(readings, a)
 	off := a.late() - c.correction()
 	// A message may be late, but not early.
-	if off >= -tolerance && (off <= tolerance || !a.fresh) {
+	if off >= -tolerance && (off <= tolerance || len(a.observed) > 0) {
 		return c, false, nil
-	}
-	// Order counts more than time: nothing may come to lie before what is known already.
-	newest, err := i.newest(ctx, a.cluster)
-	if err != nil || newest.After(a.now.Add(tolerance)) {
-		return c, false, err
 	}
 	reading := ledger.Clock{Cluster: a.cluster, From: a.sent, Correction: a.late(), Noted: a.now}
 	if reading.Correction.Abs() <= tolerance {
 		reading.Correction = 0
 	}
-	if err := i.Ledger.NoteClock(ctx, reading); err != nil {
+	next := clock{a.sent, append([]ledger.Clock{reading}, c.readings...)}
+	newest, err := i.newest(ctx, a.cluster)
+	if err != nil || !inOrder(c, next, a, newest) {
 		return c, false, err
 	}
-	return clock{a.sent, append([]ledger.Clock{reading}, c.readings...)}, off > 0, nil
+	return next, off > 0, i.Ledger.NoteClock(ctx, reading)
+}
+
+// inOrder says whether one clock may follow another. Order counts more than time: no observation from now on may come
+// to lie before the newest one that is known.
+func inOrder(c, next clock, a arrival, newest time.Time) bool {
+	for _, t := range a.observed {
+		if corrected := next.correct(t); !corrected.Equal(c.correct(t)) && !corrected.After(newest) {
+			return false
+		}
+	}
+	return !newest.After(a.now.Add(tolerance))
 }
 
 // newest is the time of the newest observation of a cluster.

@@ -39,12 +39,20 @@ func (i *Intake) Take(ctx context.Context, cluster string, batch *hub.ReportBatc
 	if err != nil {
 		return receipt, err
 	}
-	clock, changed, err := i.clockOf(ctx, arrival{cluster: cluster, sent: batch.Sent, now: now, fresh: len(batch.Reports) == 0})
+	clock, changed, err := i.clockOf(ctx, arrival{cluster, batch.Sent, now, observed(batch.Reports)})
 	if err != nil {
 		return receipt, err
 	}
 	receipt.Resend = unknown || changed
 	return receipt, i.store(ctx, cluster, batch.Reports, clock, now)
+}
+
+func observed(reports []hub.Report) []time.Time {
+	times := make([]time.Time, len(reports))
+	for n := range reports {
+		times[n] = reports[n].Observed
+	}
+	return times
 }
 
 // unknown says whether the ledger has no state of a cluster: it is new, or the ledger is.
