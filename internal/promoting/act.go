@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,11 +43,20 @@ func (r *round) actIn(ctx context.Context, d promotion.Decision) error {
 			return err
 		}
 	}
-	if err := errors.Join(r.publish(ctx, place), r.decide(ctx, d)); err != nil {
-		return err
+	for _, step := range []func() error{
+		func() error { return r.publish(ctx, place) },
+		func() error { return r.propose(ctx, place) },
+		func() error { return r.decide(ctx, d) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	var notShown error
 	for _, action := range d.Actions {
+		if _, hasty := action.(promotion.Withdraw); hasty && r.unsure(d.Environment) {
+			continue
+		}
 		err := r.carryOut(ctx, place, action)
 		if _, display := action.(promotion.SetStatus); display && err != nil && !errors.Is(err, errStopped) {
 			notShown = errors.Join(notShown, err)
@@ -57,6 +67,13 @@ func (r *round) actIn(ctx context.Context, d promotion.Decision) error {
 		}
 	}
 	return notShown
+}
+
+// unsure reports whether nothing is known of an environment before this one. What people are asked to let in is not taken back
+// for that: it is only for a moment that nobody knows whether it may enter.
+func (r *round) unsure(environment string) bool {
+	rules, _ := r.reading.Chain.Rules(environment)
+	return slices.ContainsFunc(rules.After, func(before string) bool { return r.environment(before).Unknown != "" })
 }
 
 // errStopped ends a round where a test wants it to.
@@ -105,7 +122,7 @@ func (r *round) pin(ctx context.Context, place Place) (bool, error) {
 func (r *round) publish(ctx context.Context, place Place) error {
 	at := place.Rollout
 	page := r.journal.page(place.Environment)
-	if _, known := page.published[at.Commit]; known || at.State != promotion.RolloutMerged {
+	if _, known := page.published[at.Commit]; known || at.State != promotion.RolloutMerged || page.entered() != place.Commit {
 		return nil
 	}
 	err := r.record(ctx, place.Environment, place.Commit, Published, "the GitOps branch has its manifests", Detail{Revision: at.Commit})
@@ -113,6 +130,25 @@ func (r *round) publish(ctx context.Context, place Place) error {
 		return err
 	}
 	return r.done("published", fmt.Sprintf("%s is published in %s at %s", short(place.Commit), place.Environment, short(at.Commit)))
+}
+
+// propose puts on record what people are asked.
+func (r *round) propose(ctx context.Context, place Place) error {
+	page := r.journal.page(place.Environment)
+	for _, o := range place.Proposals {
+		key := asked{o.Commit, o.URL}
+		if o.State != promotion.ProposalOpen || o.From == "" || page.proposed[key] {
+			continue
+		}
+		reason := fmt.Sprintf("people are asked whether it takes the place of %s", short(o.From))
+		if err := r.record(ctx, place.Environment, o.Commit, Proposed, reason, Detail{URL: o.URL, From: o.From}); err != nil {
+			return err
+		}
+		if err := r.tell("proposal recorded"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // decide puts a decision on record when it is another one than before. One that is only on its way to the next is left out.
@@ -191,20 +227,23 @@ func (r *round) move(ctx context.Context, m Move) error {
 	if moved.URL == "" {
 		return r.done("promoted", moved.Did)
 	}
-	if err := r.record(ctx, m.Environment, m.Commit, Proposed, m.Reason, Detail{URL: moved.URL, From: m.From}); err != nil {
-		return err
-	}
 	return r.done("proposed", moved.Did)
 }
 
+// withdraw takes back what people were asked, and puts that on record first: afterwards nobody would know that it is missing.
 func (r *round) withdraw(ctx context.Context, a promotion.Withdraw) error {
-	if err := r.pipeline.Withdraw(ctx, a); err != nil {
-		return err
-	}
-	if a.Commit != "" { // one that was cut off while it was made was for no commit
-		if err := r.record(ctx, a.Environment, a.Commit, Withdrawn, a.Reason, Detail{}); err != nil {
+	page := r.journal.page(a.Environment)
+	for _, o := range r.place(a.Environment).Proposals {
+		key := asked{o.Commit, o.URL}
+		if o.State != promotion.ProposalOpen || o.Commit != a.Commit || !page.proposed[key] || page.withdrawn[key] {
+			continue // one that was cut off while it was made was never on record
+		}
+		if err := r.record(ctx, a.Environment, a.Commit, Withdrawn, a.Reason, Detail{URL: o.URL}); err != nil {
 			return err
 		}
+	}
+	if err := r.pipeline.Withdraw(ctx, a); err != nil {
+		return err
 	}
 	return r.done("withdrawn", a.String())
 }

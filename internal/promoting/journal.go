@@ -50,6 +50,8 @@ type page struct {
 	fulfilled map[string]bool
 	decided   decided
 	shown     map[string]shown
+	// proposed is what people were asked, withdrawn what they are asked no more.
+	proposed, withdrawn map[asked]bool
 	// last is the time of the newest step.
 	last time.Time
 }
@@ -66,6 +68,9 @@ type decided struct {
 	commit, reason string
 	at             time.Time
 }
+
+// asked is a question to people: whether a commit may enter, and where they are asked.
+type asked struct{ commit, url string }
 
 // shown is the status that a commit has.
 type shown struct {
@@ -105,7 +110,7 @@ func (j *journal) page(environment string) *page {
 	if p == nil {
 		p = &page{
 			published: map[string]time.Time{}, aborts: map[string]promotion.Abort{}, ordered: map[string]time.Time{},
-			fulfilled: map[string]bool{}, shown: map[string]shown{},
+			fulfilled: map[string]bool{}, shown: map[string]shown{}, proposed: map[asked]bool{}, withdrawn: map[asked]bool{},
 		}
 		j.pages[environment] = p
 	}
@@ -155,6 +160,10 @@ func (p *page) happened(s ledger.Step, d Detail) bool {
 		if !s.At.Before(p.shown[d.On].at) {
 			p.shown[d.On] = shown{promotion.Status{State: d.Status, Description: s.Reason}, s.At}
 		}
+	case Proposed:
+		p.proposed[asked{s.Commit, d.URL}] = true
+	case Withdrawn:
+		p.withdrawn[asked{s.Commit, d.URL}] = true
 	default:
 		return false
 	}
@@ -194,6 +203,16 @@ func (p *page) insert(s promotion.Step) {
 		return
 	}
 	p.history = slices.Insert(p.history, at, s)
+}
+
+// entered is the commit that entered last.
+func (p *page) entered() string {
+	for i := len(p.history) - 1; i >= 0; i-- {
+		if p.history[i].Kind == promotion.Entered {
+			return p.history[i].Commit
+		}
+	}
+	return ""
 }
 
 func same(a, b promotion.Step) bool {
