@@ -36,8 +36,13 @@ func newWorld(t testing.TB, c Config) *world {
 		CacheDir: t.TempDir(), Map: []git.Mapping{{From: host, To: dir}}, Env: func(string) string { return "" },
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	c.Sources = &Sources{Client: client}
-	return &world{TB: t, Simulation: New(c), dir: dir, client: client, now: noon, server: &server{}}
+	return (&world{TB: t, dir: dir, client: client}).again(c)
+}
+
+// again returns a world with the same repositories, in which nothing has happened yet.
+func (w *world) again(c Config) *world {
+	c.Sources = &Sources{Client: w.client}
+	return &world{TB: w.TB, Simulation: New(c), dir: w.dir, client: w.client, now: noon, server: &server{}}
 }
 
 var author = git.Person{Name: "Ann", Email: "ann@example.com"}
