@@ -96,12 +96,12 @@ func (n *node) eachLeaf(path string, f func(path string, leaf *node)) {
 		return
 	}
 	for _, key := range n.keys() {
-		n.fields[key].eachLeaf(join(path, key), f)
+		n.fields[key].eachLeaf(Join(path, key), f)
 	}
 }
 
-// join appends a key to a path. Keys that could be taken for several are quoted.
-func join(path, key string) string {
+// Join appends a key to a path. Keys that could be taken for several are quoted.
+func Join(path, key string) string {
 	if key == "" || strings.ContainsAny(key, `."[]`) {
 		key = strconv.Quote(key)
 	}

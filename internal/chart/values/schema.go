@@ -135,7 +135,7 @@ func (s *Schema) Check(data map[string]any, composed *Composed, below string) (p
 	for _, cause := range leaves(invalid) {
 		path := below
 		for _, step := range cause.InstanceLocation {
-			path = join(path, step)
+			path = Join(path, step)
 		}
 		message := strings.Join(wishes(cause), "; or ")
 		problems = append(problems, s.problem(composed.place(path, s.at), fmt.Sprintf("%s: %s", cmp.Or(path, "the values"), message)))
@@ -169,12 +169,12 @@ func (c *Composed) place(path string, otherwise fleet.Position) fleet.Position {
 	return n.at
 }
 
-// steps are the keys of a path that join made.
+// steps are the keys of a path that Join made.
 func steps(path string) []string {
 	var all []string
 	for path != "" {
 		if quoted, err := strconv.QuotedPrefix(path); err == nil {
-			key, _ := strconv.Unquote(quoted) // it was quoted by join
+			key, _ := strconv.Unquote(quoted) // it was quoted by Join
 			all = append(all, key)
 			path = strings.TrimPrefix(path[len(quoted):], ".")
 			continue

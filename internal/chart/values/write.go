@@ -45,7 +45,7 @@ func annotated(n *node, at string, data any, keys map[string]Key) *yaml.Node {
 	for _, name := range n.keys() {
 		var key yaml.Node
 		key.SetString(name)
-		value := annotated(n.fields[name], join(at, name), fields[name], keys)
+		value := annotated(n.fields[name], Join(at, name), fields[name], keys)
 		if value.Kind != yaml.ScalarNode && value.LineComment != "" {
 			key.LineComment, value.LineComment = value.LineComment, "" // a list begins in the next line
 		}

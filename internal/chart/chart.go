@@ -1,0 +1,211 @@
+package chart
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/loader/archive"
+	helm "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/chart/v2/util"
+
+	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// Chart is a Helm chart that is ready to be rendered. It is immutable and safe for concurrent use.
+type Chart struct {
+	// Name, Version and AppVersion are those of Chart.yaml.
+	Name, Version, AppVersion string
+
+	loaded *helm.Chart
+	// schemas are the compiled schemas of the chart and of those it depends on, by the digest of their text.
+	schemas map[[sha256.Size]byte]compiledSchema
+}
+
+type compiledSchema struct {
+	schema *values.Schema
+	err    error
+}
+
+// Dependency is a chart that another one needs, as its Chart.yaml and Chart.lock say.
+type Dependency struct {
+	Name string `json:"name"`
+	// Version is the locked version, or else the range of versions that is asked for.
+	Version string `json:"version"`
+	// Repository is the URL, "file://" and a path, or empty for one that lies in the folder charts.
+	Repository string `json:"repository,omitempty"`
+}
+
+// Load reads a chart from its files, whose paths count from the folder with Chart.yaml.
+// Charts that it depends on have to be there, in the folder charts, as folders or archives: see [Chart.Missing].
+func Load(files []File) (c *Chart, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			c, err = nil, fmt.Errorf("load chart: Helm gave up: %v", r)
+		}
+	}()
+	sorted, err := checkFiles(files)
+	if err != nil {
+		return nil, fmt.Errorf("load chart: %w", err)
+	}
+	sorted, err = withoutIgnored(sorted)
+	if err != nil {
+		return nil, fmt.Errorf("load chart: %w", err)
+	}
+	loaded, err := loader.LoadFiles(buffered(sorted))
+	if err != nil {
+		return nil, fmt.Errorf("load chart: %w", plain(err))
+	}
+	c = &Chart{
+		Name: loaded.Name(), Version: loaded.Metadata.Version, AppVersion: loaded.AppVersion(),
+		loaded: loaded, schemas: map[[sha256.Size]byte]compiledSchema{},
+	}
+	if err := c.prepare(loaded, loaded.Name(), 0); err != nil {
+		return nil, fmt.Errorf("load chart %q: %w", c.Name, err)
+	}
+	return c, nil
+}
+
+// buffered are files as Helm's loader wants them, as if they came out of an archive.
+func buffered(files []File) []*archive.BufferedFile {
+	result := make([]*archive.BufferedFile, len(files))
+	for i, f := range files {
+		content := bytes.TrimPrefix(f.Content, []byte("\ufeff"))
+		result[i] = &archive.BufferedFile{Name: f.Path, ModTime: time.Time{}, Data: content}
+	}
+	return result
+}
+
+// maxCharts is how deep charts may depend on charts.
+const maxCharts = 16
+
+// prepare puts the meter's calls into the templates, and compiles the schemas, of a chart and those it depends on.
+func (c *Chart) prepare(ch *helm.Chart, name string, depth int) error {
+	if depth > maxCharts {
+		return fmt.Errorf("charts depend on each other more than %d levels deep", maxCharts)
+	}
+	if slices.Contains(ch.Metadata.Dependencies, nil) {
+		return fmt.Errorf("a dependency of %s is empty", name)
+	}
+	for _, t := range ch.Templates {
+		guarded, err := guard(string(t.Data))
+		if err != nil {
+			return fmt.Errorf("template %q: %w", path.Join(name, t.Name), err)
+		}
+		t.Data = []byte(guarded)
+	}
+	if len(ch.Schema) > 0 {
+		at := fleet.Position{Source: "chart", File: path.Join(name, "values.schema.json")}
+		schema, err := values.CompileSchema(at, ch.Schema)
+		c.schemas[sha256.Sum256(ch.Schema)] = compiledSchema{schema, err}
+	}
+	// The loader goes through a map; the order shows in what is rendered.
+	dependencies := slices.Clone(ch.Dependencies())
+	slices.SortFunc(dependencies, func(a, b *helm.Chart) int {
+		return strings.Compare(a.Name()+" "+a.Metadata.Version, b.Name()+" "+b.Metadata.Version)
+	})
+	ch.SetDependencies(dependencies...)
+	for _, d := range dependencies {
+		if err := c.prepare(d, path.Join(name, "charts", d.Name()), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Dependencies are what Chart.yaml asks for, with the versions of Chart.lock where there is one.
+func (c *Chart) Dependencies() []Dependency {
+	locked := map[string]string{}
+	if c.loaded.Lock != nil {
+		for _, d := range c.loaded.Lock.Dependencies {
+			if d != nil {
+				locked[d.Name+" "+d.Repository] = d.Version
+			}
+		}
+	}
+	var all []Dependency
+	for _, d := range c.loaded.Metadata.Dependencies {
+		version := d.Version
+		if v, ok := locked[d.Name+" "+d.Repository]; ok {
+			version = v
+		}
+		all = append(all, Dependency{Name: d.Name, Version: version, Repository: d.Repository})
+	}
+	return all
+}
+
+// Missing are the dependencies that Chart.yaml asks for and the folder charts does not have.
+func (c *Chart) Missing() []Dependency {
+	var missing []Dependency
+	for i, d := range c.loaded.Metadata.Dependencies {
+		there := slices.ContainsFunc(c.loaded.Dependencies(), func(have *helm.Chart) bool {
+			return have.Name() == d.Name && util.IsCompatibleRange(d.Version, have.Metadata.Version)
+		})
+		if !there {
+			missing = append(missing, c.Dependencies()[i])
+		}
+	}
+	return missing
+}
+
+// copyOf copies what rendering changes of a chart. Files and values are shared: Helm copies values itself.
+func copyOf(ch *helm.Chart) *helm.Chart {
+	c := &helm.Chart{
+		Metadata: copyMetadata(ch.Metadata), Lock: ch.Lock, Templates: ch.Templates,
+		Values: ch.Values, Schema: ch.Schema, Files: ch.Files,
+	}
+	for _, d := range ch.Dependencies() {
+		c.AddDependency(copyOf(d))
+	}
+	return c
+}
+
+func copyMetadata(m *helm.Metadata) *helm.Metadata {
+	c := *m
+	c.Dependencies = nil
+	for _, d := range m.Dependencies {
+		copied := *d
+		c.Dependencies = append(c.Dependencies, &copied)
+	}
+	return &c
+}
+
+// capabilities are what the templates see of the clusters.
+func capabilities(o Options) (*common.Capabilities, error) {
+	version := o.Kubernetes.Version
+	if version == "" {
+		version = DefaultKubernetes
+	}
+	kubernetes, err := common.ParseKubeVersion(version)
+	if err != nil {
+		return nil, fmt.Errorf("read Kubernetes version %q: %w", version, err)
+	}
+	c := common.DefaultCapabilities.Copy()
+	c.KubeVersion = *kubernetes
+	c.APIVersions = slices.Concat(c.APIVersions, o.Kubernetes.APIVersions)
+	slices.Sort(c.APIVersions)
+	c.APIVersions = slices.Compact(c.APIVersions)
+	// How this program was built is nothing a chart may depend on.
+	c.HelmVersion.GitCommit, c.HelmVersion.GitTreeState, c.HelmVersion.GoVersion = "", "", ""
+	return c, nil
+}
+
+// plain puts an error of a library on one line of reasonable length.
+func plain(err error) error {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if len(text) > maxMessage {
+		text = strings.ToValidUTF8(text[:maxMessage], "") + "..."
+	}
+	return errors.New(text)
+}
+
+// maxMessage is how many bytes of somebody else's error are shown.
+const maxMessage = 1000

@@ -1,0 +1,55 @@
+package chart
+
+import "reflect"
+
+// tooDeep reports whether maps and lists nest deeper than so many levels, which one that contains itself always does.
+func tooDeep(v any, levels int) bool {
+	w := walker{left: 1 << 20}
+	w.walk(v, levels)
+	return w.tooDeep
+}
+
+// contains reports whether a map lies somewhere in another one, or is it, other than as one level of merging it.
+func contains(source, m map[string]any) bool {
+	w := walker{left: 1 << 20, wanted: reflect.ValueOf(m).Pointer()}
+	w.walk(source, maxDepth)
+	return w.found && reflect.ValueOf(source).Pointer() != w.wanted
+}
+
+// walker looks through data. Its work is bounded: what several maps share would be looked at each time.
+type walker struct {
+	left    int
+	wanted  uintptr // the map that is looked for; 0 for none
+	found   bool
+	tooDeep bool
+}
+
+func (w *walker) walk(v any, levels int) {
+	w.left--
+	if levels < 0 || w.left < 0 {
+		w.tooDeep = true
+	}
+	if w.tooDeep || w.found {
+		return
+	}
+	switch v := v.(type) {
+	case nil, string, bool, int, int64, float64:
+		return
+	case []any:
+		for _, item := range v {
+			w.walk(item, levels-1)
+		}
+		return
+	}
+	r := reflect.ValueOf(v)
+	if r.Kind() != reflect.Map {
+		return
+	}
+	if w.wanted != 0 && r.Pointer() == w.wanted {
+		w.found = true
+		return
+	}
+	for entries := r.MapRange(); entries.Next(); {
+		w.walk(entries.Value().Interface(), levels-1)
+	}
+}

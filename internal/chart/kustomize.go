@@ -1,0 +1,167 @@
+package chart
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// Kustomize builds the kustomization in a folder. The files are those of the repository, since a kustomization may
+// build on others outside of its folder; nothing outside of them is reached, and no program is run.
+func Kustomize(files []File, folder string) (m *Manifests, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			m, err = nil, plain(fmt.Errorf("build kustomization %q: kustomize gave up: %v", folder, r))
+		}
+	}()
+	files, err = checkFiles(files)
+	if err != nil {
+		return nil, fmt.Errorf("build kustomization %q: %w", folder, err)
+	}
+	if folder != "" {
+		if err := checkPath(folder); err != nil {
+			return nil, fmt.Errorf("build kustomization: %w", err)
+		}
+	}
+	if err := stayLocal(files); err != nil {
+		return nil, fmt.Errorf("build kustomization %q: %w", folder, err)
+	}
+	disk := filesys.MakeFsInMemory()
+	for _, f := range files {
+		if err := disk.WriteFile("/"+f.Path, f.Content); err != nil {
+			return nil, fmt.Errorf("build kustomization %q: %w", folder, err)
+		}
+	}
+	options := krusty.MakeDefaultOptions() // files stay below the kustomization that names them
+	options.PluginConfig = types.DisabledPluginConfig()
+	built, err := krusty.MakeKustomizer(options).Run(disk, "/"+folder)
+	if err != nil {
+		return nil, fmt.Errorf("build kustomization %q: %w", folder, plain(err))
+	}
+	text, err := built.AsYaml()
+	if err != nil {
+		return nil, fmt.Errorf("build kustomization %q: %w", folder, plain(err))
+	}
+	var w writer
+	w.add(path.Join(folder, konfig.DefaultKustomizationFileName()), string(text))
+	m, err = w.manifests()
+	if err == nil && len(m.Objects) == 0 {
+		err = errors.New("it makes no object")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("build kustomization %q: %w", folder, err)
+	}
+	return m, nil
+}
+
+// stayLocal refuses kustomizations that kustomize would leave the given files for: it has no way to be told not to.
+// Every kustomization counts, whether it is used or not.
+func stayLocal(files []File) error {
+	byPath := make(map[string]File, len(files))
+	for _, f := range files {
+		byPath[f.Path] = f
+	}
+	for _, f := range files {
+		if !slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(f.Path)) {
+			continue
+		}
+		var fields map[string]any
+		if err := unmarshal(f.Content, &fields); err != nil {
+			return fmt.Errorf("%s: not valid YAML: %w", f.Path, plain(err))
+		}
+		if err := local(f.Path, fields, byPath); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// harmless are fields of kustomizations whose texts are no places.
+var harmless = []string{
+	"apiVersion", "kind", "metadata", "namePrefix", "nameSuffix", "namespace", "commonLabels", "labels", "commonAnnotations",
+	"images", "imageTags", "replicas", "vars", "sortOptions", "generatorOptions", "buildMetadata",
+	"literals", "options", "patch", "target", "source", "targets", "name", "behavior", "type",
+}
+
+// local checks the fields of a kustomization.
+func local(file string, fields map[string]any, files map[string]File) error {
+	for _, key := range sortedKeys(fields) {
+		value := fields[key]
+		switch {
+		case slices.Contains(harmless, key):
+		case key == "helmCharts" || key == "helmChartInflationGenerator" || key == "helmGlobals":
+			return fmt.Errorf("%s: %s is not supported; deliver the chart itself", file, key)
+		case key == "generators" || key == "transformers" || key == "validators":
+			if err := localPlugins(file, key, value, files); err != nil {
+				return err
+			}
+		default:
+			if remote, found := findRemote(value); found {
+				return fmt.Errorf("%s: %s: %.100q is outside of the repository; put a copy into it", file, key, remote)
+			}
+		}
+	}
+	return nil
+}
+
+// localPlugins checks the documents that configure kustomize's own plugins: any text in them may be a place.
+func localPlugins(file, key string, value any, files map[string]File) error {
+	entries, _ := value.([]any)
+	for _, e := range entries {
+		entry, _ := e.(string)
+		content := entry
+		if !strings.Contains(entry, "\n") {
+			f, ok := files[path.Join(path.Dir(file), entry)]
+			if !ok {
+				return fmt.Errorf("%s: %s: %.100q is not a file of the repository", file, key, entry)
+			}
+			content = string(f.Content)
+		}
+		if looksRemote(content) || strings.Contains(content, "config.kubernetes.io/function") || strings.Contains(content, "config.k8s.io/function") {
+			return fmt.Errorf("%s: %s: %.100q reaches outside of the repository", file, key, entry)
+		}
+	}
+	return nil
+}
+
+// findRemote finds a text that kustomize may take for a place elsewhere.
+func findRemote(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, looksRemote(v)
+	case []any:
+		for _, item := range v {
+			if text, found := findRemote(item); found {
+				return text, true
+			}
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(v) {
+			if slices.Contains(harmless, key) {
+				continue
+			}
+			if text, found := findRemote(v[key]); found {
+				return text, true
+			}
+		}
+	}
+	return "", false
+}
+
+// looksRemote goes by everything that kustomize takes for a URL: schemes, user@host:path, and GitHub without either.
+func looksRemote(text string) bool {
+	text = strings.ToLower(text)
+	for _, mark := range []string{"://", "http:", "https:", "@", "git::", "github.com", "?ref="} {
+		if strings.Contains(text, mark) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,185 @@
+package chart
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	commonutil "helm.sh/helm/v4/pkg/chart/common/util"
+	helm "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/engine"
+	release "helm.sh/helm/v4/pkg/release/v1"
+	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// DefaultKubernetes is the version of Kubernetes that charts see unless the environment says another one.
+const DefaultKubernetes = "v1.37.0"
+
+// Options are what a chart sees besides its values.
+type Options struct {
+	// Release is the name of the release. Required.
+	Release string `json:"release"`
+	// Namespace is what templates see as the namespace; may be empty, since reconcilers set it.
+	Namespace string `json:"namespace,omitempty"`
+	// Kubernetes is what templates see of the clusters.
+	Kubernetes app.Kubernetes `json:"kubernetes,omitzero"`
+}
+
+// Render renders the chart with the values of a target. schema is the application's own; may be nil.
+// Without errors among the problems there are manifests; a value that a schema does not allow is such an error,
+// and all of them are reported at once.
+func (c *Chart) Render(composed *values.Composed, schema *values.Schema, o Options) (*Manifests, []fleet.Problem) {
+	manifests, problems, err := c.render(composed, schema, o)
+	if err != nil {
+		problems = append(problems, fleet.Problem{
+			Severity: fleet.SeverityError, Kind: fleet.KindTemplateExecution, Position: fleet.Position{Source: "chart", File: c.Name},
+			Message: err.Error(), Hint: "correct the chart, or the values it is rendered with",
+		})
+		manifests = nil
+	}
+	return manifests, fleet.SortProblems(problems)
+}
+
+func (c *Chart) render(composed *values.Composed, schema *values.Schema, o Options) (m *Manifests, problems []fleet.Problem, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			m, err = nil, plain(fmt.Errorf("Helm gave up: %v", r))
+		}
+	}()
+	caps, err := capabilities(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	if missing := c.Missing(); len(missing) > 0 {
+		return nil, nil, fmt.Errorf("the chart depends on %q, which is not in its folder charts", missing[0].Name)
+	}
+	if wanted := c.loaded.Metadata.KubeVersion; wanted != "" && !util.IsCompatibleRange(wanted, caps.KubeVersion.String()) {
+		return nil, nil, fmt.Errorf("the chart wants Kubernetes %s, and the clusters have %s", wanted, caps.KubeVersion.Version)
+	}
+	ch := copyOf(c.loaded)
+	if err := util.ProcessDependencies(ch, composed.Data); err != nil {
+		return nil, nil, plain(err)
+	}
+	visible, err := commonutil.ToRenderValuesWithSchemaValidation(ch, composed.Data,
+		common.ReleaseOptions{Name: o.Release, Namespace: o.Namespace, Revision: 1, IsInstall: true}, caps, true)
+	if err != nil {
+		return nil, nil, plain(err)
+	}
+	if problems := c.check(ch, visible, composed, schema); len(problems) > 0 {
+		return nil, problems, nil
+	}
+	files, err := execute(ch, visible)
+	if err != nil {
+		return nil, nil, err
+	}
+	return collect(ch, files)
+}
+
+// check checks the values against every schema that applies.
+func (c *Chart) check(ch *helm.Chart, visible common.Values, composed *values.Composed, schema *values.Schema) []fleet.Problem {
+	all, err := visible.Table("Values")
+	if err != nil {
+		return nil // a chart without values
+	}
+	problems := c.checkChart(ch, all, composed, "")
+	if schema != nil {
+		problems = append(problems, schema.Check(all, composed, "")...)
+	}
+	return problems
+}
+
+// checkChart checks the values of a chart and of those it depends on, each against its own schema.
+func (c *Chart) checkChart(ch *helm.Chart, visible map[string]any, composed *values.Composed, below string) []fleet.Problem {
+	var problems []fleet.Problem
+	if len(ch.Schema) > 0 {
+		switch found := c.schemas[sha256.Sum256(ch.Schema)]; {
+		case found.err != nil:
+			problems = append(problems, fleet.Problem{
+				Severity: fleet.SeverityError, Kind: fleet.KindConfigSchema, Position: fleet.Position{Source: "chart", File: path.Join(ch.ChartFullPath(), "values.schema.json")},
+				Message: found.err.Error(), Hint: "correct the schema",
+			})
+		case found.schema != nil:
+			problems = append(problems, found.schema.Check(visible, composed, below)...)
+		}
+	}
+	for _, d := range ch.Dependencies() {
+		// Named as values are, so that two of one name (by an alias) do not share a path.
+		if own, ok := visible[d.Name()].(map[string]any); ok {
+			problems = append(problems, c.checkChart(d, own, composed, values.Join(below, d.Name()))...)
+		}
+	}
+	return problems
+}
+
+// execute runs the templates, and returns what each file made.
+func execute(ch *helm.Chart, visible common.Values) (map[string]string, error) {
+	m := newMeter()
+	e := engine.Engine{CustomTemplateFuncs: overrides()}
+	maps.Copy(e.CustomTemplateFuncs, m.functions())
+	files, err := e.Render(ch, visible)
+	switch {
+	case m.exceeded != nil:
+		return nil, m.exceeded
+	case err != nil:
+		return nil, plain(err)
+	}
+	size := 0
+	for name, text := range files {
+		if size += len(text); size > MaxOutput {
+			return nil, fmt.Errorf("the manifests have more than %d MiB", MaxOutput>>20)
+		}
+		if strings.HasSuffix(name, "NOTES.txt") {
+			delete(files, name)
+		}
+	}
+	return files, nil
+}
+
+// collect puts the manifests in order: definitions, then objects as they are installed, then hooks.
+func collect(ch *helm.Chart, files map[string]string) (*Manifests, []fleet.Problem, error) {
+	hooks, objects, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
+	if err != nil {
+		return nil, nil, plain(err)
+	}
+	var w writer
+	for _, crd := range ch.CRDObjects() {
+		w.add(crd.Filename, string(crd.File.Data))
+	}
+	for _, o := range objects {
+		w.add(o.Name, o.Content)
+	}
+	var notices []fleet.Problem
+	for _, h := range hooks {
+		switch {
+		case slices.ContainsFunc(h.Events, installs):
+			w.add(h.Path, h.Manifest)
+		case slices.Contains(h.Events, release.HookTest): // left out without a word, as with --skip-tests
+		default:
+			notices = append(notices, fleet.Problem{
+				Severity: fleet.SeverityNotice, Kind: fleet.KindTemplateOutput,
+				Object: fleet.Ref{Kind: h.Kind, Name: h.Name}, Position: fleet.Position{Source: "chart", File: h.Path},
+				Message: "a hook that runs only on deletion or rollback is left out: reconcilers would apply it like anything else",
+			})
+		}
+	}
+	m, err := w.manifests()
+	return m, notices, err
+}
+
+// installs reports whether a hook runs when something is installed or upgraded.
+func installs(e release.HookEvent) bool {
+	switch e {
+	case release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade:
+		return true
+	}
+	return false
+}
