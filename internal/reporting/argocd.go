@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
@@ -141,7 +142,7 @@ func (n *ArgoNotification) state() (hub.ReportedState, string) {
 	case "Healthy":
 		return hub.ReportedReady, ""
 	case "Degraded":
-		return hub.ReportedFailed, "health is Degraded: " + n.HealthMessage
+		return hub.ReportedFailed, strings.TrimSuffix("health is Degraded: "+n.HealthMessage, ": ")
 	case "Suspended":
 		return hub.ReportedSuspended, n.HealthMessage
 	case "":

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
@@ -133,9 +134,24 @@ func parse(body []byte, into any) error {
 	case errors.As(err, &syntax):
 		return refuse(ErrMalformed, "the body is no JSON: byte %d", syntax.Offset)
 	case errors.As(err, &mistaken):
-		return refuse(ErrInvalid, "%s: want %s, got %s", field(mistaken.Field), mistaken.Type, mistaken.Value)
+		return refuse(ErrInvalid, "%s: want %s, got %s", field(mistaken.Field), wanted(mistaken.Type), mistaken.Value)
 	}
-	return refuse(ErrInvalid, "read the body: %s", oneLine(err.Error(), 300))
+	return refuse(ErrInvalid, "a field is not as it should be: times are like 2026-11-20T10:02:31Z, and reports are a list")
+}
+
+// wanted names a type as JSON has it.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return "object"
+	case reflect.Slice:
+		return "list"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "string"
+	}
+	return "number"
 }
 
 // field names a field of the body; it is made of names of ours.

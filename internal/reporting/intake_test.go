@@ -79,7 +79,7 @@ func TestParseBatch(t *testing.T) {
 		"reports are text": {`{"reports": "all"}`, reporting.ErrInvalid, "reports are a list"},
 		"a report is text": {`{"reports": ["x"]}`, reporting.ErrInvalid, "want"},
 		"too many":         {many, reporting.ErrInvalid, "more than 500 reports"},
-		"no time":          {`{"sent": "yesterday"}`, reporting.ErrInvalid, "read the body"},
+		"no time":          {`{"sent": "yesterday"}`, reporting.ErrInvalid, "times are like"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := reporting.ParseBatch([]byte(tc.body))

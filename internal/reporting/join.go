@@ -92,7 +92,7 @@ func (r *Registrar) CreateJoinToken(ctx context.Context, request JoinTokenReques
 	}
 	token := r.NewSecret(roleJoin)
 	stored := ledger.Token{
-		Hash: hash(token), Role: roleJoin, Description: oneLine(request.Description, maxText), By: oneLine(by, maxText),
+		Hash: Hash(token), Role: roleJoin, Description: oneLine(request.Description, maxText), By: oneLine(by, maxText),
 		Created: now.Truncate(time.Microsecond), Expires: request.Expires.Truncate(time.Microsecond), Scope: request.Scope.String(),
 	}
 	// The hash names the token, and does not tell it: a part of it is as good as any random name.
@@ -124,7 +124,7 @@ func (r *Registrar) Join(ctx context.Context, tokenID string, request ClusterReq
 	}
 	credential := r.NewSecret("cluster")
 	next := request.registration(known, "join token "+token.ID, now)
-	next.CredentialHash = hash(credential)
+	next.CredentialHash = Hash(credential)
 	if err := r.Ledger.Register(ctx, next); err != nil {
 		return none, next, err
 	}

@@ -30,8 +30,8 @@ type Registrar struct {
 	NewSecret func(role string) secret.Value
 }
 
-// hash is what is stored of a credential.
-func hash(credential secret.Value) string {
+// Hash is what is stored of a credential.
+func Hash(credential secret.Value) string {
 	sum := sha256.Sum256([]byte(credential.Reveal()))
 	return hex.EncodeToString(sum[:])
 }
@@ -63,7 +63,7 @@ func (r *Registrar) Register(ctx context.Context, request ClusterRequest, by str
 	}
 	if next.CredentialHash == "" {
 		credential = r.NewSecret("cluster")
-		next.CredentialHash = hash(credential)
+		next.CredentialHash = Hash(credential)
 	}
 	return credential, next, r.Ledger.Register(ctx, next)
 }
@@ -75,7 +75,7 @@ func (r *Registrar) Rotate(ctx context.Context, cluster, by string, now time.Tim
 		return secret.Value{}, next, err
 	}
 	credential := r.NewSecret("cluster")
-	next.CredentialHash = hash(credential)
+	next.CredentialHash = Hash(credential)
 	return credential, next, r.Ledger.Register(ctx, next)
 }
 

@@ -1,0 +1,87 @@
+package reporting_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"testing"
+	"time"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/reporting"
+	"github.com/kalypso-io/kalypso/internal/secret"
+)
+
+func event(reason string, commit int, at time.Time) *reporting.FluxEvent {
+	e := &reporting.FluxEvent{Severity: "info", Reason: reason, Timestamp: at, Metadata: map[string]string{"revision": "dev@sha1:" + sha(commit)}}
+	e.InvolvedObject.APIVersion, e.InvolvedObject.Kind = "kustomize.toolkit.fluxcd.io/v1", "Kustomization"
+	e.InvolvedObject.Namespace, e.InvolvedObject.Name = "flux-system", "platform"
+	return e
+}
+
+// Events do not say what is followed: once somebody did, they count for it.
+func TestFluxSource(t *testing.T) {
+	w := newWorld(t)
+	source := func() ledger.Source {
+		page, err := w.ledger.States(t.Context(), ledger.StateQuery{Cluster: "large-07"})
+		if err != nil || len(page.States) != 1 {
+			t.Fatalf("got %d states, %v", len(page.States), err)
+		}
+		return page.States[0].Source
+	}
+	take := func(e *reporting.FluxEvent) {
+		if err := w.intake.TakeFlux(t.Context(), "large-07", e, noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take(event("Progressing", 1, noon))
+	if got := source(); got != (ledger.Source{}) {
+		t.Errorf("got %v, want no source", got)
+	}
+	w.take(batch(after(time.Second), report("platform", 1, hub.ReportedReady, after(time.Second))), after(time.Second))
+	take(event("ReconciliationSucceeded", 2, after(time.Minute)))
+	want := ledger.Source{Repository: "https://git.example.com/platform", Ref: "dev", Path: "large"}
+	if got := source(); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	w.expect("platform ready 2 since 12:01:00")
+}
+
+// Events have whole seconds, and may come in any order.
+func TestFluxSameSecond(t *testing.T) {
+	for _, order := range [][]string{{"Progressing", "ReconciliationSucceeded"}, {"ReconciliationSucceeded", "Progressing"}} {
+		w := newWorld(t)
+		for _, reason := range order {
+			if err := w.intake.TakeFlux(t.Context(), "large-07", event(reason, 1, noon), after(time.Second)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.expect("platform ready 1 since 12:00:00")
+	}
+}
+
+func TestFluxSigned(t *testing.T) {
+	server, body := secret.New("correct horse battery staple"), []byte(`{"reason": "x"}`)
+	key := reporting.FluxKey(server, "large-07")
+	mac := hmac.New(sha256.New, []byte(key.Reveal()))
+	mac.Write(body)
+	signature := "sha256=" + hex.EncodeToString(mac.Sum(nil))
+	if !reporting.FluxSigned(signature, body, key) {
+		t.Error("the cluster's own signature is refused")
+	}
+	for name, ok := range map[string]bool{
+		"another cluster's key": reporting.FluxSigned(signature, body, reporting.FluxKey(server, "large-08")),
+		"another server's key":  reporting.FluxSigned(signature, body, reporting.FluxKey(secret.New("other"), "large-07")),
+		"another body":          reporting.FluxSigned(signature, []byte(`{"reason": "y"}`), key),
+		"no key":                reporting.FluxSigned(signature, body, reporting.FluxKey(secret.Value{}, "large-07")),
+		"another algorithm":     reporting.FluxSigned("sha1="+signature[7:], body, key),
+		"no signature":          reporting.FluxSigned("", body, key),
+		"an empty one":          reporting.FluxSigned("sha256=", body, key),
+		"no digits":             reporting.FluxSigned("sha256=zz", body, key),
+	} {
+		if ok {
+			t.Errorf("%s: is taken", name)
+		}
+	}
+}
