@@ -49,6 +49,8 @@ type WantedVersion struct {
 type AppearanceQuery struct {
 	Environment string
 	Workload    string
+	// Source wants those of one source; the zero value does not restrict.
+	Source Source
 	// Running wants those that some reconciler has now.
 	Running  bool
 	From, To time.Time // from, inclusive, to, exclusive

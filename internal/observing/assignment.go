@@ -32,7 +32,7 @@ type StateCounts struct {
 	Progressing int `json:"progressing"`
 	Suspended   int `json:"suspended"`
 	Failed      int `json:"failed"`
-	// Missing is how many clusters report nothing about it.
+	// Missing is how many clusters report nothing about it; 0 where nobody knows what they would have to follow.
 	Missing int `json:"missing"`
 }
 

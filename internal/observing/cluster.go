@@ -13,7 +13,7 @@ type Cluster struct {
 	Registered bool              `json:"registered"`
 	Revoked    bool              `json:"revoked,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
-	// LastHeard is when it was last heard of; zero means never.
+	// LastHeard is when it was last heard of; zero means never, and that a time in the past is asked about.
 	LastHeard time.Time `json:"lastHeard,omitzero"`
 	// Offline says that this is too long ago: nobody knows what it runs.
 	Offline bool `json:"offline"`

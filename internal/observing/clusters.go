@@ -83,7 +83,10 @@ func (c *Cluster) stands(state compliance.State, environment string) bool {
 func (v *verdicts) cluster(ctx context.Context, c ledger.Cluster, all bool) (Cluster, error) {
 	shown := Cluster{
 		Name: c.Name, Registered: c.Registered, Revoked: c.Registration.Revoked, Labels: c.Registration.Labels,
-		LastHeard: utc(c.LastHeard), Memberships: []Membership{},
+		Memberships: []Membership{},
+	}
+	if v.asOf.IsZero() {
+		shown.LastHeard = utc(c.LastHeard)
 	}
 	judged := false
 	for _, m := range c.Registration.Memberships {

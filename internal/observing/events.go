@@ -57,8 +57,8 @@ func (t *timeline) rollouts(ctx context.Context, to time.Time, limit int) ([]Eve
 		}
 		events[i] = Event{
 			At: utc(a.At), Kind: EventRollout, Environment: a.Environment, Workload: a.Workload, Target: a.Target, Version: a.Version,
-			Revision: a.Revision, State: a.State, Reason: a.Message,
-			Summary: fmt.Sprintf("%s at %s first %s; %d now", what, short(a.Revision), a.State, a.Reconcilers),
+			Revision: a.Revision, State: a.State, Reason: a.Message, Reconcilers: a.Reconcilers,
+			Summary: fmt.Sprintf("%s at %s first %s", what, short(a.Revision), a.State),
 		}
 	}
 	return events, err

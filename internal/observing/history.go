@@ -43,6 +43,8 @@ type Event struct {
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
 	URL    string `json:"url,omitempty"`
+	// Reconcilers is how many are there now, of a rollout.
+	Reconcilers int `json:"reconcilers,omitempty"`
 	// Until is when it was over; zero while it lasts, and for what has no duration.
 	Until time.Time `json:"until,omitzero"`
 

@@ -3,6 +3,7 @@ package observing
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,6 +160,9 @@ func theOne(found map[ledger.PromotionID]bool, commit string, names []string) (l
 			return id, nil
 		}
 	case 0:
+		if len(commit) < shortest {
+			return ledger.PromotionID{}, fmt.Errorf("%w: commit %.40q: give at least %d of its digits", ledger.ErrInvalid, commit, shortest)
+		}
 		names = slices.DeleteFunc(names, func(n string) bool { return n == "" || n == promoting.EveryCommit })
 		return ledger.PromotionID{}, unknown("promotion of commit", commit, names[:min(len(names), MaxLimit)])
 	}

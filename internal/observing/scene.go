@@ -70,7 +70,25 @@ func (o *Observer) scene(ctx context.Context, s standing, f sceneFilter, asOf ti
 	}
 	sc := &scene{standing: s, inventory: inv, heads: wanted.Heads, members: members, past: !asOf.IsZero()}
 	sc.place(f, wanted.Versions, appeared)
-	return sc, nil
+	return sc, o.addUnrecorded(ctx, sc)
+}
+
+// addUnrecorded adds what runs of targets whose repositories are not recorded: what their environment is, only the fleet knows.
+func (o *Observer) addUnrecorded(ctx context.Context, sc *scene) error {
+	if sc.past || sc.scheduled.targets() == nil {
+		return nil
+	}
+	for i := range sc.placed {
+		p := &sc.placed[i]
+		if len(p.appeared) > 0 || p.wanted != nil || p.source == (ledger.Source{}) {
+			continue
+		}
+		var err error
+		if p.appeared, err = o.Ledger.Appearances(ctx, ledger.AppearanceQuery{Source: p.source, Running: true}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // members counts the clusters of an environment by cluster type.
@@ -245,7 +263,10 @@ func (o *Observer) cells(ctx context.Context, sc *scene, p *placed) ([]StateCoun
 		}
 		return cells, nil
 	}
-	if p.source != (ledger.Source{}) && all != (StateCounts{}) {
+	if p.source == (ledger.Source{}) {
+		return cells, nil // nobody knows what its reconcilers follow
+	}
+	if all != (StateCounts{}) {
 		counts, err := o.Ledger.Members(ctx, ledger.MembersQuery{Environment: sc.name, Source: p.source})
 		if err != nil {
 			return nil, err

@@ -88,6 +88,9 @@ func (o *Observer) everywhere(ctx context.Context, asOf time.Time) ([]standing, 
 
 // environment returns the environment of a name; an [UnknownError] when there is none.
 func (o *Observer) environment(ctx context.Context, controlPlane, name string, asOf time.Time) (standing, error) {
+	if name == "" {
+		return standing{}, fmt.Errorf("%w: of which environment?", ledger.ErrInvalid)
+	}
 	var found []standing
 	if asOf.IsZero() {
 		found = slices.DeleteFunc(o.standings(), func(s standing) bool {

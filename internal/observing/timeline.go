@@ -151,13 +151,18 @@ func (t *timeline) read(ctx context.Context, s source) ([]Event, error) {
 	}
 }
 
-// number gives every event its place: the time, what it says, and a number for those that say the same.
+// number gives every event its place: the time, what it says and will always say, and a number for those that say the same.
 func number(all []Event) {
 	for i := range all {
 		e := &all[i]
-		e.place = key(newestFirst(e.At), string(e.Kind), e.Environment, e.Cluster, e.Reconciler, e.Workload, e.Target,
-			e.Step, e.Commit, e.Revision, e.Version, string(e.State), e.By, e.URL, e.Summary, e.Reason)
-		e.place = bounded(e.place)
+		parts := []string{
+			newestFirst(e.At), string(e.Kind), e.Environment, e.Cluster, e.Reconciler, e.Workload, e.Target,
+			e.Step, e.Commit, e.Revision, e.Version, string(e.State), e.By, e.URL, e.Summary,
+		}
+		if e.Kind != EventRollout { // of which it is one of the messages that there are by now
+			parts = append(parts, e.Reason)
+		}
+		e.place = bounded(key(parts...))
 	}
 	slices.SortFunc(all, func(a, b Event) int { return strings.Compare(a.place, b.place) })
 	same := 0

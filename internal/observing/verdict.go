@@ -183,7 +183,11 @@ func (v *verdicts) judge(environment string, j *judged, clusters []ledger.Cluste
 	for _, s := range states {
 		q.Observations = append(q.Observations, observation(s))
 	}
-	return compliance.Judge(q, v.at(v.asOf))
+	verdict := compliance.Judge(q, v.at(v.asOf))
+	if !v.asOf.IsZero() {
+		verdict.Next = time.Time{} // it does not change any more
+	}
+	return verdict
 }
 
 // observation is a state in the words of package compliance.

@@ -124,6 +124,11 @@ func (s *Store) Appearances(ctx context.Context, q ledger.AppearanceQuery) ([]le
 	var w where
 	w.text("COALESCE(NULLIF(v.environment, ''), b.environment) = ?", q.Environment)
 	w.text("v.workload = ?", q.Workload)
+	if q.Source != (ledger.Source{}) {
+		w.add("b.repository = ?", q.Source.Repository)
+		w.add("b.ref = ?", q.Source.Ref)
+		w.add("s.path = ?", ledger.CleanPath(q.Source.Path))
+	}
 	if q.Running {
 		w.conditions = append(w.conditions, "o.reconcilers > 0")
 	}
