@@ -76,7 +76,7 @@ func registerReports(s *service) {
 		id: "import-reports", path: "/reports/file", summary: "A file of reports that was carried by hand",
 		about: "Each line is a batch that was signed with the key of a registered cluster.", most: maxFile,
 	})
-	op.BodyReadTimeout = 2 * time.Minute
+	op.BodyReadTimeout, op.SkipValidateBody = 2*time.Minute, true
 	tellAs(s, op, s.importReports)
 }
 
@@ -172,7 +172,7 @@ func busy(what string, wait time.Duration) *Problem {
 func notify[I, T any](s *service, o operation, body reflect.Type, handle func(context.Context, *I) (T, error)) {
 	o.most = hub.MaxReportedBytes + 2 // what is over that, the intake refuses in its own words
 	op := s.described(http.MethodPost, o)
-	op.BodyReadTimeout = 30 * time.Second
+	op.BodyReadTimeout, op.SkipValidateBody = 30*time.Second, true
 	tellAs(s, op, handle)
 	schema := s.api.OpenAPI().Components.Schemas.Schema(body, true, "")
 	s.api.OpenAPI().Paths[op.Path].Post.RequestBody.Content["application/json"] = &huma.MediaType{Schema: schema}

@@ -68,7 +68,7 @@ func (s *service) config() huma.Config {
 			Components: &huma.Components{Schemas: registry, SecuritySchemes: securitySchemes()},
 			Security:   []map[string][]string{{"bearer": {}}},
 		},
-		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat},
+		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
 		Transformers:                 []huma.Transformer{inOurWords},

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -203,4 +205,11 @@ func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
+}
+
+// forgetful is a ledger that cannot record who asked for what.
+type forgetful struct{ *sqlite.Ledger }
+
+func (forgetful) RecordAudit(context.Context, ledger.AuditEntry) error {
+	return errors.New("the disk is full")
 }
