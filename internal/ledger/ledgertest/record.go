@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -156,6 +157,22 @@ func commitContent(t *testing.T, l ledger.Ledger) {
 	all, err := l.Commits(t.Context(), ledger.CommitQuery{Environment: "prod", Kind: ledger.BranchPlatform, Limit: 2})
 	must(t, err)
 	equal(t, "commits", []string{all[0].SHA, all[1].SHA}, []string{sha(4), sha(3)})
+}
+
+// largeCommits has more assignments come and go than fit into one statement of any database.
+func largeCommits(t *testing.T, l ledger.Ledger) {
+	var many []ledger.Assignment
+	for i := range 1700 {
+		many = append(many, ledger.Assignment{ClusterType: "large", Target: fmt.Sprintf("shop-%04d", i), Workload: "shop"})
+	}
+	record(t, l, 1, many...)
+	record(t, l, 2, many[1500:]...)
+	record(t, l, 3)
+	for commit, want := range map[int][]ledger.Assignment{1: many, 2: many[1500:], 3: nil} {
+		c, err := l.Commit(t.Context(), platform, "prod", sha(commit))
+		must(t, err)
+		equal(t, "assignments", c.Assignments, want)
+	}
 }
 
 func headMovesBack(t *testing.T, l ledger.Ledger) {

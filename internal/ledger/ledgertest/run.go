@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"clocks", clocks},
 		{"tokens", tokens},
 		{"commits keep their content", commitContent},
+		{"a commit wants much, and the next one little", largeCommits},
 		{"the head moves back", headMovesBack},
 		{"versions", versions},
 		{"discrepancies", discrepancies},

@@ -174,12 +174,13 @@ func (c content[T]) replace(ctx context.Context, tx *sql.Tx, branch, number int6
 			return err
 		}
 	}
-	for _, row := range before {
-		if wanted[row] {
-			delete(wanted, row)
-			continue
-		}
-		if err := c.closeRow(ctx, tx, branch, number, row); err != nil {
+	before = slices.DeleteFunc(before, func(row T) bool {
+		stays := wanted[row]
+		delete(wanted, row)
+		return stays
+	})
+	for some := range slices.Chunk(before, 500) {
+		if err := c.closeRows(ctx, tx, branch, number, some); err != nil {
 			return err
 		}
 	}
@@ -198,27 +199,33 @@ func (c content[T]) replace(ctx context.Context, tx *sql.Tx, branch, number int6
 
 func (c content[T]) open(ctx context.Context, tx *sql.Tx, branch, number int64, rows []T) error {
 	w := where{args: []any{branch, number, never}}
-	var tuples []string
-	for _, row := range rows {
-		places := "($1, $2, $3"
-		for _, value := range c.values(row) {
-			places += ", " + w.arg(value)
-		}
-		tuples = append(tuples, places+")")
-	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO "+c.table+" (branch_id, opened, closed, "+c.columns+") VALUES "+strings.Join(tuples, ", "), w.args...)
+	_, err := tx.ExecContext(ctx, "INSERT INTO "+c.table+" (branch_id, opened, closed, "+c.columns+") VALUES "+c.tuples(&w, "$1, $2, $3, ", rows), w.args...)
 	return err
 }
 
-func (c content[T]) closeRow(ctx context.Context, tx *sql.Tx, branch, number int64, row T) error {
-	w := where{args: []any{number}}
-	w.add("branch_id = ?", branch)
-	w.add("closed = ?", never)
-	for i, column := range strings.Split(c.columns, ", ") {
-		w.add(column+" = ?", c.values(row)[i])
-	}
-	_, err := tx.ExecContext(ctx, "UPDATE "+c.table+" SET closed = $1"+w.String(), w.args...)
+// closeRows closes rows together: to look for each of them alone takes long where a branch wants much.
+func (c content[T]) closeRows(ctx context.Context, tx *sql.Tx, branch, number int64, rows []T) error {
+	w := where{args: []any{number, branch, never}}
+	_, err := tx.ExecContext(ctx, "UPDATE "+c.table+" SET closed = $1 WHERE branch_id = $2 AND closed = $3 AND ("+c.columns+") IN (VALUES "+
+		c.tuples(&w, "", rows)+")", w.args...)
 	return err
+}
+
+// tuples writes rows as values of a statement, each after some that all of them share.
+func (c content[T]) tuples(w *where, shared string, rows []T) string {
+	tuples := make([]string, len(rows))
+	for i, row := range rows {
+		places := make([]string, 0, 9)
+		for _, value := range c.values(row) {
+			place := w.arg(value)
+			if _, isNumber := value.(int64); isNumber {
+				place = "CAST(" + place + " AS BIGINT)" // PostgreSQL takes values that it knows nothing of for text
+			}
+			places = append(places, place)
+		}
+		tuples[i] = "(" + shared + strings.Join(places, ", ") + ")"
+	}
+	return strings.Join(tuples, ", ")
 }
 
 // at returns the content at a commit, in order.
