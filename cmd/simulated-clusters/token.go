@@ -1,0 +1,51 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/secret"
+)
+
+// readToken reads a file that holds a token and nothing else.
+func readToken(file string) (secret.Value, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return secret.Value{}, fmt.Errorf("read the token: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsAny(token, " \r\n\t") {
+		return secret.Value{}, fmt.Errorf("read the token: %s does not hold one token, and nothing else", file)
+	}
+	return secret.New(token), nil
+}
+
+// controlFile is where the token of whoever listens on an address is.
+func controlFile(address string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a folder for the token of --control: %w", err)
+	}
+	name := strings.NewReplacer(":", "_", "[", "", "]", "").Replace(address)
+	return filepath.Join(cache, "kalypso", "simulated-clusters", "control", name), nil
+}
+
+// writeToken makes a token for whoever controls the simulation at an address.
+func writeToken(address string) (string, secret.Value, error) {
+	file, err := controlFile(address)
+	if err != nil {
+		return "", secret.Value{}, err
+	}
+	token := rand.Text()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", secret.Value{}, fmt.Errorf("write the token of --control: %w", err)
+	}
+	if err := agent.WriteFile(file, []byte(token+"\n")); err != nil {
+		return "", secret.Value{}, fmt.Errorf("write the token of --control: %w", err)
+	}
+	return file, secret.New(token), nil
+}
