@@ -1,0 +1,151 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/secret"
+)
+
+// defaultPath is where programs are found.
+const defaultPath = "/usr/local/bin:/usr/bin:/bin"
+
+// afterwards is how long output is waited for when a program has ended and something that it started has not, somehow.
+const afterwards = 5 * time.Second
+
+// Variables are all that a program finds in its environment, besides PATH, HOME and TMPDIR, which is its own empty folder:
+// the environment, the promoted commit, and the commit of the GitOps branch that is verified.
+func Variables(check promotion.RunCheck) []string {
+	return []string{
+		"KALYPSO_ENVIRONMENT=" + check.Environment,
+		"KALYPSO_COMMIT=" + check.Commit,
+		"KALYPSO_REVISION=" + check.Revision,
+	}
+}
+
+// runProgram runs a program and wants exit code 0.
+func (r *Runner) runProgram(ctx context.Context, args []string, check promotion.RunCheck) (output string, err error) {
+	if len(args) == 0 || args[0] == "" {
+		return "", errors.New("the command is empty; name a program")
+	}
+	if !slices.Contains(r.Programs, args[0]) {
+		return "", fmt.Errorf("the program %q is not one that the server allows; its operator can add it to verifications.allowCommands", secret.Scrub(args[0]))
+	}
+	program, err := r.find(args[0])
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(r.Temp, "kalypso-verify-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder to run in: %w", err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a folder that is left does no harm
+	cmd := exec.CommandContext(ctx, program, args[1:]...)
+	cmd.Dir, cmd.Env = dir, append(Variables(check), "PATH="+r.path(), "HOME="+dir, "TMPDIR="+dir)
+	inGroup(cmd)
+	output, err = run(cmd)
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return output, fmt.Errorf("%s did not end in time", filepath.Base(program))
+	case ctx.Err() != nil:
+		return output, ctx.Err()
+	case errors.As(err, &exit):
+		return output, fmt.Errorf("%s ended with %s%s", filepath.Base(program), exit.ProcessState, lastLine(output))
+	case err != nil:
+		return output, fmt.Errorf("run %s: %s", filepath.Base(program), secret.Scrub(err.Error()))
+	}
+	return output, nil
+}
+
+// run runs a program to its end, and ends what it left behind. A pipe of our own lets us see the one before the other.
+func run(cmd *exec.Cmd) (output string, err error) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer reader.Close() //nolint:errcheck // everything was read
+	cmd.Stdout, cmd.Stderr = writer, writer
+	err = cmd.Start()
+	_ = writer.Close() // the program has it now
+	if err != nil {
+		return "", err
+	}
+	tail, done := &tail{}, make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(tail, reader)
+	}()
+	err = cmd.Wait()
+	endGroup(cmd)
+	_ = reader.SetReadDeadline(time.Now().Add(afterwards)) // where somebody left the group and holds it open
+	<-done
+	return tail.String(), err
+}
+
+// find returns the file of a program. One without a folder is looked for in the path, and nowhere else.
+func (r *Runner) find(name string) (string, error) {
+	if filepath.IsAbs(name) {
+		return name, nil
+	}
+	if strings.ContainsRune(name, filepath.Separator) {
+		return "", fmt.Errorf("the program %q is relative to a folder, and there is none; name it by its whole path", name)
+	}
+	for _, dir := range filepath.SplitList(r.path()) {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 && filepath.IsAbs(dir) {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("the program %q is not in %s on the server", name, r.path())
+}
+
+func (r *Runner) path() string {
+	if r.Path == "" {
+		return defaultPath
+	}
+	return r.Path
+}
+
+func lastLine(output string) string {
+	if i := strings.LastIndexByte(output, '\n'); i >= 0 {
+		output = output[i+1:]
+	}
+	if output == "" {
+		return ""
+	}
+	return ": " + secret.Scrub(output)
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	text []byte
+	cut  bool
+}
+
+// Write keeps the end.
+func (t *tail) Write(p []byte) (int, error) {
+	n := len(p)
+	if over := len(p) - maxOutput; over > 0 {
+		t.text, p, t.cut = nil, p[over:], true
+	}
+	if over := len(t.text) + len(p) - maxOutput; over > 0 {
+		t.text, t.cut = bytes.Clone(t.text[over:]), true
+	}
+	t.text = append(t.text, p...)
+	return n, nil
+}
+
+func (t *tail) String() string {
+	return clean(t.text, t.cut)
+}
