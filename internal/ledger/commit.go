@@ -13,11 +13,12 @@ const (
 
 // Commit is a commit of a GitOps repository and what it wants.
 type Commit struct {
-	Repository  string     `json:"repository"`
-	Branch      string     `json:"branch"`
-	SHA         string     `json:"sha"`
-	Kind        BranchKind `json:"kind"`
-	Environment string     `json:"environment"`
+	Repository string     `json:"repository"`
+	Branch     string     `json:"branch"`
+	SHA        string     `json:"sha"`
+	Kind       BranchKind `json:"kind"`
+	// Environment is the one that the branch is of; empty when several share it, or it is unknown.
+	Environment string `json:"environment"`
 	// SourceCommit is the promoted commit that this one was made from; empty when unknown.
 	SourceCommit string    `json:"sourceCommit,omitempty"`
 	Committed    time.Time `json:"committed"`
@@ -34,6 +35,8 @@ type Assignment struct {
 	Target      string `json:"target"`
 	Workload    string `json:"workload,omitempty"`
 	Workspace   string `json:"workspace,omitempty"`
+	// Environment is set on a branch that several environments share; otherwise it is empty, and that of the branch counts.
+	Environment string `json:"environment,omitempty"`
 }
 
 // Version is a version of a workload in a folder of an application branch.

@@ -35,6 +35,8 @@ WITH RECURSIVE j (j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM j WHERE j < :facts
 SELECT b.id, j.j, 'c' || j.j, '', 0, 0 FROM branch b CROSS JOIN j;
 INSERT INTO version (branch_id, opened, closed, workload, workspace, target, environment, path, version, build, commit_sha, built)
 SELECT branch_id, number, number + 1, 'w' || branch_id, 'team', 't', 'prod', 'p', 'v' || number, '', '', 1 FROM gitops_commit WHERE branch_id > 1;
+INSERT INTO assignment (branch_id, opened, closed, cluster_type, target, workload, workspace)
+SELECT 1, 1, 9223372036854775807, 'large', 'w' || id || '-t', 'w' || id, 'team' FROM branch WHERE id > 1;
 INSERT INTO outcome (id, source_id, revision, state, message, first_observed, reconcilers)
 SELECT 1152921504606846976 + branch_id * 1000 + number, branch_id, sha, 1, 'Applied revision: prod@sha1:' || sha, :start + number * 3600000000,
        CASE number WHEN :facts THEN :clusters ELSE 0 END FROM gitops_commit;
@@ -60,8 +62,7 @@ ANALYZE;`
 // Bench runs the benchmarks on one ledger, which it fills. The size is that of the variable LEDGER_CLUSTERS.
 func Bench(b *testing.B, store *relational.Store) {
 	b.Helper()
-	clusters := size(b)
-	fillFleet(b, store, clusters)
+	clusters := Fill(b, store)
 	for _, bench := range []struct {
 		name string
 		run  func(b *testing.B, l ledger.Ledger, clusters int)
@@ -84,6 +85,15 @@ func Bench(b *testing.B, store *relational.Store) {
 	} {
 		b.Run(fmt.Sprintf("%s/clusters=%d", bench.name, clusters), func(b *testing.B) { bench.run(b, store, clusters) })
 	}
+}
+
+// Fill fills a ledger with the fleet of the benchmarks: clusters c100001 and so on, all of type large in prod, which follow
+// the platform branch, and a branch for each workload w2 to w50. It returns how many clusters there are.
+func Fill(b *testing.B, store *relational.Store) (clusters int) {
+	b.Helper()
+	clusters = size(b)
+	fillFleet(b, store, clusters)
+	return clusters
 }
 
 func size(b *testing.B) int {

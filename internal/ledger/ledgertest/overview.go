@@ -142,3 +142,36 @@ func recordedBetween(t *testing.T, l ledger.Ledger) {
 	must(t, err)
 	equal(t, "steps", steps, []ledger.Step{{PromotionID: id, Kind: "decided", At: start.Add(2 * time.Minute)}})
 }
+
+// sharedBranch is one that two environments share: it is of none, and what it wants says whose it is.
+func sharedBranch(t *testing.T, l ledger.Ledger) {
+	dev := ledger.Assignment{ClusterType: "large", Target: "shop-east", Workload: "shop", Environment: "dev"}
+	stage := ledger.Assignment{ClusterType: "large", Target: "shop-east", Workload: "shop", Environment: "stage"}
+	must(t, l.RecordCommit(t.Context(), ledger.Commit{
+		Repository: platform, Branch: "fleet", SHA: sha(1), Kind: ledger.BranchPlatform, Committed: at(1), Recorded: at(1),
+		Assignments: []ledger.Assignment{stage, dev},
+	}))
+	c, err := l.Commit(t.Context(), platform, "fleet", "")
+	must(t, err)
+	equal(t, "assignments", c.Assignments, []ledger.Assignment{dev, stage})
+	theirs := stage
+	theirs.Environment = "" // it is that of the wanted assignment
+	for _, asOf := range []int{0, 5} {
+		q := ledger.WantedQuery{Environment: "stage"}
+		if asOf > 0 {
+			q.AsOf = at(asOf)
+		}
+		wanted, err := l.Wanted(t.Context(), q)
+		must(t, err)
+		equal(t, "wanted", wanted.Assignments, []ledger.WantedAssignment{{Environment: "stage", Repository: platform, Branch: "fleet", Assignment: theirs}})
+		equal(t, "heads", len(wanted.Heads), 1)
+	}
+	for environment, want := range map[string]int{"dev": 1, "stage": 1, "prod": 0} {
+		commits, err := l.Commits(t.Context(), ledger.CommitQuery{Environment: environment, Heads: true})
+		must(t, err)
+		equal(t, "heads of "+environment, len(commits), want)
+	}
+	names, err := l.Names(t.Context(), ledger.NameEnvironment)
+	must(t, err)
+	equal(t, "environments", names, []string{"dev", "stage"})
+}

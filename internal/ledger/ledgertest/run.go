@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"deployments and incidents", deployments},
 		{"names", names},
 		{"wanted", wanted},
+		{"environments share a branch", sharedBranch},
 		{"appearances", appearances},
 		{"members", members},
 		{"commits of a time and steps of a kind", recordedBetween},

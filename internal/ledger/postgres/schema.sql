@@ -73,7 +73,8 @@ CREATE TABLE assignment (
     cluster_type text NOT NULL COLLATE pg_catalog."C",
     target text NOT NULL COLLATE pg_catalog."C",
     workload text NOT NULL COLLATE pg_catalog."C",
-    workspace text NOT NULL COLLATE pg_catalog."C"
+    workspace text NOT NULL COLLATE pg_catalog."C",
+    environment text DEFAULT ''::text NOT NULL
 );
 CREATE TABLE audit (
     id bigint NOT NULL,
@@ -542,7 +543,7 @@ CREATE TABLE token (
     revoked bigint NOT NULL
 );
 CREATE VIEW wanted_assignment AS
- SELECT b.environment,
+ SELECT COALESCE(NULLIF(a.environment, ''::text), b.environment) AS environment,
     b.repository,
     b.ref,
     a.cluster_type,
@@ -622,6 +623,7 @@ ALTER TABLE ONLY token
 ALTER TABLE ONLY token
     ADD CONSTRAINT token_pkey PRIMARY KEY (id);
 CREATE INDEX assignment_branch ON assignment USING btree (branch_id, closed);
+CREATE INDEX assignment_environment ON assignment USING btree (environment) WHERE (environment <> ''::text);
 CREATE INDEX audit_at ON audit USING btree (at);
 CREATE INDEX branch_environment ON branch USING btree (environment);
 CREATE INDEX change_event_at ON change_event USING btree (at);
@@ -631,6 +633,7 @@ CREATE INDEX outcome_source ON outcome USING btree (source_id, revision);
 CREATE INDEX promotion_step_at ON promotion_step USING btree (at);
 CREATE INDEX reconciler_state_source ON reconciler_state USING btree (source_id, reconciler_id);
 CREATE INDEX registration_credential ON registration USING btree (credential_hash) WHERE (credential_hash <> ''::text);
+CREATE INDEX version_environment ON version USING btree (environment);
 CREATE INDEX version_path ON version USING btree (branch_id, path, closed);
 CREATE INDEX version_workload ON version USING btree (workload);
 ALTER TABLE ONLY assignment

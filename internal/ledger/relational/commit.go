@@ -42,7 +42,7 @@ func checkCommit(c ledger.Commit) error {
 		return fmt.Errorf("commit %q: %w: %q is no kind of branch", c.SHA, ledger.ErrInvalid, c.Kind)
 	}
 	for _, a := range c.Assignments {
-		if err := checkText("assignment", a.ClusterType, a.Target, a.Workload, a.Workspace); err != nil {
+		if err := checkText("assignment", a.ClusterType, a.Target, a.Workload, a.Workspace, a.Environment); err != nil {
 			return err
 		}
 	}
@@ -110,14 +110,19 @@ type content[T comparable] struct {
 
 var assignments = content[ledger.Assignment]{
 	table:   "assignment",
-	columns: "cluster_type, target, workload, workspace",
-	values:  func(a ledger.Assignment) []any { return []any{a.ClusterType, a.Target, a.Workload, a.Workspace} },
+	columns: "cluster_type, target, workload, workspace, environment",
+	values: func(a ledger.Assignment) []any {
+		return []any{a.ClusterType, a.Target, a.Workload, a.Workspace, a.Environment}
+	},
 	scan: func(row scanner) (a ledger.Assignment, err error) {
-		err = row.Scan(&a.ClusterType, &a.Target, &a.Workload, &a.Workspace)
+		err = row.Scan(&a.ClusterType, &a.Target, &a.Workload, &a.Workspace, &a.Environment)
 		return a, err
 	},
 	compare: func(a, b ledger.Assignment) int {
-		return strings.Compare(strings.Join([]string{a.ClusterType, a.Target, a.Workload}, "\x00"), strings.Join([]string{b.ClusterType, b.Target, b.Workload}, "\x00"))
+		key := func(a ledger.Assignment) string {
+			return strings.Join([]string{a.ClusterType, a.Target, a.Workload, a.Environment}, "\x00")
+		}
+		return strings.Compare(key(a), key(b))
 	},
 }
 
@@ -285,12 +290,18 @@ func (s *Store) fill(ctx context.Context, c *commitRow) (err error) {
 	return err
 }
 
+// ofEnvironment is the condition that a branch is of an environment, or shared by several of which it is one.
+func ofEnvironment(branch string) string {
+	return "(" + branch + ".environment = ? OR " + branch + ".environment = '' AND " + branch + `.id IN (
+    SELECT branch_id FROM assignment WHERE environment <> '' AND environment = ? UNION SELECT branch_id FROM version WHERE environment = ?))`
+}
+
 // Commits implements [ledger.Desired].
 func (s *Store) Commits(ctx context.Context, q ledger.CommitQuery) ([]ledger.Commit, error) {
 	var w where
 	w.text("b.repository = ?", q.Repository)
 	w.text("b.ref = ?", q.Branch)
-	w.text("b.environment = ?", q.Environment)
+	w.text(ofEnvironment("b"), q.Environment)
 	w.text("b.kind = ?", string(q.Kind))
 	if q.Heads {
 		w.conditions = append(w.conditions, "g.number = b.head")

@@ -13,7 +13,7 @@ import (
 var selectNames = map[ledger.NameKind]string{
 	ledger.NameEnvironment: `
 SELECT environment FROM branch WHERE environment <> '' UNION SELECT environment FROM version WHERE environment <> ''
-UNION SELECT environment FROM membership UNION SELECT environment FROM promotion ORDER BY 1`,
+UNION SELECT environment FROM assignment WHERE environment <> '' UNION SELECT environment FROM membership UNION SELECT environment FROM promotion ORDER BY 1`,
 	ledger.NameWorkload: `SELECT workload FROM version WHERE workload <> '' UNION SELECT workload FROM assignment WHERE workload <> '' ORDER BY 1`,
 	ledger.NameCluster:  `SELECT name FROM cluster ORDER BY 1`,
 }
@@ -39,7 +39,7 @@ const (
 SELECT h.id, h.number, h.repository, h.ref, h.kind, h.environment, g.sha, g.source_commit, g.committed, g.recorded
 FROM head h JOIN gitops_commit g ON g.branch_id = h.id AND g.number = h.number`
 	wantedAssignments = `
-SELECT h.environment, h.repository, h.ref, a.cluster_type, a.target, a.workload, a.workspace
+SELECT COALESCE(NULLIF(a.environment, ''), h.environment), h.repository, h.ref, a.cluster_type, a.target, a.workload, a.workspace
 FROM head h JOIN assignment a ON a.branch_id = h.id AND a.opened <= h.number AND a.closed > h.number`
 	wantedVersions = `
 SELECT h.repository, h.ref, v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built
@@ -64,11 +64,11 @@ func (s *Store) Wanted(ctx context.Context, q ledger.WantedQuery) (wanted ledger
 		return wanted, fmt.Errorf("read heads: %w", err)
 	}
 	w, heads := wanting(q)
-	w.text("h.environment = ?", q.Environment)
+	w.text("COALESCE(NULLIF(a.environment, ''), h.environment) = ?", q.Environment)
 	w.text("a.workload = ?", q.Workload)
 	w.text("a.workspace = ?", q.Workspace)
 	wanted.Assignments, err = query(ctx, s.Read, scanWantedAssignment,
-		heads+wantedAssignments+w.String()+" ORDER BY h.environment, a.cluster_type, a.target, h.id", w.args...)
+		heads+wantedAssignments+w.String()+" ORDER BY 1, a.cluster_type, a.target, h.id", w.args...)
 	if err != nil {
 		return wanted, fmt.Errorf("read wanted assignments: %w", err)
 	}
@@ -86,7 +86,7 @@ func (s *Store) Wanted(ctx context.Context, q ledger.WantedQuery) (wanted ledger
 
 func (s *Store) wantedHeads(ctx context.Context, q ledger.WantedQuery) ([]ledger.Commit, error) {
 	w, heads := wanting(q)
-	w.text("h.environment = ?", q.Environment)
+	w.text(ofEnvironment("h"), q.Environment)
 	rows, err := query(ctx, s.Read, scanCommit, heads+wantedHeads+w.String()+" ORDER BY h.repository, h.ref", w.args...)
 	var all []ledger.Commit
 	for _, row := range rows {

@@ -2,6 +2,8 @@
 
 CREATE INDEX assignment_branch ON assignment (branch_id, closed);
 
+CREATE INDEX assignment_environment ON assignment (environment) WHERE environment <> '';
+
 CREATE INDEX audit_at ON audit (at);
 
 CREATE INDEX branch_environment ON branch (environment);
@@ -20,6 +22,8 @@ CREATE INDEX reconciler_state_source ON reconciler_state (source_id, reconciler_
 
 CREATE INDEX registration_credential ON registration (credential_hash) WHERE credential_hash <> '';
 
+CREATE INDEX version_environment ON version (environment);
+
 CREATE INDEX version_path ON version (branch_id, path, closed);
 
 CREATE INDEX version_workload ON version (workload);
@@ -32,7 +36,7 @@ CREATE TABLE assignment (
     target       TEXT    NOT NULL,
     workload     TEXT    NOT NULL,
     workspace    TEXT    NOT NULL
-) STRICT;
+, environment TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE TABLE audit (
     id      INTEGER PRIMARY KEY,
@@ -366,7 +370,7 @@ FROM incident WHERE restored IS NOT NULL
 GROUP BY workload, workspace, environment, failed - failed % 604800000000;
 
 CREATE VIEW wanted_assignment AS
-SELECT b.environment, b.repository, b.ref, a.cluster_type, a.target, a.workload, a.workspace
+SELECT COALESCE(NULLIF(a.environment, ''), b.environment) AS environment, b.repository, b.ref, a.cluster_type, a.target, a.workload, a.workspace
 FROM branch b
 JOIN assignment a ON a.branch_id = b.id AND a.opened <= b.head AND a.closed > b.head;
 
