@@ -29,7 +29,7 @@ func (r *reading) assignments(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	environments := map[string]bool{}
+	environments, owners := map[string]bool{}, []string{}
 	for _, asked := range r.memory.asked {
 		environments[asked] = true
 	}
@@ -38,20 +38,35 @@ func (r *reading) assignments(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.found.assignments = append(r.found.assignments, l.assignments...)
-		asked, known := r.memory.asked[rootOf(file)]
-		if !known {
-			environments[l.environment] = true
-		} else if asked != "" && l.environment != "" && l.environment != asked {
-			r.problem(file, &unreadable{
-				kind:    fleet.KindWrongBranch,
-				message: fmt.Sprintf("it says environment %q, and this is where environment %q has its files", l.environment, asked),
-				hint:    "schedule the environment, which writes the inventory anew; the assignments count",
-			})
+		owner := r.ownerOf(file, l)
+		environments[owner] = true
+		for _, a := range l.assignments {
+			r.found.assignments, owners = append(r.found.assignments, a), append(owners, owner)
 		}
 	}
 	r.belongTo(environments)
+	if r.found.environment == "" {
+		for i, owner := range owners {
+			r.found.assignments[i].Environment = owner
+		}
+	}
 	return nil
+}
+
+// ownerOf returns the environment that an inventory is of: the one that has its files there now, or else the one that it names.
+func (r *reading) ownerOf(inventory Entry, l listing) string {
+	asked := r.memory.asked[rootOf(inventory)]
+	if asked == "" {
+		return l.environment
+	}
+	if l.environment != "" && l.environment != asked {
+		r.problem(inventory, &unreadable{
+			kind:    fleet.KindWrongBranch,
+			message: fmt.Sprintf("it says environment %q, and this is where environment %q has its files", l.environment, asked),
+			hint:    "schedule the environment, which writes the inventory anew; the assignments count",
+		})
+	}
+	return asked
 }
 
 // rootOf is the folder that the files of an inventory are in, in the ledger's spelling.

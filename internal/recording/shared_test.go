@@ -18,6 +18,13 @@ func TestEnvironmentsThatShareABranchAreRecordedTogether(t *testing.T) {
 	dev.Path, prod.Path = "fleet/dev", "./fleet/prod/"
 	w.record(dev)
 	o := w.record(prod)
+	for environment, want := range map[string]string{"dev": "drone/shop-a", "prod": "large/shop-b"} {
+		wanted, err := w.ledger.Wanted(t.Context(), ledger.WantedQuery{Environment: environment})
+		must(t, err)
+		if len(wanted.Assignments) != 1 || wanted.Assignments[0].ClusterType+"/"+wanted.Assignments[0].Target != want {
+			t.Errorf("%s wants %+v, not %s", environment, wanted.Assignments, want)
+		}
+	}
 	equal(t, "targets", w.targets(head), "drone/shop-a large/shop-b")
 	equal(t, "environment", w.recorded("").Environment, "")
 	equal(t, "problems", problems(o), "")
