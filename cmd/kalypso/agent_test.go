@@ -128,7 +128,7 @@ func TestAgentReports(t *testing.T) {
 	}
 }
 
-func TestAgentExports(t *testing.T) {
+func TestClusterReportIsSigned(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte("k"), ed25519.SeedSize))
@@ -141,7 +141,7 @@ func TestAgentExports(t *testing.T) {
 	file := filepath.Join(dir, "reports.jsonl")
 	var out, log bytes.Buffer
 	code := run(t.Context(), []string{
-		"agent", "--export", file, "--key", filepath.Join(dir, "key.pem"), "--cluster", "large-07", "--kubeconfig", newAPIServer(t),
+		"cluster", "report", "large-07", "--export", file, "--key", filepath.Join(dir, "key.pem"), "--kubeconfig", newAPIServer(t),
 	}, nil, strings.NewReader(""), &out, &log)
 	if code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, &log)

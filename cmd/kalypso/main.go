@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // windows of promotion name time zones, which a container without any files does not know
 
 	"github.com/spf13/cobra"
 )

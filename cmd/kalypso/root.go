@@ -37,6 +37,14 @@ and Kalypso writes a folder for each assignment, from which clusters pull:
 		newExplain(t),
 		newSchedule(t),
 		newServe(t),
+		newStatus(t),
+		newHistory(t),
+		newCompare(t),
+		newPromote(t),
+		newWait(t),
+		newCluster(t),
+		newToken(t),
+		newLedger(t),
 		newAgent(t),
 		newMan(),
 		newDocs(),
@@ -108,5 +116,12 @@ func exactly(names ...string) cobra.PositionalArgs {
 			}
 		}
 		return nil
+	}
+}
+
+// atMost wants no more than the named arguments, and none that is empty.
+func atMost(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		return exactly(names[:min(len(args), len(names))]...)(cmd, args)
 	}
 }

@@ -62,7 +62,7 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values, out any
 	return c.ask(ctx, call{method: http.MethodGet, path: path, query: query}, out)
 }
 
-// Post sends in to a path below [Root] and decodes the answer into out; either may be nil.
+// Post sends in to a path below [Root], which may have a query, and decodes the answer into out; either may be nil.
 func (c *Client) Post(ctx context.Context, path string, in, out any) error {
 	return c.send(ctx, http.MethodPost, path, in, out)
 }

@@ -25,6 +25,8 @@ type Refusal struct {
 	Said string
 	// Details are what is wrong with parts of the request, fit to be shown.
 	Details []string
+	// Next is what the server says can be done about it, fit to be shown; may be empty.
+	Next string
 	// After is how long the server wants to be left alone; 0 when it does not say.
 	After time.Duration
 	// Problem says that the server spoke in the words of its API, and not some proxy before it.
@@ -43,9 +45,11 @@ func (r *Refusal) Error() string {
 	return text
 }
 
-// Hint says what to do now; empty when the server has said it.
+// Hint says what to do now: what the server says, or what its status suggests. May be empty.
 func (r *Refusal) Hint() string {
 	switch {
+	case r.Next != "":
+		return r.Next
 	case r.Status == http.StatusUnauthorized:
 		return "say who you are with a token: in KALYPSO_TOKEN, or a file that --token-file names; an admin makes one with kalypso token create"
 	case r.Status == http.StatusForbidden:
@@ -68,10 +72,11 @@ func IsNotFound(err error) bool {
 	return errors.As(err, &r) && r.Status == http.StatusNotFound && r.Problem
 }
 
-// problem is what an API says is wrong, as application/problem+json has it (RFC 9457), with the errors of huma.
+// problem is what an API says is wrong, as application/problem+json has it (RFC 9457), with what can be done about it.
 type problem struct {
 	Title  string
 	Detail string
+	Next   string
 	Errors []struct {
 		Message  string
 		Location string
@@ -95,7 +100,7 @@ func refusal(response *http.Response, body []byte, token secret.Value) error {
 	if r.Said = p.Detail; r.Said == "" {
 		r.Said = p.Title
 	}
-	r.Said = secret.Scrub(r.Said, token)
+	r.Said, r.Next = secret.Scrub(r.Said, token), secret.Scrub(p.Next, token)
 	for _, e := range p.Errors[:min(len(p.Errors), maxDetails)] {
 		text := e.Message
 		if e.Location != "" {

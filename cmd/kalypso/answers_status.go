@@ -1,0 +1,163 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+
+	"github.com/kalypso-io/kalypso/internal/compliance"
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promotion"
+)
+
+// statusText shows environments for people.
+type statusText struct{ style style }
+
+func (s statusText) write(w io.Writer, environments []observing.Environment) error {
+	if len(environments) == 0 {
+		_, err := fmt.Fprintln(w, `No environments are known yet. They come by themselves once kalypso serve has looked at a control plane,
+or when a ledger with their commits is imported. Clusters are added with kalypso cluster register.`)
+		return err
+	}
+	for i, group := range byControlPlane(environments) {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if url := group[0].ControlPlane; url != "" && len(group) < len(environments) {
+			fmt.Fprintln(w, s.style.bold(printable(url)))
+		}
+		if err := s.table(w, group); err != nil {
+			return err
+		}
+	}
+	return s.notes(w, environments)
+}
+
+// byControlPlane splits environments where the control plane changes; they come sorted.
+func byControlPlane(environments []observing.Environment) [][]observing.Environment {
+	var groups [][]observing.Environment
+	for i, e := range environments {
+		if i == 0 || e.ControlPlane != environments[i-1].ControlPlane {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], e)
+	}
+	return groups
+}
+
+func (s statusText) table(w io.Writer, environments []observing.Environment) error {
+	var t table
+	t.row(s.style.heads("ENVIRONMENT", "COMMIT", "PHASE", "GATE", "REASON")...)
+	for _, e := range environments {
+		t.row(plain(e.Name), plain(cmp.Or(short(e.Commit), "-")), s.style.phase(e.Phase), s.style.gate(e.Gate), plain(reasonOf(e)))
+	}
+	return t.write(w)
+}
+
+// reasonOf says what an environment waits for, or else how its gate stands.
+func reasonOf(e observing.Environment) string {
+	switch {
+	case e.Error != "":
+		return "the last round failed: " + e.Error
+	case e.Reason != "":
+		return shortHashes(e.Reason)
+	case e.Gate != nil:
+		return e.Gate.Reason
+	}
+	return ""
+}
+
+// notes are what a person can do something about, below the table.
+func (s statusText) notes(w io.Writer, environments []observing.Environment) error {
+	t := table{}
+	for _, e := range environments {
+		for _, note := range notesOf(e) {
+			t.row(painted(s.style.bold, e.Name), plain(note))
+		}
+	}
+	if len(t.rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	return t.write(w)
+}
+
+func notesOf(e observing.Environment) []string {
+	var notes []string
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if e.Paused != nil {
+		add("is paused by %s%s; kalypso promote resume %s ends that", e.Paused.By, because(e.Paused.Why), shellWord(e.Name))
+	}
+	if e.Change != nil {
+		add("waits to be merged: %s", cmp.Or(e.Change.URL, fmt.Sprintf("change %d", e.Change.Number)))
+		if e.Change.Waits != "" {
+			add("is not merged by itself: %s", e.Change.Waits)
+		}
+	}
+	if e.Held > 0 {
+		add("%s held: kalypso plan -e %s says why", count(e.Held, "assignment"), shellWord(e.Name))
+	}
+	if e.Problems.Errors > 0 {
+		add("%s in its repositories: kalypso validate lists them", count(e.Problems.Errors, "error"))
+	}
+	if e.Gate != nil && e.Gate.Result == compliance.Nobody {
+		add("has no clusters: kalypso cluster register NAME --member %s/CLUSTERTYPE adds one", shellWord(e.Name))
+	}
+	if e.Gate != nil && e.Gate.Result != compliance.Passed && len(e.Gate.Worst) > 0 {
+		worst := e.Gate.Worst[0]
+		add("%s: kalypso cluster show %s says more", worstOf(worst), shellWord(worst.Cluster))
+	}
+	return notes
+}
+
+func worstOf(r compliance.Reconciler) string {
+	if r.State == compliance.Broken {
+		return r.Cluster + " failed" + because(r.Reason)
+	}
+	return fmt.Sprintf("%s is %s%s", r.Cluster, r.State, because(r.Reason))
+}
+
+// because adds a reason, where there is one.
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
+}
+
+// heads are the names of columns.
+func (s style) heads(names ...string) []cell {
+	cells := make([]cell, len(names))
+	for i, name := range names {
+		cells[i] = painted(s.dim, name)
+	}
+	return cells
+}
+
+// phase names where a commit stands.
+func (s style) phase(p promotion.Phase) cell {
+	switch p {
+	case promotion.Deployed:
+		return painted(s.green, string(p))
+	case promotion.Failed, promotion.Refused, promotion.Aborted:
+		return painted(s.red, string(p))
+	case promotion.Unknown, promotion.Nobody, promotion.Empty, "":
+		return painted(s.dim, cmp.Or(string(p), "-"))
+	}
+	return painted(s.yellow, string(p))
+}
+
+// gate counts who has reached the commit, of those who have to.
+func (s style) gate(g *observing.Gate) cell {
+	if g == nil {
+		return painted(s.dim, "-")
+	}
+	text := fmt.Sprintf("%d/%d", g.Counts.Reached, g.Counts.Counted)
+	switch g.Result {
+	case compliance.Passed:
+		return painted(s.green, text)
+	case compliance.Failed, compliance.TimedOut:
+		return painted(s.red, text)
+	}
+	return painted(s.yellow, text)
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/cluster"
+)
+
+// newCluster is "kalypso cluster": which clusters there are, and what lets them report.
+func newCluster(t *terminal) *cobra.Command {
+	cmd := newGroup(&cobra.Command{
+		Use:   "cluster",
+		Short: "Register clusters, and see, replace and revoke what lets them report",
+		Long: `Register clusters, and see, replace and revoke what lets them report.
+
+A cluster that is registered is expected to run what the environments it is a member of want, and may report about itself:
+
+    register ─► credential ─► kalypso agent in the cluster ─► reports ─► kalypso status
+             └► key        ─► kalypso cluster report, where there is no connection, and kalypso ledger import
+
+Creating clusters is the work of others; registering is the hand-over.`,
+		Example: `  kalypso cluster register large-07 --member dev/large --credential large-07.token
+  kalypso cluster list`,
+	})
+	cmd.AddCommand(
+		newClusterRegister(t), newClusterList(t), newClusterShow(t), newClusterRotate(t), newClusterRevoke(t), newClusterReport(t),
+	)
+	return cmd
+}
+
+// clusterSource says which cluster is read, and what of it.
+type clusterSource struct {
+	kubeconfig string
+	watch      []string
+	// stateDir is where it is remembered what was said; empty means nowhere.
+	stateDir string
+}
+
+// bind adds the flags to a command.
+func (s *clusterSource) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&s.kubeconfig, "kubeconfig", "", "the `file` that says how to reach the cluster (default: the cluster it runs in, or kubectl's)")
+	flags.StringArrayVar(&s.watch, "watch", nil, "report on a further kind, as `GROUP/RESOURCE`; may be repeated")
+	flags.StringVar(&s.stateDir, "state-dir", "", "the `folder` for the queue and the agent's health (default: memory only)")
+}
+
+// kinds are the further ones that were named.
+func (s *clusterSource) kinds() ([]cluster.Kind, error) { return parseKinds(s.watch) }
+
+func parseKinds(texts []string) ([]cluster.Kind, error) {
+	var kinds []cluster.Kind
+	for _, text := range texts {
+		k, err := cluster.ParseKind(text)
+		if err != nil {
+			return nil, err
+		}
+		kinds = append(kinds, k)
+	}
+	return kinds, nil
+}
+
+// agent makes an agent of the cluster that cannot send yet.
+func (s *clusterSource) agent(name string, log *slog.Logger) (*agent.Agent, error) {
+	kinds, err := s.kinds()
+	if err != nil {
+		return nil, err
+	}
+	watcher, err := cluster.Connect(s.kubeconfig, "kalypso-agent/"+version(), kinds, log)
+	if err != nil {
+		return nil, failed(err, "run it in a cluster, or name a kubeconfig with --kubeconfig")
+	}
+	if s.stateDir != "" {
+		// What is in it names the repositories and failures of the cluster: nobody else's business.
+		if err := os.MkdirAll(s.stateDir, 0o700); err != nil {
+			return nil, fmt.Errorf("make the folder of --state-dir: %w", err)
+		}
+	}
+	return &agent.Agent{Cluster: watched{watcher}, Log: log, Name: name, Version: version(), Store: agent.Store{Dir: s.stateDir}}, nil
+}

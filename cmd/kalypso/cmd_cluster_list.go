@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/compliance"
+	"github.com/kalypso-io/kalypso/internal/observing"
+)
+
+// clusterListCommand is "kalypso cluster list".
+type clusterListCommand struct {
+	t           *terminal
+	place       placeFlags
+	output      *output
+	environment string
+	clusterType string
+	state       string
+	labels      map[string]string
+	limit       int
+}
+
+func newClusterList(t *terminal) *cobra.Command {
+	c := &clusterListCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List clusters, and whether they run what they should",
+		Long: `List clusters, and whether they run what they should. A cluster that was not heard of for long is offline: what it runs, nobody knows.
+Clusters that nobody registered are listed as unknown: what they report is kept, and counts nowhere.`,
+		Example: `  kalypso cluster list -e prod
+  kalypso cluster list --state failed`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.place.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	flags := cmd.Flags()
+	flags.StringVarP(&c.environment, "environment", "e", "", "only members of the environment of this `name`")
+	flags.StringVar(&c.clusterType, "type", "", "only clusters of the cluster type of this `name`")
+	flags.StringVar(&c.state, "state", "", "only clusters in this `state`: reached, behind, failed, offline or missing")
+	flags.StringToStringVar(&c.labels, "label", nil, "only clusters with this label, `KEY=VALUE`; may be repeated")
+	flags.IntVar(&c.limit, "limit", observing.MaxLimit, "how many to list at most")
+	return cmd
+}
+
+func (c *clusterListCommand) run(cmd *cobra.Command) error {
+	states := []compliance.State{"", compliance.Reached, compliance.Behind, compliance.Broken, compliance.Offline, compliance.Missing}
+	switch {
+	case !slices.Contains(states, compliance.State(c.state)):
+		return usage(cmd, "--state %q is none of reached, behind, failed, offline and missing", c.state)
+	case c.limit < 1:
+		return usage(cmd, "--limit is %d, want at least 1", c.limit)
+	}
+	who, err := c.place.ask(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	clusters, more, err := all(c.limit, func(at observing.Paging) (observing.Page[observing.Cluster], error) {
+		return who.Clusters(cmd.Context(), observing.ClustersQuery{
+			Environment: c.environment, ClusterType: c.clusterType, Labels: c.labels, State: compliance.State(c.state), Paging: at,
+		})
+	})
+	if err := errors.Join(err, who.close()); err != nil {
+		return err
+	}
+	if more {
+		fmt.Fprintf(c.t.err, "there are more than %d; --limit shows more of them\n", c.limit)
+	}
+	return c.output.write(c.t.out, observing.Page[observing.Cluster]{Items: clusters}, func(w io.Writer) error { return c.show(w, clusters) })
+}
+
+func (c *clusterListCommand) show(w io.Writer, clusters []observing.Cluster) error {
+	if len(clusters) == 0 {
+		_, err := fmt.Fprintln(w, "no clusters; kalypso cluster register NAME --member ENVIRONMENT/CLUSTERTYPE adds one")
+		return err
+	}
+	s := c.t.outStyle
+	var t table
+	t.row(s.heads("CLUSTER", "HEARD", "MEMBER OF", "STATE", "LABELS")...)
+	for _, one := range clusters {
+		heard := plain(c.t.ago(one.LastHeard))
+		if one.Offline {
+			heard = painted(s.red, heard.text)
+		}
+		first := []cell{plain(one.Name), heard}
+		for i, m := range one.Memberships {
+			if i > 0 {
+				first = []cell{plain(""), plain("")}
+			}
+			row := append(first, plain(m.Environment+"/"+m.ClusterType), s.standing(m.State))
+			if i == 0 {
+				row = append(row, painted(s.dim, labels(one.Labels)))
+			}
+			t.row(row...)
+		}
+		if len(one.Memberships) == 0 {
+			t.row(append(first, painted(s.dim, unregistered(one)), plain(""), painted(s.dim, labels(one.Labels)))...)
+		}
+	}
+	return t.write(w)
+}
+
+// unregistered says why a cluster is a member of nothing.
+func unregistered(c observing.Cluster) string {
+	switch {
+	case c.Revoked:
+		return "revoked"
+	case !c.Registered:
+		return "unknown"
+	}
+	return "-"
+}
+
+// labels are shown as they are typed.
+func labels(l map[string]string) string {
+	var words []string
+	for _, key := range slices.Sorted(maps.Keys(l)) {
+		words = append(words, key+"="+l[key])
+	}
+	return strings.Join(words, ",")
+}
+
+// standing is how a cluster stands to what it should run.
+func (s style) standing(state compliance.State) cell {
+	switch state {
+	case compliance.Reached:
+		return painted(s.green, string(state))
+	case compliance.Broken, compliance.Offline:
+		return painted(s.red, string(state))
+	case "":
+		return painted(s.dim, "-")
+	}
+	return painted(s.yellow, string(state))
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/server"
+)
+
+// clusterReportCommand is "kalypso cluster report".
+type clusterReportCommand struct {
+	t       *terminal
+	source  clusterSource
+	export  string
+	keyFile string
+}
+
+func newClusterReport(t *terminal) *cobra.Command {
+	c := &clusterReportCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "report NAME --export FILE --key FILE",
+		Short: "Write what the reconcilers of a cluster without a connection do to a file",
+		Long: `Read a cluster once and write what its reconcilers do to a file, for a cluster that has no connection to the server.
+The file is carried to where "kalypso ledger import" takes it.
+
+    Flux, Argo CD ─► kalypso cluster report ─► a file, signed ─► kalypso ledger import
+
+It is signed with the cluster's ed25519 key, which "openssl genpkey -algorithm ed25519" makes; each line of it is a DSSE envelope.
+The public half is registered with the cluster, see "kalypso cluster register --key".
+With --state-dir it has what happened between two exports, as far as an export saw it.`,
+		Example: `  kalypso cluster report large-07 --export reports.jsonl --key key.pem
+  kalypso cluster report large-07 --export - --key key.pem --kubeconfig large-07.kubeconfig > reports.jsonl`,
+		Args: exactly("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&c.export, "export", "", "write signed reports to a `file`, or - for stdout")
+	flags.StringVar(&c.keyFile, "key", "", "the `file` with the cluster's private key")
+	c.source.bind(cmd)
+	return cmd
+}
+
+func (c *clusterReportCommand) run(cmd *cobra.Command, name string) error {
+	if c.export == "" || c.keyFile == "" {
+		return usage(cmd, "--export and --key are missing")
+	}
+	if _, err := c.source.kinds(); err != nil {
+		return asUsage(cmd, err)
+	}
+	key, err := c.key()
+	if err != nil {
+		return failed(fmt.Errorf("read --key: %w", err), "")
+	}
+	log, err := newLogger(c.t, server.LogConfig{}, nil)
+	if err != nil {
+		return err
+	}
+	a, err := c.source.agent(name, log)
+	if err != nil {
+		return err
+	}
+	return c.write(cmd.Context(), a, key)
+}
+
+// oneExport is how long it may take to read a cluster as a whole.
+const oneExport = 2 * time.Minute
+
+func (c *clusterReportCommand) write(ctx context.Context, a *agent.Agent, key ed25519.PrivateKey) error {
+	limited, done := context.WithTimeout(ctx, oneExport)
+	defer done()
+	err := a.Export(limited, func(batches []hub.ReportBatch) error {
+		file, err := agent.Signed(batches, key)
+		if err != nil {
+			return err
+		}
+		if c.export == "-" {
+			_, err := c.t.out.Write(file)
+			return err
+		}
+		return agent.WriteFile(c.export, file)
+	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return failed(err, "is the cluster reachable, and may it be read? the lines above say what did not work")
+	}
+	return err
+}
+
+func (c *clusterReportCommand) key() (ed25519.PrivateKey, error) {
+	text, err := os.ReadFile(c.keyFile)
+	if err != nil {
+		return nil, err
+	}
+	return hub.ParseReportKey(text)
+}

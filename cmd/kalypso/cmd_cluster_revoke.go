@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// clusterRevokeCommand is "kalypso cluster revoke".
+type clusterRevokeCommand struct {
+	t      *terminal
+	place  placeFlags
+	output *output
+}
+
+func newClusterRevoke(t *terminal) *cobra.Command {
+	c := &clusterRevokeCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "revoke NAME",
+		Short: "End the memberships and the credential of a cluster",
+		Long: `End the memberships and the credential of a cluster. Gates do not wait for it any more, and what it sends is refused.
+What it reported stays in the ledger. Registering it again makes it a member again, with another credential.`,
+		Example: `  kalypso cluster revoke large-07`,
+		Args:    exactly("NAME"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	c.place.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	return cmd
+}
+
+func (c *clusterRevokeCommand) run(cmd *cobra.Command, name string) error {
+	return c.place.register(cmd, c.t, openLedgerThere, func(r registrar) error {
+		made, err := r.Revoke(cmd.Context(), name)
+		if err != nil {
+			return err
+		}
+		return c.output.write(c.t.out, made, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s is revoked: no gate waits for it, and what it sends is refused\n", printable(made.Cluster))
+			return err
+		})
+	})
+}
+
+// clusterRotateCommand is "kalypso cluster rotate".
+type clusterRotateCommand struct {
+	t          *terminal
+	place      placeFlags
+	output     *output
+	credential string
+}
+
+func newClusterRotate(t *terminal) *cobra.Command {
+	c := &clusterRotateCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "rotate NAME",
+		Short: "Give a cluster another credential; the old one ends at once",
+		Long: `Give a cluster another credential. The old one ends at once: until its agent has the new one, its reports wait in the agent's queue.
+The agent reads its file before each attempt, so that it needs no restart.`,
+		Example: `  kalypso cluster rotate large-07 --credential large-07.token`,
+		Args:    exactly("NAME"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	c.place.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	cmd.Flags().StringVar(&c.credential, "credential", "", "write the credential to this new `file` instead of showing it")
+	return cmd
+}
+
+func (c *clusterRotateCommand) run(cmd *cobra.Command, name string) error {
+	file, err := newSecretFile(c.credential)
+	if err != nil {
+		return err
+	}
+	var made registered
+	err = c.place.register(cmd, c.t, openLedgerThere, func(r registrar) error {
+		var err error
+		made.Credential, err = r.Rotate(cmd.Context(), name)
+		return err
+	})
+	if err != nil {
+		return errors.Join(err, file.discard())
+	}
+	if err := file.keep(&made); err != nil {
+		return err
+	}
+	return c.output.write(c.t.out, made, func(w io.Writer) error { return showRegistered(w, made, "has another credential") })
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/observing"
+)
+
+// compareCommand is "kalypso compare".
+type compareCommand struct {
+	t        *terminal
+	place    placeFlags
+	output   *output
+	asOf     timeFlag
+	exitCode bool
+}
+
+func newCompare(t *terminal) *cobra.Command {
+	c := &compareCommand{t: t, asOf: timeFlag{t: t}}
+	cmd := &cobra.Command{
+		Use:   "compare ENVIRONMENT ENVIRONMENT",
+		Short: "Show how two environments differ",
+		Long: `Show how two environments differ: in the commit that they have, in versions of workloads, and in what is assigned where.
+Targets are compared by their workload and the name that they have within it.`,
+		Example: `  kalypso compare dev prod
+  kalypso compare stage prod --as-of 7d
+  kalypso compare stage prod --exit-code`,
+		Args: exactly("ENVIRONMENT", "ENVIRONMENT"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0], args[1]) },
+	}
+	c.place.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	cmd.Flags().Var(&c.asOf, "as-of", "how they differed at this time: 2026-11-17T10:00, or how long ago, 36h or 7d")
+	cmd.Flags().BoolVar(&c.exitCode, "exit-code", false, "exit with 3 when they differ")
+	return cmd
+}
+
+func (c *compareCommand) run(cmd *cobra.Command, a, b string) error {
+	if a == b {
+		return usage(cmd, "%q does not differ from itself; name two environments", a)
+	}
+	who, err := c.place.ask(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	result, err := who.Compare(cmd.Context(), observing.CompareQuery{A: a, B: b, AsOf: c.asOf.at})
+	if err := errors.Join(answered(err), who.close()); err != nil {
+		return err
+	}
+	if err := c.output.write(c.t.out, result, func(w io.Writer) error { return comparisonText{c.t}.write(w, result) }); err != nil {
+		return err
+	}
+	if c.exitCode && differs(result) {
+		return answerNo()
+	}
+	return nil
+}
+
+func differs(c observing.Comparison) bool {
+	return !c.SameCommit || len(c.Targets) > 0 || len(c.Assignments) > 0
+}

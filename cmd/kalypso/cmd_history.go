@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/observing"
+)
+
+// historyCommand is "kalypso history".
+type historyCommand struct {
+	t              *terminal
+	place          placeFlags
+	output         *output
+	environment    string
+	from, to, asOf timeFlag
+	limit          int
+}
+
+// The words that "kalypso history" begins with.
+const (
+	ofEnvironment = "environment"
+	ofWorkload    = "workload"
+	ofCluster     = "cluster"
+)
+
+func newHistory(t *terminal) *cobra.Command {
+	c := &historyCommand{t: t, from: timeFlag{t: t}, to: timeFlag{t: t}, asOf: timeFlag{t: t}}
+	cmd := &cobra.Command{
+		Use:   "history (environment|workload|cluster) NAME",
+		Short: "Tell what happened to an environment, a workload or a cluster, or how it was at a time",
+		Long: `Tell what happened to an environment, a workload or a cluster, the newest first: promotions with their reasons, commits of GitOps
+branches, what clusters became, pull requests.
+
+With --as-of it shows instead how things were at a time: what ran, and what should have.
+
+A time is 2026-11-17, 2026-11-17T10:00 or with a zone 2026-11-17T10:00:00Z, or how long ago: 36h, 7d.`,
+		Example: `  kalypso history environment prod --from 7d
+  kalypso history workload hello-world-app -e prod
+  kalypso history environment prod --as-of 2026-11-17T10:00`,
+		Args:      exactly("environment|workload|cluster", "NAME"),
+		RunE:      func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0], args[1]) },
+		ValidArgs: []cobra.Completion{ofEnvironment, ofWorkload, ofCluster},
+	}
+	c.place.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	flags := cmd.Flags()
+	flags.StringVarP(&c.environment, "environment", "e", "", "of a workload, only in the environment of this `name`")
+	flags.Var(&c.from, "from", "from this time on")
+	flags.Var(&c.to, "to", "before this time")
+	flags.Var(&c.asOf, "as-of", "how it was at this time, instead of what happened")
+	flags.IntVar(&c.limit, "limit", 50, "how many events to show at most")
+	return cmd
+}
+
+func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
+	if err := c.check(cmd, of); err != nil {
+		return err
+	}
+	who, err := c.place.ask(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	if !c.asOf.at.IsZero() {
+		then, err := c.then(cmd.Context(), who, of, name)
+		if err := errors.Join(err, who.close()); err != nil {
+			return err
+		}
+		return c.output.write(c.t.out, then, func(w io.Writer) error { return thenText{c.t}.write(w, then) })
+	}
+	events, more, err := c.events(cmd.Context(), who, of, name)
+	if err := errors.Join(err, who.close()); err != nil {
+		return err
+	}
+	if more {
+		fmt.Fprintf(c.t.err, "there are more than %d; --limit shows more of them, and --to earlier ones\n", c.limit)
+	}
+	return c.output.write(c.t.out, observing.Page[observing.Event]{Items: events}, func(w io.Writer) error {
+		if len(events) == 0 {
+			_, err := fmt.Fprintf(w, "nothing is on record about %s %s in this time\n", of, printable(name))
+			return err
+		}
+		return eventText{t: c.t}.write(w, events)
+	})
+}
+
+func (c *historyCommand) check(cmd *cobra.Command, of string) error {
+	switch {
+	case !slices.Contains([]string{ofEnvironment, ofWorkload, ofCluster}, of):
+		return usage(cmd, "the history of what? %q is none of environment, workload and cluster", of)
+	case c.environment != "" && of != ofWorkload:
+		return usage(cmd, "--environment goes with the history of a workload")
+	case !c.asOf.at.IsZero() && (!c.from.at.IsZero() || !c.to.at.IsZero()):
+		return usage(cmd, "--as-of is one time, and --from and --to are others; choose")
+	case c.limit < 1:
+		return usage(cmd, "--limit is %d, want at least 1", c.limit)
+	}
+	return nil
+}
+
+func (c *historyCommand) events(ctx context.Context, who fleetAnswers, of, name string) ([]observing.Event, bool, error) {
+	q := observing.HistoryQuery{From: c.from.at, To: c.to.at}
+	switch of {
+	case ofEnvironment:
+		q.Environment = name
+	case ofWorkload:
+		q.Workload, q.Environment = name, c.environment
+	case ofCluster:
+		q.Cluster = name
+	}
+	return all(c.limit, func(at observing.Paging) (observing.Page[observing.Event], error) {
+		q.Paging = at
+		return who.History(ctx, q)
+	})
+}
+
+// then is how something was at a time. Which fields are set depends on what was asked about.
+type then struct {
+	AsOf        time.Time                    `json:"asOf"`
+	Environment *observing.EnvironmentDetail `json:"environment,omitempty"`
+	Cluster     *observing.ClusterDetail     `json:"cluster,omitempty"`
+	// Versions are those of the environment or workload.
+	Versions []observing.Version `json:"versions,omitempty"`
+}
+
+// maxVersions is how many versions are shown of one time.
+const maxVersions = 5000
+
+func (c *historyCommand) then(ctx context.Context, who fleetAnswers, of, name string) (*then, error) {
+	at := &then{AsOf: c.asOf.at.UTC()}
+	q := observing.VersionsQuery{AsOf: c.asOf.at}
+	switch of {
+	case ofCluster:
+		detail, err := who.Cluster(ctx, observing.ClusterQuery{Name: name, AsOf: c.asOf.at})
+		at.Cluster = &detail
+		return at, answered(err)
+	case ofEnvironment:
+		detail, err := who.Environment(ctx, observing.EnvironmentQuery{Name: name, AsOf: c.asOf.at})
+		if err != nil {
+			return nil, answered(err)
+		}
+		at.Environment, q.Environment = &detail, name
+	case ofWorkload:
+		q.Workload, q.Environment = name, c.environment
+	}
+	var err error
+	at.Versions, _, err = all(maxVersions, func(p observing.Paging) (observing.Page[observing.Version], error) {
+		q.Paging = p
+		return who.Versions(ctx, q)
+	})
+	return at, err
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// ledgerBackupCommand is "kalypso ledger backup".
+type ledgerBackupCommand struct {
+	t      *terminal
+	ledger ledgerFlag
+}
+
+func newLedgerBackup(t *terminal) *cobra.Command {
+	c := &ledgerBackupCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Copy the ledger in a file to another file, while it is used",
+		Long: `Copy the ledger in a file to another file, while it is used. The copy is consistent and a ledger itself: to restore it,
+put it into the place of the other one while no server runs.
+
+A PostgreSQL database is backed up with its own tools, such as pg_dump.`,
+		Example: `  kalypso ledger backup --ledger kalypso-data/ledger.db backup/ledger-monday.db`,
+		Args:    exactly("FILE"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	c.ledger.bind(cmd, "the ledger to back up")
+	return cmd
+}
+
+func (c *ledgerBackupCommand) run(cmd *cobra.Command, file string) error {
+	at, err := c.ledger.want(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	return withLedger(cmd.Context(), openLedgerThere, at, func(l ledger.Ledger) error {
+		b, ok := l.(ledger.Backuper)
+		if !ok {
+			return failed(errors.New("this ledger cannot copy itself to a file"), "use pg_dump, or kalypso ledger export")
+		}
+		err := b.Backup(cmd.Context(), file)
+		if errors.Is(err, os.ErrExist) {
+			return failed(fmt.Errorf("%q exists already", file), "choose another name: a backup never replaces another one")
+		}
+		return err
+	})
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// ledgerExportCommand is "kalypso ledger export".
+type ledgerExportCommand struct {
+	t      *terminal
+	ledger ledgerFlag
+}
+
+func newLedgerExport(t *terminal) *cobra.Command {
+	c := &ledgerExportCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "export [FILE]",
+		Short: "Write everything that a ledger holds, as JSON lines",
+		Long: `Write everything that a ledger holds, as JSON lines, to stdout or to a file that does not exist yet.
+
+Each line is one fact, and "kalypso ledger import" puts them into another ledger, of either kind. Tokens and credentials are in it
+as hashes only; still it tells who runs what, and the file is readable by its owner alone.`,
+		Example: `  kalypso ledger export --ledger kalypso-data/ledger.db ledger.jsonl
+  kalypso ledger export --ledger kalypso-data/ledger.db | gzip > ledger.jsonl.gz`,
+		Args: atMost("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
+	}
+	c.ledger.bind(cmd, "the ledger to export")
+	return cmd
+}
+
+func (c *ledgerExportCommand) run(cmd *cobra.Command, args []string) error {
+	at, err := c.ledger.want(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	return withLedger(cmd.Context(), openLedgerThere, at, func(l ledger.Ledger) error {
+		if len(args) == 0 || args[0] == "-" {
+			return ledger.Export(cmd.Context(), l, c.t.out)
+		}
+		return exportTo(cmd.Context(), l, args[0])
+	})
+}
+
+// exportTo writes a new file. One that is not complete is removed: it would be taken for a whole ledger.
+func exportTo(ctx context.Context, l ledger.Ledger, file string) error {
+	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return failed(fmt.Errorf("%q exists already", file), "choose another name, or remove it")
+	}
+	if err != nil {
+		return fmt.Errorf("export ledger: %w", err)
+	}
+	if err := errors.Join(ledger.Export(ctx, l, out), out.Sync(), out.Close()); err != nil {
+		return errors.Join(err, os.Remove(file))
+	}
+	return nil
+}

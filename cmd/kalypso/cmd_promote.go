@@ -1,0 +1,159 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promotion"
+)
+
+// promoteCommand is "kalypso promote".
+type promoteCommand struct {
+	t      *terminal
+	place  lookFlags
+	output *output
+	to     string
+	word   wordFlags
+}
+
+func newPromote(t *terminal) *cobra.Command {
+	c := &promoteCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "promote [--to ENVIRONMENT --commit COMMIT]",
+		Short: "Move a commit on, or say why it waits",
+		Long: `Move a commit on, or say why it waits.
+
+Alone it says for each environment which commit it has, which one comes next, and what that waits for.
+With --to, a commit of main, also an older one, is the next to enter an environment. All rules hold for it as well: the environments
+before, soak, windows and approval. It ends a word that the commit is aborted there.
+
+    candidate ─► promoted ─► proposed ─► deploying ─► verifying ─► deployed
+
+A server heeds what people say from its next round on. Without a server, "kalypso promote round" is such a round, for CI.`,
+		Example: `  kalypso promote
+  kalypso promote --to prod --commit 3f2a9c1 --why "the fix for the outage"
+  kalypso promote pause prod --why "sale until Monday"
+  kalypso promote round --control-plane https://github.com/acme/control-plane --ledger postgres://kalypso@db/kalypso`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownWord(cmd, args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.place.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	cmd.Flags().StringVar(&c.to, "to", "", "the `name` of the environment that the commit is to enter")
+	c.word.bind(cmd, true)
+	cmd.AddCommand(
+		newPromoteRound(t),
+		newPromoteWord(t, wordPause, "Let nothing enter an environment until it is resumed",
+			"Let nothing enter an environment until it is resumed. What is rolled out there already goes on.", "sale until Monday"),
+		newPromoteWord(t, wordResume, "End the pause of an environment", "End the pause of an environment.", ""),
+		newPromoteWord(t, wordAbort, "Give a commit up in an environment",
+			"Give a commit up in an environment: it does not enter, nor go on from there. A newer commit takes its place;\nto order the commit there lifts it.", "it breaks sign-in"),
+	)
+	return cmd
+}
+
+func (c *promoteCommand) run(cmd *cobra.Command) error {
+	switch {
+	case c.to == "" && (c.word.commit != "" || c.word.why != ""):
+		return usage(cmd, "where to? name the environment, as in --to prod")
+	case c.to == "":
+		return c.explain(cmd)
+	case c.word.commit == "":
+		return usage(cmd, "which commit? name it, as in --commit 3f2a9c1")
+	}
+	return say(cmd, c.t, &c.place.placeFlags, c.output, c.word.about(wordPromote, c.to, c.place.named()))
+}
+
+// explain says what each environment waits for.
+func (c *promoteCommand) explain(cmd *cobra.Command) error {
+	who, err := c.place.ask(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	details, err := c.details(cmd.Context(), who)
+	if err := errors.Join(err, who.close()); err != nil {
+		return err
+	}
+	return c.output.write(c.t.out, observing.Page[observing.EnvironmentDetail]{Items: details}, func(w io.Writer) error {
+		return waitText{c.t}.write(w, details)
+	})
+}
+
+func (c *promoteCommand) details(ctx context.Context, who *asked) ([]observing.EnvironmentDetail, error) {
+	if err := who.fresh(ctx); err != nil {
+		return nil, err
+	}
+	found, err := environments(ctx, who, c.place.named())
+	details := []observing.EnvironmentDetail{}
+	for _, e := range found {
+		d, err := who.Environment(ctx, observing.EnvironmentQuery{Name: e.Name, ControlPlane: e.ControlPlane})
+		if err != nil {
+			return nil, answered(err)
+		}
+		details = append(details, d)
+	}
+	return details, err
+}
+
+// waitText says why environments wait, in a few lines for each.
+type waitText struct{ t *terminal }
+
+func (s waitText) write(w io.Writer, environments []observing.EnvironmentDetail) error {
+	if len(environments) == 0 {
+		return statusText{s.t.outStyle}.write(w, nil)
+	}
+	for i, e := range environments {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		var t table
+		t.row(painted(s.t.outStyle.bold, e.Name), plain(cmp.Or(short(e.Commit), "-")), s.t.outStyle.phase(e.Phase), s.t.outStyle.gate(e.Gate))
+		if err := t.write(w); err != nil {
+			return err
+		}
+		lines := table{indent: "  "}
+		s.reasons(&lines, e)
+		if err := lines.write(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s waitText) reasons(t *table, e observing.EnvironmentDetail) {
+	row := func(what, text string) {
+		if text != "" {
+			t.row(painted(s.t.outStyle.dim, what), plain(shortHashes(text)))
+		}
+	}
+	row("next", e.Candidate)
+	row("why", reasonOf(e.Environment))
+	if o := e.Ordered; o != nil {
+		row("ordered", o.Commit+byWhom(o.By)+because(o.Why))
+	}
+	for _, p := range e.Proposals {
+		if p.State == promotion.ProposalOpen {
+			row("approve", cmp.Or(p.URL, "a change for "+p.Commit+" is open"))
+		}
+	}
+	for _, check := range e.Checks {
+		row("verified", check.Name+": "+cmp.Or(string(check.State), "not run yet")+because(check.Reason))
+	}
+	for _, a := range e.Aborted {
+		row("aborted", a.Commit+byWhom(a.By)+because(a.Why))
+	}
+	for _, note := range notesOf(e.Environment) {
+		row("", note)
+	}
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// promoteRoundCommand is "kalypso promote round".
+type promoteRoundCommand struct {
+	t       *terminal
+	source  sourceFlags
+	ledger  ledgerFlag
+	chain   []string
+	forges  pullRequestFlags
+	timeout time.Duration
+	output  *output
+}
+
+func newPromoteRound(t *terminal) *cobra.Command {
+	c := &promoteRoundCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "round --control-plane URL --ledger LEDGER",
+		Short: "Move everything on that may move, once, without a server",
+		Long: `Move everything on that may move, once, for a CI job without a server: what kalypso serve does all the time.
+
+    control plane ─► schedule each environment ─► its pull request
+    ledger        ─► who runs what             ─► promote what may go on, show statuses on commits, say why the rest waits
+
+It ends when nothing is left to do but to wait; run it again when something happened, or every few minutes. It exits with 3 when a
+commit failed in an environment. The environment has a token for the forge, as for "kalypso schedule --pull-request".`,
+		Example: `  kalypso promote round --control-plane https://github.com/acme/control-plane --ledger postgres://kalypso@db/kalypso
+  kalypso promote round --control-plane https://git.example.com/acme/fleet --ledger ledger.db --config kalypso.yaml --chain dev,prod`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&c.source.controlPlane, "control-plane", "", "the control plane, a `folder or URL` (default: the repository of the current folder)")
+	flags.Var((*mapFlag)(&c.source.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
+	c.ledger.bind(cmd, "the ledger with what clusters report")
+	flags.StringSliceVar(&c.chain, "chain", nil, "the `environments` one after the other, where they have no rules, as in dev,stage,prod")
+	flags.StringVar(&c.forges.config, "config", "", "a configuration `file` of kalypso serve, for its forges")
+	flags.StringVar(&c.forges.kind, "forge-kind", "", "the `kind` of the forge, where its host does not say it")
+	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications may take all in all")
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	return cmd
+}
+
+func (c *promoteRoundCommand) run(cmd *cobra.Command) error {
+	if c.forges.kind != "" && !slices.Contains(kindsOfTokens(), c.forges.kind) {
+		return usage(cmd, "--forge-kind %q is none of %v", c.forges.kind, kindsOfTokens())
+	}
+	at, err := c.ledger.want(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	var outcome *promoting.Outcome
+	err = withLedger(cmd.Context(), openLedger, at, func(l ledger.Ledger) error {
+		outcome, err = c.rounds(cmd.Context(), l)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.output.write(c.t.out, outcome, func(w io.Writer) error { return c.show(w, outcome) }); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(outcome.Environments, func(s promoting.Standing) bool { return s.Phase == promotion.Failed }) {
+		return answerNo()
+	}
+	return nil
+}
+
+// rounds makes rounds until one has nothing to do and no verification runs.
+func (c *promoteRoundCommand) rounds(ctx context.Context, l ledger.Ledger) (*promoting.Outcome, error) {
+	hosts, access, err := c.forges.forges(c.t.env)
+	if err != nil {
+		return nil, err
+	}
+	look := &lookFlags{controlPlane: c.source.controlPlane, maps: c.source.maps, chain: c.chain}
+	r, err := look.open(ctx, c.t, l)
+	if err != nil {
+		return nil, err
+	}
+	defer r.session.close()
+	r.forges = hosts
+	r.session.client.Map, r.session.client.Credentials = append(r.session.client.Map, access.maps...), access.credentials
+	checked := make(chan struct{}, 1)
+	r.promoter.Checked = func(string) {
+		select {
+		case checked <- struct{}{}:
+		default:
+		}
+	}
+	defer r.promoter.Close()
+	ctx, stop := context.WithTimeout(ctx, c.timeout)
+	defer stop()
+	return r.rounds(ctx, checked)
+}
+
+// maxRounds ends what never comes to rest, which would be a mistake of ours.
+const maxRounds = 50
+
+func (l *looker) rounds(ctx context.Context, checked <-chan struct{}) (*promoting.Outcome, error) {
+	var did []string
+	for range maxRounds {
+		scheduled := &scheduledRollouts{looker: l, loader: l.loader()}
+		outcome, err := l.promoter.Round(ctx, l.platform(scheduled))
+		l.session.progress.end()
+		if err != nil {
+			return nil, errors.Join(err, context.Cause(ctx))
+		}
+		new := append(scheduled.did, outcome.Did...)
+		did = append(did, new...)
+		outcome.Did = did
+		if len(new) > 0 {
+			continue
+		}
+		if !verifying(outcome) {
+			return outcome, nil
+		}
+		select {
+		case <-ctx.Done():
+			return outcome, nil // they are run again by the next one
+		case <-checked:
+		}
+	}
+	return nil, fmt.Errorf("after %d rounds there is still something to do; run it again", maxRounds)
+}
+
+// verifying says whether verifications run.
+func verifying(o *promoting.Outcome) bool {
+	return slices.ContainsFunc(o.Environments, func(s promoting.Standing) bool {
+		return slices.ContainsFunc(s.Checks, func(c promotion.CheckResult) bool { return c.State == promotion.CheckRunning })
+	})
+}
+
+// scheduledRollouts schedules environments, as a round of the server does, and says how far their manifests have come.
+type scheduledRollouts struct {
+	*looker
+	loader *scheduling.Loader
+
+	mu  sync.Mutex
+	did []string
+}
+
+var _ promoting.Rollouts = (*scheduledRollouts)(nil)
+
+// Rollout implements [promoting.Rollouts].
+func (s *scheduledRollouts) Rollout(ctx context.Context, environment string) (*scheduling.Outcome, error) {
+	p := &scheduling.Proposer{Loader: s.loader, Committer: s.commits, Forges: s.forges}
+	outcome, err := p.Round(ctx, scheduling.Request{ControlPlane: s.session.request.ControlPlane, Environment: environment})
+	if outcome != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, line := range outcome.Did {
+			s.did = append(s.did, environment+": "+line)
+		}
+		slices.Sort(s.did) // environments are scheduled at the same time
+	}
+	return outcome, err
+}
+
+// show says what was done, and why the rest waits.
+func (c *promoteRoundCommand) show(w io.Writer, o *promoting.Outcome) error {
+	for _, line := range o.Did {
+		fmt.Fprintln(w, printable(shortHashes(line)))
+	}
+	if len(o.Did) == 0 {
+		fmt.Fprintln(w, "nothing to do but to wait")
+	}
+	fmt.Fprintln(w)
+	var standing []observing.Environment
+	for _, s := range o.Environments {
+		standing = append(standing, observing.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
+	}
+	return statusText{c.t.outStyle}.table(w, standing)
+}

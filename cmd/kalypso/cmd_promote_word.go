@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/server/api"
+)
+
+// promoteWordCommand is "kalypso promote pause", resume and abort: what a person says about an environment.
+type promoteWordCommand struct {
+	t      *terminal
+	verb   string
+	place  placeFlags
+	output *output
+	word   wordFlags
+	// controlPlane tells environments of one name apart.
+	controlPlane string
+}
+
+// wordFlags are those of what a person says about an environment.
+type wordFlags struct {
+	commit string
+	why    string
+}
+
+func (f *wordFlags) bind(cmd *cobra.Command, commit bool) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.why, "why", "", "the `reason`, for the record")
+	if commit {
+		flags.StringVar(&f.commit, "commit", "", "the `commit` of main, or at least seven digits of it")
+	}
+}
+
+// about is what is said about an environment.
+func (f *wordFlags) about(verb, environment, controlPlane string) word {
+	return word{verb: verb, environment: environment, commit: f.commit, why: f.why, controlPlane: controlPlane}
+}
+
+func newPromoteWord(t *terminal, verb, short, long, why string) *cobra.Command {
+	c := &promoteWordCommand{t: t, verb: verb}
+	example := fmt.Sprintf("  kalypso promote %s prod", verb)
+	if verb == wordAbort {
+		example += " --commit 3f2a9c1"
+	}
+	if why != "" {
+		example += fmt.Sprintf(" --why %q", why)
+	}
+	cmd := &cobra.Command{
+		Use: verb + " ENVIRONMENT", Short: short, Long: long, Example: example,
+		Args: exactly("ENVIRONMENT"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	c.place.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.word.bind(cmd, verb == wordAbort)
+	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the `URL` of the control plane, where several have such an environment")
+	return cmd
+}
+
+func (c *promoteWordCommand) run(cmd *cobra.Command, environment string) error {
+	if c.verb == wordAbort && c.word.commit == "" {
+		return usage(cmd, "which commit is given up? name it, as in --commit 3f2a9c1")
+	}
+	return say(cmd, c.t, &c.place, c.output, c.word.about(c.verb, environment, c.controlPlane))
+}
+
+// say passes on what a person says, and shows what comes of it.
+func say(cmd *cobra.Command, t *terminal, f *placeFlags, o *output, w word) error {
+	var accepted api.Accepted
+	err := f.listen(cmd, t, func(l listener) error {
+		var err error
+		accepted, err = l.Say(cmd.Context(), w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return o.write(t.out, accepted, func(out io.Writer) error {
+		_, err := fmt.Fprintln(out, whatNext(w.verb, accepted))
+		return err
+	})
+}
+
+// whatNext says what was said, and what comes of it.
+func whatNext(verb string, a api.Accepted) string {
+	environment, commit := printable(a.Environment), short(a.Commit)
+	switch verb {
+	case wordPause:
+		return fmt.Sprintf("%s is paused: nothing enters until kalypso promote resume %s", environment, shellWord(a.Environment))
+	case wordResume:
+		return environment + " goes on with the next round"
+	case wordAbort:
+		return fmt.Sprintf("%s is given up in %s; a newer commit takes its place", commit, environment)
+	}
+	return fmt.Sprintf("%s is the next to enter %s, once its rules let it in; kalypso wait -e %s --commit %s follows it",
+		commit, environment, shellWord(a.Environment), commit)
+}

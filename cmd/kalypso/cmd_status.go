@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/observing"
+)
+
+// statusCommand is "kalypso status".
+type statusCommand struct {
+	t      *terminal
+	place  lookFlags
+	output *output
+	watch  bool
+}
+
+func newStatus(t *terminal) *cobra.Command {
+	c := &statusCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show the chain of environments at a glance",
+		Long: `Show the chain of environments at a glance: which commit each of them has, where that stands, how many clusters run it,
+and what it waits for.
+
+    ENVIRONMENT  COMMIT   PHASE      GATE  REASON
+    dev          3f2a9c1  deployed   3/3   3 of 3 clusters run it
+    stage        3f2a9c1  deploying  1/2   1 of 2 clusters behind: large-03
+    prod         9be01d4  deployed   37/37  3f2a9c1 waits: it has to run in stage first
+
+The gate is how many reconcilers run the commit, of those that have to.
+A server knows more than a ledger alone: what waits to be merged, what is held, and what comes next. Beside a ledger,
+--control-plane reads that.`,
+		Example: `  kalypso status --server https://kalypso.example.com
+  kalypso status --ledger kalypso-data/ledger.db
+  kalypso status --ledger kalypso-data/ledger.db --control-plane https://github.com/acme/control-plane
+  kalypso status --watch`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.place.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	cmd.Flags().BoolVarP(&c.watch, "watch", "w", false, "show it again whenever something changes")
+	return cmd
+}
+
+func (c *statusCommand) run(cmd *cobra.Command) error {
+	if c.watch && c.output.format != formatText {
+		return usage(cmd, "--watch shows text; ask again for %s", c.output.format)
+	}
+	who, err := c.place.ask(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	if c.watch {
+		return errors.Join(c.watchIt(cmd.Context(), who), who.close())
+	}
+	environments, err := c.environments(cmd.Context(), who)
+	if err := errors.Join(err, who.close()); err != nil {
+		return err
+	}
+	return c.output.write(c.t.out, observing.Page[observing.Environment]{Items: environments}, func(w io.Writer) error {
+		return statusText{c.t.outStyle}.write(w, environments)
+	})
+}
+
+func (c *statusCommand) environments(ctx context.Context, who *asked) ([]observing.Environment, error) {
+	if err := who.fresh(ctx); err != nil {
+		return nil, err
+	}
+	return environments(ctx, who, c.place.named())
+}
+
+// environments are those of a control plane, or of all.
+func environments(ctx context.Context, who fleetAnswers, controlPlane string) ([]observing.Environment, error) {
+	found, _, err := all(math.MaxInt, func(at observing.Paging) (observing.Page[observing.Environment], error) {
+		return who.Environments(ctx, observing.EnvironmentsQuery{ControlPlane: controlPlane, Paging: at})
+	})
+	return found, err
+}
+
+// watchIt shows the status again and again, until somebody stops it, which is a good end.
+func (c *statusCommand) watchIt(ctx context.Context, who *asked) error {
+	shown := ""
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	changes := who.changes(ctx)
+	for {
+		environments, err := c.environments(ctx, who)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var text strings.Builder
+		if err := (statusText{c.t.outStyle}).write(&text, environments); err != nil {
+			return err
+		}
+		if text.String() != shown {
+			shown = text.String()
+			if err := c.redraw(shown); err != nil {
+				return err
+			}
+		}
+		if _, more := <-changes; !more {
+			return nil
+		}
+	}
+}
+
+// redraw replaces what is on a terminal; elsewhere one status follows the other, each with its time.
+func (c *statusCommand) redraw(text string) error {
+	if isTerminal(c.t.out) {
+		_, err := fmt.Fprint(c.t.out, "\x1b[H\x1b[2J", text)
+		return err
+	}
+	_, err := fmt.Fprintf(c.t.out, "%s\n%s\n", c.t.now().Format(timeLayout), text)
+	return err
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/reporting"
+	"github.com/kalypso-io/kalypso/internal/server/access"
+	"github.com/kalypso-io/kalypso/internal/server/api"
+)
+
+// newToken is "kalypso token": the tokens of people and programs.
+func newToken(t *terminal) *cobra.Command {
+	cmd := newGroup(&cobra.Command{
+		Use:   "token",
+		Short: "Create, list and revoke tokens for the server",
+		Long: `Create, list and revoke tokens for the server. What a token is good for is its role:
+
+    reader     sees everything but tokens and the audit trail
+    operator   also moves commits: promotes, pauses, resumes, aborts
+    admin      also manages clusters and tokens, and sees the audit trail
+    join       registers a new cluster, and nothing else
+
+A token is shown once; the ledger has its hash. This takes a token of an admin, or the ledger itself, which is how the first one comes about.`,
+		Example: `  kalypso token create ann --role admin --ledger kalypso-data/ledger.db --out admin.token
+  kalypso token list`,
+	})
+	cmd.AddCommand(newTokenCreate(t), newTokenList(t), newTokenRevoke(t))
+	return cmd
+}
+
+// tokenCreateCommand is "kalypso token create".
+type tokenCreateCommand struct {
+	t       *terminal
+	place   placeFlags
+	output  *output
+	role    string
+	expires string
+	members []string
+	uses    int
+	out     string
+}
+
+func newTokenCreate(t *terminal) *cobra.Command {
+	c := &tokenCreateCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "create NAME --role ROLE",
+		Short: "Make a token, which is shown once",
+		Long: `Make a token, which is shown once, or written to a file that only you can read. NAME says whom or what it is for,
+and is on record with everything that it is used for.
+
+One with the role join lets clusters register themselves, as the members that --member names; * stands for every environment
+or cluster type.`,
+		Example: `  kalypso token create "pipeline of team a" --role operator --expires 90d
+  kalypso token create "new west clusters" --role join --member dev/large --member 'stage/*' --expires 24h --uses 3`,
+		Args: exactly("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	c.place.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	flags := cmd.Flags()
+	flags.StringVar(&c.role, "role", "", "what it is good for: reader, operator, admin or join")
+	flags.StringVar(&c.expires, "expires", "", "when it ends, as a `duration` such as 24h or 90d (default: never; of join, 24h)")
+	flags.StringArrayVar(&c.members, "member", nil, "with --role join: the `ENVIRONMENT/CLUSTERTYPE` that clusters may join as; may be repeated")
+	flags.IntVar(&c.uses, "uses", 0, "with --role join: how many clusters may join (default: any number)")
+	flags.StringVar(&c.out, "out", "", "write the token to this new `file` instead of showing it")
+	return cmd
+}
+
+func (c *tokenCreateCommand) run(cmd *cobra.Command, name string) error {
+	wanted, err := c.request(cmd, name)
+	if err != nil {
+		return err
+	}
+	file, err := newSecretFile(c.out)
+	if err != nil {
+		return err
+	}
+	var made issuedToken
+	err = c.place.tokens(cmd, c.t, openLedger, func(all tokens) error {
+		var err error
+		made.NewToken, err = all.Create(cmd.Context(), *wanted)
+		return err
+	})
+	if err != nil {
+		return errors.Join(err, file.discard())
+	}
+	if file != nil {
+		if err := file.write(made.Secret); err != nil {
+			return failed(err, fmt.Sprintf("the token is lost; revoke it with kalypso token revoke %s, and make another one", shellWord(made.ID)))
+		}
+		made.Secret, made.File = "", c.out
+	}
+	return c.output.write(c.t.out, made, func(w io.Writer) error { return c.show(w, made) })
+}
+
+// issuedToken is a token that was just made. Its secret is shown, or in a file.
+type issuedToken struct {
+	api.NewToken
+	File string `json:"file,omitempty"`
+}
+
+func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.TokenRequest, error) {
+	wanted := &api.TokenRequest{Name: name, Role: c.role}
+	switch access.Role(c.role) {
+	case access.Reader, access.Operator, access.Admin:
+		if len(c.members) > 0 || c.uses != 0 {
+			return nil, usage(cmd, "--member and --uses go with --role join")
+		}
+	case access.Join:
+		c.expires = cmp.Or(c.expires, "24h")
+		members, err := parseMembers(c.members)
+		if err != nil {
+			return nil, asUsage(cmd, err)
+		}
+		if len(members) == 0 {
+			return nil, usage(cmd, "join as what? name it, as in --member dev/large")
+		}
+		wanted.Join = &reporting.JoinScope{Memberships: members, Uses: c.uses}
+	case "":
+		return nil, usage(cmd, "what is it good for? say it with --role: reader, operator, admin or join")
+	default:
+		return nil, usage(cmd, "--role %q is none of reader, operator, admin and join; a cluster gets its own with kalypso cluster register", c.role)
+	}
+	if c.expires != "" {
+		life, ok := parseAge(c.expires)
+		if !ok || life == 0 {
+			return nil, usage(cmd, "--expires %q: want a duration such as 24h or 90d", c.expires)
+		}
+		wanted.Expires = c.t.now().Add(life).UTC().Truncate(time.Second)
+	}
+	return wanted, nil
+}
+
+func (c *tokenCreateCommand) show(w io.Writer, made issuedToken) error {
+	ends := "does not expire"
+	if !made.Expires.IsZero() {
+		ends = "expires " + c.t.when(made.Expires)
+	}
+	fmt.Fprintf(w, "token %s for %s has the role %s and %s\n", printable(made.ID), printable(made.Name), printable(made.Role), ends)
+	if made.File != "" {
+		_, err := fmt.Fprintf(w, "it is in %s; name that with --token-file\n", printable(made.File))
+		return err
+	}
+	_, err := fmt.Fprintf(w, "it is shown only now:\n\n  %s\n", printable(made.Secret))
+	return err
+}
+
+// tokenListCommand is "kalypso token list".
+type tokenListCommand struct {
+	t      *terminal
+	place  placeFlags
+	output *output
+	ended  bool
+}
+
+func newTokenList(t *terminal) *cobra.Command {
+	c := &tokenListCommand{t: t}
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List tokens; not the tokens themselves, which nobody has",
+		Example: `  kalypso token list --all`,
+		Args:    exactly(),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.place.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	cmd.Flags().BoolVar(&c.ended, "all", false, "also those that expired or were revoked")
+	return cmd
+}
+
+func (c *tokenListCommand) run(cmd *cobra.Command) error {
+	kept := api.Tokens{Items: []api.Token{}}
+	err := c.place.tokens(cmd, c.t, openLedgerThere, func(all tokens) error {
+		found, err := all.List(cmd.Context())
+		for _, t := range found.Items {
+			if c.ended || !over(t, c.t.now()) {
+				kept.Items = append(kept.Items, t)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.output.write(c.t.out, kept, func(w io.Writer) error { return c.show(w, kept.Items) })
+}
+
+// over says that a token is good for nothing any more.
+func over(t api.Token, now time.Time) bool {
+	return !t.Revoked.IsZero() || !t.Expires.IsZero() && !now.Before(t.Expires)
+}
+
+func (c *tokenListCommand) show(w io.Writer, kept []api.Token) error {
+	if len(kept) == 0 {
+		_, err := fmt.Fprintln(w, "no tokens; kalypso token create makes one")
+		return err
+	}
+	s := c.t.outStyle
+	var t table
+	t.row(s.heads("ID", "NAME", "ROLE", "CREATED", "EXPIRES", "BY")...)
+	for _, i := range kept {
+		expires := plain(cmp.Or(strings.TrimPrefix(c.t.when(i.Expires), "-"), "never"))
+		switch {
+		case !i.Revoked.IsZero():
+			expires = painted(s.dim, "revoked "+c.t.when(i.Revoked))
+		case over(i, c.t.now()):
+			expires = painted(s.dim, "expired "+c.t.when(i.Expires))
+		}
+		t.row(plain(i.ID), plain(i.Name), plain(i.Role), plain(c.t.when(i.Created)), expires, plain(i.By))
+	}
+	return t.write(w)
+}
+
+// tokenRevokeCommand is "kalypso token revoke".
+type tokenRevokeCommand struct {
+	t      *terminal
+	place  placeFlags
+	output *output
+}
+
+func newTokenRevoke(t *terminal) *cobra.Command {
+	c := &tokenRevokeCommand{t: t}
+	cmd := &cobra.Command{
+		Use:     "revoke ID",
+		Short:   "End a token; within seconds no server takes it any more",
+		Example: `  kalypso token revoke 3f2a9c1d5e6f`,
+		Args:    exactly("ID"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	c.place.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	return cmd
+}
+
+func (c *tokenRevokeCommand) run(cmd *cobra.Command, id string) error {
+	return c.place.tokens(cmd, c.t, openLedgerThere, func(all tokens) error {
+		ended, err := all.Revoke(cmd.Context(), id)
+		if err != nil {
+			return err
+		}
+		return c.output.write(c.t.out, ended, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "token %s for %s is revoked\n", printable(ended.ID), printable(ended.Name))
+			return err
+		})
+	})
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/observing"
+)
+
+// waitCommand is "kalypso wait".
+type waitCommand struct {
+	t           *terminal
+	place       lookFlags
+	output      *output
+	environment string
+	commit      string
+	timeout     time.Duration
+}
+
+func newWait(t *terminal) *cobra.Command {
+	c := &waitCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "wait -e ENVIRONMENT [--commit COMMIT]",
+		Short: "Block until the clusters of an environment run a commit",
+		Long: `Block until the clusters of an environment run a commit of main, or a newer one, and say what it waits for.
+
+It ends with 0 when the gate of the environment is passed, and with 3 when the gate failed, the commit was refused or given up,
+or the time is up. Nobody passes a gate at which no cluster is expected.`,
+		Example: `  kalypso wait -e stage --commit "$COMMIT" --timeout 30m
+  kalypso wait -e dev --ledger kalypso-data/ledger.db`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.place.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	flags := cmd.Flags()
+	flags.StringVarP(&c.environment, "environment", "e", "", "the `name` of the environment")
+	flags.StringVar(&c.commit, "commit", "", "the `commit` of main, or at least seven digits of it (default: the one that the environment has)")
+	flags.DurationVar(&c.timeout, "timeout", 0, "give up after this time (default: wait for as long as it takes)")
+	return cmd
+}
+
+func (c *waitCommand) run(cmd *cobra.Command) error {
+	switch {
+	case c.environment == "":
+		return usage(cmd, "wait for which environment? name it, as in -e stage")
+	case c.timeout < 0:
+		return usage(cmd, "--timeout is %s, want a time to come", c.timeout)
+	}
+	who, err := c.place.ask(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	progress, err := c.wait(cmd.Context(), who)
+	if err := errors.Join(err, who.close()); err != nil {
+		return err
+	}
+	if err := c.output.write(c.t.out, progress, func(w io.Writer) error { return c.show(w, progress) }); err != nil {
+		return err
+	}
+	switch progress.Result {
+	case observing.ProgressPassed:
+		return nil
+	case observing.ProgressFailed:
+		return answerNo()
+	}
+	return &failure{exitNo, fmt.Errorf("%s are over", c.timeout), "wait longer with --timeout; kalypso status shows the whole chain"}
+}
+
+// wait asks until there is a final answer, or the time is up: then it returns the last one.
+func (c *waitCommand) wait(ctx context.Context, who *asked) (observing.Progress, error) {
+	limited, stop := context.WithCancel(ctx)
+	if c.timeout > 0 {
+		limited, stop = context.WithTimeout(ctx, c.timeout)
+	}
+	defer stop()
+	changes := who.changes(limited)
+	var last observing.Progress
+	for {
+		progress, err := c.progress(limited, who)
+		switch {
+		case limited.Err() != nil && last.Result != "":
+			return last, context.Cause(ctx)
+		case err != nil:
+			return progress, errors.Join(answered(err), context.Cause(ctx))
+		case progress.Result != observing.ProgressWaits:
+			return progress, nil
+		}
+		if progress.Reason != last.Reason || progress.Phase != last.Phase {
+			fmt.Fprintf(c.t.err, "%s  %s waits: %s\n", c.t.now().Format(time.TimeOnly), printable(c.environment), printable(shortHashes(reasonOfProgress(progress))))
+		}
+		last = progress
+		if _, more := <-changes; !more {
+			return last, context.Cause(ctx)
+		}
+	}
+}
+
+func (c *waitCommand) progress(ctx context.Context, who *asked) (observing.Progress, error) {
+	if err := who.fresh(ctx); err != nil {
+		return observing.Progress{}, err
+	}
+	return who.Progress(ctx, observing.ProgressQuery{Environment: c.environment, ControlPlane: c.place.named(), Commit: c.commit})
+}
+
+func reasonOfProgress(p observing.Progress) string {
+	if p.Reason != "" {
+		return p.Reason
+	}
+	return "it is " + string(p.Phase)
+}
+
+func (c *waitCommand) show(w io.Writer, p observing.Progress) error {
+	s := c.t.outStyle
+	result := painted(s.yellow, string(p.Result))
+	switch p.Result {
+	case observing.ProgressPassed:
+		result = painted(s.green, string(p.Result))
+	case observing.ProgressFailed:
+		result = painted(s.red, string(p.Result))
+	}
+	var t table
+	t.row(plain(p.Environment), plain(short(p.Commit)), result, s.gate(p.Gate), plain(shortHashes(p.Reason)))
+	return t.write(w)
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/observing"
+)
+
+// fleetAnswers is who knows how the fleet is doing: an [observing.Observer] on a ledger, or a server.
+// Either gives the same values.
+type fleetAnswers interface {
+	Environments(ctx context.Context, q observing.EnvironmentsQuery) (observing.Page[observing.Environment], error)
+	Progress(ctx context.Context, q observing.ProgressQuery) (observing.Progress, error)
+	Compare(ctx context.Context, q observing.CompareQuery) (observing.Comparison, error)
+	clusterAnswers
+	pastAnswers
+}
+
+// clusterAnswers is who knows the clusters.
+type clusterAnswers interface {
+	Clusters(ctx context.Context, q observing.ClustersQuery) (observing.Page[observing.Cluster], error)
+	Cluster(ctx context.Context, q observing.ClusterQuery) (observing.ClusterDetail, error)
+}
+
+// pastAnswers is who knows what was.
+type pastAnswers interface {
+	Environment(ctx context.Context, q observing.EnvironmentQuery) (observing.EnvironmentDetail, error)
+	History(ctx context.Context, q observing.HistoryQuery) (observing.Page[observing.Event], error)
+	Versions(ctx context.Context, q observing.VersionsQuery) (observing.Page[observing.Version], error)
+}
+
+var (
+	_ fleetAnswers = (*observing.Observer)(nil)
+	_ fleetAnswers = serverAnswers{}
+)
+
+// asked is who answers a command, and when to ask again.
+type asked struct {
+	fleetAnswers
+	// changes tells, until the context ends, that the answers may be others now.
+	changes func(context.Context) <-chan struct{}
+	// look brings what the answers are made of up to date; nil where somebody else does.
+	look  func(context.Context) error
+	close func() error
+}
+
+// fresh makes the next answers those of now.
+func (a *asked) fresh(ctx context.Context) error {
+	if a.look == nil {
+		return nil
+	}
+	return a.look(ctx)
+}
+
+// often is how often a ledger is looked at, which does not tell by itself that something changed.
+const often = 2 * time.Second
+
+// ask finds whom to ask.
+func (f *placeFlags) ask(cmd *cobra.Command, t *terminal) (*asked, error) {
+	at, err := f.find(cmd, t)
+	if err != nil {
+		return nil, err
+	}
+	return at.ask(cmd.Context(), t)
+}
+
+func (p place) ask(ctx context.Context, t *terminal) (*asked, error) {
+	if p.server != nil {
+		s := serverAnswers{p.server}
+		return &asked{fleetAnswers: s, changes: s.changes, close: func() error { return nil }}, nil
+	}
+	l, err := openLedgerThere(ctx, p.ledger)
+	if err != nil {
+		return nil, err
+	}
+	return &asked{fleetAnswers: &observing.Observer{Ledger: l, Now: t.now}, changes: ticks(often), close: l.Close}, nil
+}
+
+// ticks tells every now and then.
+func ticks(every time.Duration) func(context.Context) <-chan struct{} {
+	return func(ctx context.Context) <-chan struct{} {
+		told := make(chan struct{})
+		go func() {
+			defer close(told)
+			clock := time.NewTicker(every)
+			defer clock.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-clock.C:
+				}
+				select {
+				case <-ctx.Done():
+					return
+				case told <- struct{}{}:
+				}
+			}
+		}()
+		return told
+	}
+}
+
+// answered adds to an error of an answer what to do now.
+func answered(err error) error {
+	var unknown *observing.UnknownError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &unknown):
+		return failed(err, "kalypso status lists environments, and kalypso cluster list clusters")
+	case errors.Is(err, ledger.ErrInvalid):
+		return &failure{exitUsage, err, ""}
+	}
+	return askServer(err)
+}
+
+// all reads a list page by page, up to a number of items; more says that there were more.
+func all[T any](most int, page func(observing.Paging) (observing.Page[T], error)) (items []T, more bool, err error) {
+	at := observing.Paging{Limit: min(most, observing.MaxLimit)}
+	items = []T{}
+	for {
+		p, err := page(at)
+		if err != nil {
+			return nil, false, answered(err)
+		}
+		items = append(items, p.Items...)
+		switch {
+		case len(items) >= most:
+			return items[:most], len(items) > most || p.Next != "", nil
+		// A page that leads to itself would never end.
+		case p.Next == "" || p.Next == at.After:
+			return items, false, nil
+		}
+		at.After = p.Next
+	}
+}

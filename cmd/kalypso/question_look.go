@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// lookFlags say whom a command asks, and which control plane it reads beside a ledger: a ledger alone does not know
+// what comes next.
+type lookFlags struct {
+	placeFlags
+	controlPlane string
+	chain        []string
+	maps         []git.Mapping
+}
+
+func (f *lookFlags) bind(cmd *cobra.Command) {
+	f.placeFlags.bind(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.controlPlane, "control-plane", "", "only this control plane, a `folder or URL`; beside a ledger, it is read as well")
+	flags.StringSliceVar(&f.chain, "chain", nil, "beside a ledger: the `environments` one after the other, where they have no rules, as in dev,stage,prod")
+	flags.Var((*mapFlag)(&f.maps), "map", "beside a ledger: read the repository `URL=PATH` from a path; may be repeated")
+	_ = cmd.MarkFlagDirname("control-plane") // the error only says that the flag does not exist
+}
+
+// named is what the answers call the control plane; empty stands for all.
+func (f *lookFlags) named() string {
+	if isLocal(f.controlPlane) {
+		return "" // a folder is read, and nothing else beside it
+	}
+	return ledger.CleanRepository(f.controlPlane)
+}
+
+// ask finds whom to ask.
+func (f *lookFlags) ask(cmd *cobra.Command, t *terminal) (*asked, error) {
+	if f.controlPlane == "" && (len(f.chain) > 0 || len(f.maps) > 0) {
+		return nil, usage(cmd, "--chain and --map go with --control-plane")
+	}
+	at, err := f.find(cmd, t)
+	if err != nil {
+		return nil, err
+	}
+	if at.server != nil || f.controlPlane == "" {
+		return at.ask(cmd.Context(), t)
+	}
+	l, err := openLedgerThere(cmd.Context(), at.ledger)
+	if err != nil {
+		return nil, err
+	}
+	look, err := f.open(cmd.Context(), t, l)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &asked{
+		fleetAnswers: &observing.Observer{Ledger: l, Fleet: look, Now: t.now}, changes: ticks(often), look: look.look,
+		close: func() error { look.session.close(); return l.Close() },
+	}, nil
+}
+
+// open connects to the control plane. Nothing is read yet.
+func (f *lookFlags) open(ctx context.Context, t *terminal, l ledger.Ledger) (*looker, error) {
+	source := sourceFlags{controlPlane: f.controlPlane, maps: f.maps}
+	session, err := source.open(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	look := &looker{session: session, chain: f.chain, forges: environmentForge{env: t.env}}
+	look.promoter = &promoting.Promoter{Ledger: l, Ancestry: &gitAncestry{client: session.client}, Now: t.now}
+	look.commits = committer{client: session.client, author: author(t.env)}
+	return look, nil
+}
+
+// looker reads a control plane and says where everything stands, as a round of a server does, without doing anything.
+type looker struct {
+	session  *session
+	chain    []string
+	forges   scheduling.Forges
+	commits  committer
+	promoter *promoting.Promoter
+	found    []observing.ControlPlane
+}
+
+var _ observing.Fleet = (*looker)(nil)
+
+// ControlPlanes implements [observing.Fleet]: what the last look found.
+func (l *looker) ControlPlanes() []observing.ControlPlane { return l.found }
+
+// look reads everything anew.
+func (l *looker) look(ctx context.Context) error {
+	planned := l.planned()
+	outcome, err := l.promoter.Look(ctx, l.platform(planned))
+	l.session.progress.end()
+	if err != nil {
+		return fmt.Errorf("read the control plane: %w", err)
+	}
+	l.found = []observing.ControlPlane{{URL: outcome.Subject, Promotion: outcome, Scheduling: planned.scheduled}}
+	return nil
+}
+
+// loader reads branches where they are now: what one loader resolved stays.
+func (l *looker) loader() *scheduling.Loader {
+	return &scheduling.Loader{
+		Repositories: newRepositories(l.session.client), Cache: l.session.loader.Cache, Progress: l.session.loader.Progress,
+	}
+}
+
+// planned are the rollouts as they would be now.
+func (l *looker) planned() *plannedRollouts {
+	return &plannedRollouts{
+		loader: l.loader(), controlPlane: l.session.request.ControlPlane, promoter: l.promoter, scheduled: map[string]*observing.Scheduled{},
+	}
+}
+
+// platform is the control plane as a pipeline, for one round.
+func (l *looker) platform(rollouts promoting.Rollouts) *promoting.Platform {
+	return &promoting.Platform{
+		ControlPlane: l.session.request.ControlPlane, Chain: l.chain,
+		Loader: l.loader(), Lines: gitLines{l.session.client}, Committer: promotionCommitter{l.commits}, Forges: l.forges, Rollouts: rollouts,
+	}
+}
+
+// plannedRollouts says how far manifests have come by planning them, without proposing anything: whether people were
+// asked to merge them, only a forge knows.
+type plannedRollouts struct {
+	loader       *scheduling.Loader
+	controlPlane string
+	promoter     *promoting.Promoter
+
+	mu        sync.Mutex
+	scheduled map[string]*observing.Scheduled
+}
+
+var _ promoting.Rollouts = (*plannedRollouts)(nil)
+
+// Rollout implements [promoting.Rollouts].
+func (p *plannedRollouts) Rollout(ctx context.Context, environment string) (*scheduling.Outcome, error) {
+	outcome, err := p.plan(ctx, environment)
+	found := &observing.Scheduled{At: p.promoter.Now(), Err: err, Outcome: outcome}
+	if outcome != nil {
+		found.Snapshot = outcome.Loaded.Snapshot
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.scheduled[environment] = found
+	return outcome, err
+}
+
+func (p *plannedRollouts) plan(ctx context.Context, environment string) (*scheduling.Outcome, error) {
+	loaded, err := p.loader.Load(ctx, scheduling.Request{ControlPlane: p.controlPlane, Environment: environment})
+	if err != nil {
+		return nil, err
+	}
+	gitops, err := p.loader.GitOps(ctx, loaded, "")
+	if err != nil {
+		return nil, err
+	}
+	b := bundle.Build(loaded.Snapshot, gitops.Published, nil)
+	plan, err := gitops.Plan(loaded, b)
+	return &scheduling.Outcome{
+		Inputs: loaded.Inputs, GitOps: gitops.Location, Head: gitops.Commit, Loaded: loaded, Bundle: b, Plan: plan, Files: len(b.Changes()),
+	}, err
+}

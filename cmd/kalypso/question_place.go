@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/client"
+	"github.com/kalypso-io/kalypso/internal/secret"
+)
+
+// The variables that say whom to ask, and who is asking.
+const (
+	envServer = "KALYPSO_SERVER"
+	envToken  = "KALYPSO_TOKEN"
+)
+
+// placeFlags say whom a command asks: a server, or a ledger directly.
+type placeFlags struct {
+	server, tokenFile string
+	ledger            ledgerFlag
+}
+
+// bind adds the flags to a command. The token has no flag of its own, since everybody on the machine sees those.
+func (f *placeFlags) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.server, "server", "", "ask the server at this `URL` (default: $"+envServer+")")
+	flags.StringVar(&f.tokenFile, "token-file", "", "the `file` with your token for the server (default: the token in $"+envToken+")")
+	f.ledger.bind(cmd, "ask a ledger directly, without a server")
+	_ = cmd.MarkFlagFilename("token-file") // the error only says that the flag does not exist
+}
+
+// place is whom to ask: exactly one field is set.
+type place struct {
+	server *client.Client
+	ledger string
+}
+
+// find says whom to ask. What is typed counts more than what the environment says.
+func (f *placeFlags) find(cmd *cobra.Command, t *terminal) (place, error) {
+	server, at := f.server, f.ledger.at
+	if server == "" && at == "" {
+		server, at = t.env[envServer], t.env[envLedger]
+	}
+	switch {
+	case server != "" && at != "":
+		return place{}, usage(cmd, "ask whom? a server and a ledger are named; choose one with --server or --ledger")
+	case at != "" && f.tokenFile != "":
+		return place{}, usage(cmd, "--token-file goes with --server; a ledger asks for no token")
+	case at != "":
+		return place{ledger: at}, nil
+	case server != "":
+		c, err := f.connect(cmd, t, server)
+		return place{server: c}, err
+	}
+	return place{}, usage(cmd, "ask whom? name a server with --server or in %s, or a ledger with --ledger or in %s", envServer, envLedger)
+}
+
+// connect makes a client. Nothing is asked of the server yet.
+func (f *placeFlags) connect(cmd *cobra.Command, t *terminal, server string) (*client.Client, error) {
+	address, err := client.ParseServer(server)
+	if err != nil {
+		return nil, asUsage(cmd, err)
+	}
+	token, err := f.token(t)
+	if err != nil {
+		return nil, err
+	}
+	if address.Scheme == "http" && !isLoopback(address.Hostname()) && !token.IsZero() {
+		fmt.Fprintf(t.err, "%s the token is sent to %s without encryption: use https\n", t.errStyle.yellow("warning:"), printable(address.Host))
+	}
+	return &client.Client{
+		Server: address, Token: token, UserAgent: "kalypso/" + version(),
+		Waiting: func(reason error, pause time.Duration) {
+			fmt.Fprintf(t.err, "%s; trying again in %s\n", printable(reason.Error()), pause)
+		},
+	}, nil
+}
+
+// token is who is asking; none asks as nobody in particular.
+func (f *placeFlags) token(t *terminal) (secret.Value, error) {
+	text, from := t.env[envToken], envToken
+	if f.tokenFile != "" {
+		data, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return secret.Value{}, failed(fmt.Errorf("read the token: %w", err), "--token-file names a file that holds a token, and nothing else")
+		}
+		text, from = string(data), f.tokenFile
+		if strings.TrimSpace(text) == "" {
+			return secret.Value{}, fmt.Errorf("read the token: %s is empty", from)
+		}
+	}
+	if text = strings.TrimSpace(text); strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return secret.Value{}, fmt.Errorf("read the token: %s does not hold one token, and nothing else", from)
+	}
+	return secret.New(text), nil
+}
+
+// askServer adds to what a server says what to do now.
+func askServer(err error) error {
+	var r *client.Refusal
+	var f *failure
+	switch {
+	case errors.As(err, &f):
+		return err
+	case errors.As(err, &r):
+		return failed(err, r.Hint())
+	case errors.Is(err, client.ErrNoAPI):
+		return failed(err, "is the address right, and the server not older than this program?")
+	}
+	return err
+}
+
+// get asks a server for a value.
+func get[T any](ctx context.Context, c *client.Client, path string, query url.Values) (T, error) {
+	var out T
+	err := c.Get(ctx, path, query, &out)
+	return out, askServer(err)
+}
+
+// address is that of the server that is asked; empty when it is a ledger.
+func (f *placeFlags) address(t *terminal) string {
+	if f.server != "" || f.ledger.at != "" {
+		return f.server
+	}
+	return t.env[envServer]
+}
