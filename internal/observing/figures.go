@@ -1,7 +1,13 @@
 package observing
 
 import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
 // Figures are the four figures of software delivery over a time.
@@ -45,4 +51,76 @@ type FiguresQuery struct {
 	ByTeam bool
 	// From is inclusive and To exclusive; zero is 30 days before To, and now.
 	From, To time.Time
+}
+
+// defaultPeriod is the time that figures are about unless a query says otherwise.
+const defaultPeriod = 30 * 24 * time.Hour
+
+// Figures returns deployment frequency, lead time, change failure rate and time to restore.
+func (o *Observer) Figures(ctx context.Context, q FiguresQuery) (Figures, error) {
+	if q.To.IsZero() {
+		q.To = o.Now()
+	}
+	if q.From.IsZero() {
+		q.From = q.To.Add(-defaultPeriod)
+	}
+	f := Figures{From: utc(q.From), To: utc(q.To), Items: []Figure{}}
+	if !q.From.Before(q.To) {
+		return f, fmt.Errorf("%w: the time from %s to %s is empty", ledger.ErrInvalid, f.From.Format(time.RFC3339), f.To.Format(time.RFC3339))
+	}
+	wanted := ledger.DeploymentQuery{Environment: q.Environment, Workload: q.Workload, Workspace: q.Workspace, From: q.From, To: q.To}
+	deployments, err := o.Ledger.Deployments(ctx, wanted)
+	if err != nil {
+		return f, err
+	}
+	incidents, err := o.Ledger.Incidents(ctx, wanted)
+	if err != nil {
+		return f, err
+	}
+	f.Total = perform(deployments, incidents, q)
+	f.Items = append(f.Items, grouped(deployments, incidents, q)...)
+	return f, nil
+}
+
+// grouped are the figures by team, and by workload unless only teams are wanted.
+func grouped(deployments []ledger.Deployment, incidents []ledger.Incident, q FiguresQuery) []Figure {
+	type group struct {
+		Figure
+		deployments []ledger.Deployment
+		incidents   []ledger.Incident
+	}
+	groups := map[string]*group{}
+	get := func(workspace, workload string) *group {
+		if q.ByTeam {
+			workload = ""
+		}
+		k := key(workspace, workload)
+		if groups[k] == nil {
+			groups[k] = &group{Figure: Figure{Workspace: workspace, Workload: workload}}
+		}
+		return groups[k]
+	}
+	for _, d := range deployments {
+		g := get(d.Workspace, d.Workload)
+		g.deployments = append(g.deployments, d)
+	}
+	for _, i := range incidents {
+		g := get(i.Workspace, i.Workload)
+		g.incidents = append(g.incidents, i)
+	}
+	var all []Figure
+	for _, k := range slices.Sorted(maps.Keys(groups)) {
+		g := groups[k]
+		g.Performance = perform(g.deployments, g.incidents, q)
+		all = append(all, g.Figure)
+	}
+	return all
+}
+
+func perform(deployments []ledger.Deployment, incidents []ledger.Incident, q FiguresQuery) Performance {
+	p := ledger.Perform(deployments, incidents, q.To.Sub(q.From))
+	return Performance{
+		Deployments: p.Deployments, PerDay: p.PerDay, LeadTimeSeconds: p.LeadTime.Seconds(),
+		ChangeFailureRate: p.ChangeFailureRate, TimeToRestoreSeconds: p.TimeToRestore.Seconds(), OpenIncidents: p.OpenIncidents,
+	}
 }

@@ -1,6 +1,14 @@
 package observing
 
 import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
 )
 
@@ -34,4 +42,173 @@ type ProgressQuery struct {
 	ControlPlane string
 	// Commit is the full hash, or at least seven digits of it. Empty means the one that the environment names.
 	Commit string
+}
+
+// Progress says whether a commit passed the gate of an environment, failed there, or waits, and why.
+func (o *Observer) Progress(ctx context.Context, q ProgressQuery) (Progress, error) {
+	s, err := o.environment(ctx, q.ControlPlane, q.Environment, time.Time{})
+	if err != nil {
+		return Progress{}, err
+	}
+	sc := &scene{standing: s}
+	commits, err := o.Ledger.Commits(ctx, ledger.CommitQuery{Environment: s.name, Kind: ledger.BranchPlatform, Heads: true})
+	if err != nil {
+		return Progress{}, err
+	}
+	sc.heads = commits
+	e, err := o.named(ctx, sc, time.Time{})
+	if err != nil {
+		return Progress{}, err
+	}
+	p := Progress{Environment: s.name, Commit: e.Commit, Phase: e.Phase}
+	if q.Commit != "" {
+		if p.Commit, err = o.whole(ctx, s, q.Commit); err != nil {
+			return p, err
+		}
+	}
+	w := &way{o: o, s: s, e: e, commit: p.Commit}
+	if err := w.look(ctx); err != nil {
+		return p, err
+	}
+	p.Result, p.Reason = w.result, w.reason
+	if p.Commit == e.Commit && p.Commit != "" {
+		verdict, err := o.verdicts(time.Time{}).everybody(ctx, s.name)
+		if err != nil {
+			return p, err
+		}
+		p.Gate = gateOf(verdict)
+	}
+	return p, nil
+}
+
+// whole is the full hash of a commit. A full one that nobody knows yet may still come.
+func (o *Observer) whole(ctx context.Context, s standing, commit string) (string, error) {
+	commit = strings.ToLower(strings.TrimSpace(commit))
+	if isHash(commit) {
+		return commit, nil
+	}
+	id, err := o.promoted(ctx, PromotionQuery{Commit: commit, Subject: s.controlPlane})
+	return id.Commit, err
+}
+
+// isHash reports whether a text is a full hash of a commit.
+func isHash(text string) bool {
+	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// way is the work on the question how far a commit has come.
+type way struct {
+	o      *Observer
+	s      standing
+	e      Environment
+	commit string
+	result ProgressResult
+	reason string
+}
+
+// say is the answer.
+func (w *way) say(r ProgressResult, format string, args ...any) error {
+	w.result, w.reason = r, fmt.Sprintf(format, args...)
+	return nil
+}
+
+// look finds the answer: what the environment names counts first, then what is on record, then who is before it.
+func (w *way) look(ctx context.Context) error {
+	switch {
+	case w.commit == "":
+		return w.say(ProgressWaits, "nothing was ever promoted to %s", w.e.Name)
+	case w.commit == w.e.Commit:
+		return w.say(resultOf(w.e.Phase), "%s", w.e.Reason)
+	}
+	steps, err := w.o.Ledger.Steps(ctx, ledger.StepQuery{Environment: w.e.Name, Commit: w.commit})
+	if err != nil {
+		return err
+	}
+	if result, step := recordedResult(steps); step != nil {
+		return w.say(result, "%s on %s: %s", step.Kind, utc(step.At).Format(time.RFC3339), step.Reason)
+	}
+	if w.commit == w.e.Candidate {
+		return w.say(ProgressWaits, "%s", w.e.Reason)
+	}
+	if newer, ok := w.newerRuns(); ok && newer {
+		return w.say(resultOf(w.e.Phase), "the newer commit %s took its place; %s", short(w.e.Commit), w.e.Reason)
+	}
+	return w.before(ctx)
+}
+
+// resultOf is what a phase means for who waits.
+func resultOf(p promotion.Phase) ProgressResult {
+	switch p {
+	case promotion.Deployed:
+		return ProgressPassed
+	case promotion.Failed, promotion.Refused, promotion.Aborted:
+		return ProgressFailed
+	}
+	return ProgressWaits
+}
+
+// recordedResult is what the last step of a commit says that is no longer named; nil when none says anything.
+func recordedResult(newestFirst []ledger.Step) (ProgressResult, *ledger.Step) {
+	for i := range newestFirst {
+		switch promotion.StepKind(newestFirst[i].Kind) {
+		case promotion.Arrived:
+			return ProgressPassed, &newestFirst[i]
+		case promotion.FailedHere, promoting.Aborted:
+			return ProgressFailed, &newestFirst[i]
+		case promoting.Ordered:
+			return ProgressWaits, &newestFirst[i]
+		}
+	}
+	return "", nil
+}
+
+// newerRuns reports whether the environment names a newer commit; ok is false when the history does not say.
+func (w *way) newerRuns() (newer, ok bool) {
+	at := func(sha string) int {
+		return slices.IndexFunc(w.s.line, func(c promoting.Commit) bool { return c.SHA == sha })
+	}
+	asked, named := at(w.commit), at(w.e.Commit)
+	return named > asked, asked >= 0 && named >= 0
+}
+
+// before looks at the environments that the commit has to run in first: where it failed in one of them, it does not come.
+func (w *way) before(ctx context.Context) error {
+	for _, name := range w.earlier() {
+		steps, err := w.o.Ledger.Steps(ctx, ledger.StepQuery{Environment: name, Commit: w.commit})
+		if err != nil {
+			return err
+		}
+		switch result, step := recordedResult(steps); {
+		case step == nil || result == ProgressWaits:
+			return w.say(ProgressWaits, "%s did not run in %s yet", short(w.commit), name)
+		case result == ProgressFailed:
+			return w.say(ProgressFailed, "%s %s in %s: %s", short(w.commit), step.Kind, name, step.Reason)
+		}
+	}
+	if len(w.s.line) > 0 && !slices.ContainsFunc(w.s.line, func(c promoting.Commit) bool { return c.SHA == w.commit }) {
+		return w.say(ProgressWaits, "%s is not on the branch that is promoted, or was not seen there yet", short(w.commit))
+	}
+	return w.say(ProgressWaits, "%s did not enter %s yet", short(w.commit), w.e.Name)
+}
+
+// earlier are the environments before this one, those that come first in the chain first.
+func (w *way) earlier() []string {
+	after := map[string][]string{}
+	var order []string
+	for _, s := range w.o.standings() {
+		if s.controlPlane == w.s.controlPlane && s.promotion != nil {
+			after[s.name] = s.promotion.After
+			order = append(order, s.name)
+		}
+	}
+	before, next := map[string]bool{}, after[w.e.Name]
+	for len(next) > 0 {
+		name := next[0]
+		next = next[1:]
+		if !before[name] {
+			before[name] = true
+			next = append(next, after[name]...)
+		}
+	}
+	return slices.DeleteFunc(order, func(name string) bool { return !before[name] })
 }

@@ -1,8 +1,18 @@
 package observing
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/promotion"
 )
 
 // Promotion is a commit on its way into an environment, with its last step.
@@ -77,4 +87,159 @@ type PromotionQuery struct {
 	Commit string // required
 	// Subject tells commits of different repositories apart.
 	Subject string
+}
+
+// shortest is how many digits of a commit are enough to name it.
+const shortest = 7
+
+// maxSteps is how many steps of one commit are shown.
+const maxSteps = 500
+
+// steps are steps as they are shown, the newest first.
+func (o *Observer) steps(ctx context.Context, q ledger.StepQuery) ([]Step, error) {
+	all, err := o.Ledger.Steps(ctx, q)
+	steps := make([]Step, len(all))
+	for i, s := range all {
+		steps[i] = Step{
+			Subject: s.Subject, Commit: s.Commit, Environment: s.Environment, Kind: s.Kind,
+			Reason: s.Reason, By: s.By, At: utc(s.At), Detail: s.Detail,
+		}
+	}
+	return steps, err
+}
+
+// Promotions returns promotions, the one that something happened to last first.
+func (o *Observer) Promotions(ctx context.Context, q PromotionsQuery) (Page[Promotion], error) {
+	if _, err := q.place(); err != nil {
+		return Page[Promotion]{Items: []Promotion{}}, err
+	}
+	all, err := o.Ledger.Promotions(ctx, ledger.StepQuery{
+		Subject: q.Subject, Environment: q.Environment, Commit: q.Commit, From: q.From, To: q.To,
+	})
+	if err != nil {
+		return Page[Promotion]{Items: []Promotion{}}, err
+	}
+	items := []Promotion{}
+	for _, s := range all {
+		if s.Commit != promoting.EveryCommit {
+			items = append(items, Promotion{
+				Subject: s.Subject, Commit: s.Commit, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By, At: utc(s.At),
+			})
+		}
+	}
+	return cut(items, q.Paging, func(p *Promotion) string { return key(newestFirst(p.At), p.Environment, p.Commit, p.Subject) })
+}
+
+// newestFirst is the part of a key that sorts later times first.
+func newestFirst(t time.Time) string {
+	text := strconv.FormatInt(1<<62-t.UnixMicro(), 10)
+	return strings.Repeat("0", 19-len(text)) + text
+}
+
+// Promotion returns one commit's way step by step.
+func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDetail, error) {
+	id, err := o.promoted(ctx, q)
+	if err != nil {
+		return PromotionDetail{}, err
+	}
+	steps, err := o.steps(ctx, ledger.StepQuery{Subject: id.Subject, Commit: id.Commit, Limit: maxSteps})
+	if err != nil {
+		return PromotionDetail{}, err
+	}
+	d := PromotionDetail{Subject: id.Subject, Commit: id.Commit, Stages: []PromotionStage{}}
+	stages := map[string]*PromotionStage{}
+	var order []string
+	stage := func(environment string) *PromotionStage {
+		if stages[environment] == nil {
+			stages[environment] = &PromotionStage{Environment: environment, Steps: []Step{}}
+			order = append(order, environment)
+		}
+		return stages[environment]
+	}
+	for _, s := range o.standings() {
+		if s.controlPlane == id.Subject && s.promotion != nil {
+			stage(s.name).addStanding(s.promotion, id.Commit)
+			d.Title = cmp.Or(d.Title, titleOf(s.line, id.Commit))
+		}
+	}
+	for _, s := range slices.Backward(steps) {
+		stage(s.Environment).addStep(s)
+	}
+	for _, environment := range order {
+		if s := stages[environment]; len(s.Steps) > 0 || s.Current || s.Candidate || d.Title != "" {
+			d.Stages = append(d.Stages, *s)
+		}
+	}
+	return d, nil
+}
+
+// addStanding adds how the environment stands to the commit now.
+func (s *PromotionStage) addStanding(p *promoting.Standing, commit string) {
+	s.Current, s.Candidate = p.Commit == commit, p.Candidate == commit
+	if s.Current || s.Candidate {
+		s.Phase, s.Reason = string(p.Phase), p.Reason
+	}
+	if s.Current {
+		s.Gate = gateOf(p.Verdict)
+	}
+}
+
+// addStep adds a step that is later than all before it.
+func (s *PromotionStage) addStep(step Step) {
+	s.Steps = append(s.Steps, step)
+	switch promotion.StepKind(step.Kind) {
+	case promotion.Entered:
+		s.Entered = step.At
+	case promotion.Arrived:
+		s.Arrived = step.At
+	case promotion.FailedHere:
+		s.Failed = step.At
+	}
+}
+
+// promoted finds the one promotion that a query names.
+func (o *Observer) promoted(ctx context.Context, q PromotionQuery) (ledger.PromotionID, error) {
+	none := ledger.PromotionID{}
+	last, err := o.Ledger.Promotions(ctx, ledger.StepQuery{Subject: q.Subject})
+	if err != nil {
+		return none, err
+	}
+	found := map[ledger.PromotionID]bool{}
+	var names []string
+	add := func(subject, sha string) {
+		if sha != promoting.EveryCommit && sha != "" && len(q.Commit) >= min(shortest, len(sha)) && strings.HasPrefix(sha, strings.ToLower(q.Commit)) {
+			found[ledger.PromotionID{Subject: subject, Commit: sha}] = true
+		}
+		names = append(names, sha)
+	}
+	for _, s := range last {
+		add(s.Subject, s.Commit)
+	}
+	for _, s := range o.standings() {
+		if s.promotion == nil || q.Subject != "" && s.controlPlane != q.Subject {
+			continue
+		}
+		add(s.controlPlane, s.promotion.Commit)
+		for _, c := range s.line {
+			add(s.controlPlane, c.SHA)
+		}
+	}
+	return theOne(found, q.Commit, names)
+}
+
+// theOne is the only promotion that was found, and an error when it is not the only one.
+func theOne(found map[ledger.PromotionID]bool, commit string, names []string) (ledger.PromotionID, error) {
+	switch len(found) {
+	case 1:
+		for id := range found {
+			return id, nil
+		}
+	case 0:
+		if len(commit) < shortest {
+			return ledger.PromotionID{}, fmt.Errorf("%w: commit %.40q: give at least %d of its digits", ledger.ErrInvalid, commit, shortest)
+		}
+		names = slices.DeleteFunc(names, func(n string) bool { return n == "" || n == promoting.EveryCommit })
+		return ledger.PromotionID{}, unknown("promotion of commit", commit, names[:min(len(names), MaxLimit)])
+	}
+	return ledger.PromotionID{}, ambiguous(commit)
 }

@@ -1,6 +1,9 @@
 package observing
 
 import (
+	"context"
+	"path"
+
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -43,4 +46,68 @@ type TargetsQuery struct {
 	Workspace   string
 	ClusterType string
 	Paging
+}
+
+// Targets returns targets by environment and name.
+func (o *Observer) Targets(ctx context.Context, q TargetsQuery) (Page[Target], error) {
+	page := Page[Target]{Items: []Target{}}
+	scenes, err := o.scenes(ctx, q.Environment, sceneFilter{workload: q.Workload, workspace: q.Workspace, clusterType: q.ClusterType})
+	if err != nil {
+		return page, err
+	}
+	type item struct {
+		in *scene
+		*placed
+	}
+	var all []item
+	for _, sc := range scenes {
+		for i := range sc.placed {
+			all = append(all, item{sc, &sc.placed[i]})
+		}
+	}
+	chosen, err := cut(all, q.Paging, func(i *item) string { return key(i.in.name, i.in.controlPlane, i.name) })
+	page.Next = chosen.Next
+	for _, i := range chosen.Items {
+		page.Items = append(page.Items, i.in.target(i.placed))
+	}
+	return page, err
+}
+
+// target is a target as it is shown.
+func (sc *scene) target(p *placed) Target {
+	t := Target{
+		Environment: sc.name, Name: p.name, ShortName: p.shortName, Workload: p.workload, Workspace: p.workspace, Labels: p.labels,
+		ClusterTypes: []string{}, Wanted: p.wanted, Running: p.versions(),
+	}
+	if p.source != (ledger.Source{}) {
+		t.Source = &p.source
+	}
+	folder, known := sc.folder()
+	for _, a := range p.assignments {
+		t.ClusterTypes = append(t.ClusterTypes, a.clusterType)
+		if a.held != nil {
+			t.Held = append(t.Held, HeldAssignment{ClusterType: a.clusterType, Target: p.name, Reason: a.held})
+		}
+		if known {
+			t.Configuration = append(t.Configuration, Folder{
+				ClusterType: a.clusterType, Repository: folder.Repository, Branch: folder.Branch, Path: path.Join(folder.Path, a.clusterType, p.name),
+			})
+		}
+	}
+	return t
+}
+
+// folder is where an environment's files are.
+func (sc *scene) folder() (GitOps, bool) {
+	if s := sc.scheduled; s != nil && s.Snapshot != nil && s.Snapshot.GitOps != nil {
+		g := s.Snapshot.GitOps
+		return GitOps{Repository: ledger.CleanRepository(g.Repo), Branch: g.Branch, Path: g.Path}, true
+	}
+	// Which folder it is, the ledger does not say; without one it is the root.
+	for _, head := range sc.heads {
+		if head.Kind == ledger.BranchPlatform {
+			return GitOps{Repository: head.Repository, Branch: head.Branch}, true
+		}
+	}
+	return GitOps{}, false
 }

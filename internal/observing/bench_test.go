@@ -1,0 +1,144 @@
+package observing_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/compliance"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/ledgertest"
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+)
+
+// BenchmarkObserver asks the questions of pages on the fleet of the ledger's benchmarks: LEDGER_CLUSTERS clusters with 50
+// reconcilers each. Answers with a fleet have the verdict of the last round at hand, as a server does.
+func BenchmarkObserver(b *testing.B) {
+	w := newWorld(b)
+	clusters := ledgertest.Fill(b, w.Store)
+	start := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	alone := &observing.Observer{Ledger: w.Ledger, Now: func() time.Time { return start.Add(10 * time.Minute) }}
+	server := &observing.Observer{Ledger: w.Ledger, Now: alone.Now, Fleet: standing(b, alone)}
+	for _, o := range []struct {
+		name string
+		*observing.Observer
+	}{{"ledger alone", alone}, {"server", server}} {
+		for _, q := range benchmarks(o.Observer) {
+			b.Run(fmt.Sprintf("%s/%s/clusters=%d", o.name, q.name, clusters), func(b *testing.B) { measure(b, q.ask) })
+		}
+	}
+	b.Run(fmt.Sprintf("in trouble/matrix/clusters=%d", clusters), func(b *testing.B) {
+		breakSome(b, w.Ledger, clusters)
+		measure(b, func(ctx context.Context) (any, error) {
+			return server.Matrix(ctx, observing.AssignmentsQuery{Environment: "prod"})
+		})
+	})
+}
+
+// question is one that a page asks.
+type question struct {
+	name string
+	ask  func(context.Context) (any, error)
+}
+
+func benchmarks(o *observing.Observer) []question {
+	return []question{
+		{"environments", func(ctx context.Context) (any, error) {
+			return o.Environments(ctx, observing.EnvironmentsQuery{})
+		}},
+		{"environment", func(ctx context.Context) (any, error) {
+			return o.Environment(ctx, observing.EnvironmentQuery{Name: "prod"})
+		}},
+		{"page of 100 clusters", func(ctx context.Context) (any, error) {
+			return o.Clusters(ctx, observing.ClustersQuery{Environment: "prod"})
+		}},
+		{"clusters that are behind", func(ctx context.Context) (any, error) {
+			return o.Clusters(ctx, observing.ClustersQuery{Environment: "prod", State: compliance.Behind})
+		}},
+		{"cluster", func(ctx context.Context) (any, error) {
+			return o.Cluster(ctx, observing.ClusterQuery{Name: "c100007"})
+		}},
+		{"page of 100 reconcilers", func(ctx context.Context) (any, error) {
+			return o.Reconcilers(ctx, observing.ReconcilersQuery{Environment: "prod"})
+		}},
+		{"matrix", func(ctx context.Context) (any, error) {
+			return o.Matrix(ctx, observing.AssignmentsQuery{Environment: "prod"})
+		}},
+		{"workloads", func(ctx context.Context) (any, error) {
+			return o.Workloads(ctx, observing.WorkloadsQuery{})
+		}},
+		{"workload", func(ctx context.Context) (any, error) {
+			return o.Workload(ctx, "w7")
+		}},
+		{"versions", func(ctx context.Context) (any, error) {
+			return o.Versions(ctx, observing.VersionsQuery{})
+		}},
+		{"discrepancies", func(ctx context.Context) (any, error) {
+			return o.Discrepancies(ctx, observing.DiscrepanciesQuery{Environment: "prod"})
+		}},
+		{"history of the environment", func(ctx context.Context) (any, error) {
+			return o.History(ctx, observing.HistoryQuery{Environment: "prod"})
+		}},
+		{"figures", func(ctx context.Context) (any, error) {
+			return o.Figures(ctx, observing.FiguresQuery{})
+		}},
+	}
+}
+
+func measure(b *testing.B, ask func(context.Context) (any, error)) {
+	size := 0
+	for b.Loop() {
+		answer, err := ask(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		text, err := json.Marshal(answer)
+		if err != nil {
+			b.Fatal(err)
+		}
+		size = len(text)
+	}
+	b.ReportMetric(float64(size), "bytes")
+}
+
+// standing is a fleet whose last round judged all clusters.
+func standing(b *testing.B, alone *observing.Observer) observing.Fleet {
+	b.Helper()
+	d, err := alone.Environment(b.Context(), observing.EnvironmentQuery{Name: "prod"})
+	if err != nil || d.Gate == nil {
+		b.Fatalf("no verdict: %v", err)
+	}
+	v := compliance.Verdict{Commit: d.Gate.Commit, Result: d.Gate.Result, Reason: d.Gate.Reason, Counts: d.Gate.Counts}
+	for i := range d.Counts.Clusters {
+		v.Reconcilers = append(v.Reconcilers, compliance.Reconciler{
+			Cluster: fmt.Sprintf("c%d", 100001+i), ClusterType: "large", Name: "Kustomization flux-system/r1", State: compliance.Reached, Reason: "runs it",
+		})
+	}
+	o := &promoting.Outcome{Environments: []promoting.Standing{{Environment: "prod", Phase: "deployed", Verdict: v}}}
+	return planes{{URL: controlPlane, Promotion: o}}
+}
+
+// breakSome lets one cluster of a hundred fail with one workload of ten.
+func breakSome(b *testing.B, l ledger.Ledger, clusters int) {
+	b.Helper()
+	var reports []ledger.Report
+	at := time.Date(2026, 3, 3, 10, 0, 0, 0, time.UTC)
+	for i := 0; i < clusters; i += 100 {
+		for k := 10; k <= 50; k += 10 {
+			reports = append(reports, ledger.Report{
+				Reconciler: ledger.ReconcilerID{Cluster: fmt.Sprintf("c%d", 100001+i), Kind: "Kustomization", Namespace: "flux-system", Name: fmt.Sprintf("r%d", k)},
+				Outcome: ledger.Outcome{
+					Source:   ledger.Source{Repository: fmt.Sprintf("https://git.example.com/r%d", k), Ref: "prod", Path: "p"},
+					Revision: "c10", State: ledger.StateFailed, Message: "no image",
+				},
+				Observed: at, Received: at,
+			})
+		}
+	}
+	if err := l.Report(b.Context(), reports...); err != nil {
+		b.Fatal(err)
+	}
+}

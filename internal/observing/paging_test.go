@@ -1,0 +1,158 @@
+package observing_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kalypso-io/kalypso/internal/observing"
+)
+
+// lists are all questions whose answers come in pages, as text so that they can be compared.
+func lists(o *observing.Observer) map[string]func(context.Context, observing.Paging) ([]string, string, error) {
+	return map[string]func(context.Context, observing.Paging) ([]string, string, error){
+		"environments": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Environment], error) {
+			return o.Environments(ctx, observing.EnvironmentsQuery{Paging: p})
+		}),
+		"workloads": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Workload], error) {
+			return o.Workloads(ctx, observing.WorkloadsQuery{Paging: p})
+		}),
+		"targets": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Target], error) {
+			return o.Targets(ctx, observing.TargetsQuery{Paging: p})
+		}),
+		"assignments": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Assignment], error) {
+			return o.Assignments(ctx, observing.AssignmentsQuery{Environment: "prod", Paging: p})
+		}),
+		"matrix": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Row], error) {
+			m, err := o.Matrix(ctx, observing.AssignmentsQuery{Environment: "prod", Paging: p})
+			return observing.Page[observing.Row]{Items: m.Rows, Next: m.Next}, err
+		}),
+		"clusters": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Cluster], error) {
+			return o.Clusters(ctx, observing.ClustersQuery{Paging: p})
+		}),
+		"clusters behind": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Cluster], error) {
+			return o.Clusters(ctx, observing.ClustersQuery{State: "behind", Paging: p})
+		}),
+		"reconcilers": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Reconciler], error) {
+			return o.Reconcilers(ctx, observing.ReconcilersQuery{Paging: p})
+		}),
+		"reconcilers of the past": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Reconciler], error) {
+			return o.Reconcilers(ctx, observing.ReconcilersQuery{AsOf: day(630), Paging: p})
+		}),
+		"versions": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Version], error) {
+			return o.Versions(ctx, observing.VersionsQuery{Paging: p})
+		}),
+		"discrepancies": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Discrepancy], error) {
+			return o.Discrepancies(ctx, observing.DiscrepanciesQuery{Paging: p})
+		}),
+		"promotions": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Promotion], error) {
+			return o.Promotions(ctx, observing.PromotionsQuery{Paging: p})
+		}),
+		"history": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Event], error) {
+			return o.History(ctx, observing.HistoryQuery{Audits: true, Paging: p})
+		}),
+		"history of an environment": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Event], error) {
+			return o.History(ctx, observing.HistoryQuery{Environment: "prod", Audits: true, Paging: p})
+		}),
+		"history of a cluster": list(func(ctx context.Context, p observing.Paging) (observing.Page[observing.Event], error) {
+			return o.History(ctx, observing.HistoryQuery{Cluster: "large-1", Paging: p})
+		}),
+	}
+}
+
+func list[T any](ask func(context.Context, observing.Paging) (observing.Page[T], error)) func(context.Context, observing.Paging) ([]string, string, error) {
+	return func(ctx context.Context, p observing.Paging) ([]string, string, error) {
+		page, err := ask(ctx, p)
+		var items []string
+		for _, item := range page.Items {
+			text, _ := json.Marshal(item)
+			items = append(items, string(text))
+		}
+		return items, page.Next, err
+	}
+}
+
+func day(minutes int) time.Time {
+	return time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
+}
+
+// randomFacts writes facts of a few minutes, so that many of them are of one instant.
+func randomFacts(r *rapid.T, w *world) {
+	pick := func(of ...string) string { return rapid.SampledFrom(of).Draw(r, "pick") }
+	for range rapid.IntRange(5, 30).Draw(r, "facts") {
+		at := "10:0" + pick("0", "1", "2")
+		cluster, environment, commit := "large-"+pick("1", "2", "3"), pick("dev", "prod"), pick("a", "b", "c")
+		w.fact(at + " " + pick(
+			"register "+cluster+" "+environment+"/"+pick("large", "small"),
+			"platform "+environment+" a"+commit+" c"+commit+" large/shop-east small/shop-east small/art-main",
+			"application "+pick("shop", "art")+" "+environment+" b"+commit+" east="+pick("1", "2")+" main=1",
+			"report "+cluster+" "+environment+" "+pick("platform a"+commit, "shop/east b"+commit, "art/main b"+commit)+" "+pick("ready", "failed")+" why",
+			"step "+environment+" c"+commit+" "+pick("entered", "arrived", "decided")+" - - because",
+			"change platform-gitops "+pick("1", "2")+" opened title",
+			"audit ann pause "+pick("dev", "prod"),
+		))
+	}
+	w.fact("10:00 register large-1 prod/large")
+	w.fact("10:00 step prod c1 entered - - first")
+}
+
+// TestPagesAreTheWhole: the pages of a list, of whatever size, are the list: nothing is there twice, and nothing is left out.
+// What is asked twice is answered with the same bytes.
+func TestPagesAreTheWhole(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		w := newWorld(t)
+		randomFacts(r, w)
+		o := &observing.Observer{Ledger: w.Ledger, Now: func() time.Time { return day(660) }}
+		size := rapid.IntRange(1, 5).Draw(r, "size")
+		for name, ask := range lists(o) {
+			whole, next, err := ask(t.Context(), observing.Paging{Limit: observing.MaxLimit})
+			if err != nil || next != "" {
+				r.Fatalf("%s: next %q, %v", name, next, err)
+			}
+			var pages []string
+			p := observing.Paging{Limit: size}
+			for {
+				items, next, err := ask(t.Context(), p)
+				if err != nil || len(items) > size || len(items) == 0 && next != "" && name != "reconcilers of the past" {
+					r.Fatalf("%s: page of %d items, next %q, %v", name, len(items), next, err)
+				}
+				pages = append(pages, items...)
+				if next == "" {
+					break
+				}
+				if next == p.After || len(pages) > len(whole)+size {
+					r.Fatalf("%s: the pages do not end", name)
+				}
+				p.After = next
+			}
+			if diff := cmp.Diff(whole, pages); diff != "" {
+				r.Fatalf("%s (-whole +pages):\n%s", name, diff)
+			}
+		}
+		for _, question := range []string{"compare A=dev B=prod", "environment Name=prod", "figures", "cluster Name=large-1"} {
+			if diff := cmp.Diff(answer(t, o, question), answer(t, o, question)); diff != "" {
+				r.Fatalf("%s (-first +second):\n%s", question, diff)
+			}
+		}
+	})
+}
+
+// TestHostilePlaces: a place to continue at that nobody gave is an error, or another place.
+func TestHostilePlaces(t *testing.T) {
+	w := newWorld(t)
+	w.fact("10:00 register large-1 prod/large")
+	w.fact("10:01 platform prod a1 c1 large/shop-east")
+	o := &observing.Observer{Ledger: w.Ledger, Now: func() time.Time { return day(660) }}
+	for name, ask := range lists(o) {
+		for _, after := range []string{"x", "eA", "////", "AAAA", "_____w", fmt.Sprintf("%05000d", 1)} {
+			if _, next, _ := ask(t.Context(), observing.Paging{After: after, Limit: 1 << 40}); len(next) > 2048 {
+				t.Errorf("%s after %q: a place of %d bytes", name, after, len(next))
+			}
+		}
+	}
+}
