@@ -32,7 +32,7 @@ const (
 
 // world is a server over a real ledger, as somebody on the network sees it.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	ledger *sqlite.Ledger
 	server *api.Server
 	url    string
@@ -49,7 +49,7 @@ func (f fleet) ControlPlanes() []observing.ControlPlane { return f }
 // commit is a full hash that begins with a digit.
 func commit(digit string) string { return strings.Repeat(digit, 40) }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
 	if err != nil {
@@ -166,7 +166,7 @@ func (w *world) post(path, token string, body any, headers ...string) asked {
 }
 
 // decode reads the answer, whose status has to be the one wanted.
-func decode[T any](t *testing.T, a asked, status int) T {
+func decode[T any](t testing.TB, a asked, status int) T {
 	t.Helper()
 	var v T
 	if a.status != status {
@@ -179,7 +179,7 @@ func decode[T any](t *testing.T, a asked, status int) T {
 }
 
 // wantProblem wants a complete problem of a status.
-func wantProblem(t *testing.T, a asked, status int) api.Problem {
+func wantProblem(t testing.TB, a asked, status int) api.Problem {
 	t.Helper()
 	p := decode[api.Problem](t, a, status)
 	if a.header.Get("Content-Type") != "application/problem+json" || p.Status != status || p.Title == "" || p.Detail == "" ||
