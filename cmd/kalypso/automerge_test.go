@@ -58,7 +58,7 @@ func (w *world) protect(checks ...string) {
 func TestTheForgeMergesByItselfWhereTheBranchDemandsOurStatus(t *testing.T) {
 	w, gitea := newGiteaWorld(t)
 	w.autoMerging()
-	w.protect("build", scheduling.StatusDeletions)
+	w.protect("build", scheduling.StatusDeletions, scheduling.StatusChecks)
 	first := w.round("dev")
 	if len(first.Did) == 0 || first.Did[len(first.Did)-1] != "left it to the forge to merge change 1" {
 		t.Fatalf("did %v", first.Did)

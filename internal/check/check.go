@@ -1,10 +1,15 @@
 package check
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
+	"path"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 )
 
 // Policy says which rules count, and how much.
@@ -41,11 +46,18 @@ type Checker struct {
 	rules  []compiledRule
 	// broken are findings about the policy itself; they are part of every result.
 	broken []Finding
+
+	mu sync.Mutex
+	// known is what was found in files, by their content, so that none is looked at twice.
+	known map[[sha256.Size]byte][]Finding
 }
+
+// maxKnown bounds the memory of a checker.
+const maxKnown = 1 << 20
 
 // New prepares the checks of a policy. A rule of its own that cannot be used is a finding of every check, which refuses.
 func New(policy Policy) (*Checker, error) {
-	c := &Checker{policy: policy, levels: DefaultLevels()}
+	c := &Checker{policy: policy, levels: DefaultLevels(), known: map[[sha256.Size]byte][]Finding{}}
 	if c.policy.Schemas == nil {
 		c.policy.Schemas, _ = NewSchemas(nil)
 	}
@@ -85,20 +97,68 @@ func New(policy Policy) (*Checker, error) {
 
 // Check returns what the rules find in files, by path. The result is sorted, and the same for the same files.
 func (c *Checker) Check(files map[string][]byte) []Finding {
-	findings := slices.Clone(c.broken)
-	for _, file := range slices.Sorted(maps.Keys(files)) {
-		findings = append(findings, c.file(file, files[file])...)
+	names := slices.Sorted(maps.Keys(files))
+	found := make([][]Finding, len(names))
+	var wait sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), len(names))
+	for worker := range workers {
+		wait.Go(func() {
+			for i := worker; i < len(names); i += workers {
+				found[i] = c.once(names[i], files[names[i]])
+			}
+		})
 	}
-	return sorted(findings)
+	wait.Wait()
+	return oneOfEachKind(sorted(append(slices.Clone(c.broken), slices.Concat(found...)...)))
 }
 
-// file checks one file. Files that are no YAML are only searched for credentials.
+// oneOfEachKind leaves one finding for each kind without a schema: the others would say the same.
+func oneOfEachKind(findings []Finding) []Finding {
+	said := map[string]bool{}
+	return slices.DeleteFunc(findings, func(f Finding) bool {
+		again := f.Rule == RuleUnknownKind && said[f.Message]
+		said[f.Message] = true
+		return again
+	})
+}
+
+// once checks a file unless its content was checked before.
+func (c *Checker) once(file string, data []byte) []Finding {
+	key := sha256.Sum256(append([]byte(strconv.FormatBool(isManifest(file))), data...))
+	c.mu.Lock()
+	findings, known := c.known[key]
+	c.mu.Unlock()
+	if known {
+		findings = slices.Clone(findings)
+		for i := range findings {
+			findings[i].File = file
+		}
+		return findings
+	}
+	findings = c.file(file, data)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.known) < maxKnown {
+		c.known[key] = slices.Clone(findings)
+	}
+	return findings
+}
+
+// isManifest says whether reconcilers apply a file: YAML that lies in no hidden folder, where records are kept,
+// and that does not only tell kustomize what to do.
+func isManifest(file string) bool {
+	folder, name := path.Split("/" + file)
+	ext := path.Ext(name)
+	return (ext == ".yaml" || ext == ".yml") && strings.TrimSuffix(name, ext) != "kustomization" && !strings.Contains(folder, "/.")
+}
+
+// file checks one file. Files that nobody applies are only searched for credentials.
 func (c *Checker) file(file string, data []byte) []Finding {
 	var findings []Finding
 	if c.levels[RuleSecret] != Off {
 		findings = append(findings, secrets(file, data)...)
 	}
-	if strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml") || strings.HasSuffix(file, ".json") {
+	if isManifest(file) {
 		manifests, broken := parse(file, data)
 		findings = append(findings, broken...)
 		for _, m := range manifests {

@@ -36,8 +36,8 @@ func explain(m *manifest, e *jsonschema.ValidationError) []Finding {
 }
 
 // located turns the place that a schema names into a path: it has numbers as text.
-func located(content any, location []string) path {
-	var at path
+func located(content any, location []string) fieldPath {
+	var at fieldPath
 	for _, step := range location {
 		switch c := content.(type) {
 		case []any:
@@ -54,7 +54,7 @@ func located(content any, location []string) path {
 }
 
 // unknownFields has a finding for each field that there is not, with the one that was probably meant.
-func unknownFields(m *manifest, at path, names []string) []Finding {
+func unknownFields(m *manifest, at fieldPath, names []string) []Finding {
 	var findings []Finding
 	slices.Sort(names)
 	for _, name := range names {

@@ -44,21 +44,21 @@ func text(in map[string]any, key string) string {
 	return s
 }
 
-// finding is what a rule says about a field of the object. The path is that of [path].
-func (m *manifest) finding(rule string, at path, message, hint string) Finding {
+// finding is what a rule says about a field of the object. The path is that of [fieldPath].
+func (m *manifest) finding(rule string, at fieldPath, message, hint string) Finding {
 	return Finding{
 		Rule: rule, File: m.file, Line: at.line(m.node), Object: m.name(), Path: at.String(), Message: message, Hint: hint,
 	}
 }
 
-// path leads to a field: keys are strings, places in lists are ints.
-type path []any
+// fieldPath leads to a field: keys are strings, places in lists are ints.
+type fieldPath []any
 
 // at returns the path of something below.
-func (p path) at(more ...any) path { return append(append(path(nil), p...), more...) }
+func (p fieldPath) at(more ...any) fieldPath { return append(append(fieldPath(nil), p...), more...) }
 
 // String is the path as people write it: spec.containers[0].image.
-func (p path) String() string {
+func (p fieldPath) String() string {
 	var b strings.Builder
 	for _, step := range p {
 		switch step := step.(type) {
@@ -86,7 +86,7 @@ func plain(key string) bool {
 }
 
 // line is where the deepest part of the path that exists is written.
-func (p path) line(node *yaml.Node) int {
+func (p fieldPath) line(node *yaml.Node) int {
 	line := node.Line
 	for _, step := range p {
 		for node.Kind == yaml.AliasNode {

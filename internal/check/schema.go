@@ -99,7 +99,7 @@ func (s *Schemas) define(m *manifest) []Finding {
 		version, _ := v.(map[string]any)
 		holder, _ := version["schema"].(map[string]any)
 		structural, ok := holder["openAPIV3Schema"].(map[string]any)
-		at := path{"spec", "versions", i}
+		at := fieldPath{"spec", "versions", i}
 		if !ok || group == "" || kind == "" || text(version, "name") == "" {
 			findings = append(findings, m.finding(RuleSchema, at, "defines no schema that could be checked with", "name group, kind and version, and give an openAPIV3Schema"))
 			continue
@@ -210,10 +210,10 @@ func (s *Schemas) check(m *manifest) []Finding {
 	case err != nil:
 		return []Finding{m.finding(RuleSchema, nil, fmt.Sprintf("cannot be checked: %v", err), "")}
 	case compiled == nil && s.served(m):
-		return []Finding{m.finding(RuleSchema, path{"apiVersion"},
+		return []Finding{m.finding(RuleSchema, fieldPath{"apiVersion"},
 			fmt.Sprintf("Kubernetes %s has no %s in %s", s.version, m.kind(), m.apiVersion()), s.elsewhere(m.kind()))}
 	case compiled == nil:
-		return []Finding{m.finding(RuleUnknownKind, path{"kind"},
+		return []Finding{m.finding(RuleUnknownKind, fieldPath{"kind"},
 			fmt.Sprintf("there is no schema for %s of %s, so that nobody checked it", m.kind(), m.apiVersion()), "give its CustomResourceDefinition to the checks")}
 	}
 	err = compiled.Validate(asApplied(m.content))

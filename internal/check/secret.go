@@ -45,7 +45,7 @@ func plainSecret(m *manifest) []Finding {
 	}
 	for _, field := range []string{"stringData", "data"} {
 		if values, _ := m.content[field].(map[string]any); len(values) > 0 {
-			return []Finding{m.finding(RulePlainSecret, path{field}, "has its values in plain text", "encrypt it, or let the cluster fetch it from where secrets are kept")}
+			return []Finding{m.finding(RulePlainSecret, fieldPath{field}, "has its values in plain text", "encrypt it, or let the cluster fetch it from where secrets are kept")}
 		}
 	}
 	return nil

@@ -145,7 +145,7 @@ func limits(c container) []Finding {
 	}
 	at := c.at.at("resources")
 	var missing []string
-	for _, want := range []path{{"limits", "memory"}, {"requests", "cpu"}, {"requests", "memory"}} {
+	for _, want := range []fieldPath{{"limits", "memory"}, {"requests", "cpu"}, {"requests", "memory"}} {
 		// A limit is a request, too, where there is none.
 		if lookup(c.content, at.at(want...)) == nil && lookup(c.content, at.at("limits", want[1])) == nil {
 			missing = append(missing, want.String())
@@ -180,7 +180,7 @@ func wildcards(m *manifest) []Finding {
 	rules, _ := m.content["rules"].([]any)
 	for i := range rules {
 		for _, field := range []string{"verbs", "resources", "apiGroups"} {
-			at := path{"rules", i, field}
+			at := fieldPath{"rules", i, field}
 			values, _ := lookup(m.content, at).([]any)
 			for j, value := range values {
 				if value == "*" && field != "apiGroups" {

@@ -3,12 +3,12 @@ package check
 // pod is the description of pods in an object, and where it is.
 type pod struct {
 	*manifest
-	at   path
+	at   fieldPath
 	spec map[string]any
 }
 
 // podPaths lead from an object to the description of its pods.
-var podPaths = map[string]path{
+var podPaths = map[string]fieldPath{
 	"v1 Pod":                   {"spec"},
 	"v1 PodTemplate":           {"template", "spec"},
 	"v1 ReplicationController": {"spec", "template", "spec"},
@@ -31,7 +31,7 @@ func podOf(m *manifest) (p pod, ok bool) {
 }
 
 // lookup returns what is at a path; nil when there is nothing.
-func lookup(content any, at path) any {
+func lookup(content any, at fieldPath) any {
 	for _, step := range at {
 		switch step := step.(type) {
 		case string:
@@ -51,7 +51,7 @@ func lookup(content any, at path) any {
 // container is one of a pod's containers, and where it is.
 type container struct {
 	pod
-	at     path
+	at     fieldPath
 	fields map[string]any
 	// passing is for containers that end, or that a person starts: requests and limits matter less.
 	passing bool
@@ -72,7 +72,7 @@ func (p pod) containers() []container {
 }
 
 // security is a field of the container's security context, and where it would be; of the pod's where the container says nothing.
-func (c container) security(field string) (value any, at path) {
+func (c container) security(field string) (value any, at fieldPath) {
 	own, _ := c.fields["securityContext"].(map[string]any)
 	if value, ok := own[field]; ok {
 		return value, c.at.at("securityContext", field)

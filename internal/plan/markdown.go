@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/markdown"
 )
 
 // MarkdownOptions say how much a Markdown plan shows.
@@ -22,7 +23,7 @@ type MarkdownOptions struct {
 // configuration changes with their origin, problems.
 // Everything that comes from repositories is escaped: a name cannot become a link, a mention or HTML.
 func (p *Plan) Markdown(o MarkdownOptions) string {
-	m := markdown{plan: p, groups: p.Groups()}
+	m := page{plan: p, groups: p.Groups()}
 	m.summary()
 	m.refusals()
 	m.assignments()
@@ -35,7 +36,7 @@ func (p *Plan) Markdown(o MarkdownOptions) string {
 	return m.cut(o.Limit)
 }
 
-type markdown struct {
+type page struct {
 	strings.Builder
 	plan   *Plan
 	groups []Group
@@ -43,36 +44,36 @@ type markdown struct {
 	folds []int
 }
 
-func (m *markdown) line(format string, args ...any) {
+func (m *page) line(format string, args ...any) {
 	fmt.Fprintf(m, format, args...)
 	m.WriteByte('\n')
 }
 
-func (m *markdown) summary() {
+func (m *page) summary() {
 	p, c := m.plan, m.plan.Counts
-	m.line("### %s: %d added, %d changed, %d removed, %d held\n", escape(p.Environment), c.Added, c.Changed, c.Removed, c.Held)
-	m.line("%s compared with %s; %s unchanged.", escape(p.After), escape(p.Before), assignmentCount(c.Unchanged))
+	m.line("### %s: %d added, %d changed, %d removed, %d held\n", markdown.Escape(p.Environment), c.Added, c.Changed, c.Removed, c.Held)
+	m.line("%s compared with %s; %s unchanged.", markdown.Escape(p.After), markdown.Escape(p.Before), assignmentCount(c.Unchanged))
 	if p.Budget.Removals > 0 {
 		m.line("Removals: %d of a budget of %d.", p.Budget.Removals, p.Budget.Allowed)
 	}
 	if p.Promotion != nil {
-		m.line("Promotes main to %s.", code(p.Promotion.To))
+		m.line("Promotes main to %s.", markdown.Code(p.Promotion.To))
 	}
 	if p.OnlyRecords() {
 		m.line("No manifest changes; the records of who scheduled what do.")
 	}
 }
 
-func (m *markdown) refusals() {
+func (m *page) refusals() {
 	for _, r := range m.plan.Refusals {
-		m.line("\n> **This waits for a person:** %s", escape(r.Message))
+		m.line("\n> **This waits for a person:** %s", markdown.Escape(r.Message))
 	}
 }
 
 // maxRows is how many rows a table has; more cannot be read, and forges limit the size of a text.
 const maxRows = 200
 
-func (m *markdown) assignments() {
+func (m *page) assignments() {
 	groups := m.groups
 	if len(groups) == 0 {
 		return
@@ -87,11 +88,11 @@ func (m *markdown) assignments() {
 	}
 }
 
-func (m *markdown) detail(g Group) string {
+func (m *page) detail(g Group) string {
 	c := g.Changes[0]
 	switch {
 	case g.Op == Held:
-		return escape(c.Reason.Message) + at(c.Reason.Position)
+		return markdown.Escape(c.Reason.Message) + at(c.Reason.Position)
 	case g.Op == Removed:
 		return "nothing schedules it any more"
 	case g.Op == Added && len(c.Policies) > 0:
@@ -118,14 +119,14 @@ func at(p fleet.Position) string {
 	if p == (fleet.Position{}) {
 		return ""
 	}
-	return " (" + code(p.String()) + ")"
+	return " (" + markdown.Code(p.String()) + ")"
 }
 
-func (m *markdown) configuration() {
+func (m *page) configuration() {
 	seen := map[string]bool{}
 	for _, g := range m.groups {
 		for _, k := range g.Changes[0].Config {
-			row := fmt.Sprintf("| %s | %s | %s | %s |", code(k.Key), shown(k.Old), shown(k.New), origins(k))
+			row := fmt.Sprintf("| %s | %s | %s | %s |", markdown.Code(k.Key), shown(k.Old), shown(k.New), origins(k))
 			if seen[row] {
 				continue
 			}
@@ -143,19 +144,19 @@ func origins(k ConfigChange) string {
 	case k.From == (fleet.Position{}):
 		return ""
 	case k.Over == (fleet.Position{}):
-		return code(k.From.String())
+		return markdown.Code(k.From.String())
 	}
-	return code(k.From.String()) + ", over " + code(k.Over.String())
+	return markdown.Code(k.From.String()) + ", over " + markdown.Code(k.Over.String())
 }
 
 func shown(value *string) string {
 	if value == nil {
 		return "*not set*"
 	}
-	return code(*value)
+	return markdown.Code(*value)
 }
 
-func (m *markdown) drift() {
+func (m *page) drift() {
 	for i, d := range m.plan.Drift {
 		if i == 0 {
 			m.line("\n#### Changed by hand, and restored\n")
@@ -164,11 +165,11 @@ func (m *markdown) drift() {
 		if d.Deleted {
 			what = " (deleted)"
 		}
-		m.line("- %s%s", code(d.Path), what)
+		m.line("- %s%s", markdown.Code(d.Path), what)
 	}
 }
 
-func (m *markdown) problems() {
+func (m *page) problems() {
 	rows := 0
 	for _, problem := range RootProblems(m.plan.Problems) {
 		if problem.Severity == fleet.SeverityNotice {
@@ -181,7 +182,7 @@ func (m *markdown) problems() {
 			m.line("- and more; `kalypso validate` lists all of them")
 			return
 		}
-		m.line("- **%s**%s: %s%s", problem.Severity, at(problem.Position), escape(problem.Message), suffering(problem.Assignments))
+		m.line("- **%s**%s: %s%s", problem.Severity, at(problem.Position), markdown.Escape(problem.Message), suffering(problem.Assignments))
 	}
 }
 
@@ -191,7 +192,7 @@ func suffering(names []string) string {
 	case 0:
 		return ""
 	case 1:
-		return " (" + code(names[0]) + ")"
+		return " (" + markdown.Code(names[0]) + ")"
 	default:
 		return " (" + assignmentCount(n) + ")"
 	}
@@ -205,7 +206,7 @@ func assignmentCount(n int) string {
 }
 
 // diffs adds the folded differences, as far as they can fit.
-func (m *markdown) diffs(limit int) {
+func (m *page) diffs(limit int) {
 	for i := range m.plan.Assignments {
 		if limit > 0 && m.Len() > limit {
 			break
@@ -227,7 +228,7 @@ func (m *markdown) diffs(limit int) {
 }
 
 // cut returns the text, no longer than limit.
-func (m *markdown) cut(limit int) string {
+func (m *page) cut(limit int) string {
 	text := m.String()
 	const rest = "\n\n*The plan is longer than fits here; `kalypso plan` shows all of it.*\n"
 	switch {

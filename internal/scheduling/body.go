@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/proposing"
@@ -21,6 +22,8 @@ type wanted struct {
 	base string
 	// agreed is that nothing waits for a person.
 	agreed bool
+	// findings are those of the checks.
+	findings []check.Finding
 }
 
 // deletionStatus says whether the removals are within the budget, or agreed to by a label.
@@ -41,7 +44,7 @@ func (r *round) deletionStatus() forge.Status {
 
 // body is the plan, and below it the inputs, in at most a number of characters; 0 is any.
 func (w wanted) body(room int) string {
-	tail := w.footer()
+	tail := check.Markdown(w.findings) + w.footer()
 	if room > 0 {
 		room = max(room-len(tail), 200)
 	}

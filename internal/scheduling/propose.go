@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/proposing"
@@ -80,6 +81,8 @@ type Outcome struct {
 	Bundle *bundle.Bundle
 	// Plan says what is to change; nil when the round did not come so far.
 	Plan *plan.Plan
+	// Findings are what the checks found in the files that are to be written.
+	Findings []check.Finding
 	// Files is how many files are to change: with a plan and none, the branch has all that the inputs ask for.
 	Files int
 	// Change is the living change request as it is after the round; nil when there is none.
@@ -101,7 +104,7 @@ func (p *Proposer) Round(ctx context.Context, request Request) (*Outcome, error)
 		part string
 		do   func(context.Context, Request) error
 	}{
-		{"read", r.read}, {"build", r.build}, {"plan", r.plan}, {"find the change", r.find}, {"propose", r.propose}, {"report", r.report},
+		{"read", r.read}, {"build", r.build}, {"plan", r.plan}, {"check", r.check}, {"find the change", r.find}, {"propose", r.propose}, {"report", r.report},
 	} {
 		if err := r.traced(ctx, step.part, func(ctx context.Context) error { return step.do(ctx, request) }); err != nil {
 			return r.outcome, err
@@ -244,13 +247,13 @@ func (r *round) proposed(ctx context.Context) error {
 		return r.living.Withdraw(ctx, "The GitOps branch holds all of this already: nothing is left to change.")
 	}
 	put, remove := Edits(changes)
-	deletions := r.deletionStatus()
-	w := wanted{plan: r.outcome.Plan, inputs: r.loaded.Inputs, base: r.gitops.Location.Branch, agreed: deletions.State == forge.Success}
+	deletions, checks := r.deletionStatus(), r.checkStatus()
+	w := wanted{plan: r.outcome.Plan, inputs: r.loaded.Inputs, base: r.gitops.Location.Branch, agreed: deletions.State == forge.Success, findings: r.outcome.Findings}
 	return r.living.Propose(ctx, proposing.Proposal{
 		Put: put, Delete: remove, Message: CommitMessage(r.loaded, r.outcome.Plan), When: r.loaded.Inputs.Time(),
 		Title: r.outcome.Plan.Title(), Body: w.body, Digest: digest(r.bundle), Inputs: r.loaded.Inputs.commits(),
-		Statuses: []forge.Status{deletions}, Labels: r.labels(deletions),
-		AutoMerge: r.loaded.Snapshot.GitOps.AutoMerge, Demands: []string{StatusDeletions},
+		Statuses: []forge.Status{deletions, checks}, Labels: r.labels(deletions),
+		AutoMerge: r.loaded.Snapshot.GitOps.AutoMerge, Demands: []string{StatusDeletions, StatusChecks},
 	})
 }
 

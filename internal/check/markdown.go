@@ -1,0 +1,81 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/markdown"
+)
+
+// maxShown is how many findings a text shows; more cannot be read, and forges limit the size of a text.
+const maxShown = 50
+
+// Summary says in a few words what was found: "2 refuse, 1 warns", or that nothing was.
+func Summary(findings []Finding) string {
+	counts := map[Level]int{}
+	for _, f := range findings {
+		counts[f.Level]++
+	}
+	var parts []string
+	for _, of := range []struct {
+		level     Level
+		one, many string
+	}{{Refuse, "refuses", "refuse"}, {Warn, "warns", "warn"}, {Inform, "informs", "inform"}} {
+		switch n := counts[of.level]; n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+of.one)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, of.many))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing found"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Markdown is a section for the text of a pull request, the severest findings first; empty when there are none.
+func Markdown(findings []Finding) string {
+	if len(findings) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n#### Checks: %s\n\n", Summary(findings))
+	shown := 0
+	for _, level := range []Level{Refuse, Warn, Inform} {
+		for _, f := range findings {
+			if f.Level != level {
+				continue
+			}
+			if shown++; shown > maxShown {
+				fmt.Fprintf(&b, "- and %d more\n", len(findings)-maxShown)
+				return b.String()
+			}
+			b.WriteString(f.markdown())
+		}
+	}
+	return b.String()
+}
+
+func (f Finding) markdown() string {
+	where := f.File
+	if f.Line > 0 {
+		where = fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	text := "- **" + string(f.Level) + "** "
+	if where != "" {
+		text += markdown.Code(where) + " "
+	}
+	if f.Object != "" {
+		text += markdown.Escape(f.Object) + ": "
+	}
+	if f.Path != "" {
+		text += markdown.Code(f.Path) + " "
+	}
+	text += markdown.Escape(f.Message) + " (" + markdown.Escape(f.Rule) + ")"
+	if f.Hint != "" {
+		text += "<br>" + markdown.Escape(f.Hint)
+	}
+	return text + "\n"
+}
