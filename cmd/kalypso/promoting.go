@@ -10,7 +10,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/verify"
 )
+
+var _ promoting.Checks = (*verify.Runner)(nil)
 
 // platform is the pipeline of a control plane, for one round. chain takes in environments without rules of their own.
 func (f *flows) platform(controlPlane string, chain []string, rollouts promoting.Rollouts) *promoting.Platform {

@@ -12,7 +12,7 @@ import (
 func (p *page) environment(place Place) promotion.Environment {
 	e := promotion.Environment{
 		Name: place.Environment, Unknown: place.Unknown, Commit: place.Commit, Head: place.Head, Rollout: place.Rollout,
-		History: slices.Clone(p.history), Statuses: p.statuses(place), Checks: p.checks(place),
+		History: slices.CompactFunc(slices.Clone(p.history), same), Statuses: p.statuses(place), Checks: p.checks(place),
 		Proposals: p.proposals(place), Aborts: p.aborted(), Order: p.wanted(),
 	}
 	if p.pause != nil && p.pause.At.After(p.resumed) {

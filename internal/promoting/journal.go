@@ -35,7 +35,7 @@ const (
 
 // page is what is on record about one environment, folded to what decisions need.
 type page struct {
-	// history are the steps that the engine knows, from old to new.
+	// history are the steps that the engine knows, from old to new. Two promoters at once may have recorded one thing twice.
 	history []promotion.Step
 	// published is when each commit of the GitOps branch was first seen to be there.
 	published map[string]time.Time
@@ -193,14 +193,11 @@ func (p *page) said(s ledger.Step, d Detail) {
 	}
 }
 
-// insert puts a step where it belongs by its time. Two promoters at once may have recorded one thing twice, which counts once.
+// insert puts a step where it belongs by its time.
 func (p *page) insert(s promotion.Step) {
 	at := len(p.history)
 	for at > 0 && p.history[at-1].At.After(s.At) {
 		at--
-	}
-	if at > 0 && same(p.history[at-1], s) {
-		return
 	}
 	p.history = slices.Insert(p.history, at, s)
 }
