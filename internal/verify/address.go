@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // metadata are addresses at which clouds tell their machines secrets, and that are not local to a link.
@@ -14,34 +15,48 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("192.0.0.192/32"),      // Oracle
 	netip.MustParsePrefix("fd20:ce::254/128"),    // Google
 	netip.MustParsePrefix("64:ff9b::a9fe:0/112"), // IPv4 links through NAT64
-	netip.MustParsePrefix("64:ff9b::7f00:0/104"), // IPv4 loopback through NAT64
 	netip.MustParsePrefix("2002:a9fe::/32"),      // IPv4 links through 6to4
-	netip.MustParsePrefix("2002:7f00::/24"),      // IPv4 loopback through 6to4
 }
 
-// permit says why an address, with its port, must not be connected to; nil when it may.
-func (r *Runner) permit(address string) error {
+// private are addresses that are private to a network, besides those that everybody knows as such.
+var private = []netip.Prefix{
+	netip.MustParsePrefix("100.64.0.0/10"), // of carriers, and of many clusters
+	netip.MustParsePrefix("198.18.0.0/15"), // of tests
+	netip.MustParsePrefix("64:ff9b::/96"),  // any through NAT64
+	netip.MustParsePrefix("2002::/16"),     // any through 6to4
+}
+
+// permit says why an address, with its port, must not be connected to in order to ask a host; nil when it may.
+func (r *Runner) permit(host, address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("%q is not an address", address)
 	}
 	ip := at.Addr().Unmap().WithZone("")
 	contains := func(p netip.Prefix) bool { return p.Contains(ip) }
-	if slices.ContainsFunc(r.Allow, contains) {
-		return nil
-	}
-	what := ""
+	byName, byAddress := r.lists(host), r.lists(ip.String())
+	what, allowed := "", byAddress
 	switch {
-	case ip.IsLoopback() || ip.IsUnspecified():
-		what = "this machine's own"
 	case ip.IsLinkLocalUnicast():
 		what = "local to a link, where clouds keep their metadata"
-	case ip.IsMulticast() || ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
-		what = "of many machines"
 	case slices.ContainsFunc(metadata, contains):
 		what = "of a metadata service"
+	case ip.IsMulticast() || ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		what, allowed = "of many machines", false
+	case ip.IsLoopback() || ip.IsUnspecified():
+		what, allowed = "this machine's own", byName || byAddress
+	case ip.IsPrivate() || slices.ContainsFunc(private, contains):
+		what, allowed = "private", byName || byAddress
 	default:
 		return nil
 	}
-	return fmt.Errorf("the address %s is %s; the server has to allow it in verifications.allowAddresses", ip, what)
+	if allowed {
+		return nil
+	}
+	return fmt.Errorf("the address %s is %s; the operator of the server can allow it in verify.hosts", ip, what)
+}
+
+// lists reports whether the operator named a host.
+func (r *Runner) lists(host string) bool {
+	return slices.ContainsFunc(r.Hosts, func(h string) bool { return strings.EqualFold(strings.Trim(h, "[]"), host) })
 }

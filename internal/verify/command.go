@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
-// defaultPath is where programs are found.
+// defaultPath is where programs find others.
 const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
 // afterwards is how long output is waited for when a program has ended and something that it started has not, somehow.
@@ -39,11 +40,11 @@ func (r *Runner) runProgram(ctx context.Context, args []string, check promotion.
 		return "", errors.New("the command is empty; name a program")
 	}
 	if !slices.Contains(r.Programs, args[0]) {
-		return "", fmt.Errorf("the program %q is not one that the server allows; its operator can add it to verifications.allowCommands", secret.Scrub(args[0]))
+		return "", fmt.Errorf("the program %q is not one that the server allows; its operator can add it to verify.commands", secret.Scrub(args[0]))
 	}
-	program, err := r.find(args[0])
-	if err != nil {
-		return "", err
+	program := args[0]
+	if !filepath.IsAbs(program) {
+		return "", fmt.Errorf("the program %q is relative, and there is no folder that it could be relative to; name it by its whole path", program)
 	}
 	dir, err := os.MkdirTemp(r.Temp, "kalypso-verify-")
 	if err != nil {
@@ -51,7 +52,7 @@ func (r *Runner) runProgram(ctx context.Context, args []string, check promotion.
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a folder that is left does no harm
 	cmd := exec.CommandContext(ctx, program, args[1:]...)
-	cmd.Dir, cmd.Env = dir, append(Variables(check), "PATH="+r.path(), "HOME="+dir, "TMPDIR="+dir)
+	cmd.Dir, cmd.Env = dir, append(Variables(check), "PATH="+cmp.Or(r.Path, defaultPath), "HOME="+dir, "TMPDIR="+dir)
 	inGroup(cmd)
 	output, err = run(cmd)
 	var exit *exec.ExitError
@@ -91,30 +92,6 @@ func run(cmd *exec.Cmd) (output string, err error) {
 	_ = reader.SetReadDeadline(time.Now().Add(afterwards)) // where somebody left the group and holds it open
 	<-done
 	return tail.String(), err
-}
-
-// find returns the file of a program. One without a folder is looked for in the path, and nowhere else.
-func (r *Runner) find(name string) (string, error) {
-	if filepath.IsAbs(name) {
-		return name, nil
-	}
-	if strings.ContainsRune(name, filepath.Separator) {
-		return "", fmt.Errorf("the program %q is relative to a folder, and there is none; name it by its whole path", name)
-	}
-	for _, dir := range filepath.SplitList(r.path()) {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 && filepath.IsAbs(dir) {
-			return file, nil
-		}
-	}
-	return "", fmt.Errorf("the program %q is not in %s on the server", name, r.path())
-}
-
-func (r *Runner) path() string {
-	if r.Path == "" {
-		return defaultPath
-	}
-	return r.Path
 }
 
 func lastLine(output string) string {

@@ -23,8 +23,10 @@ func (r *Runner) ask(ctx context.Context, address string) (output string, err er
 	if err != nil {
 		return "", err
 	}
+	// Every address is looked at when it is connected to: names are resolved by then, so none can lead astray.
+	control := func(_, at string, _ syscall.RawConn) error { return r.permit(request.URL.Hostname(), at) }
 	transport := &http.Transport{
-		DialContext:       (&net.Dialer{ControlContext: r.control}).DialContext,
+		DialContext:       (&net.Dialer{Control: control}).DialContext,
 		DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
 	}
 	defer transport.CloseIdleConnections()
@@ -72,11 +74,6 @@ func stay(to *http.Request, via []*http.Request) error {
 		return fmt.Errorf("it leads to %s, which is elsewhere; name that URL itself", secret.Scrub(to.URL.Redacted()))
 	}
 	return nil
-}
-
-// control looks at every address that is connected to: names are resolved by then, so none can lead astray.
-func (r *Runner) control(_ context.Context, _, address string, _ syscall.RawConn) error {
-	return r.permit(address)
 }
 
 // reason says why there was no answer.

@@ -3,7 +3,6 @@ package verify
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -13,13 +12,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
-// Runner runs verifications. The zero value asks URLs of the network, and runs no program. It is safe for concurrent use.
+// Runner runs verifications. The zero value asks public URLs, and runs no program. It is safe for concurrent use.
 type Runner struct {
-	// Programs are those that may be run, as verifications write them: a path, or a name that is found in PATH.
+	// Programs are those that may be run, by their whole paths.
 	Programs []string
-	// Allow are addresses that may be asked though they would be refused: those of this machine, for instance.
-	Allow []netip.Prefix
-	// Path is where programs are found, and the PATH that they get; empty means /usr/local/bin:/usr/bin:/bin.
+	// Hosts are names and addresses that may be asked though they are private to this machine or network. Addresses at which
+	// clouds tell secrets are asked only when they are listed themselves, whatever names lead there.
+	Hosts []string
+	// Path is the PATH that programs get; empty means /usr/local/bin:/usr/bin:/bin.
 	Path string
 	// Temp is the folder in which each program gets an empty one; empty means that of the system.
 	Temp string

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promotion"
 )
 
-var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+var loopback = []string{"127.0.0.1"}
 
 func asking(url string, timeout time.Duration) promotion.RunCheck {
 	http := &v1alpha1.HTTPVerification{URL: url}
@@ -67,7 +66,7 @@ func TestAsking(t *testing.T) {
 			if name == "too slow" {
 				timeout = 50 * time.Millisecond
 			}
-			output, err := (&Runner{Allow: loopback}).Run(t.Context(), asking(tc.url, timeout))
+			output, err := (&Runner{Hosts: loopback}).Run(t.Context(), asking(tc.url, timeout))
 			if !strings.HasPrefix(output, tc.output) || tc.output == "" && output != "" || len(output) > maxOutput+100 {
 				t.Errorf("output %.300q", output)
 			}
@@ -83,21 +82,30 @@ func TestAddressesThatAreRefused(t *testing.T) {
 	r := &Runner{}
 	for _, address := range []string{
 		"127.0.0.1:80", "127.9.9.9:80", "[::1]:80", "0.0.0.0:80", "[::]:80", "169.254.169.254:80", "[fe80::1%eth0]:80", "[::ffff:169.254.169.254]:80",
-		"[::ffff:127.0.0.1]:80", "[fd00:ec2::254]:80", "100.100.100.200:80", "168.63.129.16:80", "224.0.0.1:80", "[64:ff9b::a9fe:a9fe]:80", "255.255.255.255:80", "strange",
+		"[::ffff:127.0.0.1]:80", "[fd00:ec2::254]:80", "100.100.100.200:80", "168.63.129.16:80", "224.0.0.1:80", "[64:ff9b::a9fe:a9fe]:80", "255.255.255.255:80", "10.0.0.1:443", "192.168.1.1:80",
+		"172.16.0.1:80", "100.64.1.1:80", "[fc00::1]:80", "[64:ff9b::7f00:1]:80", "strange",
 	} {
-		if err := r.permit(address); err == nil {
+		if err := r.permit("shop.example", address); err == nil {
 			t.Errorf("%s may be asked", address)
 		}
 	}
-	for _, address := range []string{"10.0.0.1:443", "192.168.1.1:80", "[2001:db8::1]:443", "93.184.216.34:443"} {
-		if err := r.permit(address); err != nil {
+	for _, address := range []string{"[2001:db8::1]:443", "93.184.216.34:443"} {
+		if err := r.permit("shop.example", address); err != nil {
 			t.Errorf("%s: %v", address, err)
+		}
+	}
+	listed := &Runner{Hosts: []string{"Smoke.internal", "169.254.169.254"}}
+	for address, ok := range map[string]bool{
+		"10.0.0.1:443": true, "127.0.0.1:80": true, "169.254.169.254:80": true, "169.254.169.253:80": false, "100.100.100.200:80": false, "224.0.0.1:80": false,
+	} {
+		if err := listed.permit("smoke.internal", address); (err == nil) != ok {
+			t.Errorf("a host that is listed, at %s: %v", address, err)
 		}
 	}
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	for _, url := range []string{server.URL, strings.Replace(server.URL, "127.0.0.1", "localhost", 1)} {
-		if _, err := r.Run(t.Context(), asking(url, 0)); err == nil || !strings.Contains(err.Error(), "allowAddresses") {
+		if _, err := r.Run(t.Context(), asking(url, 0)); err == nil || !strings.Contains(err.Error(), "verify.hosts") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
@@ -105,20 +113,20 @@ func TestAddressesThatAreRefused(t *testing.T) {
 
 func TestRunningPrograms(t *testing.T) {
 	t.Setenv("KALYPSO_TOKEN", "hunter2")
-	r := &Runner{Programs: []string{"sh", "/bin/sh", "no-such-program", "./sh"}, Temp: t.TempDir()}
+	r := &Runner{Programs: []string{"/bin/sh", "/no/such/program", "sh"}, Temp: t.TempDir()}
 	for name, tc := range map[string]struct {
 		args          []string
 		output, wrong string
 	}{
-		"it is well":        {[]string{"sh", "-c", "echo fine"}, "fine", ""},
+		"it is well":        {[]string{"/bin/sh", "-c", "echo fine"}, "fine", ""},
 		"it fails":          {[]string{"/bin/sh", "-c", "echo one; echo two >&2; exit 7"}, "one\ntwo", "sh ended with exit status 7: two"},
-		"what it finds":     {[]string{"sh", "-c", "env | grep -v '^_=\\|^PWD=\\|^HOME=\\|^TMPDIR=\\|^SHLVL=\\|^OLDPWD=' | sort; ls -A"}, "KALYPSO_COMMIT=c0\nKALYPSO_ENVIRONMENT=dev\nKALYPSO_REVISION=r0\nPATH=" + defaultPath, ""},
-		"it does not end":   {[]string{"sh", "-c", "echo begun; sleep 60"}, "begun", "sh did not end in time"},
+		"what it finds":     {[]string{"/bin/sh", "-c", "env | grep -v '^_=\\|^PWD=\\|^HOME=\\|^TMPDIR=\\|^SHLVL=\\|^OLDPWD=' | sort; ls -A"}, "KALYPSO_COMMIT=c0\nKALYPSO_ENVIRONMENT=dev\nKALYPSO_REVISION=r0\nPATH=" + defaultPath, ""},
+		"it does not end":   {[]string{"/bin/sh", "-c", "echo begun; sleep 60"}, "begun", "sh did not end in time"},
 		"it is not allowed": {[]string{"/bin/cat", "/etc/passwd"}, "", `"/bin/cat" is not one that the server allows`},
-		"it is not there":   {[]string{"no-such-program"}, "", "is not in"},
-		"it is relative":    {[]string{"./sh"}, "", "whole path"},
+		"it is not there":   {[]string{"/no/such/program"}, "", "run program"},
+		"it is relative":    {[]string{"sh"}, "", "whole path"},
 		"it is nothing":     {nil, "", "name a program"},
-		"it says too much":  {[]string{"sh", "-c", "i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done"}, "...", ""},
+		"it says too much":  {[]string{"/bin/sh", "-c", "i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done"}, "...", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			timeout := 20 * time.Second
@@ -146,7 +154,7 @@ func TestWhatAProgramStartedEndsWithIt(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "late")
 			begun := time.Now()
-			_, _ = (&Runner{Programs: []string{"sh"}}).Run(t.Context(), running(200*time.Millisecond, "sh", "-c", script, file))
+			_, _ = (&Runner{Programs: []string{"/bin/sh"}}).Run(t.Context(), running(200*time.Millisecond, "/bin/sh", "-c", script, file))
 			if took := time.Since(begun); took > 10*time.Second {
 				t.Errorf("it took %s", took)
 			}
@@ -161,7 +169,7 @@ func TestWhatAProgramStartedEndsWithIt(t *testing.T) {
 func TestCancelling(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
-	if _, err := (&Runner{Programs: []string{"sleep"}}).Run(ctx, running(time.Minute, "sleep", "60")); err == nil || ctx.Err() == nil {
+	if _, err := (&Runner{Programs: []string{"/bin/sleep"}}).Run(ctx, running(time.Minute, "/bin/sleep", "60")); err == nil || ctx.Err() == nil {
 		t.Errorf("error %v", err)
 	}
 }
