@@ -1,0 +1,300 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/reporting"
+	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/server/access"
+	"github.com/kalypso-io/kalypso/internal/server/api"
+)
+
+// questioned is a server on a ledger with facts, and the commands that ask either.
+type questioned struct {
+	*testing.T
+	ledger ledger.Ledger
+	file   string
+	url    string
+	token  secret.Value
+	events *api.Events
+	fleet  *fakeFleet
+}
+
+// fakeFleet is what the last rounds found.
+type fakeFleet struct{ found []observing.ControlPlane }
+
+func (f *fakeFleet) ControlPlanes() []observing.ControlPlane { return f.found }
+
+// facts are those of the scripts, in which they can be read beside what is made of them.
+func facts(t *testing.T) string {
+	t.Helper()
+	script, err := txtar.ParseFile("testdata/script/status_ledger.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range script.Files {
+		if f.Name == "facts.jsonl" {
+			return string(f.Data)
+		}
+	}
+	t.Fatal("the script has no facts")
+	return ""
+}
+
+func newQuestioned(t *testing.T) *questioned {
+	t.Helper()
+	q := &questioned{T: t, file: filepath.Join(t.TempDir(), "ledger.db"), events: &api.Events{}, fleet: &fakeFleet{}}
+	var err error
+	if q.ledger, err = openLedger(t.Context(), q.file); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = q.ledger.Close() })
+	if err := ledger.Import(t.Context(), q.ledger, strings.NewReader(facts(t))); err != nil {
+		t.Fatal(err)
+	}
+	if q.token, err = access.Bootstrap(t.Context(), q.ledger, secret.Value{}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	registrar := newRegistrar(q.ledger)
+	server := httptest.NewServer((&api.Server{
+		Observer:  &observing.Observer{Ledger: q.ledger, Fleet: q.fleet, Now: time.Now},
+		Control:   &promoting.Control{Ledger: q.ledger},
+		Intake:    &reporting.Intake{Ledger: q.ledger},
+		Registrar: &registrar,
+		Guard:     &access.Guard{Store: q.ledger},
+		Ledger:    q.ledger, Events: q.events, Log: slog.New(slog.DiscardHandler),
+	}).Handler())
+	t.Cleanup(server.Close)
+	t.Cleanup(q.events.Close) // before the server, which waits for its listeners
+	q.url = server.URL
+	return q
+}
+
+// run runs a command against the server, as whoever has a token.
+func (q *questioned) run(token secret.Value, args ...string) (code int, stdout, stderr string) {
+	q.Helper()
+	return q.runWith(q.Context(), []string{envServer + "=" + q.url, envToken + "=" + token.Reveal()}, args...)
+}
+
+func (q *questioned) runWith(ctx context.Context, env []string, args ...string) (code int, stdout, stderr string) {
+	q.Helper()
+	var out, err bytes.Buffer
+	env = append(env, "HOME="+q.TempDir(), "GIT_CONFIG_NOSYSTEM=1")
+	code = run(ctx, args, env, strings.NewReader(""), &out, &err)
+	if strings.Contains(out.String()+err.String(), q.token.Reveal()) {
+		q.Errorf("%s shows the token", strings.Join(args, " "))
+	}
+	return code, out.String(), err.String()
+}
+
+// nextTime is when an answer may be another one, which goes on with the clock while the cluster's is ahead.
+var nextTime = regexp.MustCompile(`"next": "20[^"]+"`)
+
+// TestServerAndLedgerSayTheSame asks both the same questions.
+func TestServerAndLedgerSayTheSame(t *testing.T) {
+	q := newQuestioned(t)
+	for _, command := range []string{
+		"status", "promote", "compare dev prod", "compare dev prod --as-of 2025-03-03T09:30:00Z",
+		"history environment prod --to 2025-03-03T12:00:00Z", "history environment prod --limit 2", "history workload hello-world-app -e dev",
+		"history cluster large-03 --from 2025-03-02", "history environment dev --as-of 2025-03-03T09:30:00Z",
+		"history cluster large-03 --as-of 2025-03-02T12:05:30Z", "history workload hello-world-app --as-of 2025-03-03T09:30:00Z",
+		"cluster list", "cluster list -e prod --type large --state failed", "cluster list --label region=west-us --limit 1", "cluster show large-03",
+		"wait -e dev --commit 2222222", "wait -e prod", "token list",
+	} {
+		t.Run(command, func(t *testing.T) {
+			for _, format := range []string{"json", "text"} {
+				args := append(strings.Fields(command), "-o", format)
+				wantCode, want, wantErr := q.runWith(t.Context(), []string{envLedger + "=" + q.file}, args...)
+				code, got, gotErr := q.run(q.token, args...)
+				if code != wantCode || gotErr != wantErr {
+					t.Errorf("the server: exit code %d, %q; the ledger: %d, %q", code, gotErr, wantCode, wantErr)
+				}
+				if diff := cmp.Diff(nextTime.ReplaceAllString(want, "later"), nextTime.ReplaceAllString(got, "later")); diff != "" {
+					t.Errorf("(-ledger +server):\n%s", diff)
+				}
+				if strings.TrimSpace(got) == "" {
+					t.Error("neither says anything")
+				}
+			}
+		})
+	}
+}
+
+// TestServerRefuses: the commands say what the server says, and what to do.
+func TestServerRefuses(t *testing.T) {
+	q := newQuestioned(t)
+	reader := q.create("reader")
+	for _, tc := range []struct {
+		name    string
+		token   secret.Value
+		command string
+		code    int
+		want    []string
+	}{
+		{"nobody", secret.Value{}, "status", 1, []string{"token"}},
+		{"a stranger", secret.New("kal_r_mistyped"), "status", 1, []string{"token"}},
+		{"a reader that writes", reader, "cluster revoke large-01", 1, []string{"has the role reader, and this needs admin", "use a token of that role, or ask an admin"}},
+		{"a reader that asks for secrets", reader, "token list", 1, []string{"this needs admin"}},
+		{"an unknown environment", reader, "compare dev prd", 1, []string{`"prd"`}},
+		{"an unknown cluster", reader, "cluster show large-3", 1, []string{`"large-3"`, "large-03"}},
+		{"an environment that is not kept", q.token, "promote pause dev", 1, []string{"no environment", "it takes a round"}},
+		{"a cluster without a name", q.token, "cluster register ../x --member dev/large", 1, []string{`"../x"`}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			code, out, err := q.run(tc.token, strings.Fields(tc.command)...)
+			if code != tc.code || out != "" {
+				t.Errorf("exit code %d, want %d; stdout is %q", code, tc.code, out)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(err, want) {
+					t.Errorf("got %q, want %q in it", err, want)
+				}
+			}
+		})
+	}
+}
+
+// create makes a token of a role by the command.
+func (q *questioned) create(role string, more ...string) secret.Value {
+	q.Helper()
+	file := filepath.Join(q.TempDir(), "token")
+	args := append([]string{"token", "create", "somebody", "--role", role, "--out", file}, more...)
+	if code, _, stderr := q.run(q.token, args...); code != 0 {
+		q.Fatalf("exit code %d: %s", code, stderr)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		q.Fatal(err)
+	}
+	return secret.New(strings.TrimSpace(string(text)))
+}
+
+// TestClustersJoinAServer: with a token to join, a cluster registers itself, and reports with the credential that it gets.
+func TestClustersJoinAServer(t *testing.T) {
+	q := newQuestioned(t)
+	join := q.create("join", "--member", "dev/*", "--uses", "1")
+	file := filepath.Join(t.TempDir(), "credential")
+	if code, _, err := q.run(join, "cluster", "register", "small-01", "--member", "prod/small", "--credential", file); code != 1 {
+		t.Errorf("it joined what it may not: %s", err)
+	}
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Error("a file for a credential that never came about is left behind")
+	}
+	code, out, stderr := q.run(join, "cluster", "register", "small-01", "--member", "dev/small", "--credential", file)
+	if code != 0 || !strings.Contains(out, "small-01 is registered as dev/small") {
+		t.Fatalf("exit code %d: %s%s", code, out, stderr)
+	}
+	old := readSecret(t, file)
+	if who, err := q.ledger.ClusterByCredential(t.Context(), access.Hash(old)); err != nil || who.Name != "small-01" {
+		t.Errorf("the credential is that of %q, %v", who.Name, err)
+	}
+	if code, _, stderr := q.run(join, "cluster", "register", "small-02", "--member", "dev/small"); code != 1 {
+		t.Errorf("it joined once more than it may: %s", stderr)
+	}
+	again := filepath.Join(t.TempDir(), "again")
+	if code, _, stderr := q.run(q.token, "cluster", "rotate", "small-01", "--credential", again); code != 0 || readSecret(t, again) == old {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if code, out, _ := q.run(q.token, "cluster", "revoke", "small-01", "-o", "json"); code != 0 || !strings.Contains(out, `"cluster": "small-01"`) {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+func readSecret(t *testing.T, file string) secret.Value {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret.New(strings.TrimSpace(string(text)))
+}
+
+// TestWordsReachAServer says what people say about an environment that the server keeps.
+func TestWordsReachAServer(t *testing.T) {
+	q := newQuestioned(t)
+	const url = "https://git.example/control-plane"
+	q.fleet.found = []observing.ControlPlane{{URL: url, Promotion: &promoting.Outcome{
+		Subject: url, Environments: []promoting.Standing{{Environment: "prod", Phase: "deployed", Commit: strings.Repeat("1", 40), Reason: "2 of 2 clusters run it"}},
+	}}}
+	for _, tc := range []struct{ command, want, kind string }{
+		{"promote pause prod --why sale", "prod is paused", "paused"},
+		{"promote resume prod --control-plane " + url, "prod goes on", "resumed"},
+		{"promote --to prod --commit 2222222 --why fix", "2222222 is the next to enter prod", "ordered"},
+		{"promote abort prod --commit 1111111", "1111111 is given up in prod", "aborted"},
+	} {
+		code, out, stderr := q.run(q.create("operator"), strings.Fields(tc.command)...)
+		if code != 0 || !strings.Contains(out, tc.want) {
+			t.Errorf("%s: exit code %d, %s%s", tc.command, code, out, stderr)
+		}
+		steps, err := q.ledger.Steps(t.Context(), ledger.StepQuery{Subject: url, Environment: "prod", Kind: tc.kind})
+		if err != nil || len(steps) != 1 || !strings.HasPrefix(steps[0].By, "somebody") {
+			t.Errorf("%s: the ledger has %+v, %v", tc.command, steps, err)
+		}
+	}
+}
+
+// TestStatusWatchesAServer shows the status again when the server tells of a change, and only then.
+func TestStatusWatchesAServer(t *testing.T) {
+	q := newQuestioned(t)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	shown := make(chan string, 10)
+	code := make(chan int)
+	go func() {
+		code <- run(ctx, []string{"status", "--watch", "--server", q.url},
+			[]string{envToken + "=" + q.token.Reveal()}, strings.NewReader(""), lines(shown), lines(nil))
+	}()
+	if text := receive(ctx, t, shown); !strings.Contains(text, "prod         1111111  failed") {
+		t.Errorf("got %q", text)
+	}
+	if err := q.ledger.RecordStep(ctx, ledger.Step{
+		PromotionID: ledger.PromotionID{Subject: "https://git.example/control-plane", Commit: strings.Repeat("2", 40), Environment: "prod"},
+		Kind:        "decided", Reason: "1 of 2 clusters behind", At: time.Now(), Detail: []byte(`{"phase":"deploying"}`),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	q.events.Publish(api.Signal{Type: api.SignalEnvironment, Environment: "prod"})
+	if text := receive(ctx, t, shown); !strings.Contains(text, "prod         2222222  deploying") {
+		t.Errorf("got %q", text)
+	}
+	stop()
+	if got := <-code; got != 0 {
+		t.Errorf("exit code %d, want 0: to be stopped is a good end", got)
+	}
+}
+
+func receive(ctx context.Context, t *testing.T, shown <-chan string) string {
+	t.Helper()
+	select {
+	case text := <-shown:
+		return text
+	case <-ctx.Done():
+		t.Error("nothing is shown")
+		return ""
+	}
+}
+
+// lines sends what is written; nil takes it.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	if l != nil {
+		l <- string(b)
+	}
+	return len(b), nil
+}
