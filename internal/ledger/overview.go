@@ -68,6 +68,15 @@ type Appearance struct {
 	Workload, Target, Version string
 }
 
+// RegistrationQuery says which registrations are wanted. Empty fields do not restrict.
+type RegistrationQuery struct {
+	Cluster string
+	// Environment wants those with a membership in it; a revocation has none.
+	Environment string
+	From, To    time.Time // from, inclusive, to, exclusive
+	Limit       int       // 0 means all
+}
+
 // MembersQuery says which members are counted.
 type MembersQuery struct {
 	Environment string // required

@@ -91,8 +91,12 @@ func (o *Observer) Clusters(ctx context.Context, q ClustersQuery) (Page[Cluster]
 		}
 	}
 	v := o.verdicts(q.AsOf)
+	if q.State != "" {
+		err := v.inState(ctx, &page, &q, after)
+		return page, err
+	}
 	size := q.limit() + 1 // one more tells whether there is another page
-	if len(q.Labels) > 0 || q.State != "" {
+	if len(q.Labels) > 0 {
 		size = max(size, batch)
 	}
 	for {
@@ -116,20 +120,49 @@ func (v *verdicts) fill(ctx context.Context, page *Page[Cluster], q *ClustersQue
 		if !hasLabels(c, q.Labels) {
 			continue
 		}
-		shown, err := v.cluster(ctx, c, q.State != "")
-		if err != nil {
-			return false, err
-		}
-		if q.State != "" && !shown.stands(q.State, q.Environment) {
-			continue
-		}
 		if n := len(page.Items); n == q.limit() {
 			page.Next = cursor(page.Items[n-1].Name)
 			return true, nil
 		}
+		shown, err := v.cluster(ctx, c)
+		if err != nil {
+			return false, err
+		}
 		page.Items = append(page.Items, shown)
 	}
 	return false, nil
+}
+
+// inState fills a page with clusters that stand in a state. The verdicts say which they are, so that no other is looked at.
+func (v *verdicts) inState(ctx context.Context, page *Page[Cluster], q *ClustersQuery, after string) error {
+	environments, err := v.selected(ctx, q.Environment, q.AsOf)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, e := range environments {
+		if err := v.judgeAll(ctx, e.name); err != nil {
+			return err
+		}
+		known := v.environments[e.name].known
+		for i := 0; known != nil && i < len(known.Reconcilers); i++ {
+			r := &known.Reconcilers[i]
+			if r.State == q.State && r.Cluster > after && (q.ClusterType == "" || q.ClusterType == r.ClusterType) {
+				names = append(names, r.Cluster)
+			}
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		clusters, err := v.Ledger.Clusters(ctx, ledger.ClusterQuery{Name: name, AsOf: q.AsOf})
+		if err != nil {
+			return err
+		}
+		if full, err := v.fill(ctx, page, q, clusters); err != nil || full {
+			return err
+		}
+	}
+	return nil
 }
 
 // hasLabels reports whether a cluster has all labels that are wanted.
@@ -142,16 +175,8 @@ func hasLabels(c ledger.Cluster, labels map[string]string) bool {
 	return true
 }
 
-// stands reports whether a cluster is in a state in some membership, of an environment when it is not empty.
-func (c *Cluster) stands(state compliance.State, environment string) bool {
-	return slices.ContainsFunc(c.Memberships, func(m Membership) bool {
-		return m.State == state && (environment == "" || m.Environment == environment)
-	})
-}
-
-// cluster is a cluster as it is shown. all says that the verdicts of all its environments will be asked for:
-// then it is quicker to look at all members at once.
-func (v *verdicts) cluster(ctx context.Context, c ledger.Cluster, all bool) (Cluster, error) {
+// cluster is a cluster as it is shown.
+func (v *verdicts) cluster(ctx context.Context, c ledger.Cluster) (Cluster, error) {
 	shown := Cluster{
 		Name: c.Name, Registered: c.Registered, Revoked: c.Registration.Revoked, Labels: c.Registration.Labels,
 		Memberships: []Membership{},
@@ -163,7 +188,7 @@ func (v *verdicts) cluster(ctx context.Context, c ledger.Cluster, all bool) (Clu
 	for _, m := range c.Registration.Memberships {
 		member := Membership{Environment: m.Environment, ClusterType: m.ClusterType}
 		if c.Registered {
-			if err := v.judgeMember(ctx, c, &member, all); err != nil {
+			if err := v.judgeMember(ctx, c, &member); err != nil {
 				return shown, err
 			}
 		}
@@ -179,12 +204,7 @@ func (v *verdicts) cluster(ctx context.Context, c ledger.Cluster, all bool) (Clu
 }
 
 // judgeMember says how a member stands to what it should run.
-func (v *verdicts) judgeMember(ctx context.Context, c ledger.Cluster, m *Membership, all bool) error {
-	if all {
-		if err := v.judgeAll(ctx, m.Environment); err != nil {
-			return err
-		}
-	}
+func (v *verdicts) judgeMember(ctx context.Context, c ledger.Cluster, m *Membership) error {
 	reconcilers, err := v.some(ctx, m.Environment, c)
 	if err != nil {
 		return err
@@ -227,7 +247,7 @@ func (o *Observer) Cluster(ctx context.Context, q ClusterQuery) (ClusterDetail, 
 	if q.Name == "" || len(found) == 0 {
 		return d, o.unknownIn(ctx, ledger.NameCluster, q.Name)
 	}
-	if d.Cluster, err = o.verdicts(q.AsOf).cluster(ctx, found[0], false); err != nil {
+	if d.Cluster, err = o.verdicts(q.AsOf).cluster(ctx, found[0]); err != nil {
 		return d, err
 	}
 	d.RegisteredAt, d.RegisteredBy = utc(found[0].Registration.At), found[0].Registration.By

@@ -78,17 +78,13 @@ func (t *timeline) transitions(ctx context.Context, to time.Time, limit int) ([]
 	return events, err
 }
 
-// registrations are what clusters were made. The ledger gives them by cluster.
-func (t *timeline) registrations(ctx context.Context, to time.Time, _ int) ([]Event, error) {
-	all, err := t.o.Ledger.Registrations(ctx, t.q.Cluster)
+// registrations are what clusters were made.
+func (t *timeline) registrations(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	all, err := t.o.Ledger.Registered(ctx, ledger.RegistrationQuery{
+		Cluster: t.q.Cluster, Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit,
+	})
 	var events []Event
 	for _, r := range all {
-		if t.q.Environment != "" && !slices.ContainsFunc(r.Memberships, func(m ledger.Membership) bool { return m.Environment == t.q.Environment }) {
-			continue
-		}
-		if r.At.Before(t.q.From) || !to.IsZero() && !r.At.Before(to) {
-			continue
-		}
 		e := Event{At: utc(r.At), Kind: EventRegistration, Cluster: r.Cluster, Environment: t.q.Environment, By: r.By, Step: "registered"}
 		e.Summary = r.Cluster + " registered as " + roles(r.Memberships)
 		if r.Revoked {
@@ -96,7 +92,6 @@ func (t *timeline) registrations(ctx context.Context, to time.Time, _ int) ([]Ev
 		}
 		events = append(events, e)
 	}
-	slices.SortStableFunc(events, func(a, b Event) int { return b.At.Compare(a.At) })
 	return events, err
 }
 

@@ -41,7 +41,6 @@ type Wanting interface {
 // Members are the clusters, and what they are.
 type Members interface {
 	Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error)
-	Registrations(ctx context.Context, cluster string) ([]ledger.Registration, error)
 }
 
 // Past is what happened.

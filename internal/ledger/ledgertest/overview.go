@@ -119,6 +119,31 @@ func members(t *testing.T, l ledger.Ledger) {
 	})
 }
 
+func registered(t *testing.T, l ledger.Ledger) {
+	for minute, cluster := range []string{"large-01", "large-02", "large-01"} {
+		must(t, l.Register(t.Context(), ledger.Registration{Cluster: cluster, Memberships: member([]string{"dev", "prod", "prod"}[minute]), At: at(minute)}))
+	}
+	for _, tc := range []struct {
+		q    ledger.RegistrationQuery
+		want string
+	}{
+		{ledger.RegistrationQuery{}, "[large-01 2 large-02 1 large-01 0]"},
+		{ledger.RegistrationQuery{Cluster: "large-01"}, "[large-01 2 large-01 0]"},
+		{ledger.RegistrationQuery{Environment: "prod"}, "[large-01 2 large-02 1]"},
+		{ledger.RegistrationQuery{From: at(1), To: at(2)}, "[large-02 1]"},
+		{ledger.RegistrationQuery{Limit: 1}, "[large-01 2]"},
+	} {
+		all, err := l.Registered(t.Context(), tc.q)
+		must(t, err)
+		var got []any
+		for _, r := range all {
+			equal(t, "memberships", len(r.Memberships), 1)
+			got = append(got, r.Cluster, minute(r.At))
+		}
+		equal(t, fmt.Sprintf("%+v", tc.q), fmt.Sprint(got), tc.want)
+	}
+}
+
 // recordedBetween: commits by when they were recorded and whether they are heads, and steps by their kind.
 func recordedBetween(t *testing.T, l ledger.Ledger) {
 	for _, minute := range []int{1, 3, 5} {

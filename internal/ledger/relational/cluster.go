@@ -228,7 +228,11 @@ func (s *Store) Registrations(ctx context.Context, cluster string) ([]ledger.Reg
 }
 
 func (s *Store) registrations(ctx context.Context, w where) ([]ledger.Registration, error) {
-	rows, err := query(ctx, s.Read, scanCluster, selectRegistrations+w.String()+" ORDER BY c.name, g.at", w.args...)
+	return s.registrationsBy(ctx, w, " ORDER BY c.name, g.at")
+}
+
+func (s *Store) registrationsBy(ctx context.Context, w where, order string) ([]ledger.Registration, error) {
+	rows, err := query(ctx, s.Read, scanCluster, selectRegistrations+w.String()+order, w.args...)
 	if err != nil {
 		return nil, err
 	}

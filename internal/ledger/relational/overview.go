@@ -154,6 +154,19 @@ func scanAppearance(row scanner) (a ledger.Appearance, err error) {
 	return a, err
 }
 
+// Registered implements [ledger.Overviews].
+func (s *Store) Registered(ctx context.Context, q ledger.RegistrationQuery) ([]ledger.Registration, error) {
+	var w where
+	w.text("c.name = ?", q.Cluster)
+	w.text("g.id IN (SELECT registration_id FROM membership WHERE environment = ?)", q.Environment)
+	w.span("g.at", q.From, q.To)
+	all, err := s.registrationsBy(ctx, w, " ORDER BY g.at DESC, c.name"+limit(q.Limit))
+	if err != nil {
+		return nil, fmt.Errorf("read registrations: %w", err)
+	}
+	return all, nil
+}
+
 const (
 	countMembers = `SELECT cluster_type, 0, COUNT(*) FROM current_membership WHERE environment = $1 GROUP BY cluster_type`
 	// From the reconcilers that follow the source to the memberships of their clusters; see stateColumns for the joins.
