@@ -11,6 +11,9 @@ import (
 // so that a slow line does not look like a wrong clock.
 const tolerance = 2 * time.Minute
 
+// farthest is how far in the future a cluster may think it is. Much more than that is no time one can calculate with.
+const farthest = 100 * 365 * 24 * time.Hour
+
 // arrival is a message of a cluster, as far as time is concerned.
 type arrival struct {
 	cluster string
@@ -74,6 +77,9 @@ func clockAt(readings []ledger.Clock, a arrival) clock {
 // clockOf is the clock of a cluster as a message shows it. What is new about it is noted, so that it is the same for
 // every later message, whoever takes it. Changed says that it was behind until now: what the cluster said of late may look old.
 func (i *Intake) clockOf(ctx context.Context, a arrival) (c clock, changed bool, err error) {
+	if a.late() < -farthest {
+		return c, false, refuse(ErrInvalid, "it was sent in the year %d: set the clock of the cluster", a.sent.Year())
+	}
 	readings, err := i.Ledger.Clocks(ctx, a.cluster)
 	if err != nil {
 		return c, false, err

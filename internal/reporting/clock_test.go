@@ -5,6 +5,7 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/reporting"
 )
 
 // at is a time of a cluster whose clock is off.
@@ -125,6 +126,14 @@ func TestClockGlitch(t *testing.T) {
 	w.expect("platform failed 2 since 12:05:00", "apps ready 2 since 12:04:00")
 	w.take(batch(at(6, 0), report("platform", 3, hub.ReportedReady, at(6, 0))), at(6, 0))
 	w.expect("platform ready 3 since 12:06:00", "apps ready 2 since 12:04:00")
+}
+
+// With a time that nobody can calculate with, there is nothing to correct.
+func TestClockOfAnotherAge(t *testing.T) {
+	w := newWorld(t)
+	sent := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	_, err := w.intake.Take(t.Context(), "large-07", batch(sent, report("platform", 1, hub.ReportedReady, sent)), noon)
+	refused(t, err, reporting.ErrInvalid, "in the year 9999: set the clock")
 }
 
 // Small differences, and lines that are slow, are left alone: correcting them would only shuffle what is in order.

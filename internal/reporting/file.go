@@ -75,12 +75,11 @@ func (i *Intake) takeLine(ctx context.Context, line []byte, keys map[string]repo
 	if err := batch.Check(); err != nil {
 		return nil, refuse(ErrInvalid, "%v", err)
 	}
-	// A file is always late: it cannot tell how wrong the clock is, but what is known of the clock counts.
-	readings, err := i.Ledger.Clocks(ctx, batch.Cluster)
+	// A file is always late, also one without reports: it can tell of a clock that is ahead, but not of one that is behind.
+	clock, _, err := i.clockOf(ctx, arrival{batch.Cluster, batch.Sent, now, append(observed(batch.Reports), batch.Sent)})
 	if err != nil {
 		return nil, err
 	}
-	clock := clockAt(readings, arrival{cluster: batch.Cluster, sent: batch.Sent, now: now})
 	heard := clock.correct(batch.Sent)
 	if heard.After(now) {
 		heard = now
