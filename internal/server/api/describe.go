@@ -15,6 +15,8 @@ import (
 	_ "embed"
 
 	"github.com/danielgtaylor/huma/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // about is what the description says about the API as a whole.
@@ -168,6 +170,20 @@ func ownerOf(t reflect.Type, f reflect.StructField) reflect.Type {
 		}
 	}
 	return t
+}
+
+// aliases says how types are described that write themselves as JSON in another way than their fields say.
+func aliases(r huma.Registry) {
+	r.RegisterTypeAlias(reflect.TypeFor[metav1.Duration](), reflect.TypeFor[string]())
+	r.RegisterTypeAlias(reflect.TypeFor[intstr.IntOrString](), reflect.TypeFor[numberOrText]())
+}
+
+// numberOrText describes what is either.
+type numberOrText struct{}
+
+// Schema is for huma.
+func (numberOrText) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeInteger}, {Type: huma.TypeString}}}
 }
 
 // CommentKey names a type in the comments. Instances of a generic type share its name.

@@ -13,24 +13,24 @@ import (
 	"github.com/kalypso-io/kalypso/internal/server/access"
 )
 
-// Why says why somebody wants something.
-type Why struct {
-	// Why is shown wherever what was asked for is shown.
+// Word is what somebody says about an environment.
+type Word struct {
+	// Why is the reason. It is shown wherever what was asked for is shown.
 	Why string `json:"why,omitempty" maxLength:"500"`
 }
 
-// CommitWhy says which commit, and why.
-type CommitWhy struct {
+// CommitWord is what somebody says about a commit in an environment.
+type CommitWord struct {
 	// Commit is the full hash, or at least seven digits of one that was promoted somewhere already.
 	Commit string `json:"commit" minLength:"7" maxLength:"64" pattern:"^[0-9a-f]+$"`
-	Why
+	Word
 }
 
-// RollbackWhy says to which commit, and why.
-type RollbackWhy struct {
+// RollbackWord says to which commit to go back.
+type RollbackWord struct {
 	// Commit is where to go back to. Empty means the last one that ran well in the environment before the present one.
 	Commit string `json:"commit,omitempty" minLength:"7" maxLength:"64" pattern:"^[0-9a-f]+$"`
-	Why
+	Word
 }
 
 // Accepted says what is on record and heeded by the next round.
@@ -39,23 +39,24 @@ type Accepted struct {
 	Environment  string `json:"environment"`
 	// Commit is the full hash, where it is about one.
 	Commit string `json:"commit,omitempty"`
-	By     string `json:"by"`
-	Why    string `json:"why,omitempty"`
+	// By is who said it, and Why is the reason.
+	By  string `json:"by"`
+	Why string `json:"why,omitempty"`
 }
 
 // Inputs of words about an environment.
 type (
-	whyInput struct {
+	wordInput struct {
 		EnvironmentPath
-		Body Why
+		Body Word
 	}
 	commitInput struct {
 		EnvironmentPath
-		Body CommitWhy
+		Body CommitWord
 	}
 	rollbackInput struct {
 		EnvironmentPath
-		Body RollbackWhy
+		Body RollbackWord
 	}
 )
 
@@ -66,18 +67,18 @@ func registerMoves(s *service) {
 	tell(s, environment("promote", "Make a commit the next to enter",
 		"All rules of the environment hold for it as well: gates, windows, approval. It replaces an earlier order."),
 		func(ctx context.Context, in *commitInput) (Accepted, error) {
-			return s.say(ctx, "promote", in.EnvironmentPath, in.Body.Commit, in.Body.Why.Why, s.Control.Order)
+			return s.say(ctx, "promote", in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Order)
 		})
 	tell(s, environment("pause", "Let nothing enter until it is resumed", "What is rolled out there already goes on."),
-		func(ctx context.Context, in *whyInput) (Accepted, error) {
+		func(ctx context.Context, in *wordInput) (Accepted, error) {
 			return s.say(ctx, "pause", in.EnvironmentPath, "", in.Body.Why, s.Control.Pause)
 		})
-	tell(s, environment("resume", "End a pause", ""), func(ctx context.Context, in *whyInput) (Accepted, error) {
+	tell(s, environment("resume", "End a pause", ""), func(ctx context.Context, in *wordInput) (Accepted, error) {
 		return s.say(ctx, "resume", in.EnvironmentPath, "", in.Body.Why, s.Control.Resume)
 	})
 	tell(s, environment("abort", "Give a commit up", "It does not enter, nor go on from there. An order for it lifts that."),
 		func(ctx context.Context, in *commitInput) (Accepted, error) {
-			return s.say(ctx, "abort", in.EnvironmentPath, in.Body.Commit, in.Body.Why.Why, s.Control.Abort)
+			return s.say(ctx, "abort", in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Abort)
 		})
 	tell(s, environment("rollback", "Go back to a commit that ran well", "It is ordered like any other commit."), s.rollback)
 }
@@ -92,7 +93,7 @@ func (s *service) rollback(ctx context.Context, in *rollbackInput) (Accepted, er
 			return Accepted{}, err
 		}
 	}
-	return s.say(ctx, "rollback", in.EnvironmentPath, in.Body.Commit, in.Body.Why.Why, s.Control.Order)
+	return s.say(ctx, "rollback", in.EnvironmentPath, in.Body.Commit, in.Body.Why, s.Control.Order)
 }
 
 // say passes on what a person says about an environment, and puts it on the audit trail before.

@@ -45,7 +45,7 @@ func zipped(t *testing.T, text []byte) []byte {
 	return out.Bytes()
 }
 
-func marshal(t *testing.T, v any) []byte {
+func marshal(t testing.TB, v any) []byte {
 	t.Helper()
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -61,6 +61,7 @@ func (s *service) config() huma.Config {
 		version = "unknown"
 	}
 	registry := huma.NewMapRegistry(schemaPrefix, schemaName)
+	aliases(registry)
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI:    "3.1.0",

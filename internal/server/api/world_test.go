@@ -15,6 +15,10 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/observing"
@@ -57,9 +61,13 @@ func newWorld(t testing.TB) *world {
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	w := &world{t: t, ledger: l, tokens: map[access.Role]string{}, log: &lockedBuffer{}}
+	require := intstr.FromString("90%")
+	rules := &v1alpha1.Promotion{
+		Soak: &metav1.Duration{Duration: time.Hour}, Gate: &v1alpha1.Gate{Require: &require, Timeout: &metav1.Duration{Duration: time.Hour}},
+	}
 	known := fleet{
 		{URL: controlPlane, Promotion: &promoting.Outcome{
-			Subject: controlPlane, Environments: []promoting.Standing{{Environment: "dev", Commit: commit("c")}, {Environment: "prod"}},
+			Subject: controlPlane, Environments: []promoting.Standing{{Environment: "dev", Commit: commit("c"), Rules: rules}, {Environment: "prod"}},
 		}},
 		{URL: controlPlane + "-2", Promotion: &promoting.Outcome{
 			Subject: controlPlane + "-2", Environments: []promoting.Standing{{Environment: "prod"}},
