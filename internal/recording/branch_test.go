@@ -58,11 +58,14 @@ func TestOneChangedInventoryIsRead(t *testing.T) {
 	w := newWorld(t)
 	w.commit("gitops", map[string]string{drone: inventory("dev", "drone", "shop-a"), large: inventory("dev", "large"), tracking: promoted})
 	w.record(platform("dev"))
-	reads := w.git.reads.Load()
+	reads, lists := w.git.reads.Load(), w.git.lists.Load()
 	w.commit("gitops", map[string]string{large: inventory("dev", "large", "shop-a"), "large/shop-a/namespace.yaml": "kind: Namespace\n"})
 	w.record(platform("dev"))
 	if got := w.git.reads.Load() - reads; got != 2 {
 		t.Errorf("read %d files, want the tracking file and one inventory", got)
+	}
+	if got := w.git.lists.Load() - lists; got > 6 {
+		t.Errorf("listed %d folders, want none of a cluster type", got)
 	}
 	equal(t, "targets", w.targets(""), "drone/shop-a large/shop-a")
 }
@@ -117,6 +120,17 @@ func TestInventoryThatNeverCouldBeReadIsAProblem(t *testing.T) {
 	o := w.record(platform("dev"))
 	equal(t, "targets", w.targets(""), "large/shop-a")
 	if got := problems(o); !strings.Contains(got, "nothing is recorded of it") {
+		t.Errorf("problems: %s", got)
+	}
+}
+
+func TestInventoryOfAnotherClusterTypeIsNone(t *testing.T) {
+	w := newWorld(t)
+	// The contents are equal, and so are their hashes.
+	w.commit("gitops", map[string]string{drone: inventory("dev", "drone", "shop-a"), large: inventory("dev", "drone", "shop-a")})
+	o := w.record(platform("dev"))
+	equal(t, "targets", w.targets(""), "drone/shop-a")
+	if got := problems(o); !strings.Contains(got, "inventory-corrupted "+large) {
 		t.Errorf("problems: %s", got)
 	}
 }
