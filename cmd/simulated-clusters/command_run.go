@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -110,7 +111,7 @@ func (c *runCommand) run(ctx context.Context) error {
 	}
 	for name, b := range behaviours {
 		if err := s.Set(name, b); err != nil {
-			return fmt.Errorf("%w: the names are %s to %s", err, clusters[0].Name, clusters[len(clusters)-1].Name)
+			return fmt.Errorf("%w; there is %s", err, span(clusters))
 		}
 	}
 	return c.simulate(ctx, s)
@@ -179,14 +180,30 @@ func (c *runCommand) start(ctx context.Context, s *simulation.Simulation, cluste
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "%d simulated clusters, %s to %s, follow folder %s of %s, branches %s\n",
-		len(clusters), clusters[0].Name, clusters[len(clusters)-1].Name, c.clusterType, secret.Redact(c.gitOps.Repo), strings.Join(c.environments, ", "))
+	fmt.Fprintf(c.out, "%s: %s, following folder %s of %s, branches %s\n",
+		span(clusters), number(len(clusters)), path.Join(c.gitOps.Path, c.clusterType), secret.Redact(c.gitOps.Repo), strings.Join(c.environments, ", "))
 	if c.server == "" {
 		fmt.Fprintln(c.out, "they report to nobody: name a server with --server")
 	} else {
 		fmt.Fprintf(c.out, "they report to %s\n", secret.Redact(c.server))
 	}
 	return nil
+}
+
+// span is how clusters are called.
+func span(clusters []simulation.Cluster) string {
+	first, last := clusters[0].Name, clusters[len(clusters)-1].Name
+	if first == last {
+		return first
+	}
+	return first + " to " + last
+}
+
+func number(n int) string {
+	if n == 1 {
+		return "a simulated cluster"
+	}
+	return fmt.Sprintf("%d simulated clusters", n)
 }
 
 func (c *runCommand) joiner() (*simulation.Joiner, error) {

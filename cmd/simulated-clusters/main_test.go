@@ -74,7 +74,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		_, _ = io.WriteString(w, `{"token":"of-the-cluster"}`)
+		_, _ = io.WriteString(w, `{"credential":"of-the-cluster"}`)
 		return
 	}
 	var batch hub.ReportBatch
@@ -124,9 +124,9 @@ func TestRunRegistersFollowsAndReports(t *testing.T) {
 			"--server", web.URL, "--join-token-file", token, "--fail", "large-02", "--offline", "large-03", "--control", "127.0.0.1:0",
 		}, out, out)
 	}()
-	out.wait(t, `3 simulated clusters, large-01 to large-03, follow folder large of .*, branches dev`)
+	out.wait(t, `large-01 to large-03: 3 simulated clusters, following folder large of .*, branches dev`)
 	control := out.wait(t, `--control (\S+), token in`)[1]
-	out.wait(t, `1 of 3 clusters ready, 1 failed, 1 offline`)
+	out.wait(t, `1 of 3 clusters ready, 1 with failures, 1 offline`)
 
 	ask := func(args ...string) string {
 		var answer bytes.Buffer
@@ -175,7 +175,7 @@ func TestRunRefuses(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if code := run(t.Context(), append(good, "--fail", "large-09"), &out, &out); code != 1 || !strings.Contains(out.String(), "the names are large-01 to large-01") {
+	if code := run(t.Context(), append(good, "--fail", "large-09"), &out, &out); code != 1 || !strings.Contains(out.String(), "there is large-01") {
 		t.Errorf("an unknown cluster: got %d %s", code, &out)
 	}
 	out.Reset()

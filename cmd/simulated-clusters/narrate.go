@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/simulation"
@@ -30,7 +29,9 @@ func (c *runCommand) narrate(ctx context.Context, s *simulation.Simulation) {
 // summary counts clusters by how they are doing, and quotes one of those whose reports are not taken.
 func summary(all []simulation.Overview) string {
 	ready, failed, offline, problem := 0, 0, 0, ""
+	reconcilers, good := 0, 0
 	for _, o := range all {
+		reconcilers, good = reconcilers+len(o.Reconcilers), good+o.Ready()
 		switch {
 		case o.Behaviour.Mode == simulation.Offline:
 			offline++
@@ -40,21 +41,17 @@ func summary(all []simulation.Overview) string {
 			failed++
 		}
 		if o.Problem != "" && problem == "" {
-			problem = fmt.Sprintf("%s cannot report: %s", o.Name, o.Problem)
+			problem = fmt.Sprintf("; %s cannot report: %s", o.Name, o.Problem)
 		}
 	}
-	parts := []string{fmt.Sprintf("%d of %d clusters ready", ready, len(all))}
-	if failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d failed", failed))
+	text := fmt.Sprintf("%d of %d clusters ready", ready, len(all))
+	for _, rest := range []struct {
+		n  int
+		is string
+	}{{failed, "with failures"}, {offline, "offline"}, {len(all) - ready - failed - offline, "on their way"}} {
+		if rest.n > 0 {
+			text += fmt.Sprintf(", %d %s", rest.n, rest.is)
+		}
 	}
-	if offline > 0 {
-		parts = append(parts, fmt.Sprintf("%d offline", offline))
-	}
-	if rest := len(all) - ready - failed - offline; rest > 0 {
-		parts = append(parts, fmt.Sprintf("%d on their way", rest))
-	}
-	if problem != "" {
-		parts = append(parts, problem)
-	}
-	return strings.Join(parts, ", ")
+	return text + fmt.Sprintf("; %d of %d reconcilers ready", good, reconcilers) + problem
 }

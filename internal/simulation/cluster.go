@@ -21,7 +21,7 @@ const (
 
 // Cluster describes a simulated cluster.
 type Cluster struct {
-	// Name is that of the cluster, a DNS label or several with dots. // required
+	// Name is that of the cluster, a DNS label. // required
 	Name string
 	// Memberships are its roles, at least one. // required
 	Memberships []Membership
@@ -47,7 +47,7 @@ func (c Cluster) completed() (Cluster, error) {
 // check says everything that is wrong with a description.
 func (c Cluster) check() error {
 	var wrong []error
-	if problems := validation.IsDNS1123Subdomain(c.Name); len(problems) > 0 {
+	if problems := validation.IsDNS1123Label(c.Name); len(problems) > 0 {
 		wrong = append(wrong, fmt.Errorf("name %q: %s", c.Name, problems[0]))
 	}
 	if c.Reconciler != Flux && c.Reconciler != ArgoCD {

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -135,48 +133,5 @@ func TestApplicationsWaitForTheirConfiguration(t *testing.T) {
 	all, err := w.Greetings("large-01", "default")
 	if err != nil || len(all) != 1 || all[0].Waits != `CreateContainerConfigError: configmap "platform-config" not found` {
 		t.Errorf("got %+v, %v", all, err)
-	}
-}
-
-func TestJoinerRegistersOnce(t *testing.T) {
-	t.Parallel()
-	var joined, reported []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		switch r.URL.Path {
-		case "/api/v1/clusters/join":
-			joined = append(joined, r.Header.Get("Authorization")+" "+string(body))
-			_, _ = io.WriteString(w, `{"token":"of-the-cluster"}`)
-		case "/api/v1/reports":
-			reported = append(reported, r.Header.Get("Authorization"))
-			_, _ = io.WriteString(w, "{}")
-		}
-	}))
-	t.Cleanup(server.Close)
-	u, _ := url.Parse(server.URL)
-	j := &Joiner{Server: u, Token: secret.New("to-join"), Dir: filepath.Join(t.TempDir(), "credentials")}
-	c := Cluster{Name: "large-01", Memberships: []Membership{{Environment: "dev", ClusterType: "large", GitOps: hub.Repository{Repo: "gitops"}}}}
-	for range 2 {
-		way, err := j.Register(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := way.Send(t.Context(), hub.NewReportBatch("large-01", noon, nil)); err != nil {
-			t.Error(err)
-		}
-	}
-	want := `Bearer to-join {"name":"large-01","memberships":[{"environment":"dev","clusterType":"large"}],"labels":{"simulated":"true"}}`
-	if diff := cmp.Diff([]string{want}, joined); diff != "" {
-		t.Errorf("joined (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"Bearer of-the-cluster", "Bearer of-the-cluster"}, reported); diff != "" {
-		t.Errorf("reported (-want +got):\n%s", diff)
-	}
-	info, err := os.Stat(filepath.Join(j.Dir, "large-01.token"))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the credential: got %v, %v, want a file for nobody else", info.Mode(), err)
-	}
-	if _, err := j.Register(t.Context(), Cluster{Name: "../large-01"}); err == nil {
-		t.Error("a name that is a path: got no error")
 	}
 }

@@ -9,11 +9,15 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/client"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/reporting"
 	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/server/api"
 )
 
 // Registrar makes clusters known to a server.
@@ -33,6 +37,8 @@ type Joiner struct {
 	Transport http.RoundTripper
 }
 
+const userAgent = "kalypso-simulated-clusters"
+
 var _ Registrar = (*Joiner)(nil)
 
 // Register registers a cluster, unless its credential is there.
@@ -48,36 +54,70 @@ func (j *Joiner) Register(ctx context.Context, c Cluster) (agent.Server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("register simulated cluster %q: %w", c.Name, err)
 	}
-	return &agent.Client{Server: j.Server, TokenFile: file, UserAgent: "kalypso-simulated-clusters", Transport: j.Transport}, nil
-}
-
-// joinRequest is the body of POST /api/v1/clusters/join.
-type joinRequest struct {
-	Name        string            `json:"name"`
-	Memberships []hub.Membership  `json:"memberships"`
-	Labels      map[string]string `json:"labels,omitempty"`
-}
-
-// joinAnswer is what the server says to it.
-type joinAnswer struct {
-	Token string `json:"token"`
+	return &agent.Client{Server: j.Server, TokenFile: file, UserAgent: userAgent, Transport: j.Transport}, nil
 }
 
 func (j *Joiner) join(ctx context.Context, c Cluster, file string) error {
-	request := joinRequest{Name: c.Name, Labels: map[string]string{"simulated": "true"}}
-	for _, m := range c.Memberships {
-		request.Memberships = append(request.Memberships, hub.Membership{Environment: m.Environment, ClusterType: m.ClusterType})
-	}
-	var answer joinAnswer
-	server := client.Client{Server: j.Server, Token: j.Token, UserAgent: "kalypso-simulated-clusters", Transport: j.Transport}
+	var answer api.Credential
+	server := client.Client{Server: j.Server, Token: j.Token, UserAgent: userAgent, Transport: j.Transport}
+	request := api.ClusterRequest{Name: c.Name, Memberships: c.registered(), Labels: c.labels()}
 	if err := server.Post(ctx, "clusters/join", request, &answer); err != nil {
 		return err
 	}
-	if answer.Token == "" {
-		return errors.New("the server's answer has no token")
+	if answer.Credential == "" {
+		return errors.New("the server's answer has no credential")
 	}
 	if err := os.MkdirAll(j.Dir, 0o700); err != nil {
 		return err
 	}
-	return agent.WriteFile(file, []byte(answer.Token+"\n"))
+	return agent.WriteFile(file, []byte(answer.Credential+"\n"))
+}
+
+// registered are the memberships as servers know them.
+func (c Cluster) registered() []ledger.Membership {
+	all := make([]ledger.Membership, len(c.Memberships))
+	for i, m := range c.Memberships {
+		all[i] = ledger.Membership{Environment: m.Environment, ClusterType: m.ClusterType}
+	}
+	return all
+}
+
+// labels say everywhere what kind of cluster it is.
+func (Cluster) labels() map[string]string { return map[string]string{"simulated": "true"} }
+
+// InProcess registers clusters in a ledger that this process has, and puts their reports there: a server without HTTP.
+type InProcess struct {
+	Registrar *reporting.Registrar // required
+	Intake    *reporting.Intake    // required
+	// Now tells the time; nil for the clock.
+	Now func() time.Time
+}
+
+var _ Registrar = (*InProcess)(nil)
+
+// Register registers a cluster, or changes what a registered one is.
+func (p *InProcess) Register(ctx context.Context, c Cluster) (agent.Server, error) {
+	request := reporting.ClusterRequest{Name: c.Name, Memberships: c.registered(), Labels: c.labels()}
+	if _, _, err := p.Registrar.Register(ctx, request, "simulation", p.now()); err != nil {
+		return nil, fmt.Errorf("register simulated cluster %q: %w", c.Name, err)
+	}
+	return taker{p, c.Name}, nil
+}
+
+func (p *InProcess) now() time.Time {
+	if p.Now == nil {
+		return time.Now()
+	}
+	return p.Now()
+}
+
+// taker takes what one cluster reports.
+type taker struct {
+	*InProcess
+	cluster string
+}
+
+// Send implements [agent.Server].
+func (t taker) Send(ctx context.Context, batch hub.ReportBatch) (hub.ReportReceipt, error) {
+	return t.Intake.Take(ctx, t.cluster, &batch, t.now())
 }

@@ -43,15 +43,15 @@ dev-large-shop   Active   91s
 flux-system      Active   91s
 kube-system      Active   91s
 `,
-		"get deployments":                         "No resources found in default namespace.\n",
-		"get secrets -A":                          "No resources found.\n",
-		"get deployments.apps/shop -o name":       "error: deployments.apps \"shop\" not found\n",
+		"get deployments":                          "No resources found in default namespace.\n",
+		"get secrets -A":                           "No resources found.\n",
+		"get deployments.apps/shop -o name":        "error: deployments.apps \"shop\" not found\n",
 		"get -n dev-large-shop deploy/shop -oname": "deployment.apps/shop\n",
-		"get widgets":                             "error: the simulated cluster doesn't have a resource type \"widgets\"\n",
-		"get":                                     "error: which kind? for example: get configmaps -A\n",
-		"get cm -o jsonpath":                      "error: output \"jsonpath\": want wide, yaml, json or name\n",
-		"apply -f x":                              "error: unknown shorthand flag: 'f' in -f\n",
-		"delete ns default":                       "error: " + errReadOnly.Error() + "\n",
+		"get widgets":                              "error: the simulated cluster doesn't have a resource type \"widgets\"\n",
+		"get":                                      "error: which kind? for example: get configmaps -A\n",
+		"get cm -o jsonpath":                       "error: output \"jsonpath\": want wide, yaml, json or name\n",
+		"apply -f x":                               "error: unknown shorthand flag: 'f' in -f\n",
+		"delete ns default":                        "error: " + errReadOnly.Error() + "\n",
 		"get cm platform-config -n dev-large-shop -o yaml": `
 apiVersion: v1
 data:

@@ -57,11 +57,14 @@ func (m *machine) step(ctx context.Context, now time.Time) time.Time {
 	}
 	for range maxRounds {
 		m.look(ctx, m.dueSources(now), now)
-		if ctx.Err() != nil || !m.reconcile(ctx, now) {
+		if ctx.Err() != nil {
+			return now // what was not done is still to be done
+		}
+		if !m.reconcile(ctx, now) {
 			break
 		}
 	}
-	m.report(ctx, now, m.snapshot)
+	m.report(ctx, now)
 	return m.end(now)
 }
 

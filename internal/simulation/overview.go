@@ -6,7 +6,6 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
-	"github.com/kalypso-io/kalypso/internal/cluster"
 )
 
 // Overview is how a simulated cluster is doing.
@@ -72,9 +71,7 @@ func (m *machine) overview() Overview {
 	for _, member := range m.Memberships {
 		o.Memberships = append(o.Memberships, hub.Membership{Environment: member.Environment, ClusterType: member.ClusterType})
 	}
-	for _, f := range m.followers {
-		o.Reconcilers = append(o.Reconcilers, cluster.Reports(f.compose(m.now), m.find)...)
-	}
+	o.Reconcilers = m.reportsNow()
 	slices.SortFunc(o.Reconcilers, func(a, b hub.Report) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})

@@ -32,63 +32,75 @@ const (
 )
 
 // report sends what a cluster has to say, or at times that it is alive.
-func (m *machine) report(ctx context.Context, now time.Time, snapshot func() (agent.Snapshot, bool)) {
+func (m *machine) report(ctx context.Context, now time.Time) {
 	r := &m.reporter
+	news := m.observe(now)
 	if r.server == nil {
 		r.next = now.Add(m.config.Heartbeat)
 		return
-	}
-	news := false
-	if s, changed := snapshot(); changed {
-		news = r.queue.Observe(s, now)
 	}
 	// While the server takes nothing, the pause decides when it is tried again.
 	if due := !now.Before(r.next); !due && (!news || r.problem != "") {
 		return
 	}
 	for range maxBatches {
-		if !m.send(ctx, now) {
+		if taken, more := m.send(ctx, now); !taken {
 			return
-		}
-		if r.queue.Waiting() == 0 {
+		} else if !more {
 			break
 		}
 	}
 	r.next = now.Add(m.config.Heartbeat)
 }
 
-// send sends a batch, and says whether it was taken.
-func (m *machine) send(ctx context.Context, now time.Time) bool {
-	r := &m.reporter
-	batch := r.retry
-	if batch == nil {
-		b := hub.NewReportBatch(m.Name, now.UTC().Truncate(time.Microsecond), r.queue.Next(hub.MaxReports))
-		b.Agent = version
-		batch = &b
-	}
-	limited, done := context.WithTimeout(ctx, oneBatch)
-	defer done()
-	receipt, err := r.server.Send(limited, *batch)
+// observe takes what has changed into the queue, and says whether that is news.
+func (m *machine) observe(now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	changed := m.changed
+	m.changed = false
+	return changed && m.queue.Observe(agent.Snapshot{Complete: true, Alive: true, Reports: m.reportsNow()}, now)
+}
+
+// batch is what is sent next.
+func (m *machine) batch(now time.Time) hub.ReportBatch {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.retry != nil {
+		return *m.retry
+	}
+	b := hub.NewReportBatch(m.Name, now.UTC().Truncate(time.Microsecond), m.queue.Next(hub.MaxReports))
+	b.Agent = version
+	return b
+}
+
+// send sends a batch, and says whether it was taken, and whether there is more.
+func (m *machine) send(ctx context.Context, now time.Time) (taken, more bool) {
+	batch := m.batch(now)
+	limited, done := context.WithTimeout(ctx, oneBatch)
+	defer done()
+	receipt, err := m.server.Send(limited, batch)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := &m.reporter
 	if err != nil {
 		r.failed(batch, err, now, m.random)
 		m.log.Debug("a simulated cluster could not report", "error", err)
-		return false
+		return false, true
 	}
 	r.retry, r.pause, r.problem, r.sent = nil, shortestPause, "", now
 	r.queue.Sent(batch.Reports)
 	if receipt.Resend {
 		r.queue.Resend()
 	}
-	return true
+	return true, r.queue.Waiting() > 0
 }
 
 // failed waits, each time twice as long, half of it by chance.
-func (r *reporter) failed(batch *hub.ReportBatch, err error, now time.Time, random *rand.Rand) {
+func (r *reporter) failed(batch hub.ReportBatch, err error, now time.Time, random *rand.Rand) {
 	// The same batch again has the same id. A heartbeat of a while ago is of no use.
 	if r.retry = nil; len(batch.Reports) > 0 {
-		r.retry = batch
+		r.retry = &batch
 	}
 	r.problem = err.Error()
 	r.pause = min(max(r.pause, shortestPause), longestPause)

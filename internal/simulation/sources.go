@@ -30,10 +30,16 @@ type head struct {
 	at     time.Time
 	commit git.Commit
 	err    error
+	// patience is how long a server that cannot be reached is left alone.
+	patience time.Duration
 }
 
-// oneLook is how long it may take to look up a head.
-const oneLook = 20 * time.Second
+// oneLook is how long it may take to look up a head. Everybody waits meanwhile, so a server that cannot be reached
+// is asked again later and later.
+const (
+	oneLook                           = 15 * time.Second
+	shortestPatience, longestPatience = 30 * time.Second, 10 * time.Minute
+)
 
 // head returns the commit that a remote is at, as it was at most fresh before now.
 func (s *Sources) head(ctx context.Context, r remote, now time.Time, fresh time.Duration) (git.Commit, error) {
@@ -46,7 +52,7 @@ func (s *Sources) head(ctx context.Context, r remote, now time.Time, fresh time.
 	s.mu.Unlock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.at.IsZero() && now.Sub(h.at) < fresh {
+	if !h.at.IsZero() && now.Sub(h.at) < max(fresh, h.patience) {
 		return h.commit, h.err
 	}
 	limited, done := context.WithTimeout(ctx, oneLook)
@@ -56,6 +62,11 @@ func (s *Sources) head(ctx context.Context, r remote, now time.Time, fresh time.
 		return git.Commit{}, ctx.Err()
 	}
 	h.at, h.commit, h.err = now, commit, err
+	if errors.Is(err, git.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		h.patience = min(max(2*h.patience, shortestPatience), longestPatience)
+	} else {
+		h.patience = 0
+	}
 	return commit, err
 }
 

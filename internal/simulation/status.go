@@ -6,23 +6,17 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kalypso-io/kalypso/internal/agent"
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/cluster"
 )
 
-// snapshot is what all reconcilers of a cluster say now; false when nothing has changed since it was asked last.
-func (m *machine) snapshot() (agent.Snapshot, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.changed {
-		return agent.Snapshot{}, false
-	}
-	m.changed = false
-	s := agent.Snapshot{Complete: true, Alive: true}
+// reportsNow is what all reconcilers say, in the order of their objects.
+func (m *machine) reportsNow() []hub.Report {
+	var all []hub.Report
 	for _, f := range m.followers {
-		s.Reports = append(s.Reports, cluster.Reports(f.compose(m.now), m.find)...)
+		all = append(all, cluster.Reports(f.compose(m.now), m.find)...)
 	}
-	return s, true
+	return all
 }
 
 // find returns the source of a reconciler as the agent would see it.
