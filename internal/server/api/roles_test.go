@@ -66,6 +66,10 @@ func TestRights(t *testing.T) {
 		"r": w.tokens[access.Reader], "o": w.tokens[access.Operator], "a": w.tokens[access.Admin], "c": credential,
 		"j": w.store(ledger.Token{ID: "join", Role: "join", Scope: `{"memberships":[]}`}, access.Join),
 	}
+	page, err := os.ReadFile("../../../docs/reference/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	all := operations(t)
 	if len(all) != len(rights) {
 		t.Errorf("%d operations are described, and the rights of %d are known", len(all), len(rights))
@@ -75,6 +79,9 @@ func TestRights(t *testing.T) {
 		if !known {
 			t.Errorf("%s: nobody said who may", operation)
 			continue
+		}
+		if !strings.Contains(string(page), "`"+operation+"`") {
+			t.Errorf("docs/reference/api.md does not have %s", operation)
 		}
 		method, path, _ := strings.Cut(operation, " ")
 		path = "/api/v1" + strings.NewReplacer("{name}", "x", "{commit}", commit("a"), "{a}", "x", "{b}", "y", "{id}", "x").Replace(path)

@@ -45,7 +45,9 @@ func (s *stream) serve(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // some proxies keep what is short until there is more
 	w.WriteHeader(http.StatusOK)
-
+	if r.Method == http.MethodHead {
+		return
+	}
 	out := &sink{w: w, control: http.NewResponseController(w)}
 	last, known := s.begin(r.Header.Get("Last-Event-ID"))
 	fmt.Fprint(out, "retry: 3000\n")
