@@ -7,6 +7,7 @@
 //	heartbeat     when a cluster was last heard of; not a fact, the newest replaces the others
 //	source        what a reconciler follows: repository, branch or tag, and path
 //	outcome       what an observation says: source, revision, state and message. Thousands of clusters share one
+//	clock         how wrong the clock of a cluster is, from a time of it on
 //	registration  what a cluster is from then on: its environments and cluster types, labels, credential
 //	commit        a commit of a GitOps repository, with what it wants: assignments, or versions of workloads
 //	step          one thing that happened in a promotion, with the reason and who did it

@@ -64,7 +64,7 @@ func (i *Intake) TakeArgo(ctx context.Context, cluster string, n *ArgoNotificati
 	if err := n.check(sent); err != nil {
 		return err
 	}
-	clock, _, err := i.clockOf(ctx, arrival{cluster, sent, now, []time.Time{sent}})
+	clock, err := i.clockOf(ctx, arrival{cluster, sent, now, []time.Time{sent}})
 	if err != nil {
 		return err
 	}

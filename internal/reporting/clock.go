@@ -55,6 +55,15 @@ func (c clock) correct(t time.Time) time.Time {
 	return t.Add(reading.Correction)
 }
 
+// wasBehind says whether it was found a moment ago that the clock is behind: what the cluster said of late may look old.
+// It is true for a while, since the answer that says so may get lost.
+func (c clock) wasBehind(now time.Time) bool {
+	if len(c.readings) == 0 || now.Sub(c.readings[0].Noted) > tolerance {
+		return false
+	}
+	return c.correction() > clock{c.sent, c.readings[1:]}.correction()
+}
+
 // clockAt is the clock that was in force when a message was sent: the last one that had begun by then,
 // and by which the message did not arrive before it was sent.
 func clockAt(readings []ledger.Clock, a arrival) clock {
@@ -75,20 +84,20 @@ func clockAt(readings []ledger.Clock, a arrival) clock {
 }
 
 // clockOf is the clock of a cluster as a message shows it. What is new about it is noted, so that it is the same for
-// every later message, whoever takes it. Changed says that it was behind until now: what the cluster said of late may look old.
-func (i *Intake) clockOf(ctx context.Context, a arrival) (c clock, changed bool, err error) {
+// every later message, whoever takes it.
+func (i *Intake) clockOf(ctx context.Context, a arrival) (clock, error) {
 	if a.late() < -farthest {
-		return c, false, refuse(ErrInvalid, "it was sent in the year %d: set the clock of the cluster", a.sent.Year())
+		return clock{}, refuse(ErrInvalid, "it was sent in the year %d: set the clock of the cluster", a.sent.Year())
 	}
 	readings, err := i.Ledger.Clocks(ctx, a.cluster)
 	if err != nil {
-		return c, false, err
+		return clock{}, err
 	}
-	c = clockAt(readings, a)
+	c := clockAt(readings, a)
 	off := a.late() - c.correction()
 	// A message may be late, but not early.
 	if off >= -tolerance && (off <= tolerance || len(a.observed) > 0) {
-		return c, false, nil
+		return c, nil
 	}
 	reading := ledger.Clock{Cluster: a.cluster, From: a.sent, Correction: a.late(), Noted: a.now}
 	if reading.Correction.Abs() <= tolerance {
@@ -97,9 +106,9 @@ func (i *Intake) clockOf(ctx context.Context, a arrival) (c clock, changed bool,
 	next := clock{a.sent, append([]ledger.Clock{reading}, c.readings...)}
 	newest, err := i.newest(ctx, a.cluster)
 	if err != nil || !inOrder(c, next, a, newest) {
-		return c, false, err
+		return c, err
 	}
-	return next, off > 0, i.Ledger.NoteClock(ctx, reading)
+	return next, i.Ledger.NoteClock(ctx, reading)
 }
 
 // inOrder says whether one clock may follow another. Order counts more than time: no observation from now on may come

@@ -76,7 +76,7 @@ func (i *Intake) takeLine(ctx context.Context, line []byte, keys map[string]repo
 		return nil, refuse(ErrInvalid, "%v", err)
 	}
 	// A file is always late, also one without reports: it can tell of a clock that is ahead, but not of one that is behind.
-	clock, _, err := i.clockOf(ctx, arrival{batch.Cluster, batch.Sent, now, append(observed(batch.Reports), batch.Sent)})
+	clock, err := i.clockOf(ctx, arrival{batch.Cluster, batch.Sent, now, append(observed(batch.Reports), batch.Sent)})
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func (i *Intake) TakeFlux(ctx context.Context, cluster string, event *FluxEvent,
 	if err := event.check(); err != nil {
 		return err
 	}
-	clock, _, err := i.clockOf(ctx, arrival{cluster, event.Timestamp, now, []time.Time{event.Timestamp}})
+	clock, err := i.clockOf(ctx, arrival{cluster, event.Timestamp, now, []time.Time{event.Timestamp}})
 	if err != nil {
 		return err
 	}

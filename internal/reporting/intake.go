@@ -39,11 +39,11 @@ func (i *Intake) Take(ctx context.Context, cluster string, batch *hub.ReportBatc
 	if err != nil {
 		return receipt, err
 	}
-	clock, changed, err := i.clockOf(ctx, arrival{cluster, batch.Sent, now, observed(batch.Reports)})
+	clock, err := i.clockOf(ctx, arrival{cluster, batch.Sent, now, observed(batch.Reports)})
 	if err != nil {
 		return receipt, err
 	}
-	receipt.Resend = unknown || changed
+	receipt.Resend = unknown || clock.wasBehind(now)
 	return receipt, i.store(ctx, cluster, batch.Reports, clock, now)
 }
 
