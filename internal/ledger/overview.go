@@ -82,6 +82,8 @@ type MembersQuery struct {
 	Environment string // required
 	// Source counts their reconcilers that follow it, by state. The zero value counts the members themselves.
 	Source Source
+	// Unready leaves out, of those that follow a source, what is ready: mostly they are few, and quicker to count.
+	Unready bool
 }
 
 // MemberCount is a number of members of a cluster type, or of their reconcilers.

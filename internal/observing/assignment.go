@@ -28,7 +28,7 @@ type Assignment struct {
 	States StateCounts `json:"states"`
 }
 
-// StateCounts are numbers of reconcilers by state.
+// StateCounts are numbers of reconcilers by state, as they were reported last: also by clusters that are offline by now.
 type StateCounts struct {
 	// Expected is how many clusters there are that should run it.
 	Expected    int `json:"expected"`

@@ -236,38 +236,17 @@ func (c *StateCounts) add(state ledger.State, n int) {
 	}
 }
 
-// complete fills in how many are missing of those that are expected.
-func (c *StateCounts) complete(expected int) {
-	c.Expected = expected
-	c.Missing = max(0, expected-c.Ready-c.Progressing-c.Suspended-c.Failed)
-}
-
-// cells counts for each assignment of a target how its clusters are doing with it. As long as all is well
-// that follows from how many there are; only where something is not, reconcilers are counted by cluster type.
+// cells counts for each assignment of a target how its clusters are doing with it. As long as there are as many reconcilers as
+// there should be, those that are not ready are counted by cluster type, and all others are taken for ready.
 func (o *Observer) cells(ctx context.Context, sc *scene, p *placed) ([]StateCounts, error) {
-	cells := make([]StateCounts, len(p.assignments))
-	expected := 0
-	for i, a := range p.assignments {
-		if a.isPublished() {
-			cells[i].Expected = sc.members[a.clusterType]
-			expected += cells[i].Expected
-		}
-	}
-	if sc.past {
-		return cells, nil
+	cells, expected := p.expected(sc.members)
+	if sc.past || p.source == (ledger.Source{}) {
+		return cells, nil // nobody knows
 	}
 	all := p.states()
-	if all == (StateCounts{Ready: expected}) {
-		for i := range cells {
-			cells[i].Ready = cells[i].Expected
-		}
-		return cells, nil
-	}
-	if p.source == (ledger.Source{}) {
-		return cells, nil // nobody knows what its reconcilers follow
-	}
-	if all != (StateCounts{}) {
-		counts, err := o.Ledger.Members(ctx, ledger.MembersQuery{Environment: sc.name, Source: p.source})
+	complete := all.known() == expected
+	if all.known() > 0 && all != (StateCounts{Ready: expected}) {
+		counts, err := o.Ledger.Members(ctx, ledger.MembersQuery{Environment: sc.name, Source: p.source, Unready: complete})
 		if err != nil {
 			return nil, err
 		}
@@ -278,7 +257,27 @@ func (o *Observer) cells(ctx context.Context, sc *scene, p *placed) ([]StateCoun
 		}
 	}
 	for i := range cells {
-		cells[i].complete(cells[i].Expected)
+		rest := max(0, cells[i].Expected-cells[i].known())
+		if complete {
+			cells[i].Ready += rest
+		} else {
+			cells[i].Missing = rest
+		}
 	}
 	return cells, nil
 }
+
+// expected is how many clusters there are for each assignment, and for all of them.
+func (p *placed) expected(members map[string]int) (cells []StateCounts, sum int) {
+	cells = make([]StateCounts, len(p.assignments))
+	for i, a := range p.assignments {
+		if a.isPublished() {
+			cells[i].Expected = members[a.clusterType]
+			sum += cells[i].Expected
+		}
+	}
+	return cells, sum
+}
+
+// known is how many say anything.
+func (c *StateCounts) known() int { return c.Ready + c.Progressing + c.Suspended + c.Failed }

@@ -131,7 +131,7 @@ func (t *timeline) read(ctx context.Context, s source) ([]Event, error) {
 	if !t.after.IsZero() && (to.IsZero() || t.after.Before(to)) {
 		to = until(t.after)
 	}
-	for limit := t.q.limit() + 2; ; limit *= 2 {
+	for limit := t.q.limit() + 2; ; limit *= 8 {
 		events, err := s.read(ctx, to, limit)
 		if err != nil || len(events) < limit {
 			return events, err

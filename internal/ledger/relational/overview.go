@@ -176,7 +176,7 @@ FROM source s CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reco
 WHERE s.id = (SELECT z.id FROM source z JOIN branch b ON b.id = z.branch_id WHERE b.repository = $2 AND b.ref = $3 AND z.path = $4)
   AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id
   AND g.cluster_id = r.cluster_id AND g.until = 9223372036854775807 AND g.revoked = 0
-  AND m.registration_id = g.id AND m.environment = $1
+  AND m.registration_id = g.id AND m.environment = $1 AND o.state > $5
 GROUP BY m.cluster_type, o.state`
 )
 
@@ -184,7 +184,8 @@ GROUP BY m.cluster_type, o.state`
 func (s *Store) Members(ctx context.Context, q ledger.MembersQuery) ([]ledger.MemberCount, error) {
 	text, args := countMembers, []any{q.Environment}
 	if q.Source != (ledger.Source{}) {
-		text, args = countMemberStates, append(args, q.Source.Repository, q.Source.Ref, ledger.CleanPath(q.Source.Path))
+		// Ready is the least severe of the states.
+		text, args = countMemberStates, append(args, q.Source.Repository, q.Source.Ref, ledger.CleanPath(q.Source.Path), number(q.Unready))
 	}
 	all, err := query(ctx, s.Read, scanMemberCount, text, args...)
 	if err != nil {
