@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/verify"
 )
 
 // promoteRoundCommand is "kalypso promote round".
@@ -40,7 +42,8 @@ func newPromoteRound(t *terminal) *cobra.Command {
     ledger        ─► who runs what             ─► promote what may go on, show statuses on commits, say why the rest waits
 
 It ends when nothing is left to do but to wait; run it again when something happened, or every few minutes. It exits with 3 when a
-commit failed in an environment. The environment has a token for the forge, as for "kalypso schedule --pull-request".`,
+commit failed in an environment. The environment has a token for the forge, as for "kalypso schedule --pull-request".
+Verifications may ask public addresses; those that run a program are for a server, whose operator allows it.`,
 		Example: `  kalypso promote round --control-plane https://github.com/acme/control-plane --ledger postgres://kalypso@db/kalypso
   kalypso promote round --control-plane https://git.example.com/acme/fleet --ledger ledger.db --config kalypso.yaml --chain dev,prod`,
 		Args: exactly(),
@@ -104,6 +107,7 @@ func (c *promoteRoundCommand) rounds(ctx context.Context, l ledger.Ledger) (*pro
 		default:
 		}
 	}
+	r.promoter.Checks = &verify.Runner{}
 	defer r.promoter.Close()
 	ctx, stop := context.WithTimeout(ctx, c.timeout)
 	defer stop()
@@ -116,16 +120,16 @@ const maxRounds = 50
 func (l *looker) rounds(ctx context.Context, checked <-chan struct{}) (*promoting.Outcome, error) {
 	var did []string
 	for range maxRounds {
-		scheduled := &scheduledRollouts{looker: l, loader: l.loader()}
+		scheduled := &scheduledRollouts{looker: l, loader: l.loader(), did: map[string][]string{}}
 		outcome, err := l.promoter.Round(ctx, l.platform(scheduled))
 		l.session.progress.end()
 		if err != nil {
 			return nil, errors.Join(err, context.Cause(ctx))
 		}
-		new := append(scheduled.did, outcome.Did...)
-		did = append(did, new...)
+		before := len(did)
+		did = slices.Concat(did, scheduled.all(), outcome.Did)
 		outcome.Did = did
-		if len(new) > 0 {
+		if len(did) > before {
 			continue
 		}
 		if !verifying(outcome) {
@@ -152,8 +156,9 @@ type scheduledRollouts struct {
 	*looker
 	loader *scheduling.Loader
 
-	mu  sync.Mutex
-	did []string
+	mu sync.Mutex
+	// did is what was done, by environment: several are scheduled at the same time.
+	did map[string][]string
 }
 
 var _ promoting.Rollouts = (*scheduledRollouts)(nil)
@@ -165,12 +170,20 @@ func (s *scheduledRollouts) Rollout(ctx context.Context, environment string) (*s
 	if outcome != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for _, line := range outcome.Did {
-			s.did = append(s.did, environment+": "+line)
-		}
-		slices.Sort(s.did) // environments are scheduled at the same time
+		s.did[environment] = outcome.Did
 	}
 	return outcome, err
+}
+
+// all is what was done everywhere.
+func (s *scheduledRollouts) all() []string {
+	var lines []string
+	for _, environment := range slices.Sorted(maps.Keys(s.did)) {
+		for _, line := range s.did[environment] {
+			lines = append(lines, environment+": "+line)
+		}
+	}
+	return lines
 }
 
 // show says what was done, and why the rest waits.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
@@ -118,7 +120,8 @@ func (l *looker) loader() *scheduling.Loader {
 // planned are the rollouts as they would be now.
 func (l *looker) planned() *plannedRollouts {
 	return &plannedRollouts{
-		loader: l.loader(), controlPlane: l.session.request.ControlPlane, promoter: l.promoter, scheduled: map[string]*observing.Scheduled{},
+		loader: l.loader(), controlPlane: l.session.request.ControlPlane, forges: l.forges, now: l.promoter.Now,
+		scheduled: map[string]*observing.Scheduled{},
 	}
 }
 
@@ -130,12 +133,13 @@ func (l *looker) platform(rollouts promoting.Rollouts) *promoting.Platform {
 	}
 }
 
-// plannedRollouts says how far manifests have come by planning them, without proposing anything: whether people were
-// asked to merge them, only a forge knows.
+// plannedRollouts says how far manifests have come by planning them, without proposing anything. Whether people were
+// asked to merge them, it finds out where the environment has a token for the forge.
 type plannedRollouts struct {
 	loader       *scheduling.Loader
 	controlPlane string
-	promoter     *promoting.Promoter
+	forges       scheduling.Forges
+	now          func() time.Time
 
 	mu        sync.Mutex
 	scheduled map[string]*observing.Scheduled
@@ -146,7 +150,7 @@ var _ promoting.Rollouts = (*plannedRollouts)(nil)
 // Rollout implements [promoting.Rollouts].
 func (p *plannedRollouts) Rollout(ctx context.Context, environment string) (*scheduling.Outcome, error) {
 	outcome, err := p.plan(ctx, environment)
-	found := &observing.Scheduled{At: p.promoter.Now(), Err: err, Outcome: outcome}
+	found := &observing.Scheduled{At: p.now(), Err: err, Outcome: outcome}
 	if outcome != nil {
 		found.Snapshot = outcome.Loaded.Snapshot
 	}
@@ -167,7 +171,29 @@ func (p *plannedRollouts) plan(ctx context.Context, environment string) (*schedu
 	}
 	b := bundle.Build(loaded.Snapshot, gitops.Published, nil)
 	plan, err := gitops.Plan(loaded, b)
+	if err != nil {
+		return nil, err
+	}
+	change, err := p.open(ctx, gitops.Location, environment)
 	return &scheduling.Outcome{
 		Inputs: loaded.Inputs, GitOps: gitops.Location, Head: gitops.Commit, Loaded: loaded, Bundle: b, Plan: plan, Files: len(b.Changes()),
+		Change: change,
 	}, err
+}
+
+// open finds the open change of an environment; nil when there is none, or nobody may ask.
+func (p *plannedRollouts) open(ctx context.Context, at scheduling.Location, environment string) (*forge.Change, error) {
+	host, err := p.forges.Forge(at.Repo)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a look goes without a forge as well
+	}
+	repo, err := host.Repository(at.Repo)
+	if err != nil {
+		return nil, err
+	}
+	open, err := repo.FindChanges(ctx, forge.ChangeFilter{State: forge.Open, Head: scheduling.HeadBranch(environment), Base: at.Branch, Limit: 1})
+	if err != nil || len(open) == 0 {
+		return nil, err
+	}
+	return &open[0], nil
 }

@@ -154,10 +154,10 @@ func (s serverListener) Say(ctx context.Context, w word) (accepted api.Accepted,
 	if w.controlPlane != "" {
 		path += "?" + given().text("controlPlane", w.controlPlane).values.Encode()
 	}
-	var body any = api.Why{Why: w.why}
-	if w.commit != "" {
-		body = api.CommitWhy{Commit: w.commit, Why: api.Why{Why: w.why}}
-	}
+	body := struct {
+		Commit string `json:"commit,omitempty"`
+		Why    string `json:"why,omitempty"`
+	}{w.commit, w.why}
 	err = s.client.Post(ctx, path, body, &accepted)
 	return accepted, err
 }
