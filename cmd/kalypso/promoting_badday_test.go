@@ -204,7 +204,7 @@ func TestPromotionEndsTheSameWhicheverRequestFails(t *testing.T) {
 	if requests < 60 {
 		t.Fatalf("only %d requests", requests)
 	}
-	for n := 1; n <= requests; n += 1 + n/3 { // most of the later ones are like earlier ones
+	for n := 1; n <= requests; n += 1 + n/2 { // most of the later ones are like earlier ones
 		w := newPromotionWorld(t, thereAndBack)
 		left = n
 		live(w)

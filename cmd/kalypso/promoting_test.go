@@ -152,10 +152,21 @@ func TestThePeopleHaveTheirSay(t *testing.T) {
 		t.Errorf("the order is not fulfilled: %+v", s.Order)
 	}
 
+	onHold := w.commit("on hold")
+	w.quiet()
+	if open := w.proposed(); len(open) != 1 {
+		t.Fatalf("%d proposals for stage", len(open))
+	}
+	word(abort, "stage", onHold)
+	w.quiet()
+	if open := w.proposed(); len(open) > 0 || !strings.HasSuffix(strings.Join(w.steps("stage"), ", "), "withdrawn "+onHold[:7]) {
+		t.Errorf("not withdrawn: %+v, %v", open, w.steps("stage"))
+	}
+
 	two := w.commit("two")
 	word(abort, "dev", two)
 	o = w.quiet()
-	if s := standing(o, "dev"); s.Commit != one || !strings.Contains(s.Reason, "was aborted by anna") {
+	if s := standing(o, "dev"); s.Commit != onHold || !strings.Contains(s.Reason, "was aborted by anna") {
 		t.Errorf("aborted: %s", s.Reason)
 	}
 	word(order, "dev", two)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -35,23 +34,23 @@ func (p *Platform) Move(ctx context.Context, m Move) (Moved, error) {
 	if err != nil {
 		return Moved{}, err
 	}
-	commit, err := p.commit(ctx, t, m)
+	commit, err := p.commit(t, m)
 	if err != nil {
 		return Moved{}, err
 	}
 	if !p.asks(ctx, repo, t, m) {
-		err := p.Committer.Push(ctx, t.at.Repo, t.at.Branch, head, commit)
+		err := p.push(ctx, commit)
 		if err == nil {
-			return Moved{Did: m.title()}, p.done("promoted")
+			return Moved{Did: m.title()}, p.done("pushed")
 		}
 		if !errors.Is(err, ErrProtected) {
-			return Moved{}, fmt.Errorf("push branch %q: %w", t.at.Branch, err)
+			return Moved{}, err
 		}
 	}
 	if repo == nil {
 		return Moved{}, fmt.Errorf("%s: people have to agree, and no forge that is configured hosts %s", m.title(), secret.Redact(t.at.Repo))
 	}
-	return p.propose(ctx, &proposal{town: t, move: m, commit: commit, head: head, host: host, repo: repo})
+	return p.propose(ctx, host, repo, t, m, commit)
 }
 
 func (p *Platform) done(step string) error {
@@ -74,24 +73,28 @@ func (p *Platform) asks(ctx context.Context, repo forge.Repository, t *town, m M
 	return err == nil && demands.Protected()
 }
 
-// commit writes the commit, which no branch leads to yet. It is dated by what it is made of, so that it is the same whoever makes it.
-func (p *Platform) commit(ctx context.Context, t *town, m Move) (string, error) {
+// commit is the commit that names another one. It is dated by what it is made of, so that it is the same whoever makes it.
+func (p *Platform) commit(t *town, m Move) (scheduling.Commit, error) {
 	path, text, err := t.named(m.Commit)
 	if err != nil {
-		return "", err
+		return scheduling.Commit{}, err
 	}
-	when := t.source.Time
-	if c := p.find(m.Commit); c.Time.After(when) {
-		when = c.Time
-	}
-	id, err := p.Committer.Commit(ctx, scheduling.Commit{
+	return scheduling.Commit{
 		Repo: t.at.Repo, Branch: t.at.Branch, Parent: t.source.Commit,
-		Put: map[string][]byte{path: text}, Message: p.message(m), When: when.Truncate(time.Second),
-	})
+		Put: map[string][]byte{path: text}, Message: p.message(m), When: later(t.source.Time, p.find(m.Commit).Time),
+	}, nil
+}
+
+// push makes the commit, and the environment's branch have it.
+func (p *Platform) push(ctx context.Context, c scheduling.Commit) error {
+	id, err := p.Committer.Commit(ctx, c)
 	if err != nil {
-		return "", fmt.Errorf("commit: %w", err)
+		return fmt.Errorf("commit: %w", err)
 	}
-	return id, nil
+	if err := p.Committer.Push(ctx, c.Repo, c.Branch, c.Parent, id); err != nil {
+		return fmt.Errorf("push branch %q: %w", c.Branch, err)
+	}
+	return nil
 }
 
 // find returns a commit of the line; the zero value for one that is not on it.

@@ -2,7 +2,6 @@ package promoting
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,43 +9,25 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/proposing"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
-// mark is the machine-readable part of a proposal: what it is for. One that was withdrawn has none,
-// since what is closed with its mark was turned down by a person.
-type mark struct {
-	Environment string `json:"environment"`
-	From        string `json:"from"`
-	Commit      string `json:"commit"`
-	// Base is the commit of the environment's branch that Head was made on, Head the one that is proposed.
-	Base string `json:"base"`
-	Head string `json:"head"`
-}
+// The inputs in the mark of a proposal: what the environment names, and what it would name.
+const (
+	inputFrom   = "from"
+	inputCommit = "commit"
+)
 
-// markPrefix begins the marker line of a body.
-const markPrefix = "kalypso-promotion:"
-
-// String is the marker. What would end the comment that holds it is escaped as JSON allows.
-func (m mark) String() string {
-	data, err := json.Marshal(m)
-	if err != nil {
-		return markPrefix + "{}" // cannot happen: a mark holds nothing but texts
+// question is what a change request asks people: whether an environment goes from one commit to another.
+// What was withdrawn asks nothing.
+func question(c forge.Change) (from, commit string) {
+	mark := proposing.MarkOf(c.Body)
+	if mark.Digest == "" {
+		return "", ""
 	}
-	return markPrefix + strings.NewReplacer("--", `-\u002d`, " ", `\u0020`).Replace(string(data))
-}
-
-// markOf reads the mark of a body; the zero value when it has none, or one that is broken.
-func markOf(body string) mark {
-	var m mark
-	for line := range strings.Lines(body) {
-		text := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "<!-- "), " -->")
-		if data, ok := strings.CutPrefix(text, markPrefix); ok && json.Unmarshal([]byte(data), &m) != nil {
-			return mark{}
-		}
-	}
-	return m
+	return mark.Inputs[inputFrom], mark.Inputs[inputCommit]
 }
 
 // changes finds the open change request of an environment, and those that were closed since the last that was merged.
@@ -82,91 +63,74 @@ func (p *Platform) proposals(ctx context.Context, t *town) ([]Proposal, error) {
 	}
 	var all []Proposal
 	if open != nil {
-		m := markOf(open.Body)
-		if m.Head != open.Head.Commit {
-			m.From = "" // cut off, or pushed to by somebody: it is not what it says, and is made again or closed
+		from, commit := question(*open)
+		if proposing.MarkOf(open.Body).Commit != open.Head.Commit {
+			from = "" // cut off, or pushed to by somebody: it is not what it says, and is made again or closed
 		}
-		all = append(all, Proposal{Proposal: promotion.Proposal{From: m.From, Commit: m.Commit, State: promotion.ProposalOpen, URL: open.URL}})
+		all = append(all, Proposal{Proposal: promotion.Proposal{From: from, Commit: commit, State: promotion.ProposalOpen, URL: open.URL}})
 	}
 	for _, c := range closed {
-		if m := markOf(c.Body); m.Commit != "" {
-			all = append(all, Proposal{promotion.Proposal{From: m.From, Commit: m.Commit, State: promotion.ProposalClosed, URL: c.URL}, c.EndedAt})
+		if from, commit := question(c); commit != "" {
+			all = append(all, Proposal{promotion.Proposal{From: from, Commit: commit, State: promotion.ProposalClosed, URL: c.URL}, c.EndedAt})
 		}
 	}
 	return all, nil
 }
 
-// proposal is one that is being made.
-type proposal struct {
-	town *town
-	move Move
-	// commit is on top of head, the commit of the environment's branch.
-	commit, head string
-	host         forge.Forge
-	repo         forge.Repository
+// living is the one change request of an environment. done is told each of its steps.
+func (p *Platform) living(host forge.Forge, repo forge.Repository, t *town, done func(step, what string) error) *proposing.Living {
+	return &proposing.Living{
+		Repository: repo, Limits: host.Limits(), Committer: p.Committer, URL: t.at.Repo,
+		Base: t.at.Branch, Commit: t.source.Commit, Time: t.source.Time,
+		Head: ProposalBranch(t.name), Name: t.name, Done: done,
+		Fork: func(ctx context.Context, ref, commit string) (string, error) {
+			return p.Loader.Repositories.Fork(ctx, t.at, ref, commit)
+		},
+	}
 }
 
-// propose makes the one change request of the environment the one that is wanted: branch first, then the text that speaks of it.
-func (p *Platform) propose(ctx context.Context, o *proposal) (Moved, error) {
-	open, _, err := p.changes(ctx, o.repo, o.town)
+// propose makes the one change request of the environment ask for a move.
+func (p *Platform) propose(ctx context.Context, host forge.Forge, repo forge.Repository, t *town, m Move, commit scheduling.Commit) (Moved, error) {
+	_, closed, err := p.changes(ctx, repo, t)
 	if err != nil {
 		return Moved{}, err
 	}
-	branch := ProposalBranch(o.town.name)
-	was, err := p.Committer.Head(ctx, o.town.at.Repo, branch)
-	if err != nil {
-		return Moved{}, fmt.Errorf("read branch %q: %w", branch, err)
-	}
-	want := mark{Environment: o.town.name, From: o.move.From, Commit: o.move.Commit, Base: o.head, Head: o.commit}
-	if open != nil {
-		is := markOf(open.Body)
-		if is.Head == was {
-			want.Head = is.Head // a signature need not be the same twice
-		}
-		if is == want && was == want.Head {
-			return Moved{URL: open.URL}, nil
-		}
-		want.Head = o.commit
-	}
-	if was != o.commit {
-		if err := p.Committer.Push(ctx, o.town.at.Repo, branch, was, o.commit); err != nil {
-			return Moved{}, fmt.Errorf("push branch %q: %w", branch, err)
-		}
-		if err := p.done("proposal pushed"); err != nil {
-			return Moved{}, err
+	// Whether people who said no are asked again is decided already: then it is another question than the one they closed.
+	times := 0
+	for _, c := range closed {
+		if from, to := question(c); from == m.From && to == m.Commit {
+			times++
 		}
 	}
-	return p.describe(ctx, o, open, want)
-}
-
-// describe opens the change request, or makes it say what it is now.
-func (p *Platform) describe(ctx context.Context, o *proposal, open *forge.Change, want mark) (Moved, error) {
-	limits := o.host.Limits()
-	title := forge.OneLine(o.move.title(), limits.Title)
-	body := forge.Mark(p.body(o), want.String(), limits.Body)
-	if open != nil {
-		if err := o.repo.EditChange(ctx, open.Number, forge.ChangeEdit{Title: &title, Body: &body}); err != nil {
-			return Moved{}, fmt.Errorf("edit change %d: %w", open.Number, err)
-		}
-		return Moved{Did: fmt.Sprintf("proposed in change %d: %s", open.Number, title), URL: open.URL}, p.done("proposed")
+	var did []string
+	l := p.living(host, repo, t, func(step, what string) error {
+		did = append(did, what)
+		return p.done("proposal " + step)
+	})
+	if err := l.Find(ctx); err != nil {
+		return Moved{}, err
 	}
-	opened, err := o.repo.OpenChange(ctx, forge.NewChange{Head: ProposalBranch(o.town.name), Base: o.town.at.Branch, Title: title, Body: body})
+	err = l.Propose(ctx, proposing.Proposal{
+		Put: commit.Put, Message: commit.Message, When: commit.When, Title: m.title(),
+		Body:   func(room int) string { return forge.Cut(p.body(m), room) },
+		Digest: fmt.Sprintf("%s %s %d", m.From, m.Commit, times),
+		Inputs: map[string]string{inputFrom: m.From, inputCommit: m.Commit},
+	})
 	if errors.Is(err, forge.ErrConflict) {
-		return Moved{}, errors.Join(scheduling.ErrMoved, err) // another server was faster
+		err = errors.Join(scheduling.ErrMoved, err) // another server was faster
 	}
-	if err != nil {
-		return Moved{}, fmt.Errorf("open the proposal: %w", err)
+	if err != nil || len(did) == 0 || l.Open == nil {
+		return Moved{}, err
 	}
-	return Moved{Did: fmt.Sprintf("opened change %d: %s", opened.Number, title), URL: opened.URL}, p.done("proposed")
+	return Moved{Did: m.title() + ": " + strings.Join(did, ", "), URL: l.Open.URL}, nil
 }
 
 // maxListed is how many commits a proposal tells of.
 const maxListed = 50
 
 // body says what merging does, and which commits that brings along.
-func (p *Platform) body(o *proposal) string {
+func (p *Platform) body(m Move) string {
 	var b strings.Builder
-	m := o.move
 	switch {
 	case m.From == m.Commit:
 		fmt.Fprintf(&b, "Environment `%s` follows the head of `main`. Merging this keeps it at the commit that it has, "+
@@ -212,9 +176,13 @@ func code(text string) string {
 	return strings.ReplaceAll(secret.Line(secret.Redact(text)), "`", "'")
 }
 
-// Withdraw closes an open proposal. It forgets what it was for first: what is closed with its mark was turned down by a person.
+// Withdraw closes an open proposal.
 func (p *Platform) Withdraw(ctx context.Context, w promotion.Withdraw) error {
 	d, err := p.described(ctx, w.Environment)
+	if err != nil {
+		return err
+	}
+	t, err := p.town(ctx, d, "")
 	if err != nil {
 		return err
 	}
@@ -222,24 +190,15 @@ func (p *Platform) Withdraw(ctx context.Context, w promotion.Withdraw) error {
 	if repo == nil || err != nil {
 		return err
 	}
-	open, _, err := p.changes(ctx, repo, &town{name: w.Environment, at: d.At})
-	if open == nil || err != nil || markOf(open.Body).Commit != w.Commit {
+	l := p.living(host, repo, t, func(step, _ string) error { return p.done("proposal " + step) })
+	if err := l.Find(ctx); err != nil {
 		return err
 	}
-	note := "Nobody needs to decide about this any more: " + w.Reason + "."
-	if _, err := repo.UpsertComment(ctx, open.Number, "kalypso-promotion/withdrawn", note); err != nil {
-		return fmt.Errorf("comment on change %d: %w", open.Number, err)
+	if l.Open == nil {
+		return nil
 	}
-	body := forge.Cut("This was withdrawn.\n", host.Limits().Body)
-	if err := repo.EditChange(ctx, open.Number, forge.ChangeEdit{Body: &body}); err != nil {
-		return fmt.Errorf("edit change %d: %w", open.Number, err)
+	if _, commit := question(*l.Open); commit != w.Commit {
+		return nil // somebody else made it ask for another one by now
 	}
-	if err := p.done("proposal forgotten"); err != nil {
-		return err
-	}
-	closed := forge.Closed
-	if err := repo.EditChange(ctx, open.Number, forge.ChangeEdit{State: &closed}); err != nil && !errors.Is(err, forge.ErrConflict) {
-		return fmt.Errorf("close change %d: %w", open.Number, err)
-	}
-	return p.done("proposal closed")
+	return l.Withdraw(ctx, "Nobody needs to decide about this any more: "+w.Reason+".")
 }
