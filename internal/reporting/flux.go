@@ -70,11 +70,11 @@ func (i *Intake) TakeFlux(ctx context.Context, cluster string, event *FluxEvent,
 	if err := event.check(); err != nil {
 		return err
 	}
-	clock, err := i.clockOf(ctx, arrival{cluster, event.Timestamp, now, []time.Time{event.Timestamp}})
+	report, ok := event.report()
+	clock, err := i.clockOf(ctx, arrival{cluster, report.Observed, now, []time.Time{report.Observed}})
 	if err != nil {
 		return err
 	}
-	report, ok := event.report()
 	if !ok {
 		return i.record(ctx, cluster, nil, now)
 	}

@@ -61,6 +61,22 @@ func TestFluxSameSecond(t *testing.T) {
 	}
 }
 
+// Events are corrected like everything else that a cluster says.
+func TestFluxClock(t *testing.T) {
+	w := newWorld(t)
+	take := func(e *reporting.FluxEvent, now time.Time) {
+		if err := w.intake.TakeFlux(t.Context(), "large-07", e, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take(event("ReconciliationSucceeded", 1, after(time.Hour)), noon)
+	w.expect("platform ready 1 since 12:00:00")
+	take(event("ReconciliationSucceeded", 2, after(65*time.Minute)), after(5*time.Minute+time.Second))
+	w.expect("platform ready 2 since 12:05:00")
+	// Of the years after 2100 there is nothing to be learnt.
+	refused(t, w.intake.TakeFlux(t.Context(), "large-07", event("Progressing", 3, after(1<<62)), noon), reporting.ErrInvalid, "set the clock")
+}
+
 func TestFluxSigned(t *testing.T) {
 	server, body := secret.New("correct horse battery staple"), []byte(`{"reason": "x"}`)
 	key := reporting.FluxKey(server, "large-07")
