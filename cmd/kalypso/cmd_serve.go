@@ -31,6 +31,8 @@ type serveCommand struct {
 	controlPlanes []string
 	listen        string
 	data          string
+	ledger        string
+	chain         []string
 	maps          []git.Mapping
 }
 
@@ -45,11 +47,15 @@ For every environment that main lists there is one living pull request to the Gi
 when anything changes. On the pull requests of the control plane it says what they would do to the fleet.
 
     control plane ─┐                        ┌─► pull request to the GitOps repository, for each environment
-    workloads     ─┼─ webhooks, polling ─►──┤
-    GitOps        ─┘                        └─► plan as a comment on pull requests of the control plane
+    workloads     ─┼─ webhooks, polling ─►──┼─► plan as a comment on pull requests of the control plane
+    GitOps        ─┤                        └─► promotion: the same commit, from environment to environment
+    clusters      ─┘  reports
+
+Promotion follows the rules that environments have, or --chain. What runs where is kept in the ledger, a file in the data folder
+or a PostgreSQL database.
 
 Without a configured forge it brings its own, with repositories in the data folder and pages at its address.
-It answers /healthz, /readyz and /metrics.`,
+It answers /api, /healthz, /readyz and /metrics. The token of the administrator is in the data folder.`,
 		Example: `  kalypso serve --control-plane http://127.0.0.1:8080/platform/control-plane
   kalypso serve --config kalypso.yaml
   kalypso serve --config kalypso.yaml --check-config`,
@@ -61,6 +67,8 @@ It answers /healthz, /readyz and /metrics.`,
 	flags.BoolVar(&c.check, "check-config", false, "say what is wrong with the configuration, and end")
 	flags.StringArrayVar(&c.controlPlanes, "control-plane", nil, "the `URL` of a control plane; may be repeated")
 	flags.StringVar(&c.listen, "listen", "", "the `address` to serve on (default: "+server.DefaultListen+")")
+	flags.StringVar(&c.ledger, "ledger", "", "where the ledger is kept, a `file or postgres:// URL` (default: ledger.db in the data folder)")
+	flags.StringSliceVar(&c.chain, "chain", nil, "`environments` in the order of promotion, for the control planes of --control-plane: dev,stage,prod")
 	flags.StringVar(&c.data, "data", "", "the `folder` for what the server keeps (default: "+server.DefaultData+")")
 	flags.Var((*mapFlag)(&c.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
 	return cmd
@@ -98,11 +106,27 @@ func (c *serveCommand) config() (*server.Config, error) {
 		if c.data != "" {
 			config.Data = c.data
 		}
+		if c.ledger != "" {
+			config.Ledger = c.ledger
+		}
+		c.addChain(config)
 	})
 	if err != nil {
 		return nil, failed(err, "docs/schemas/serve.json describes it")
 	}
 	return config, nil
+}
+
+// addChain adds the chain of --chain.
+func (c *serveCommand) addChain(config *server.Config) {
+	for _, url := range c.controlPlanes {
+		if len(c.chain) > 0 {
+			if config.Chains == nil {
+				config.Chains = map[string][]string{}
+			}
+			config.Chains[url] = c.chain
+		}
+	}
 }
 
 // serve wires the edges to the server and runs it.
@@ -132,7 +156,7 @@ func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
 		return err
 	}
 	work := &flows{
-		forges: hosts, cache: &fleet.Cache{}, memory: &scheduling.Memory{}, tracing: tracing, previewForks: config.PreviewForks,
+		board: &server.Board{}, forges: hosts, cache: &fleet.Cache{}, memory: &scheduling.Memory{}, tracing: tracing, previewForks: config.PreviewForks,
 		client: &git.Client{
 			Map: slices.Concat(c.maps, mappings(config.Map), access.maps), Credentials: access.credentials,
 			Env: func(name string) string { return c.t.env[name] },
@@ -166,6 +190,13 @@ func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
 		s.Forge = host.Handler()
 		work.serveLocally(host, inPlace(config))
 	}
+	observatory, err := openObservatory(ctx, config, work, log, s.Keeper.Reported)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer observatory.close() //nolint:errcheck // what was taken is stored
+	s.Keeper.Chains, s.API = observatory.chains, observatory.api.Handler()
+	go observatory.forget(ctx, config.Retention.Duration, log)
 	err = s.Serve(ctx, listener)
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

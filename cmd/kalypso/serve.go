@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 
@@ -21,6 +22,8 @@ type flows struct {
 	commits committer
 	cache   *fleet.Cache
 	memory  *scheduling.Memory
+	// board has what the last rounds found.
+	board *server.Board
 	// previewForks is whether changes from forks are planned.
 	previewForks bool
 	// tracing shows where the time goes; nil for nobody.
@@ -48,6 +51,9 @@ func (f *flows) loader() *scheduling.Loader {
 // Environments returns the names of a control plane's environments.
 func (f *flows) Environments(ctx context.Context, controlPlane string) ([]string, error) {
 	names, _, err := f.loader().Environments(ctx, scheduling.Request{ControlPlane: controlPlane})
+	if err == nil {
+		f.board.Environments(controlPlane, names)
+	}
 	return names, err
 }
 
@@ -62,7 +68,9 @@ func (f *flows) Round(ctx context.Context, controlPlane, environment string) (o 
 		defer func() { end(err) }()
 		p.Trace = f.tracing.part
 	}
-	return p.Round(ctx, scheduling.Request{ControlPlane: controlPlane, Environment: environment})
+	o, err = p.Round(ctx, scheduling.Request{ControlPlane: controlPlane, Environment: environment})
+	f.board.Scheduled(controlPlane, environment, o, err, time.Now())
+	return o, err
 }
 
 // Changes returns the open changes of a control plane; none where no forge hosts it.

@@ -21,6 +21,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/server"
 )
 
 // world is the hello fleet on a forge, and the flows of the server on it.
@@ -86,7 +87,7 @@ func newFlows(t testing.TB) *flows {
 	client := &git.Client{CacheDir: t.TempDir(), Env: func(string) string { return "" }}
 	t.Cleanup(func() { _ = client.Close() })
 	return &flows{
-		client: client, cache: &fleet.Cache{}, memory: &scheduling.Memory{},
+		board: &server.Board{}, client: client, cache: &fleet.Cache{}, memory: &scheduling.Memory{},
 		commits: committer{client: client, author: git.Person{Name: "Kalypso", Email: "kalypso@localhost"}},
 	}
 }

@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/recording"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
@@ -24,6 +26,23 @@ type Recorded struct {
 	Problems []string
 	// Read are the branches that were looked at.
 	Read []scheduling.Location
+}
+
+// Add adds what recording a branch found.
+func (r *Recorded) Add(o *recording.Outcome) {
+	name := fmt.Sprintf("branch %s of %s", o.Branch.Branch, o.Branch.Repository)
+	if n := len(o.Recorded); n > 0 {
+		r.Did = append(r.Did, fmt.Sprintf("recorded %d commits of %s", n, name))
+	}
+	if o.Rewritten != nil {
+		r.Problems = append(r.Problems, fmt.Sprintf("%s: %s", name, o.Rewritten.Reason))
+	}
+	if o.Gone {
+		r.Problems = append(r.Problems, name+" does not exist any more; what is recorded of it stays")
+	}
+	for _, p := range o.Problems {
+		r.Problems = append(r.Problems, fmt.Sprintf("%s: %s: %s", name, p.Position, p.Message))
+	}
 }
 
 // Promoted says what was done in a chain.

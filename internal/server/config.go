@@ -3,8 +3,10 @@ package server
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -39,6 +41,18 @@ type Config struct {
 	// SigningKeyFile is an SSH or OpenPGP key that commits are signed with; the environment variable
 	// KALYPSO_SIGNING_PASSPHRASE unlocks it. Default: commits are not signed.
 	SigningKeyFile string `json:"signingKeyFile,omitempty"`
+	// Ledger is where it is kept what ran where: a file, or the URL of a PostgreSQL database, without a password: PGPASSWORD and
+	// PGPASSFILE have that. Default: ledger.db in Data.
+	Ledger string `json:"ledger,omitempty"`
+	// Retention is how long it is remembered what reconcilers became, at least a day. Default: for ever.
+	Retention metav1.Duration `json:"retention,omitempty"`
+	// Chains name environments one after the other, by the URL of their control plane: it is how environments without rules of
+	// their own take part in promotion. Nothing is promoted along a chain that nobody wrote down.
+	Chains map[string][]string `json:"chains,omitempty"`
+	// Verify says what verifications may do.
+	Verify VerifyConfig `json:"verify,omitempty"`
+	// Access says who may do what.
+	Access AccessConfig `json:"access,omitempty"`
 	// Poll is how often everything is looked at, whether events come or not. Default: 1m.
 	Poll metav1.Duration `json:"poll,omitempty"`
 	// Workers is how many environments are worked on at once. Default: 4.
@@ -47,6 +61,37 @@ type Config struct {
 	Log LogConfig `json:"log,omitempty"`
 	// Tracing says where spans go. Default: nowhere, unless the environment has OpenTelemetry's variables.
 	Tracing TracingConfig `json:"tracing,omitempty"`
+}
+
+// VerifyConfig says what verifications may do. They are written in the control plane.
+type VerifyConfig struct {
+	// Programs are those that verifications may run on this machine, by their whole paths. Default: none.
+	Programs []string `json:"programs,omitempty"`
+	// Hosts are names and addresses that verifications may ask although they are private to this machine or network:
+	// smoke.internal, or 10.0.0.7. Default: none.
+	Hosts []string `json:"hosts,omitempty"`
+}
+
+// AccessConfig says who may do what. There are always tokens; see kalypso token.
+type AccessConfig struct {
+	// Anonymous says who may read without a token: never; local, which is programs of this machine where the server only listens
+	// to those; or always. Default: local.
+	Anonymous string `json:"anonymous,omitempty"`
+	// OIDC signs people in with what an issuer says about them.
+	OIDC *OIDCConfig `json:"oidc,omitempty"`
+}
+
+// OIDCConfig is an OpenID Connect issuer.
+type OIDCConfig struct {
+	// Issuer is its URL, Audience the client ID that it knows this server by.
+	Issuer   string `json:"issuer"`
+	Audience string `json:"audience"`
+	// Roles are the roles of groups: reader, operator or admin. Nobody else has one.
+	Roles map[string]string `json:"roles"`
+	// RolesClaim is the claim with the groups. Default: groups.
+	RolesClaim string `json:"rolesClaim,omitempty"`
+	// NameClaim is the claim that people are called by. Default: email where it is verified, else sub.
+	NameClaim string `json:"nameClaim,omitempty"`
 }
 
 // TracingConfig says where OpenTelemetry's spans go, by OTLP over HTTP.
@@ -95,6 +140,10 @@ const (
 	DefaultListen = "127.0.0.1:8080"
 	DefaultData   = "kalypso-data"
 	minimumPoll   = 5 * time.Second
+
+	minimumRetention = 24 * time.Hour
+	// ledgerFile is the name of the ledger in the data folder.
+	ledgerFile = "ledger.db"
 )
 
 // ParseConfig reads a configuration file, which may be empty. A field that does not exist is an error.
@@ -116,6 +165,8 @@ func (c *Config) complete() {
 	c.Listen = or(c.Listen, DefaultListen)
 	c.Data = or(c.Data, DefaultData)
 	c.URL = or(c.URL, "http://"+c.Listen)
+	c.Ledger = or(c.Ledger, filepath.Join(c.Data, ledgerFile))
+	c.Access.Anonymous = or(c.Access.Anonymous, "local")
 	c.Poll.Duration = or(c.Poll.Duration, time.Minute)
 	if c.LocalForge == nil {
 		local := len(c.Forges) == 0
@@ -146,6 +197,32 @@ func (c *Config) Check() error {
 	if c.Poll.Duration < minimumPoll {
 		problem("poll: %s is less than %s", c.Poll.Duration, minimumPoll)
 	}
+	if r := c.Retention.Duration; r != 0 && r < minimumRetention {
+		problem("retention: %s is less than %s", r, minimumRetention)
+	}
+	if u, err := url.Parse(c.Ledger); err == nil && u.User != nil {
+		if _, has := u.User.Password(); has {
+			problem("ledger: leave the password out of the URL; PGPASSWORD or PGPASSFILE have it")
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(c.Chains)) {
+		if !slices.Contains(c.ControlPlanes, at) {
+			problem("chains: %q is none of the control planes", at)
+		}
+	}
+	for _, program := range c.Verify.Programs {
+		if !filepath.IsAbs(program) {
+			problem("verify.programs: %q is no whole path", program)
+		}
+	}
+	if !slices.Contains([]string{"never", "local", "always"}, c.Access.Anonymous) {
+		problem("access.anonymous: %q is none of never, local and always", c.Access.Anonymous)
+	}
+	if o := c.Access.OIDC; o != nil {
+		if err := o.check(); err != nil {
+			problem("access.oidc: %w", err)
+		}
+	}
 	if c.Workers < 0 {
 		problem("workers: %d is negative", c.Workers)
 	}
@@ -159,6 +236,21 @@ func (c *Config) Check() error {
 		problem("tracing.endpoint: want a URL such as http://127.0.0.1:4318/v1/traces, without credentials")
 	}
 	return errors.Join(append(problems, c.CheckForges())...)
+}
+
+func (o *OIDCConfig) check() error {
+	if u, err := url.Parse(o.Issuer); err != nil || u.Host == "" || u.User != nil {
+		return errors.New("issuer: want a URL such as https://login.example.com, without credentials")
+	}
+	if o.Audience == "" {
+		return errors.New("audience: name the client ID that the issuer knows this server by")
+	}
+	for _, group := range slices.Sorted(maps.Keys(o.Roles)) {
+		if !slices.Contains([]string{"reader", "operator", "admin"}, o.Roles[group]) {
+			return fmt.Errorf("roles: %q gives %q, which is none of reader, operator and admin", group, o.Roles[group])
+		}
+	}
+	return nil
 }
 
 // CheckForges returns everything that is wrong with the forges, joined; nil when nothing is.

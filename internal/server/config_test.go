@@ -8,10 +8,15 @@ import (
 func TestConfigSaysEverythingThatIsWrong(t *testing.T) {
 	config, err := ParseConfig([]byte(`
 listen: nowhere
-url: https://user:password@kalypso.example.com
+url: https://user:hunter2@kalypso.example.com
 poll: 1s
 workers: -1
 log: {format: xml, level: loud}
+ledger: postgres://kalypso:hunter2@db.example.com/kalypso
+retention: 1h
+chains: {"https://git.example.com/other": [dev, prod]}
+verify: {programs: [smoke]}
+access: {anonymous: sometimes, oidc: {issuer: login, audience: kalypso, roles: {}}}
 forges:
   - {url: "https://github.com"}
   - {url: "https://github.com", tokenEnv: A, tokenFile: b}
@@ -27,6 +32,7 @@ forges:
 	}
 	for _, want := range []string{
 		"controlPlanes:", "listen:", "url: want", "poll:", "workers:", "log.format:", "log.level:",
+		"ledger:", "retention:", "chains:", "verify.programs:", "access.anonymous:", "access.oidc: issuer:",
 		"forges[0]: set exactly one", "forges[1]: set exactly one", "forges[1]: another forge", "forges[2]: kind:",
 		"forges[3]: url:", "forges[3]: app: only github", "forges[3]: app: wants",
 	} {
@@ -34,7 +40,7 @@ forges:
 			t.Errorf("it does not say %q:\n%v", want, err)
 		}
 	}
-	if strings.Contains(err.Error(), "password") {
+	if strings.Contains(err.Error(), "hunter2") {
 		t.Error("it tells the password")
 	}
 }

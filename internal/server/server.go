@@ -17,6 +17,8 @@ type Server struct {
 	Hooks []Hook
 	// Metrics is what /metrics answers; nil for none.
 	Metrics http.Handler
+	// API answers every path below /api; nil for none.
+	API http.Handler
 	// Forge is the local forge, which takes every path that is not the server's own; nil for none.
 	Forge http.Handler
 	// Log is told what happens. // required
@@ -69,6 +71,10 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("POST /webhooks/{name}", newWebhooks(s.Hooks, s.Keeper.Handle, s.Keeper.Metrics))
 	if s.Metrics != nil {
 		mux.Handle("GET /metrics", s.Metrics)
+	}
+	if s.API != nil {
+		mux.Handle("/api/", s.API)
+		mux.Handle("/api", s.API)
 	}
 	if s.Forge != nil {
 		mux.Handle("/", s.Forge)

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/server/api"
+)
+
+// chains is the work of the server on what was published, wired to the ledger, Git and the forges.
+type chains struct {
+	flows    *flows
+	ledger   ledger.Ledger
+	recorder *recording.Recorder
+	promoter *promoting.Promoter
+	// explicit are chains of environments without rules of their own, by control plane.
+	explicit map[string][]string
+	board    *server.Board
+	events   *api.Events
+	// hosts are those whose repositories are read.
+	hosts *recording.Hosts
+
+	mu sync.Mutex
+	// followed is when it was last looked at what clusters follow that nobody wants there.
+	followed time.Time
+}
+
+var _ server.Chains = (*chains)(nil)
+
+// Record notes what the GitOps branches of an environment want, and what happened to its changes.
+func (c *chains) Record(ctx context.Context, controlPlane, environment string) (*server.Recorded, error) {
+	last := c.board.Outcome(controlPlane, environment)
+	if last == nil || last.Loaded == nil {
+		return nil, nil // nothing was read yet
+	}
+	c.hosts.AddRead(last.Loaded)
+	branches, problems := recording.Branches(last.Loaded, newRepositories(c.flows.client).Resolve, c.hosts)
+	recorded := &server.Recorded{}
+	for _, p := range problems {
+		recorded.Problems = append(recorded.Problems, fmt.Sprintf("%s: %s", p.Position, p.Message))
+	}
+	var failures []error
+	for _, branch := range append(branches, c.others(ctx, recorded)...) {
+		recorded.Read = append(recorded.Read, scheduling.Location{Repo: branch.Repository, Branch: branch.Branch})
+		outcome, err := c.recorder.Branch(ctx, branch)
+		if err != nil && branch.Kind == ledger.BranchApplication {
+			// An application's repository that cannot be read is no reason not to promote the platform.
+			recorded.Problems = append(recorded.Problems, fmt.Sprintf("record branch %q of %s: %v", branch.Branch, branch.Repository, err))
+			continue
+		}
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		recorded.Add(outcome)
+	}
+	if err := c.changes(ctx, last.GitOps.Repo, recorded); err != nil {
+		failures = append(failures, err)
+	}
+	if len(recorded.Did) > 0 {
+		c.events.Publish(api.Signal{Type: api.SignalEnvironment, ControlPlane: controlPlane, Environment: environment})
+	}
+	return recorded, errors.Join(failures...)
+}
+
+// followedOften is how often it is looked at what clusters follow besides: that takes a while where there are many.
+const followedOften = 10 * time.Minute
+
+// others are branches that clusters follow and nobody recorded yet.
+func (c *chains) others(ctx context.Context, recorded *server.Recorded) []recording.Branch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.followed) < followedOften {
+		return nil
+	}
+	branches, err := recording.Followed(ctx, c.ledger, c.hosts)
+	if err != nil {
+		recorded.Problems = append(recorded.Problems, fmt.Sprintf("find what clusters follow: %v", err))
+		return nil
+	}
+	c.followed = time.Now()
+	return branches
+}
+
+// changes notes what happened to the changes of a GitOps repository; of one that no forge hosts there are none.
+func (c *chains) changes(ctx context.Context, url string, recorded *server.Recorded) error {
+	host, err := c.flows.forges.Forge(url)
+	if err != nil {
+		return nil //nolint:nilerr // a plain repository
+	}
+	repo, err := host.Repository(url)
+	if err != nil {
+		return err
+	}
+	events, err := c.recorder.Changes(ctx, url, repo)
+	for _, e := range events {
+		recorded.Did = append(recorded.Did, fmt.Sprintf("noted that change %d was %s", e.Number, e.Kind))
+	}
+	return err
+}
+
+// Promote moves the commits of a control plane along the chain of its environments.
+func (c *chains) Promote(ctx context.Context, controlPlane string) (*server.Promoted, error) {
+	platform := c.flows.platform(controlPlane, c.explicit[controlPlane], rollouts{c.board, controlPlane})
+	outcome, err := c.promoter.Round(ctx, platform)
+	if outcome == nil {
+		return nil, err
+	}
+	c.board.Promoted(controlPlane, outcome)
+	promoted := &server.Promoted{Did: outcome.Did, Next: outcome.Next}
+	if len(outcome.Did) > 0 {
+		for _, e := range outcome.Environments {
+			promoted.Moved = append(promoted.Moved, e.Environment)
+			c.events.Publish(api.Signal{Type: api.SignalPromotion, ControlPlane: controlPlane, Environment: e.Environment, Commit: e.Commit})
+		}
+	}
+	return promoted, err
+}
+
+// rollouts are what the last rounds of a control plane's environments found.
+type rollouts struct {
+	board        *server.Board
+	controlPlane string
+}
+
+var _ promoting.Rollouts = rollouts{}
+
+// Rollout returns what the last scheduling round of an environment found; nil when there was none yet.
+func (r rollouts) Rollout(_ context.Context, environment string) (*scheduling.Outcome, error) {
+	return r.board.Outcome(r.controlPlane, environment), nil
+}

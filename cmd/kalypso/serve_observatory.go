@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/reporting"
+	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/server/access"
+	"github.com/kalypso-io/kalypso/internal/server/api"
+	"github.com/kalypso-io/kalypso/internal/verify"
+)
+
+// observatory is what the server knows of clusters, and how it is asked.
+type observatory struct {
+	ledger ledger.Ledger
+	events *api.Events
+	chains *chains
+	api    *api.Server
+}
+
+// fluxSecretFile holds what the keys are made from with which clusters sign events, in the data folder.
+const fluxSecretFile = "flux-secret"
+
+// openObservatory opens the ledger and wires what works on it. reported is told when clusters or people said something.
+func openObservatory(ctx context.Context, config *server.Config, work *flows, log *slog.Logger, reported func()) (*observatory, error) {
+	if err := os.MkdirAll(config.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("create the data folder: %w", err)
+	}
+	book, err := openLedger(ctx, config.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	h := &observatory{ledger: book, events: &api.Events{}}
+	if err := h.wire(ctx, config, work, log, reported); err != nil {
+		return nil, errors.Join(err, book.Close())
+	}
+	return h, nil
+}
+
+func (h *observatory) wire(ctx context.Context, config *server.Config, work *flows, log *slog.Logger, reported func()) error {
+	if err := firstToken(ctx, config.Data, h.ledger, log); err != nil {
+		return err
+	}
+	fluxSecret, err := keptSecret(filepath.Join(config.Data, fluxSecretFile))
+	if err != nil {
+		return err
+	}
+	h.chains = &chains{
+		flows: work, ledger: h.ledger, explicit: config.Chains, board: work.board, events: h.events, hosts: knownHosts(config),
+		recorder: &recording.Recorder{Repositories: gitOpsBranches{work.client}, Ledger: h.ledger, Now: time.Now},
+		promoter: &promoting.Promoter{
+			Ledger: h.ledger, Ancestry: &gitAncestry{client: work.client},
+			Checks:  &verify.Runner{Programs: config.Verify.Programs, Hosts: config.Verify.Hosts},
+			Checked: func(string) { reported() },
+		},
+	}
+	h.api = &api.Server{
+		Observer:  &observing.Observer{Ledger: h.ledger, Fleet: work.board, Now: time.Now},
+		Control:   &promoting.Control{Ledger: h.ledger},
+		Intake:    &reporting.Intake{Ledger: attentive{h.ledger, reported}},
+		Registrar: &reporting.Registrar{Ledger: h.ledger, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }},
+		Guard: &access.Guard{
+			Store: h.ledger, SignOn: signOn(config.Access.OIDC), Anonymous: anonymous(config),
+			Others: []access.Authenticator{api.FluxSignature{Secret: fluxSecret, Clusters: h.ledger}},
+		},
+		Ledger: h.ledger, Events: h.events, Log: log, FluxSecret: fluxSecret, Version: version(),
+		Spoken: func(string, string) { reported() },
+	}
+	return nil
+}
+
+// knownHosts are those whose repositories are read when workloads or clusters name them.
+func knownHosts(config *server.Config) *recording.Hosts {
+	hosts := &recording.Hosts{}
+	hosts.Add(config.URL)
+	hosts.Add(config.ControlPlanes...)
+	hosts.Add(slices.Collect(maps.Keys(config.Map))...)
+	for _, f := range config.Forges {
+		hosts.Add(f.URL)
+	}
+	return hosts
+}
+
+// close ends what runs, and then the ledger.
+func (h *observatory) close() error {
+	h.events.Close()
+	h.chains.promoter.Close()
+	return h.ledger.Close()
+}
+
+// attentive is a ledger that tells when clusters report something new. Signs of life are not worth a look of their own:
+// what follows from them is seen with the next poll.
+type attentive struct {
+	ledger.Ledger
+	reported func()
+}
+
+var _ reporting.Store = attentive{}
+
+// Report takes reports, all or none.
+func (a attentive) Report(ctx context.Context, reports ...ledger.Report) error {
+	err := a.Ledger.Report(ctx, reports...)
+	if err == nil && len(reports) > 0 {
+		a.reported()
+	}
+	return err
+}
+
+// forget takes out of the ledger what nobody needs any more, from time to time, until the context ends.
+func (h *observatory) forget(ctx context.Context, retention time.Duration, log *slog.Logger) {
+	const often, confirmations = 6 * time.Hour, 24 * time.Hour
+	for {
+		what := ledger.Compaction{Before: time.Now().Add(-confirmations)}
+		if retention > 0 {
+			what = ledger.Compaction{Before: time.Now().Add(-retention), Drop: true}
+		}
+		removed, err := h.ledger.Compact(ctx, what)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			log.Error("compact the ledger", "error", err)
+		case removed > 0:
+			log.Info("compacted the ledger", "removed", removed)
+		}
+		timer := time.NewTimer(often)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// anonymous says who may read without showing who they are.
+func anonymous(config *server.Config) access.AnonymousRead {
+	switch {
+	case config.Access.Anonymous == "always":
+		return access.AnonymousAlways
+	case config.Access.Anonymous == "local" && onLoopback(config.Listen):
+		return access.AnonymousLocal
+	}
+	return access.AnonymousNever
+}
+
+// signOn is the issuer of the configuration; nil when there is none.
+func signOn(c *server.OIDCConfig) *access.SignOn {
+	if c == nil {
+		return nil
+	}
+	s := &access.SignOn{Issuer: c.Issuer, Audience: c.Audience, RolesClaim: c.RolesClaim, NameClaim: c.NameClaim, Roles: map[string]access.Role{}}
+	for group, role := range c.Roles {
+		s.Roles[group] = access.Role(role)
+	}
+	return s
+}
+
+// firstToken makes sure that whoever started the server can get in: with the token of the local forge where there is one,
+// else with one of its own, in the same file.
+func firstToken(ctx context.Context, data string, tokens ledger.Tokens, log *slog.Logger) error {
+	file := filepath.Join(data, adminTokenFile)
+	existing, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the token of the administrator: %w", err)
+	}
+	token, err := access.Bootstrap(ctx, tokens, secret.New(strings.TrimSpace(string(existing))), time.Now())
+	if err != nil || token.IsZero() || len(existing) > 0 {
+		return err
+	}
+	if err := writeSecret(file, token); err != nil {
+		return fmt.Errorf("write the token of the administrator: %w", err)
+	}
+	log.Info("made a token for the administrator", "file", file)
+	return nil
+}
+
+// keptSecret returns the secret in a file, which is made the first time.
+func keptSecret(file string) (secret.Value, error) {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		return secret.New(strings.TrimSpace(string(text))), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return secret.Value{}, fmt.Errorf("read a secret: %w", err)
+	}
+	made := secret.New(rand.Text())
+	if err := writeSecret(file, made); err != nil {
+		return secret.Value{}, fmt.Errorf("keep a secret: %w", err)
+	}
+	return made, nil
+}
+
+func writeSecret(file string, s secret.Value) error {
+	return os.WriteFile(file, []byte(s.Reveal()+"\n"), 0o600)
+}
