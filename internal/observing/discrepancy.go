@@ -38,7 +38,7 @@ func (o *Observer) Discrepancies(ctx context.Context, q DiscrepanciesQuery) (Pag
 	v := o.verdicts(q.AsOf)
 	var all []Discrepancy
 	for _, s := range selected {
-		verdict, err := v.everybody(ctx, s.name)
+		verdict, err := v.verdict(ctx, s)
 		if err != nil {
 			return page, err
 		}

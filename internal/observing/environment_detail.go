@@ -25,16 +25,14 @@ func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (Environ
 	if err != nil {
 		return EnvironmentDetail{}, err
 	}
-	v := o.verdicts(q.AsOf)
-	verdict, err := v.everybody(ctx, q.Name)
+	verdict, err := o.verdicts(q.AsOf).verdict(ctx, s)
 	if err != nil {
 		return EnvironmentDetail{}, err
 	}
-	v.environments[q.Name].known = &verdict // the same one serves the glance
 	d := EnvironmentDetail{
 		ProblemList: []fleet.Problem{}, HeldList: []HeldAssignment{}, Checks: []Check{}, Proposals: []Proposal{}, Aborted: []Abort{},
 	}
-	if d.Environment, err = o.glance(ctx, sc, v); err != nil {
+	if d.Environment, err = o.glance(ctx, sc, verdict, q.AsOf); err != nil {
 		return EnvironmentDetail{}, err
 	}
 	d.ClusterTypes = sc.types(verdict.Reconcilers)

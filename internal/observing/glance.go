@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
@@ -32,7 +33,11 @@ func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[
 		if err != nil {
 			return page, err
 		}
-		e, err := o.glance(ctx, sc, verdicts)
+		verdict, err := verdicts.verdict(ctx, s)
+		if err != nil {
+			return page, err
+		}
+		e, err := o.glance(ctx, sc, verdict, time.Time{})
 		if err != nil {
 			return page, err
 		}
@@ -42,15 +47,10 @@ func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[
 }
 
 // glance is an environment at a glance.
-func (o *Observer) glance(ctx context.Context, sc *scene, v *verdicts) (Environment, error) {
-	e, err := o.named(ctx, sc, v.asOf)
-	if err != nil {
-		return e, err
-	}
-	e.Counts, e.Looked = sc.counts(), utc(sc.looked)
+func (o *Observer) glance(ctx context.Context, sc *scene, verdict compliance.Verdict, asOf time.Time) (Environment, error) {
+	e, err := o.named(ctx, sc, asOf)
+	e.Counts, e.Looked, e.Gate = sc.counts(), utc(sc.looked), gateOf(verdict)
 	e.addScheduled(sc.scheduled)
-	verdict, err := v.everybody(ctx, sc.name)
-	e.Gate = gateOf(verdict)
 	return e, err
 }
 

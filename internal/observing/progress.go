@@ -72,7 +72,7 @@ func (o *Observer) Progress(ctx context.Context, q ProgressQuery) (Progress, err
 	}
 	p.Result, p.Reason = w.result, w.reason
 	if p.Commit == e.Commit && p.Commit != "" {
-		verdict, err := o.verdicts(time.Time{}).everybody(ctx, s.name)
+		verdict, err := o.verdicts(time.Time{}).verdict(ctx, s)
 		if err != nil {
 			return p, err
 		}

@@ -49,7 +49,6 @@ type judged struct {
 	// head is the commit of the platform branch that clusters have to run; nil when there is none.
 	head    *ledger.Commit
 	history compliance.History
-	gate    compliance.Gate
 }
 
 func (o *Observer) verdicts(asOf time.Time) *verdicts {
@@ -105,6 +104,14 @@ func (j *judged) commit() string {
 		return j.head.SHA
 	}
 	return ""
+}
+
+// verdict is that on all members of an environment: the one of its last round, where there is one.
+func (v *verdicts) verdict(ctx context.Context, s standing) (compliance.Verdict, error) {
+	if s.promotion != nil && s.promotion.Verdict.Commit != "" {
+		return s.promotion.Verdict, nil
+	}
+	return v.everybody(ctx, s.name)
 }
 
 // everybody is the verdict on all members of an environment.
@@ -166,9 +173,9 @@ func ofCluster(all []compliance.Reconciler, cluster string) []compliance.Reconci
 	return all[i:end]
 }
 
-// judge asks package compliance. When clusters were heard of is known of now only; in the past all of them were.
+// judge asks package compliance, by the rules of a gate that says nothing. When clusters were heard of is known of now only; in the past all of them were.
 func (v *verdicts) judge(environment string, j *judged, clusters []ledger.Cluster, states []ledger.ReconcilerState) compliance.Verdict {
-	q := compliance.Question{Commit: j.head.SHA, History: j.history, Gate: j.gate}
+	q := compliance.Question{Commit: j.head.SHA, History: j.history}
 	members := make([]compliance.Cluster, len(clusters))
 	for i, c := range clusters {
 		members[i] = compliance.Cluster{Name: c.Name, Heard: c.LastHeard}
