@@ -3,6 +3,8 @@ package recording_test
 import (
 	"errors"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -238,4 +240,28 @@ func TestLedgerThatFailsIsGoneOnWith(t *testing.T) {
 	}
 	w.Ledger = w.ledger
 	equal(t, "recorded then", w.record(platform("dev")).Recorded, all[1:])
+}
+
+func TestSeveralAtOnceRecordEachCommitOnce(t *testing.T) {
+	w := newWorld(t)
+	for range 3 {
+		w.commit("gitops", map[string]string{drone: inventory("dev", "drone", "shop-a")})
+		w.commit("other", nil)
+	}
+	other := platform("stage")
+	other.Branch = "other"
+	var recorded atomic.Int64
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			o, err := w.Branch(t.Context(), []recording.Branch{platform("dev"), other}[i%2])
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			recorded.Add(int64(len(o.Recorded)))
+		})
+	}
+	wait.Wait()
+	equal(t, "recorded", recorded.Load(), int64(6))
 }

@@ -113,7 +113,8 @@ const statesPage = 2000
 // Followed returns the branches that clusters were reported to follow and that nobody recorded yet, by repository and branch.
 // Repositories on hosts that nobody configured are left out: what a cluster reports is not trusted.
 //
-// It reads the states of all reconcilers, which takes a while where there are many: call it now and then, not in every round.
+// It reads the states of all reconcilers, which takes a while where there are many: call it now and then, not in every round,
+// and after the branches of all environments are recorded, because it takes what nobody knows for an application's.
 func Followed(ctx context.Context, reports Reports, hosts *Hosts) ([]Branch, error) {
 	sources := map[branchKey]bool{}
 	for after, more := "", true; more; {

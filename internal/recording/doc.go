@@ -19,8 +19,12 @@
 //
 // # Which branches
 //
-// The platform branch of an environment, and the branches that its assignments get their manifests from: see
-// [Branches]. Clusters may follow others as well, see [Followed]. What a cluster reports is not trusted:
-// only repositories on hosts that the caller knows are read, never any other address. Otherwise a cluster could make
-// the server send requests to wherever it likes.
+// The platform branch of an environment, and the branches that its deployment targets get their manifests from: see
+// [Branches]. Clusters may follow others as well, see [Followed]. Neither what a cluster reports nor what a workload says is
+// trusted: only repositories on [Hosts] that people configured, or that the platform team's documents name, are read.
+// Otherwise either could make the server send requests to wherever it likes.
+//
+// Environments may share a branch. What all of them have on it is recorded at once; the branch is of no environment then,
+// and each assignment and version says whose it is. Where only one has its files on a branch, the branch is of that one, by
+// the name that it is asked for under: an environment that was renamed keeps its branch.
 package recording
