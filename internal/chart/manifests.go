@@ -74,6 +74,15 @@ func (w *writer) add(source, text string) {
 	}
 }
 
+// trim drops the empty lines at the end of what was added, as helm template does before the hooks.
+func (w *writer) trim() {
+	text := strings.TrimSpace(w.text.String())
+	w.text.Reset()
+	if text != "" {
+		w.text.WriteString(text + "\n")
+	}
+}
+
 // read notes what a document is, and the images it names.
 func (w *writer) read(source, document string) error {
 	var data any
@@ -139,9 +148,6 @@ func (w *writer) manifests() (*Manifests, error) {
 		return nil, w.err
 	}
 	slices.Sort(w.images)
-	content := strings.TrimSpace(w.text.String())
-	if content != "" {
-		content += "\n"
-	}
-	return &Manifests{Content: []byte(content), Objects: w.objects, Images: slices.Compact(w.images)}, nil
+	w.trim()
+	return &Manifests{Content: []byte(w.text.String()), Objects: w.objects, Images: slices.Compact(w.images)}, nil
 }

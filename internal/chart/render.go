@@ -157,6 +157,7 @@ func collect(ch *helm.Chart, files map[string]string) (*Manifests, []fleet.Probl
 	for _, o := range objects {
 		w.add(o.Name, o.Content)
 	}
+	w.trim()
 	var notices []fleet.Problem
 	for _, h := range hooks {
 		switch {

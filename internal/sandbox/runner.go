@@ -1,0 +1,177 @@
+package sandbox
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/chart"
+)
+
+// Limits are those of one process. Zero values mean the defaults.
+type Limits struct {
+	// Memory is the most data it may have, in bytes. Default: 1 GiB.
+	Memory int64
+	// Time is how long it may take, and how long it may compute. Default: 1 minute.
+	Time time.Duration
+}
+
+const (
+	defaultMemory = 1 << 30
+	defaultTime   = time.Minute
+	// maxAnswer is the largest result that is read.
+	maxAnswer = 512 << 20
+	// maxSaid is how much of what a process says about its end is read.
+	maxSaid = 64 << 10
+)
+
+// Command is the name of the command that renders; see [Serve].
+const Command = "render-chart"
+
+// Runner renders jobs in processes with limits. It is safe for concurrent use; each job is a process while it runs.
+type Runner struct {
+	// Program is the program with the command. Default: the running one.
+	Program string
+	Limits  Limits
+}
+
+// Render renders the targets of a job that an earlier result, which may be nil, does not have. It always returns a
+// result: what could not be rendered has a problem that says why. The error is that of the context.
+func (r *Runner) Render(ctx context.Context, job *chart.Job, previous *chart.Result) (*chart.Result, error) {
+	rest, result := job.Rest(previous)
+	if len(rest.Targets) > 0 {
+		rendered, err := r.halves(ctx, rest)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("render chart: %w", ctx.Err())
+		}
+		if err != nil {
+			result.Fail(err)
+			return result, nil
+		}
+		result.Fill(rendered)
+	}
+	return result, nil
+}
+
+// halves renders a job, and when the process fails, each half of its targets. The error means that all of it failed.
+func (r *Runner) halves(ctx context.Context, job *chart.Job) (*chart.Result, error) {
+	result, err := r.process(ctx, job)
+	if err == nil || ctx.Err() != nil || len(job.Targets) < 2 {
+		return result, err
+	}
+	middle := len(job.Targets) / 2
+	left, right := *job, *job
+	left.Targets, right.Targets = job.Targets[:middle], job.Targets[middle:]
+	first, firstErr := r.process(ctx, &left)
+	second, secondErr := r.process(ctx, &right)
+	switch {
+	case firstErr != nil && secondErr != nil:
+		return nil, err
+	case firstErr != nil:
+		first, firstErr = r.rest(ctx, &left, firstErr)
+	case secondErr != nil:
+		second, secondErr = r.rest(ctx, &right, secondErr)
+	}
+	return join(failed(&left, first, firstErr), failed(&right, second, secondErr)), nil
+}
+
+// rest goes on with the half that failed, unless that is one target.
+func (r *Runner) rest(ctx context.Context, job *chart.Job, err error) (*chart.Result, error) {
+	if len(job.Targets) < 2 {
+		return nil, err
+	}
+	return r.halves(ctx, job)
+}
+
+// failed is a result, or that of a job of which nothing was rendered.
+func failed(job *chart.Job, result *chart.Result, err error) *chart.Result {
+	if err == nil {
+		return result
+	}
+	_, result = job.Rest(nil)
+	result.Fail(err)
+	return result
+}
+
+func join(a, b *chart.Result) *chart.Result {
+	return &chart.Result{Targets: append(a.Targets, b.Targets...)}
+}
+
+// process renders a job in one process.
+func (r *Runner) process(ctx context.Context, job *chart.Job) (*chart.Result, error) {
+	text, err := json.Marshal(job)
+	if err != nil {
+		return nil, fmt.Errorf("write job: %w", err)
+	}
+	program := r.Program
+	if program == "" {
+		if program, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("find the program: %w", err)
+		}
+	}
+	limits := r.limits()
+	ctx, cancel := context.WithTimeout(ctx, limits.Time)
+	defer cancel()
+	command := exec.CommandContext(ctx, program, Command)
+	answer, said := &bounded{left: maxAnswer}, &bounded{left: maxSaid, silent: true}
+	command.Env = []string{memoryVariable + "=" + strconv.FormatInt(limits.Memory, 10), timeVariable + "=" + limits.Time.String()}
+	command.Dir = "/"
+	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(text), answer, said
+	command.WaitDelay = 5 * time.Second
+	if err := command.Run(); err != nil {
+		return nil, explain(ctx, limits, err, said.String())
+	}
+	var result chart.Result
+	if err := json.Unmarshal(answer.Bytes(), &result); err != nil {
+		return nil, fmt.Errorf("read what was rendered: %w", err)
+	}
+	return &result, nil
+}
+
+func (r *Runner) limits() Limits {
+	return Limits{Memory: cmp.Or(r.Limits.Memory, defaultMemory), Time: cmp.Or(r.Limits.Time, defaultTime)}
+}
+
+// explain says why a process ended. What it said itself may have values in it, and is not shown.
+func explain(ctx context.Context, limits Limits, err error, said string) error {
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) || strings.Contains(err.Error(), "CPU"):
+		return fmt.Errorf("rendering takes longer than %s: look for templates that do not come to an end", limits.Time)
+	case strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory"):
+		return fmt.Errorf("rendering needs more than %d MiB: look for templates that build without end", limits.Memory>>20)
+	case strings.Contains(said, "stack exceeds"):
+		return errors.New("templates call each other without end")
+	case errors.As(err, &exit):
+		return fmt.Errorf("the process that renders ended early: %w", err)
+	}
+	return fmt.Errorf("start the process that renders: %w", err)
+}
+
+// bounded keeps what is written up to a limit; more is an error, or dropped in silence.
+type bounded struct {
+	bytes.Buffer
+	left   int
+	silent bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if len(p) > b.left {
+		if !b.silent {
+			return 0, errors.New("the answer is too large")
+		}
+		b.Buffer.Write(p[:b.left])
+		b.left = 0
+		return len(p), nil
+	}
+	b.left -= len(p)
+	return b.Buffer.Write(p)
+}
