@@ -37,7 +37,7 @@ func decode(data []byte) ([]*unstructured.Unstructured, error) {
 func decodeDocument(document []byte) ([]*unstructured.Unstructured, error) {
 	text, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
-		return nil, fmt.Errorf("error converting YAML to JSON: %w", err)
+		return nil, fmt.Errorf("convert YAML to JSON: %w", err)
 	}
 	if string(text) == "null" {
 		return nil, nil
