@@ -111,7 +111,7 @@ var bannedEverywhere = []struct {
 	but []string
 }{
 	{ban{[]string{"testing"}, "a program does not carry its tests"}, []string{"support"}},
-	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, verifications that the operator allows, in tests PostgreSQL, and nothing else"}, []string{"internal/git", "internal/forge/local", "internal/verify", "internal/ledger/postgrestest"}},
+	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, verifications that the operator allows, ourselves to render charts with limits, in tests PostgreSQL, and nothing else"}, []string{"internal/git", "internal/sandbox", "internal/forge/local", "internal/verify", "internal/ledger/postgrestest"}},
 	// The local forge is a Git server: it works on the repositories that it keeps, not on somebody's.
 	{
 		ban{[]string{"github.com/go-git/"}, "repositories are read and written in one place, where credentials, damage and limits are handled"},
