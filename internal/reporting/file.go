@@ -21,10 +21,10 @@ const maxLine = hub.MaxReportedBytes/3*4 + 64<<10
 
 // Imported says what was in a file.
 type Imported struct {
-	Batches int
-	Reports int
+	Batches int `json:"batches"`
+	Reports int `json:"reports"`
 	// Clusters are those that it is from, sorted.
-	Clusters []string
+	Clusters []string `json:"clusters,omitempty"`
 }
 
 // TakeFile takes a file that was carried by hand, line by line: each is a batch that was signed with the key of a registered

@@ -1,6 +1,8 @@
 package reporting_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +53,21 @@ func TestTakeRefuses(t *testing.T) {
 	_, err = w.intake.Take(t.Context(), "large-07", batch(noon, report("good", 1, hub.ReportedReady, noon), report("bad\nlevel=error", 1, hub.ReportedReady, noon)), noon)
 	refused(t, err, reporting.ErrInvalid, "reports[1]: name has control characters")
 	w.expect() // all or nothing
+}
+
+// What the ledger cannot take now is nobody's mistake: nothing is stored, and it may come again.
+func TestInterrupted(t *testing.T) {
+	w := newWorld(t)
+	b := batch(noon, report("platform", 1, hub.ReportedReady, noon), report("apps", 1, hub.ReportedReady, noon))
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	var r *reporting.Refusal
+	if _, err := w.intake.Take(gone, "large-07", b, noon); err == nil || errors.As(err, &r) {
+		t.Errorf("got %v, want an error that is no refusal", err)
+	}
+	w.expect()
+	w.take(b, after(time.Second))
+	w.expect("platform ready 1 since 12:00:00", "apps ready 1 since 12:00:00")
 }
 
 // A restored ledger knows nothing of a cluster that only reports news.
