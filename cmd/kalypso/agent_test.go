@@ -128,33 +128,57 @@ func TestAgentReports(t *testing.T) {
 	}
 }
 
-func TestClusterReportIsSigned(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
+// newKey writes a key of a cluster, and its public half.
+func newKey(t *testing.T, dir string) (private, public string) {
+	t.Helper()
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte("k"), ed25519.SeedSize))
+	private, public = filepath.Join(dir, "key.pem"), filepath.Join(dir, "key.pub")
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeText(t, filepath.Join(dir, "key.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+	writeText(t, private, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+	if der, err = x509.MarshalPKIXPublicKey(key.Public()); err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, public, string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})))
+	return private, public
+}
 
+// TestReportsThatAreCarriedByHand: a cluster without a connection writes a signed file, which a ledger takes only from a
+// cluster whose key is registered; so does a server.
+func TestReportsThatAreCarriedByHand(t *testing.T) {
+	t.Parallel()
+	q := newQuestioned(t)
+	dir := t.TempDir()
+	private, public := newKey(t, dir)
 	file := filepath.Join(dir, "reports.jsonl")
-	var out, log bytes.Buffer
-	code := run(t.Context(), []string{
-		"cluster", "report", "large-07", "--export", file, "--key", filepath.Join(dir, "key.pem"), "--kubeconfig", newAPIServer(t),
-	}, nil, strings.NewReader(""), &out, &log)
-	if code != 0 {
-		t.Fatalf("exit code %d:\n%s", code, &log)
+	local := []string{envLedger + "=" + q.file}
+	must := func(env []string, args ...string) string {
+		t.Helper()
+		code, out, stderr := q.runWith(t.Context(), env, args...)
+		if code != 0 {
+			t.Fatalf("%v: exit code %d:\n%s", args, code, stderr)
+		}
+		return out
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
+	must(nil, "cluster", "report", "large-07", "--export", file, "--key", private, "--kubeconfig", newAPIServer(t))
+	if code, _, stderr := q.runWith(t.Context(), local, "ledger", "import", file); code != 1 || !strings.Contains(stderr, "line 1") {
+		t.Errorf("a stranger's reports: exit code %d, %s", code, stderr)
 	}
-	batch, err := hub.OpenReports(text, func(string) (string, ed25519.PublicKey, bool) {
-		return "large-07", key.Public().(ed25519.PublicKey), true
-	})
-	if err != nil {
-		t.Fatal(err)
+	must(local, "cluster", "register", "large-07", "--member", "dev/large", "--key", public)
+	if got, want := must(local, "ledger", "import", file), file+": added 1 report of large-07\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
-	wantReport(t, batch)
+	if got := must(local, "cluster", "show", "large-07"); !strings.Contains(got, "Kustomization flux-system/platform-dev") {
+		t.Errorf("got\n%s", got)
+	}
+	remote := []string{envServer + "=" + q.url, envToken + "=" + q.token.Reveal()}
+	if got := must(remote, "ledger", "import", file); !strings.Contains(got, "added 1 report of large-07") {
+		t.Errorf("got %q", got)
+	}
+	writeText(t, file, `{"heartbeat":{"cluster":"large-07","at":"2025-03-01T10:00:00Z"}}`)
+	if code, _, stderr := q.runWith(t.Context(), remote, "ledger", "import", file); code != 1 || !strings.Contains(stderr, "takes signed reports only") {
+		t.Errorf("facts for a server: exit code %d, %s", code, stderr)
+	}
 }

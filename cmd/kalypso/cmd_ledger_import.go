@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,14 +14,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/client"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/reporting"
+	"github.com/kalypso-io/kalypso/internal/server/api"
 )
 
 // ledgerImportCommand is "kalypso ledger import".
 type ledgerImportCommand struct {
-	t      *terminal
-	ledger ledgerFlag
+	t     *terminal
+	place placeFlags
 }
 
 func newLedgerImport(t *terminal) *cobra.Command {
@@ -34,35 +37,44 @@ func newLedgerImport(t *terminal) *cobra.Command {
     kalypso cluster report          signed reports of a cluster that has no connection; its key has to be registered
 
 What the ledger has already stays once, so that an import may be repeated, and several ledgers can be brought together.
-It stops at the first line that it cannot use, and says which. A ledger file that does not exist yet is made.`,
+It stops at the first line that it cannot use, and says which. A ledger file that does not exist yet is made.
+
+A server takes signed reports as well, from an admin.`,
 		Example: `  kalypso ledger import --ledger kalypso-data/ledger.db ledger.jsonl
-  kalypso ledger import --ledger kalypso-data/ledger.db large-07.jsonl large-08.jsonl`,
+  kalypso ledger import --server https://kalypso.example.com large-07.jsonl large-08.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
-	c.ledger.bind(cmd, "the ledger to add to")
+	c.place.bind(cmd)
 	return cmd
 }
 
 func (c *ledgerImportCommand) run(cmd *cobra.Command, files []string) error {
-	at, err := c.ledger.want(cmd, c.t)
+	at, err := c.place.find(cmd, c.t)
 	if err != nil {
 		return err
 	}
 	if len(files) == 0 {
 		files = []string{"-"}
 	}
-	return withLedger(cmd.Context(), openLedger, at, func(l ledger.Ledger) error {
-		for _, file := range files {
-			if err := c.importFile(cmd.Context(), l, file); err != nil {
-				return err
-			}
-		}
-		return nil
+	if at.server != nil {
+		return c.importAll(cmd.Context(), files, &serverImport{at.server})
+	}
+	return withLedger(cmd.Context(), openLedger, at.ledger, func(l ledger.Ledger) error {
+		return c.importAll(cmd.Context(), files, &localImport{l, c.t.now})
 	})
 }
 
+func (c *ledgerImportCommand) importAll(ctx context.Context, files []string, to importer) error {
+	for _, file := range files {
+		if err := c.importFile(ctx, file, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // importFile adds one file, and says so.
-func (c *ledgerImportCommand) importFile(ctx context.Context, l ledger.Ledger, file string) error {
+func (c *ledgerImportCommand) importFile(ctx context.Context, file string, to importer) error {
 	in, name := c.t.in, "stdin"
 	if file != "-" {
 		f, err := os.Open(file)
@@ -72,25 +84,73 @@ func (c *ledgerImportCommand) importFile(ctx context.Context, l ledger.Ledger, f
 		defer f.Close() //nolint:errcheck // it was only read
 		in, name = f, file
 	}
-	what, err := addTo(ctx, l, in, c.t.now())
-	if err != nil {
+	what, err := addTo(ctx, bufio.NewReader(in), to)
+	var f *failure
+	switch {
+	case errors.As(err, &f):
+		return fmt.Errorf("%s: %w", printable(name), err)
+	case err != nil:
 		return failed(fmt.Errorf("%s: %w", printable(name), err), "what came before that line was added, and adding it again does no harm")
 	}
 	fmt.Fprintf(c.t.out, "%s: %s\n", printable(name), what)
 	return nil
 }
 
+// importer takes what is in files: a ledger, or a server.
+type importer interface {
+	// Facts takes what another ledger exported, Signed the reports of a cluster without a connection.
+	Facts(ctx context.Context, in io.Reader) error
+	Signed(ctx context.Context, in io.Reader) (api.Imported, error)
+}
+
 // addTo adds what is in a file, and says what that was.
-func addTo(ctx context.Context, l ledger.Ledger, in io.Reader, now time.Time) (string, error) {
-	text := bufio.NewReaderSize(in, 4096)
-	if !isSigned(text) {
-		return "added what was exported", ledger.Import(ctx, l, text)
+func addTo(ctx context.Context, in *bufio.Reader, to importer) (string, error) {
+	if !isSigned(in) {
+		return "added what was exported", to.Facts(ctx, in)
 	}
-	taken, err := (&reporting.Intake{Ledger: l}).TakeFile(ctx, l, text, now)
-	if err != nil {
-		return "", err
+	taken, err := to.Signed(ctx, in)
+	return fmt.Sprintf("added %s of %s", count(taken.Reports, "report"), printable(strings.Join(taken.Clusters, ", "))), err
+}
+
+// localImport imports into a ledger.
+type localImport struct {
+	ledger ledger.Ledger
+	now    func() time.Time
+}
+
+// Facts implements [importer].
+func (i *localImport) Facts(ctx context.Context, in io.Reader) error {
+	return ledger.Import(ctx, i.ledger, in)
+}
+
+// Signed implements [importer].
+func (i *localImport) Signed(ctx context.Context, in io.Reader) (api.Imported, error) {
+	taken, err := (&reporting.Intake{Ledger: i.ledger}).TakeFile(ctx, i.ledger, in, i.now())
+	return api.Imported{Batches: taken.Batches, Reports: taken.Reports, Clusters: taken.Clusters}, err
+}
+
+// serverImport sends files to a server.
+type serverImport struct{ client *client.Client }
+
+// Facts implements [importer]: tokens and registrations are among them, which no server takes from afar.
+func (i *serverImport) Facts(context.Context, io.Reader) error {
+	return failed(errors.New("a server takes signed reports only"), "import what was exported into the ledger itself, with --ledger")
+}
+
+// maxSent is how much a server takes at once.
+const maxSent = 64 << 20
+
+// Signed implements [importer].
+func (i *serverImport) Signed(ctx context.Context, in io.Reader) (taken api.Imported, err error) {
+	file, err := io.ReadAll(io.LimitReader(in, maxSent+1))
+	switch {
+	case err != nil:
+		return taken, err
+	case len(file) > maxSent:
+		return taken, failed(fmt.Errorf("it has more than %d MiB", maxSent>>20), "send its lines in several files")
 	}
-	return fmt.Sprintf("added %s of %s", count(taken.Reports, "report"), strings.Join(taken.Clusters, ", ")), nil
+	err = askServer(i.client.PostFile(ctx, "reports/file", "application/x-ndjson", file, &taken))
+	return taken, err
 }
 
 // isSigned looks at the beginning of a file: the name of the first field tells the formats apart.

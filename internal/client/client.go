@@ -64,24 +64,19 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values, out any
 
 // Post sends in to a path below [Root], which may have a query, and decodes the answer into out; either may be nil.
 func (c *Client) Post(ctx context.Context, path string, in, out any) error {
-	return c.send(ctx, http.MethodPost, path, in, out)
-}
-
-// Delete removes what is at a path below [Root].
-func (c *Client) Delete(ctx context.Context, path string, out any) error {
-	return c.send(ctx, http.MethodDelete, path, nil, out)
-}
-
-func (c *Client) send(ctx context.Context, method, path string, in, out any) error {
-	q := call{method: method, path: path}
+	q := call{method: http.MethodPost, path: path, contentType: "application/json"}
 	if in != nil {
-		body, err := json.Marshal(in)
-		if err != nil {
+		var err error
+		if q.body, err = json.Marshal(in); err != nil {
 			return fmt.Errorf("write a request: %w", err)
 		}
-		q.body = body
 	}
 	return c.ask(ctx, q, out)
+}
+
+// PostFile sends a file of a type to a path below [Root] and decodes the answer into out.
+func (c *Client) PostFile(ctx context.Context, path, contentType string, file []byte, out any) error {
+	return c.ask(ctx, call{method: http.MethodPost, path: path, contentType: contentType, body: file}, out)
 }
 
 // Path joins the elements of a path, each of which may hold anything.
@@ -97,7 +92,9 @@ func Path(elements ...string) string {
 type call struct {
 	method, path string
 	query        url.Values
-	body         []byte
+	// contentType is that of the body; nil is none.
+	contentType string
+	body        []byte
 }
 
 // reads says whether asking twice is as good as asking once.
@@ -156,7 +153,7 @@ func (c *Client) request(ctx context.Context, q *call, accept string) (*http.Req
 	request.Header.Set("Accept", accept)
 	request.Header.Set("User-Agent", c.UserAgent)
 	if q.body != nil {
-		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Content-Type", q.contentType)
 	}
 	if !c.Token.IsZero() {
 		request.Header.Set("Authorization", "Bearer "+c.Token.Reveal())

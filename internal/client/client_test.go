@@ -75,6 +75,20 @@ func TestPostSendsJSON(t *testing.T) {
 	}
 }
 
+func TestPostFileSendsItAsItIs(t *testing.T) {
+	c, _ := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path != "/api/v1/reports/file" || r.Header.Get("Content-Type") != "application/x-ndjson" || string(body) != "{}\n{}\n" {
+			t.Errorf("got %s %s %q", r.URL, r.Header, body)
+		}
+		fmt.Fprint(w, `{"name":"dev"}`)
+	})
+	var e environment
+	if err := c.PostFile(t.Context(), "reports/file", "application/x-ndjson", []byte("{}\n{}\n"), &e); err != nil || e.Name != "dev" {
+		t.Errorf("got %+v, %v", e, err)
+	}
+}
+
 func TestRefusalsSayWhatToDo(t *testing.T) {
 	for _, tc := range []struct {
 		name, kind, body string
@@ -214,7 +228,7 @@ func TestRetries(t *testing.T) {
 				w.Header().Set("Retry-After", tc.after)
 				w.WriteHeader(tc.status)
 			})
-			err := c.send(t.Context(), tc.method, "x", environment{"dev"}, nil)
+			err := c.ask(t.Context(), call{method: tc.method, path: "x"}, nil)
 			if (err != nil) != tc.err {
 				t.Errorf("got %v", err)
 			}
