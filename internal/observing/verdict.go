@@ -86,13 +86,18 @@ func (v *verdicts) fromLedger(ctx context.Context, environment string, j *judged
 		return err
 	}
 	j.head = &last[0]
-	commits, err := v.Ledger.Commits(ctx, ledger.CommitQuery{Repository: j.head.Repository, Branch: j.head.Branch, To: until(v.asOf)})
+	j.history, err = v.history(ctx, j.head)
+	return err
+}
+
+// history is what the ledger knows of the commits of a branch: which one is the head.
+func (v *verdicts) history(ctx context.Context, head *ledger.Commit) (compliance.History, error) {
+	commits, err := v.Ledger.Commits(ctx, ledger.CommitQuery{Repository: head.Repository, Branch: head.Branch, To: until(v.asOf)})
 	hashes := make(map[string]bool, len(commits))
 	for _, c := range commits {
-		hashes[c.SHA] = c.SHA == j.head.SHA
+		hashes[c.SHA] = c.SHA == head.SHA
 	}
-	j.history = compliance.HistoryOf(hashes)
-	return err
+	return compliance.HistoryOf(hashes), err
 }
 
 // commit is what clusters have to run; empty when there is nothing.
@@ -175,7 +180,14 @@ func ofCluster(all []compliance.Reconciler, cluster string) []compliance.Reconci
 
 // judge asks package compliance, by the rules of a gate that says nothing. When clusters were heard of is known of now only; in the past all of them were.
 func (v *verdicts) judge(environment string, j *judged, clusters []ledger.Cluster, states []ledger.ReconcilerState) compliance.Verdict {
-	q := compliance.Question{Commit: j.head.SHA, History: j.history}
+	gitOps := compliance.Source{Repo: j.head.Repository, Branch: j.head.Branch}
+	return v.ask(compliance.Question{
+		Commit: j.head.SHA, History: j.history, Expected: compliance.ExpectPlatform(v.membersOf(clusters), environment, gitOps),
+	}, states)
+}
+
+// membersOf are clusters in the words of package compliance.
+func (v *verdicts) membersOf(clusters []ledger.Cluster) []compliance.Cluster {
 	members := make([]compliance.Cluster, len(clusters))
 	for i, c := range clusters {
 		members[i] = compliance.Cluster{Name: c.Name, Heard: c.LastHeard}
@@ -186,7 +198,11 @@ func (v *verdicts) judge(environment string, j *judged, clusters []ledger.Cluste
 			members[i].Memberships = append(members[i].Memberships, compliance.Membership(m))
 		}
 	}
-	q.Expected = compliance.ExpectPlatform(members, environment, compliance.Source{Repo: j.head.Repository, Branch: j.head.Branch})
+	return members
+}
+
+// ask asks a question about states.
+func (v *verdicts) ask(q compliance.Question, states []ledger.ReconcilerState) compliance.Verdict {
 	for _, s := range states {
 		q.Observations = append(q.Observations, observation(s))
 	}
