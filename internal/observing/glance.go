@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // Environments returns the environments: those of one control plane together, in the order of its chain.
@@ -145,7 +146,7 @@ func (e *Environment) addScheduled(s *Scheduled) {
 		return
 	}
 	if s.Err != nil {
-		e.Error = s.Err.Error()
+		e.Error = secret.Line(secret.Redact(s.Err.Error()))
 	}
 	if s.Outcome == nil {
 		return

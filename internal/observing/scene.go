@@ -129,34 +129,39 @@ func (o *Observer) appeared(ctx context.Context, environment, workload string, a
 	return all, err
 }
 
+// byName finds targets by the names that descriptors have for them.
+type byName map[string]*target
+
+// find returns the target of a name, which it adds if nobody else knows it.
+func (known byName) find(workload, name, workspace string) *target {
+	for _, full := range []string{fullName(workload, name), name, workload + "-" + name} {
+		if t := known[full]; t != nil && t.workload == workload {
+			return t
+		}
+	}
+	t := &target{name: fullName(workload, name), workload: workload, workspace: workspace, shortName: shortName(workload, name)}
+	known[t.name] = t
+	return t
+}
+
 // place brings targets together with versions and what runs: by the names that descriptors have, and by where manifests are.
 func (sc *scene) place(f sceneFilter, versions []ledger.WantedVersion, appeared []ledger.Appearance) {
-	known := map[string]*target{}
+	known := byName{}
 	for _, t := range sc.targets {
 		known[t.name] = t
 	}
-	find := func(workload, name, workspace string) *target {
-		for _, full := range []string{fullName(workload, name), name, workload + "-" + name} {
-			if t := known[full]; t != nil && t.workload == workload {
-				return t
-			}
-		}
-		t := &target{name: fullName(workload, name), workload: workload, workspace: workspace, shortName: shortName(workload, name)}
-		known[t.name] = t
-		return t
-	}
 	byTarget, bySource := map[*target][]ledger.Appearance{}, map[ledger.Source][]ledger.Appearance{}
 	for _, a := range appeared {
-		if a.Workload != "" {
-			t := find(a.Workload, a.Target, "")
-			byTarget[t] = append(byTarget[t], a)
+		if a.Workload == "" {
+			bySource[a.Source] = append(bySource[a.Source], a)
 			continue
 		}
-		bySource[a.Source] = append(bySource[a.Source], a)
+		t := known.find(a.Workload, a.Target, "")
+		byTarget[t] = append(byTarget[t], a)
 	}
 	wanted := map[*target]*ledger.WantedVersion{}
-	for i := range versions {
-		wanted[find(versions[i].Workload, versions[i].Target, versions[i].Workspace)] = &versions[i]
+	for i, v := range versions {
+		wanted[known.find(v.Workload, v.Target, v.Workspace)] = &versions[i]
 	}
 	for _, t := range known {
 		if !f.wants(t) {
