@@ -95,7 +95,7 @@ func TestAnEnvironmentThatNamesNoCommitIsPinned(t *testing.T) {
 			w.cluster("dev-1").silent = true // nothing arrives in dev
 			o := w.quiet()
 			if people {
-				if s := standing(o, "stage"); !strings.Contains(s.Reason, "follows main") {
+				if s := standing(o, "stage"); !strings.Contains(s.Reason, "follows the branch") {
 					t.Errorf("stage: %s", s.Reason)
 				}
 				w.agree()

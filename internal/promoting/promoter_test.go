@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +27,7 @@ type bench struct {
 	towns    *towns
 	ancestry equals
 	now      time.Time
+	clock    atomic.Pointer[time.Time] // now, as verifications in the background see it
 }
 
 func newBench(t *testing.T, rules map[string]*v1alpha1.Promotion, line ...string) *bench {
@@ -36,7 +37,8 @@ func newBench(t *testing.T, rules map[string]*v1alpha1.Promotion, line ...string
 }
 
 func (b *bench) newPromoter(checks promoting.Checks) *promoting.Promoter {
-	p := &promoting.Promoter{Ledger: b.ledger, Ancestry: &b.ancestry, Now: func() time.Time { return b.now }, Checks: checks}
+	b.clock.Store(&noon)
+	p := &promoting.Promoter{Ledger: b.ledger, Ancestry: &b.ancestry, Now: func() time.Time { return *b.clock.Load() }, Checks: checks}
 	b.Cleanup(p.Close)
 	return p
 }
@@ -45,6 +47,8 @@ func (b *bench) newPromoter(checks promoting.Checks) *promoting.Promoter {
 func (b *bench) round() *promoting.Outcome {
 	b.Helper()
 	b.now = b.now.Add(time.Minute)
+	now := b.now
+	b.clock.Store(&now)
 	o, err := b.promoter.Round(b.Context(), b.towns)
 	if err != nil {
 		b.Fatal(err)
@@ -176,18 +180,15 @@ func TestAClockThatGoesBack(t *testing.T) {
 
 // gate is a verification that the test lets pass or fail.
 type gate struct {
-	mu     sync.Mutex
 	begun  chan string
 	result chan error
-	ran    int
+	ran    atomic.Int32
 }
 
 func newGate() *gate { return &gate{begun: make(chan string, 10), result: make(chan error)} }
 
 func (g *gate) Run(ctx context.Context, check promotion.RunCheck) (string, error) {
-	g.mu.Lock()
-	g.ran++
-	g.mu.Unlock()
+	g.ran.Add(1)
 	g.begun <- check.Check.Name
 	select {
 	case err := <-g.result:
@@ -238,8 +239,8 @@ func TestVerificationsRunInTheBackground(t *testing.T) {
 	g.result <- nil
 	<-ended
 	b.round()
-	if s := b.round().Environments[0]; s.Phase != promotion.Deployed || s.Order != nil || g.ran != 2 {
-		t.Errorf("after it passed: %s %s, %d runs", s.Phase, s.Reason, g.ran)
+	if s := b.round().Environments[0]; s.Phase != promotion.Deployed || s.Order != nil || g.ran.Load() != 2 {
+		t.Errorf("after it passed: %s %s, %d runs", s.Phase, s.Reason, g.ran.Load())
 	}
 	steps, err := b.ledger.Steps(t.Context(), ledger.StepQuery{Kind: string(promoting.Verified)})
 	if err != nil || len(steps) != 2 || !strings.Contains(string(steps[0].Detail), "what it wrote") {

@@ -101,7 +101,7 @@ func (r *round) standing(d promotion.Decision) Standing {
 		s.After = rules.After
 	}
 	if place.Follows && place.Unknown == "" {
-		s.Reason += "; it names no commit and follows main, until one is named in its BaseRepo"
+		s.Reason += "; it names no commit and follows the branch until it does"
 	}
 	for _, a := range d.Actions {
 		s.Actions = append(s.Actions, a.String())

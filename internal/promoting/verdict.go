@@ -2,8 +2,10 @@ package promoting
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/compliance"
@@ -46,17 +48,13 @@ func (p *Promoter) verdict(ctx context.Context, r *registry, place Place, gate c
 	if place.Rollout.State != promotion.RolloutMerged {
 		return compliance.Verdict{}, nil
 	}
-	clusters, err := r.members(ctx)
+	source := place.GitOps
+	source.Repo = ledger.CleanRepository(source.Repo)
+	clusters, states, err := p.read(ctx, r, source)
 	if err != nil {
 		return compliance.Verdict{}, err
 	}
-	source := place.GitOps
-	source.Repo = ledger.CleanRepository(source.Repo)
-	page, err := p.Ledger.States(ctx, ledger.StateQuery{Repository: source.Repo, Ref: source.Branch})
-	if err != nil {
-		return compliance.Verdict{}, fmt.Errorf("read what clusters said: %w", err)
-	}
-	history, err := p.history(ctx, place, page.States)
+	history, err := p.history(ctx, place, states)
 	if err != nil {
 		return compliance.Verdict{}, err
 	}
@@ -68,8 +66,22 @@ func (p *Promoter) verdict(ctx context.Context, r *registry, place Place, gate c
 	}
 	return compliance.Judge(compliance.Question{
 		Commit: place.Rollout.Commit, Published: published, Expected: expect(clusters),
-		Observations: observations(page.States), History: history, Gate: gate,
+		Observations: observations(states), History: history, Gate: gate,
 	}, now), nil
+}
+
+// read reads who there is, and what they said about a GitOps branch. Of thousands of clusters each of the two takes a while.
+func (p *Promoter) read(ctx context.Context, r *registry, source compliance.Source) ([]compliance.Cluster, []ledger.ReconcilerState, error) {
+	var clusters []compliance.Cluster
+	var unread error
+	var wait sync.WaitGroup
+	wait.Go(func() { clusters, unread = r.members(ctx) })
+	page, err := p.Ledger.States(ctx, ledger.StateQuery{Repository: source.Repo, Ref: source.Branch})
+	wait.Wait()
+	if err != nil {
+		err = fmt.Errorf("read what clusters said: %w", err)
+	}
+	return clusters, page.States, errors.Join(unread, err)
 }
 
 // history asks Git about the commits that clusters run: about each once, however many run it.
