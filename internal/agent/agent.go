@@ -174,7 +174,7 @@ func (r *run) batch() *hub.ReportBatch {
 		return nil
 	}
 	batch := hub.NewReportBatch(r.Name, instant(time.Now()), reports)
-	batch.Agent, batch.Dropped = r.Version, r.queue.dropped
+	batch.Agent, batch.Dropped, batch.Present = r.Version, r.queue.dropped, r.queue.Present(r.snapshot)
 	return &batch
 }
 
@@ -205,6 +205,9 @@ func (r *run) taken(res result) {
 	r.failing, r.pause, r.said, r.lastSent = false, shortest, "", time.Now()
 	r.limit = min(r.limit*2, hub.MaxReports) // what was refused may have been left out by now
 	r.queue.Sent(res.batch.Reports)
+	if res.batch.Present != nil {
+		r.queue.Introduced()
+	}
 	if res.receipt.Resend {
 		r.queue.Resend()
 	}

@@ -38,6 +38,7 @@ func (a *Agent) Export(ctx context.Context, write func([]hub.ReportBatch) error)
 	if len(batches) == 0 {
 		batches = []hub.ReportBatch{hub.NewReportBatch(a.Name, instant(now), nil)}
 	}
+	batches[len(batches)-1].Present = queue.Present(snapshot)
 	if err := write(batches); err != nil {
 		return err
 	}

@@ -31,6 +31,8 @@ type Queue struct {
 	superseded []hub.Report
 	// dropped counts those that were forgotten.
 	dropped int64
+	// introduced says that the server was told which reconcilers there are.
+	introduced bool
 	// floor is the last time that was said of a reconciler that is forgotten: it may come back.
 	floor time.Time
 }
@@ -161,8 +163,25 @@ func (q *Queue) forgetRemoved() {
 
 func ptr[T any](v T) *T { return &v }
 
-// Resend puts the last of each reconciler into the queue once more, with the time that it has.
+// Present lists what is in the cluster, until the server was told so: what was said of reconcilers that are gone may have been
+// forgotten with the queue. It is nil when the server knows, and when the list would be too long.
+func (q *Queue) Present(s Snapshot) *hub.Present {
+	if q.introduced || !s.Complete || !s.Alive || len(s.Reports) > hub.MaxPresent {
+		return nil
+	}
+	p := &hub.Present{Reconcilers: make([]hub.ReconcilerRef, 0, len(s.Reports)), Unread: s.Unread}
+	for i := range s.Reports {
+		p.Reconcilers = append(p.Reconcilers, s.Reports[i].Reconciler())
+	}
+	return p
+}
+
+// Introduced says that the server was told what [Queue.Present] lists.
+func (q *Queue) Introduced() { q.introduced = true }
+
+// Resend puts the last of each reconciler into the queue once more, with the time that it has, and the list of them.
 func (q *Queue) Resend() {
+	q.introduced = false
 	for _, e := range q.latest {
 		e.sent = false
 	}

@@ -99,6 +99,29 @@ func TestQueueReportsWhatIsGone(t *testing.T) {
 }
 
 // A clock that is set back does not make later observations older than earlier ones.
+// Whoever loses the queue does not know what the server was told: the list of all that there is makes up for it.
+func TestQueueIntroducesItself(t *testing.T) {
+	t.Parallel()
+	q := &Queue{}
+	s := snapshot(report("a", "1", "ready"))
+	s.Unread = []string{"HelmRelease"}
+	want := &hub.Present{Reconcilers: []hub.ReconcilerRef{{Kind: "Kustomization", Namespace: "flux-system", Name: "a"}}, Unread: s.Unread}
+	if diff := cmp.Diff(want, q.Present(s)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if p := q.Present(Snapshot{Reports: s.Reports, Complete: true}); p != nil {
+		t.Errorf("a cluster that does not answer: got %+v", p)
+	}
+	q.Introduced()
+	if p := q.Present(s); p != nil {
+		t.Errorf("introduced: got %+v", p)
+	}
+	q.Resend()
+	if q.Present(s) == nil {
+		t.Error("asked to send everything again: got no list")
+	}
+}
+
 func TestQueueWithAClockThatIsSetBack(t *testing.T) {
 	t.Parallel()
 	q := &Queue{}

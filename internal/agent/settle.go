@@ -8,10 +8,7 @@ import (
 
 // removed is what is reported of a reconciler that is no longer there: it follows nothing.
 func removed(last hub.Report) hub.Report {
-	return hub.Report{
-		Kind: last.Kind, Namespace: last.Namespace, Name: last.Name,
-		State: hub.ReportedSuspended, Message: "no longer in the cluster", Observed: last.Observed,
-	}
+	return last.Reconciler().Gone(last.Observed)
 }
 
 // settle returns what there is to say about a reconciler when the last that was said of it is known.

@@ -3,6 +3,7 @@ package reporting
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
@@ -44,7 +45,39 @@ func (i *Intake) Take(ctx context.Context, cluster string, batch *hub.ReportBatc
 		return receipt, err
 	}
 	receipt.Resend = unknown || clock.wasBehind(now)
-	return receipt, i.store(ctx, cluster, batch.Reports, clock, now)
+	reports := batch.Reports
+	if batch.Present != nil {
+		gone, err := i.gone(ctx, cluster, batch.Present, clock.correct(batch.Sent))
+		if err != nil {
+			return receipt, err
+		}
+		for _, ref := range gone {
+			reports = append(reports[:len(reports):len(reports)], ref.Gone(batch.Sent))
+		}
+	}
+	return receipt, i.store(ctx, cluster, reports, clock, now)
+}
+
+// gone returns the reconcilers that a cluster had and does not have any more at a time, which nobody may have said.
+func (i *Intake) gone(ctx context.Context, cluster string, present *hub.Present, at time.Time) ([]hub.ReconcilerRef, error) {
+	page, err := i.Ledger.States(ctx, ledger.StateQuery{Cluster: cluster})
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[hub.ReconcilerRef]bool, len(present.Reconcilers))
+	for _, ref := range present.Reconcilers {
+		there[ref] = true
+	}
+	var gone []hub.ReconcilerRef
+	for n := range page.States {
+		s := &page.States[n]
+		ref := hub.ReconcilerRef{Kind: s.Reconciler.Kind, Namespace: s.Reconciler.Namespace, Name: s.Reconciler.Name}
+		follows := s.Source != ledger.Source{} || s.Revision != ""
+		if follows && !there[ref] && !slices.Contains(present.Unread, ref.Kind) && s.Since.Before(at) {
+			gone = append(gone, ref)
+		}
+	}
+	return gone, nil
 }
 
 func observed(reports []hub.Report) []time.Time {

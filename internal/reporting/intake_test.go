@@ -82,6 +82,30 @@ func TestResend(t *testing.T) {
 	}
 }
 
+// An agent that lost its memory cannot say what is gone, but what there is.
+func TestWhatIsNotPresentIsGone(t *testing.T) {
+	w := newWorld(t)
+	w.take(batch(noon, report("platform", 1, hub.ReportedReady, noon), report("apps", 1, hub.ReportedFailed, noon)), noon)
+	again := batch(after(time.Hour), report("platform", 1, hub.ReportedReady, after(time.Hour)))
+	again.Present = &hub.Present{Reconcilers: []hub.ReconcilerRef{again.Reports[0].Reconciler()}, Unread: []string{"HelmRelease"}}
+	w.take(again, after(time.Hour))
+	states, err := w.ledger.States(t.Context(), ledger.StateQuery{Cluster: "large-07"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range states.States {
+		if gone := s.Source == (ledger.Source{}) && s.State == ledger.StateSuspended; gone != (s.Reconciler.Name == "apps") {
+			t.Errorf("%s: got %+v", s.Reconciler.Name, s.Outcome)
+		}
+	}
+	// What came after the list was made is not gone because of it, however late the list arrives.
+	w.take(batch(after(2*time.Hour), report("apps", 2, hub.ReportedReady, after(2*time.Hour))), after(2*time.Hour))
+	w.take(again, after(3*time.Hour))
+	if s, err := w.ledger.States(t.Context(), ledger.StateQuery{Cluster: "large-07", State: ledger.StateReady}); err != nil || len(s.States) != 2 {
+		t.Errorf("got %d ready, %v, want 2", len(s.States), err)
+	}
+}
+
 func TestParseBatch(t *testing.T) {
 	many := `{"reports": [` + strings.Repeat(`{},`, 600) + `{}]}`
 	for name, tc := range map[string]struct {

@@ -17,7 +17,8 @@ const KindReportBatch = "ReportBatch"
 // Limits of a batch. Who sends more is refused; agents cut messages, and split batches.
 const (
 	MaxReports       = 500
-	MaxName          = 253 // of clusters, kinds, namespaces, names and revisions, in bytes
+	MaxPresent       = 10_000 // reconcilers in a list of all
+	MaxName          = 253    // of clusters, kinds, namespaces, names and revisions, in bytes
 	MaxAddress       = 2048
 	MaxMessage       = 1024
 	MaxReportedBytes = 4 << 20 // of a batch as JSON, not compressed
@@ -61,6 +62,40 @@ type ReportBatch struct {
 	Dropped int64 `json:"dropped,omitempty"`
 	// Reports are what was observed, in the order of its times. At most [MaxReports].
 	Reports []Report `json:"reports,omitempty"`
+	// Present, when it is there, are all reconcilers of the cluster at the time of Sent, but for kinds in Unread. Others that the
+	// server knows are gone. An agent says it when it starts, since it may have forgotten what it said of them, and when the server
+	// asks to have everything again.
+	Present *Present `json:"present,omitempty"`
+}
+
+// Present lists the reconcilers of a cluster.
+//
+// +kubebuilder:object:generate=false
+type Present struct {
+	// Reconcilers are at most [MaxPresent]; where there are more, Present is left out.
+	Reconcilers []ReconcilerRef `json:"reconcilers"`
+	// Unread are kinds that could not be read, so that nothing is known about them.
+	Unread []string `json:"unread,omitempty"`
+}
+
+// ReconcilerRef names a reconciler: an object in the cluster.
+//
+// +kubebuilder:object:generate=false
+type ReconcilerRef struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// Reconciler names what the report is about.
+func (r *Report) Reconciler() ReconcilerRef { return ReconcilerRef{r.Kind, r.Namespace, r.Name} }
+
+// Gone is the report on a reconciler that is no longer in its cluster.
+func (r ReconcilerRef) Gone(observed time.Time) Report {
+	return Report{
+		Kind: r.Kind, Namespace: r.Namespace, Name: r.Name,
+		State: ReportedSuspended, Message: "no longer in the cluster", Observed: observed,
+	}
 }
 
 // Report is what one reconciler follows, at which revision, in what state.
@@ -135,6 +170,9 @@ func (b *ReportBatch) Check() error {
 		bounded("agent", b.Agent, MaxName), instant("sent", b.Sent))
 	if b.Dropped < 0 {
 		problems = append(problems, errors.New("dropped is negative"))
+	}
+	if b.Present != nil && len(b.Present.Reconcilers) > MaxPresent {
+		problems = append(problems, fmt.Errorf("%d reconcilers present, want at most %d", len(b.Present.Reconcilers), MaxPresent))
 	}
 	if len(b.Reports) > MaxReports {
 		problems = append(problems, fmt.Errorf("%d reports, want at most %d", len(b.Reports), MaxReports))
