@@ -23,7 +23,7 @@ func (r *round) act(ctx context.Context) error {
 		if err := r.actIn(ctx, d); err != nil {
 			failed = joinIn(d.Environment, failed, err)
 		}
-		if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil || errors.Is(failed, errStopped) {
 			return failed
 		}
 	}
@@ -43,14 +43,8 @@ func (r *round) actIn(ctx context.Context, d promotion.Decision) error {
 			return err
 		}
 	}
-	for _, step := range []func() error{
-		func() error { return r.publish(ctx, place) },
-		func() error { return r.propose(ctx, place) },
-		func() error { return r.decide(ctx, d) },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
+	if err := r.note(ctx, place, d); err != nil {
+		return err
 	}
 	var notShown error
 	for _, action := range d.Actions {
@@ -67,6 +61,17 @@ func (r *round) actIn(ctx context.Context, d promotion.Decision) error {
 		}
 	}
 	return notShown
+}
+
+// note puts on record what is known before anything is done.
+func (r *round) note(ctx context.Context, place Place, d promotion.Decision) error {
+	if err := r.publish(ctx, place); err != nil {
+		return err
+	}
+	if err := r.propose(ctx, place); err != nil {
+		return err
+	}
+	return r.decide(ctx, d)
 }
 
 // unsure reports whether nothing is known of an environment before this one. What people are asked to let in is not taken back

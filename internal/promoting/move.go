@@ -57,7 +57,10 @@ func (p *Platform) done(step string) error {
 	if p.Step == nil {
 		return nil
 	}
-	return p.Step(step)
+	if err := p.Step(step); err != nil {
+		return errors.Join(errStopped, err)
+	}
+	return nil
 }
 
 // asks reports whether people have to agree. A protection that may not be read is met when pushing.
