@@ -22,13 +22,13 @@ type Trail struct {
 const maxDetail = 1024
 
 // Record records that somebody asked for a write. It comes before the write: one that is not on record is not done.
-func (t Trail) Record(ctx context.Context, by Identity, address, action, subject, detail string) error {
+func (t Trail) Record(ctx context.Context, by Identity, action, subject, detail string) error {
 	now := time.Now
 	if t.Now != nil {
 		now = t.Now
 	}
 	err := t.Store.RecordAudit(ctx, ledger.AuditEntry{
-		At: now(), By: by.String(), Action: action, Subject: bounded(subject), Detail: bounded(detail), Address: address,
+		At: now(), By: by.String(), Action: action, Subject: bounded(subject), Detail: bounded(detail), Address: by.Address,
 	})
 	if err != nil {
 		return fmt.Errorf("record %q in the audit trail: %w", action, err)

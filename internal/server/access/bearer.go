@@ -28,14 +28,10 @@ func bearer(r *http.Request) (token secret.Value, shown bool, err error) {
 	return secret.New(text), true, nil
 }
 
-// IdentifyToken returns whose token it is that somebody shows from an address, such as on a form to sign in.
+// IdentifyToken returns whose token it is that came from an address: in a request, or on a form to sign in. It is found in
+// what is remembered, or by asking. Addresses that failed too often are only asked for what was valid before: whoever
+// guesses, guesses in vain, and others behind the same address still get in. The error is a [Refusal], or a context's own.
 func (g *Guard) IdentifyToken(ctx context.Context, token secret.Value, address string) (Identity, error) {
-	return g.identifyBearer(ctx, token, address)
-}
-
-// identifyBearer finds out whose token it is, from what is remembered or by asking. Addresses that failed too often are
-// only asked for what was valid before: whoever guesses, guesses in vain, and others behind the same address still get in.
-func (g *Guard) identifyBearer(ctx context.Context, token secret.Value, address string) (Identity, error) {
 	now := g.now()
 	if !wellFormed(token.Reveal()) {
 		return Identity{}, g.refused(address, now, unknownToken())

@@ -65,12 +65,18 @@ func (g *Guard) now() time.Time {
 // Identify returns who sends a request. The error is a [Refusal], or a context's own. What was shown and is not valid is
 // refused, also where nothing had to be shown: a program shall hear that its token ended.
 func (g *Guard) Identify(r *http.Request) (Identity, error) {
+	who, err := g.identify(r)
+	who.Address = Address(r)
+	return who, err
+}
+
+func (g *Guard) identify(r *http.Request) (Identity, error) {
 	token, shown, err := bearer(r)
 	switch {
 	case err != nil:
 		return Identity{}, err
 	case shown:
-		return g.identifyBearer(r.Context(), token, Address(r))
+		return g.IdentifyToken(r.Context(), token, Address(r))
 	}
 	for _, other := range g.Others {
 		who, ok, err := other.Authenticate(r)

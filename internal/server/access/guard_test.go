@@ -74,7 +74,7 @@ func TestTokensOfEachRole(t *testing.T) {
 	for _, role := range []access.Role{access.Reader, access.Operator, access.Admin} {
 		token, id := g.create(access.Wanted{Name: "somebody", Role: role})
 		got, err := g.Identify(request(token))
-		want := access.Identity{Name: "somebody", Role: role, Source: access.ByToken, Token: id}
+		want := access.Identity{Name: "somebody", Role: role, Source: access.ByToken, Token: id, Address: "192.0.2.1"}
 		if diff := cmp.Diff(got, want); err != nil || diff != "" {
 			t.Errorf("%s: error %v, got -, want +:\n%s", role, err, diff)
 		}
@@ -89,7 +89,7 @@ func TestJoinToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := g.Identify(request(token.Reveal()))
-	want := access.Identity{Name: "j1", Role: access.Join, Source: access.ByToken, Token: "j1", Scope: stored.Scope}
+	want := access.Identity{Name: "j1", Role: access.Join, Source: access.ByToken, Token: "j1", Scope: stored.Scope, Address: "192.0.2.1"}
 	if diff := cmp.Diff(got, want); err != nil || diff != "" {
 		t.Errorf("error %v, got -, want +:\n%s", err, diff)
 	}
@@ -103,7 +103,7 @@ func TestCredentialOfCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := g.Identify(request(credential.Reveal()))
-	want := access.Identity{Name: "large-07", Role: access.Cluster, Source: access.ByCluster, Cluster: "large-07"}
+	want := access.Identity{Name: "large-07", Role: access.Cluster, Source: access.ByCluster, Cluster: "large-07", Address: "192.0.2.1"}
 	if diff := cmp.Diff(got, want); err != nil || diff != "" {
 		t.Errorf("error %v, got -, want +:\n%s", err, diff)
 	}

@@ -11,36 +11,38 @@ type Source string
 
 // The sources.
 const (
-	Anonymous  Source = "anonymous"
-	ByToken    Source = "token"
-	ByCluster  Source = "cluster"
-	BySignOn   Source = "oidc"
-	BySession  Source = "session"
-	BySomebody Source = "" // nobody was asked: the zero value, which may do nothing
+	Anonymous Source = "anonymous"
+	ByToken   Source = "token"
+	ByCluster Source = "cluster"
+	BySignOn  Source = "oidc"
+	BySession Source = "session"
 )
 
 // Identity is who is asking. The zero value is nobody, who may do nothing.
 type Identity struct {
 	// Name is what people call them. It is on one line, and short.
-	Name string `json:"name" doc:"What people call whoever asks."`
-	Role Role   `json:"role,omitempty" doc:"What they may do: reader, operator, admin, cluster or join. Empty: nothing."`
-	// Source is how they showed it.
-	Source Source `json:"source" doc:"How they showed who they are: anonymous, token, cluster, oidc or session."`
+	Name string `json:"name"`
+	// Role is what they may do; empty means nothing.
+	Role Role `json:"role,omitempty"`
+	// Source is how they showed who they are.
+	Source Source `json:"source"`
 	// Cluster is the cluster whose credential it is, with the role of that name.
-	Cluster string `json:"cluster,omitempty" doc:"The cluster whose credential was shown."`
+	Cluster string `json:"cluster,omitempty"`
 	// Token is the ID of the token that was shown.
-	Token string `json:"token,omitempty" doc:"The ID of the token that was shown."`
+	Token string `json:"token,omitempty"`
 	// Scope restricts a token, in the words of whoever made it.
-	Scope string `json:"scope,omitempty" doc:"What the token is restricted to, such as the memberships a cluster may join with."`
-	// Expires is when it ends; zero means never.
-	Expires time.Time `json:"expires,omitzero" doc:"When what was shown expires; absent when it does not."`
+	Scope string `json:"scope,omitempty"`
+	// Expires is when what was shown ends; zero means never.
+	Expires time.Time `json:"expires,omitzero"`
+	// Address is where the request came from.
+	Address string `json:"-"`
 }
 
 // String is the identity as the audit trail has it: names that people choose for themselves are told from those of tokens
 // and clusters by what follows.
 func (i Identity) String() string {
 	switch i.Source {
-	case Anonymous, BySomebody:
+	case Anonymous, "":
 		return string(Anonymous)
 	case ByToken:
 		return fmt.Sprintf("%s (token %s)", i.Name, i.Token)
@@ -54,7 +56,7 @@ func (i Identity) May(needed Role) error {
 	switch {
 	case i.Role.Includes(needed):
 		return nil
-	case i.Source == Anonymous || i.Source == BySomebody:
+	case i.Source == Anonymous || i.Source == "":
 		return &Refusal{
 			Kind: ErrUnauthenticated, What: "this needs the role " + string(needed),
 			Next: "send a token: Authorization: Bearer kal_...",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -71,8 +72,8 @@ func (s *Shield) survive(w *startedWriter, r *http.Request) {
 	if cause == nil {
 		return
 	}
-	if cause == http.ErrAbortHandler {
-		panic(cause)
+	if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(err)
 	}
 	token, _, _ := bearer(r)
 	s.Log.Error("panic", "request", RequestID(r.Context()), "method", r.Method, "path", secret.Line(r.URL.Path),

@@ -110,7 +110,7 @@ func TestSignOn(t *testing.T) {
 		"several audiences":          {map[string]any{"aud": []string{"other", audience}}, access.Identity{Name: "ada@example.com", Role: access.Operator}},
 		"a name with controls":       {map[string]any{"email": "ada\x1b[31m\nroot"}, access.Identity{Name: "ada [31m root", Role: access.Operator}},
 	} {
-		tc.want.Source, tc.want.Expires = access.BySignOn, g.now.Add(time.Hour)
+		tc.want.Source, tc.want.Expires, tc.want.Address = access.BySignOn, g.now.Add(time.Hour), "192.0.2.1"
 		got, err := g.Identify(request(i.token(g, tc.replaced)))
 		got.Expires = got.Expires.UTC()
 		if strings.Contains(name, "controls") {

@@ -68,15 +68,21 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &ambiguous):
 		return ambiguous.problem()
 	}
-	status := statusOf(err)
-	if status == http.StatusInternalServerError {
-		return newProblem(status, "something broke", "the log of the server knows more about this request")
-	}
-	p = newProblem(status, safe(err.Error()), nextOf(err))
-	if status == http.StatusServiceUnavailable {
+	switch status := statusOf(err); status {
+	case http.StatusInternalServerError:
+		return broken()
+	case http.StatusServiceUnavailable:
+		p = newProblem(status, "it took too long", nextOf(err))
 		p.retryAfter = time.Second
+		return p
+	default:
+		return newProblem(status, safe(err.Error()), nextOf(err))
 	}
-	return p
+}
+
+// broken is the problem of whoever runs the server.
+func broken() *Problem {
+	return newProblem(http.StatusInternalServerError, "something broke", "the log of the server knows more about this request")
 }
 
 func statusOf(err error) int {
@@ -130,8 +136,7 @@ func ofHuma(m *huma.ErrorModel) *Problem {
 	case http.StatusRequestTimeout:
 		p.Detail, p.Next = "the request did not arrive in time", "send it again"
 	case http.StatusInternalServerError:
-		p.Detail, p.Next = "something broke", "the log of the server knows more about this request"
-		return p
+		return broken()
 	}
 	for _, e := range m.Errors[:min(len(m.Errors), maxParts)] {
 		if e != nil {

@@ -168,6 +168,24 @@ func TestWrongMethodsAndTypes(t *testing.T) {
 	wantProblem(t, w.post("/api/v1/clusters", w.tokens["admin"], "{}", "Content-Type", ""), http.StatusUnsupportedMediaType)
 }
 
+func TestPagesOfOtherSites(t *testing.T) {
+	w := newWorld(t)
+	const path = "/api/v1/clusters/large-07/revoke"
+	w.register("large-07")
+	for name, headers := range map[string][]string{
+		"as browsers say now":    {"Sec-Fetch-Site", "cross-site"},
+		"as browsers said once":  {"Origin", "https://evil.example.com"},
+		"of a neighbouring site": {"Sec-Fetch-Site", "same-site"},
+	} {
+		if p := wantProblem(t, w.post(path, w.tokens["admin"], nil, headers...), http.StatusForbidden); p.Next == "" {
+			t.Errorf("%s: got %+v", name, p)
+		}
+	}
+	if a := w.post(path, w.tokens["admin"], nil, "Origin", w.url); a.status != http.StatusOK {
+		t.Errorf("our own: got %d: %s", a.status, a.body)
+	}
+}
+
 func TestHistoryOfAuditsIsForAdmins(t *testing.T) {
 	w := newWorld(t)
 	path := "/api/v1/history?environment=dev&kind=audit"

@@ -32,7 +32,7 @@ func report(name, message string) hub.Report {
 	}
 }
 
-func zipped(t *testing.T, text []byte) []byte {
+func zipped(t testing.TB, text []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
@@ -76,7 +76,9 @@ func TestReports(t *testing.T) {
 		name, encoding string
 		body           []byte
 	}{
-		{"as it is", "", marshal(t, b)}, {"compressed", "gzip", zipped(t, marshal(t, b))}, {"once more", "", marshal(t, b)},
+		{"as it is", "", marshal(t, b)},
+		{"compressed", "gzip", zipped(t, marshal(t, b))},
+		{"once more", "", marshal(t, b)},
 		{"a heartbeat", "", marshal(t, batch(""))},
 	} {
 		headers := []string{"Idempotency-Key", b.ID, "Content-Encoding", how.encoding}

@@ -59,9 +59,7 @@ type Server struct {
 func (s *Server) Handler() http.Handler {
 	return &access.Shield{
 		Next: newService(s), Log: s.Log,
-		Broken: func(w http.ResponseWriter, r *http.Request) {
-			newProblem(http.StatusInternalServerError, "something broke", "the log of the server knows more about this request").write(w, r)
-		},
+		Broken: func(w http.ResponseWriter, r *http.Request) { broken().write(w, r) },
 	}
 }
 

@@ -22,6 +22,8 @@ type service struct {
 	// reports bounds how often one cluster reports, and inFlight how many reports are taken in at once.
 	reports  access.Limiter
 	inFlight chan struct{}
+	// browsers keeps pages of other sites from writing in the name of who looks at them, where a cookie says who that is.
+	browsers http.CrossOriginProtection
 }
 
 func newService(s *Server) *service {
@@ -126,6 +128,9 @@ func (s *service) admit(ctx huma.Context, next func(huma.Context)) {
 	who, err := s.Guard.Identify(r)
 	if err == nil {
 		err = allow(op.OperationID, who)
+	}
+	if err == nil && s.browsers.Check(r) != nil {
+		err = newProblem(http.StatusForbidden, "a page of another site asks for this", "ask from a page of this server, or from a program")
 	}
 	if err == nil {
 		err = negotiable(op, r)

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -185,12 +186,15 @@ func TestListenersThatFallBehindStartAnew(t *testing.T) {
 }
 
 func TestListeningEnds(t *testing.T) {
-	for name, end := range map[string]func(e *Events, l *listener, may *bool){
-		"they go":                      func(_ *Events, l *listener, _ *bool) { l.stop() },
-		"the server stops":             func(e *Events, _ *listener, _ *bool) { e.Close() },
-		"their token ended":            func(e *Events, _ *listener, may *bool) { *may = false; e.Publish(Signal{Type: SignalCluster}) },
-		"their token ended, no signal": func(_ *Events, _ *listener, may *bool) { *may = false; time.Sleep(heartbeat) },
-		"the line broke": func(e *Events, l *listener, _ *bool) {
+	for name, end := range map[string]func(e *Events, l *listener, may *atomic.Bool){
+		"they go":          func(_ *Events, l *listener, _ *atomic.Bool) { l.stop() },
+		"the server stops": func(e *Events, _ *listener, _ *atomic.Bool) { e.Close() },
+		"their token ended": func(e *Events, _ *listener, may *atomic.Bool) {
+			may.Store(false)
+			e.Publish(Signal{Type: SignalCluster})
+		},
+		"their token ended, no signal": func(_ *Events, _ *listener, may *atomic.Bool) { may.Store(false); time.Sleep(heartbeat) },
+		"the line broke": func(e *Events, l *listener, _ *atomic.Bool) {
 			l.mu.Lock()
 			l.broken = true
 			l.mu.Unlock()
@@ -198,11 +202,12 @@ func TestListeningEnds(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			e, may := &Events{}, true
-			s := &stream{events: e, still: func(*http.Request) bool { return may }}
+			e, may := &Events{}, &atomic.Bool{}
+			may.Store(true)
+			s := &stream{events: e, still: func(*http.Request) bool { return may.Load() }}
 			l := s.listen("")
 			l.take(e)
-			end(e, l, &may)
+			end(e, l, may)
 			synctest.Wait()
 			select {
 			case <-l.ended:
@@ -224,13 +229,16 @@ func TestListenersAreCounted(t *testing.T) {
 			t.Fatal("refused too early")
 		}
 	}
-	done, ok := s.admit()
-	if ok {
+	if _, ok := s.admit(); ok {
 		t.Fatal("one too many")
 	}
 	s.listeners.Add(-1)
-	if done, ok = s.admit(); !ok {
+	done, ok := s.admit()
+	if !ok {
 		t.Fatal("there is room again")
 	}
 	done()
+	if got := s.listeners.Load(); got != maxListeners-1 {
+		t.Errorf("%d listen", got)
+	}
 }
