@@ -3,6 +3,7 @@ package kalypso
 import (
 	"path"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -63,5 +64,23 @@ func TestProblemsAreReal(t *testing.T) {
 	}
 	for kind := range kinds {
 		t.Errorf("docs/reference/problems.md has no section on %s", kind)
+	}
+}
+
+// TestAlertsAreOnMetricsThatThereAre: a rule on a metric that does not exist never fires.
+func TestAlertsAreOnMetricsThatThereAre(t *testing.T) {
+	source := readText(t, "internal/server/metrics.go")
+	rules := readText(t, "deploy/grafana/alerts.yaml")
+	metrics := regexp.MustCompile(`kalypso_\w+`).FindAllString(rules, -1)
+	if len(metrics) == 0 {
+		t.Fatal("there are no alert rules")
+	}
+	for _, name := range metrics {
+		for _, suffix := range []string{"_count", "_sum", "_bucket"} { // of histograms
+			name = strings.TrimSuffix(name, suffix)
+		}
+		if !strings.Contains(source, `"`+name+`"`) {
+			t.Errorf("deploy/grafana/alerts.yaml: there is no metric %s", name)
+		}
 	}
 }

@@ -190,7 +190,7 @@ func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
 		s.Forge = host.Handler()
 		work.serveLocally(host, inPlace(config))
 	}
-	observatory, err := openObservatory(ctx, config, work, log, s.Keeper.Reported)
+	observatory, err := openObservatory(ctx, config, work, metrics, log, s.Keeper.Reported)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

@@ -115,7 +115,7 @@ func (c *chains) Promote(ctx context.Context, controlPlane string) (*server.Prom
 		return nil, err
 	}
 	c.board.Promoted(controlPlane, outcome)
-	promoted := &server.Promoted{Did: outcome.Did, Next: outcome.Next}
+	promoted := &server.Promoted{Did: outcome.Did, Next: outcome.Next, Environments: outcome.Environments}
 	if len(outcome.Did) > 0 {
 		for _, e := range outcome.Environments {
 			promoted.Moved = append(promoted.Moved, e.Environment)

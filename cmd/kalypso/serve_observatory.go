@@ -38,7 +38,7 @@ type observatory struct {
 const fluxSecretFile = "flux-secret"
 
 // openObservatory opens the ledger and wires what works on it. reported is told when clusters or people said something.
-func openObservatory(ctx context.Context, config *server.Config, work *flows, log *slog.Logger, reported func()) (*observatory, error) {
+func openObservatory(ctx context.Context, config *server.Config, work *flows, metrics *server.Metrics, log *slog.Logger, reported func()) (*observatory, error) {
 	if err := os.MkdirAll(config.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
@@ -47,13 +47,13 @@ func openObservatory(ctx context.Context, config *server.Config, work *flows, lo
 		return nil, err
 	}
 	h := &observatory{ledger: book, events: &api.Events{}}
-	if err := h.wire(ctx, config, work, log, reported); err != nil {
+	if err := h.wire(ctx, config, work, metrics, log, reported); err != nil {
 		return nil, errors.Join(err, book.Close())
 	}
 	return h, nil
 }
 
-func (h *observatory) wire(ctx context.Context, config *server.Config, work *flows, log *slog.Logger, reported func()) error {
+func (h *observatory) wire(ctx context.Context, config *server.Config, work *flows, metrics *server.Metrics, log *slog.Logger, reported func()) error {
 	if err := firstToken(ctx, config.Data, h.ledger, log); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (h *observatory) wire(ctx context.Context, config *server.Config, work *flo
 	h.api = &api.Server{
 		Observer:  &observing.Observer{Ledger: h.ledger, Fleet: work.board, Now: time.Now},
 		Control:   &promoting.Control{Ledger: h.ledger},
-		Intake:    &reporting.Intake{Ledger: attentive{h.ledger, reported}},
+		Intake:    &reporting.Intake{Ledger: attentive{h.ledger, func(n int) { metrics.Reported(n); reported() }}},
 		Registrar: &reporting.Registrar{Ledger: h.ledger, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }},
 		Guard: &access.Guard{
 			Store: h.ledger, SignOn: signOn(config.Access.OIDC), Anonymous: anonymous(config),
@@ -108,7 +108,7 @@ func (h *observatory) close() error {
 // what follows from them is seen with the next poll.
 type attentive struct {
 	ledger.Ledger
-	reported func()
+	reported func(n int)
 }
 
 var _ reporting.Store = attentive{}
@@ -117,7 +117,7 @@ var _ reporting.Store = attentive{}
 func (a attentive) Report(ctx context.Context, reports ...ledger.Report) error {
 	err := a.Ledger.Report(ctx, reports...)
 	if err == nil && len(reports) > 0 {
-		a.reported()
+		a.reported(len(reports))
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/recording"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
@@ -53,6 +54,8 @@ type Promoted struct {
 	Moved []string
 	// Next is when to look again though nothing happens; zero when that is not needed.
 	Next time.Time
+	// Environments are how they stand now.
+	Environments []promoting.Standing
 }
 
 // settle is how long a chain is left alone after something happened to it: clusters report one after the other,
@@ -83,6 +86,7 @@ func (k *Keeper) promote(ctx context.Context, i item) error {
 		return err
 	}
 	k.say(i, promoted.Did, nil)
+	k.Metrics.stand(promoted.Environments)
 	for _, environment := range promoted.Moved {
 		k.queue.Add(item{task: doRound, controlPlane: i.controlPlane, environment: environment})
 	}

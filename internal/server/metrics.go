@@ -6,8 +6,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
@@ -20,6 +22,12 @@ type Metrics struct {
 	problems  *prometheus.GaugeVec
 	counts    *prometheus.GaugeVec
 	webhooks  *prometheus.CounterVec
+
+	reconcilers *prometheus.GaugeVec
+	phases      *prometheus.GaugeVec
+	since       *prometheus.GaugeVec
+	behind      *prometheus.GaugeVec
+	reports     prometheus.Counter
 }
 
 // NewMetrics registers the metrics. Names and labels are an interface: docs/reference/serve.md lists them.
@@ -45,8 +53,23 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		webhooks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kalypso_webhooks_total", Help: "Deliveries of forges, by forge and result.",
 		}, []string{"forge", "result"}),
+		reconcilers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "kalypso_reconcilers", Help: "Reconcilers that the gate of an environment expects, by how they stand to its commit.",
+		}, []string{"environment", "state"}),
+		phases: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "kalypso_promotion_phase", Help: "1 for the phase that the commit of an environment is in.",
+		}, []string{"environment", "phase"}),
+		since: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "kalypso_promotion_phase_timestamp_seconds", Help: "When that phase began.",
+		}, []string{"environment"}),
+		behind: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "kalypso_promotion_commits_behind", Help: "Commits of main that are newer than the one of an environment.",
+		}, []string{"environment"}),
+		reports: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "kalypso_reports_total", Help: "Reports of clusters that were stored.",
+		}),
 	}
-	r.MustRegister(m.durations, m.calls, m.open, m.problems, m.counts, m.webhooks)
+	r.MustRegister(m.durations, m.calls, m.open, m.problems, m.counts, m.webhooks, m.reconcilers, m.phases, m.since, m.behind, m.reports)
 	return m
 }
 
@@ -92,6 +115,36 @@ func (m *Metrics) outcome(environment string, o *scheduling.Outcome) {
 	c := o.Plan.Counts
 	for state, n := range map[string]int{"added": c.Added, "changed": c.Changed, "removed": c.Removed, "held": c.Held, "unchanged": c.Unchanged} {
 		m.counts.WithLabelValues(environment, state).Set(float64(n))
+	}
+}
+
+// stand shows how the environments of a chain stand.
+func (m *Metrics) stand(environments []promoting.Standing) {
+	if m == nil {
+		return
+	}
+	for i := range environments {
+		e := &environments[i]
+		c := e.Verdict.Counts
+		for state, n := range map[compliance.State]int{
+			compliance.Reached: c.Reached, compliance.Behind: c.Behind, compliance.Broken: c.Failed,
+			compliance.Offline: c.Offline, compliance.Missing: c.Missing,
+		} {
+			m.reconcilers.WithLabelValues(e.Environment, string(state)).Set(float64(n))
+		}
+		m.phases.DeletePartialMatch(prometheus.Labels{"environment": e.Environment})
+		m.phases.WithLabelValues(e.Environment, string(e.Phase)).Set(1)
+		if !e.Since.IsZero() {
+			m.since.WithLabelValues(e.Environment).Set(float64(e.Since.Unix()))
+		}
+		m.behind.WithLabelValues(e.Environment).Set(float64(e.Behind))
+	}
+}
+
+// Reported counts reports of clusters that were stored.
+func (m *Metrics) Reported(n int) {
+	if m != nil {
+		m.reports.Add(float64(n))
 	}
 }
 
