@@ -21,6 +21,7 @@ func (m *machine) readApplication(e *entry) *follower {
 	for i, spec := range e.applicationSources() {
 		name := fmt.Sprintf("%s %s/%s#%d", e.kind, e.namespace, e.name, i+1)
 		w := argoWants(spec)
+		// Where a cluster starts is said by whoever runs it, everything else by what lies in Git, which anybody may have written.
 		if w.fixed == "" && e.owner != (key{}) && !isRemote(w.url) {
 			f.invalid = fmt.Sprintf("repository %q does not lead to a server", w.url)
 			w.invalid = f.invalid

@@ -143,4 +143,17 @@ func TestClustersReportInProcess(t *testing.T) {
 	commit := w.more("first")
 	w.pass(10 * time.Second)
 	runsWhat(t, l, "large-07", commit)
+
+	// Started again, it remembers nothing, and the server learns nevertheless what is gone meanwhile.
+	w.must(w.Remove("large-07"))
+	commit = w.push("gitops", "dev", map[string]string{"large/README.md": "Nothing any more."})
+	w.must(w.Add(shopCluster("large-07"), way))
+	w.pass(10 * time.Second)
+	page, err := l.States(t.Context(), ledger.StateQuery{Cluster: "large-07"})
+	w.must(err)
+	for _, s := range page.States {
+		if s.Reconciler.Name == "platform-dev-large" && s.Revision != commit || s.Reconciler.Name != "platform-dev-large" && s.State != ledger.StateSuspended {
+			t.Errorf("after a restart: got %+v, want only the platform's", s)
+		}
+	}
 }

@@ -42,7 +42,7 @@ func newMachine(c Cluster, config Config) *machine {
 	_, _ = name.Write([]byte(c.Name))
 	return &machine{
 		Cluster: c, config: config, log: config.Log.With("cluster", c.Name),
-		random: rand.New(rand.NewPCG(config.Seed, name.Sum64())), //nolint:gosec // the same seed gives the same delays
+		random: rand.New(rand.NewPCG(config.Seed, name.Sum64())),
 		store:  newStore(c.Reconciler), sources: map[string]*source{}, works: map[key]*work{},
 	}
 }

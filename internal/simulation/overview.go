@@ -14,7 +14,7 @@ type Overview struct {
 	Memberships []hub.Membership `json:"memberships"`
 	Reconciler  Reconciler       `json:"reconciler"`
 	Behaviour   Behaviour        `json:"behaviour"`
-	// Reconcilers are what it would report now, by kind, namespace and name.
+	// Reconcilers are what it would report now, by kind, namespace and name, without the times.
 	Reconcilers []hub.Report `json:"reconcilers"`
 	// Objects is how many the cluster has.
 	Objects int `json:"objects"`

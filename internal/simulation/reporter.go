@@ -7,6 +7,7 @@ import (
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // reporter tells a server about a cluster, with the queue of the agent. It does in steps what the agent does by the clock.
@@ -28,7 +29,8 @@ const (
 	maxBatches = 20
 	// oneBatch is how long a server may take for one. Meanwhile the other clusters wait for the next step.
 	oneBatch = 15 * time.Second
-	version  = "simulated"
+	// agentVersion is what takes the place of the agent's.
+	agentVersion = "simulated"
 )
 
 // report sends what a cluster has to say, or at times that it is alive.
@@ -59,7 +61,12 @@ func (m *machine) observe(now time.Time) bool {
 	defer m.mu.Unlock()
 	changed := m.changed
 	m.changed = false
-	return changed && m.queue.Observe(agent.Snapshot{Complete: true, Alive: true, Reports: m.reportsNow()}, now)
+	return changed && m.queue.Observe(m.snapshot(), now)
+}
+
+// snapshot is what all reconcilers of a cluster say now.
+func (m *machine) snapshot() agent.Snapshot {
+	return agent.Snapshot{Complete: true, Alive: true, Reports: m.reportsNow()}
 }
 
 // batch is what is sent next.
@@ -70,7 +77,7 @@ func (m *machine) batch(now time.Time) hub.ReportBatch {
 		return *m.retry
 	}
 	b := hub.NewReportBatch(m.Name, now.UTC().Truncate(time.Microsecond), m.queue.Next(hub.MaxReports))
-	b.Agent = version
+	b.Agent, b.Present = agentVersion, m.queue.Present(m.snapshot())
 	return b
 }
 
@@ -90,6 +97,9 @@ func (m *machine) send(ctx context.Context, now time.Time) (taken, more bool) {
 	}
 	r.retry, r.pause, r.problem, r.sent = nil, shortestPause, "", now
 	r.queue.Sent(batch.Reports)
+	if batch.Present != nil {
+		r.queue.Introduced()
+	}
 	if receipt.Resend {
 		r.queue.Resend()
 	}
@@ -102,7 +112,7 @@ func (r *reporter) failed(batch hub.ReportBatch, err error, now time.Time, rando
 	if r.retry = nil; len(batch.Reports) > 0 {
 		r.retry = &batch
 	}
-	r.problem = err.Error()
+	r.problem = secret.Line(secret.Redact(err.Error()))
 	r.pause = min(max(r.pause, shortestPause), longestPause)
 	r.next = now.Add(r.pause/2 + time.Duration(random.Int64N(int64(r.pause/2))))
 	r.pause *= 2
