@@ -23,6 +23,12 @@
 //	snapshot         everything known about one environment at fixed commits
 //	plan             what a change does to the files and assignments of an environment
 //	change           a pull request, or merge request; the living one of an environment is updated in place
+//	commit           of main, where nothing else is said: what is promoted from environment to environment
+//	gate             the rule how many clusters have to run a commit before it goes on
+//	verdict          whether they do: each expected reconciler is reached, behind, failed, offline or missing
+//	cluster          one physical cluster; its memberships say which environments it serves, as which cluster type
+//	report           what a cluster says about one of its reconcilers
+//	ledger           the memory of the fleet: what should run where, what ran where, and who moved it there
 //	round            reading everything about an environment and making its change what it should be
 //
 // # Packages
@@ -38,13 +44,23 @@
 //	internal/bundle          assignments to a tree of files
 //	internal/plan            two trees to what changes
 //	internal/git             reading and writing Git repositories
+//	internal/check           manifests to what is wrong with them, before anybody applies them
 //	internal/scheduling      all of it in order: repositories to a plan, and to the one living change request
+//	internal/proposing       files to a living change request, whatever they are
 //	internal/forge           what a pull request, a status and a comment are, the same for all forges; adapters below
 //	internal/compliance      expected clusters and what they report, to a verdict on a commit
 //	internal/promotion       facts of a chain of environments, to what happens next and why the rest waits
+//	internal/promoting       gathers those facts, and does what happens next
 //	internal/ledger          what ran where, wanted and real, now and then; adapters below
+//	internal/recording       what GitOps branches want, into the ledger
+//	internal/reporting       what clusters say, into the ledger, and who is a cluster
+//	internal/observing       questions about the fleet, answered from the ledger and the last rounds
 //	internal/cluster         what the reconcilers of a cluster say about themselves
-//	internal/server          polling, webhooks and the queue that keep fleets scheduled
+//	internal/agent           passes that on to the server
+//	internal/verify          asks URLs and runs programs that verifications name
+//	internal/server          polling, webhooks and the queue that keep fleets moving; access and api below
+//	internal/client          the server's API, for commands
+//	internal/simulation      clusters that are only simulated
 //	internal/secret          credentials that do not print
 //	cmd/kalypso              the command line
 //
