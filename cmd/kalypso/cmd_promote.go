@@ -31,7 +31,7 @@ func newPromote(t *terminal) *cobra.Command {
 
 Alone it says for each environment which commit it has, which one comes next, and what that waits for.
 With --to, a commit of main, also an older one, is the next to enter an environment. All rules hold for it as well: the environments
-before, soak, windows and approval. It ends a word that the commit is aborted there.
+before, soak, windows and approval. Where the commit was aborted before, that is lifted.
 
     candidate ─► promoted ─► proposed ─► deploying ─► verifying ─► deployed
 

@@ -29,9 +29,9 @@ func newStatus(t *terminal) *cobra.Command {
 		Long: `Show the chain of environments at a glance: which commit each of them has, where that stands, how many clusters run it,
 and what it waits for.
 
-    ENVIRONMENT  COMMIT   PHASE      GATE  REASON
-    dev          3f2a9c1  deployed   3/3   3 of 3 clusters run it
-    stage        3f2a9c1  deploying  1/2   1 of 2 clusters behind: large-03
+    ENVIRONMENT  COMMIT   PHASE      GATE   REASON
+    dev          3f2a9c1  deployed   3/3    3 of 3 clusters run it
+    stage        3f2a9c1  deploying  1/2    1 of 2 clusters behind: large-03
     prod         9be01d4  deployed   37/37  3f2a9c1 waits: it has to run in stage first
 
 The gate is how many reconcilers run the commit, of those that have to.

@@ -70,7 +70,7 @@ type ledgerFlag struct{ at string }
 
 // bind adds the flag to a command.
 func (f *ledgerFlag) bind(cmd *cobra.Command, about string) {
-	cmd.Flags().StringVar(&f.at, "ledger", "", about+", a `file or postgres:// URL` (default: $"+envLedger+")")
+	cmd.Flags().StringVar(&f.at, "ledger", "", about+": a `file or postgres:// URL` (default: $"+envLedger+")")
 	_ = cmd.MarkFlagFilename("ledger") // the error only says that the flag does not exist
 }
 

@@ -113,6 +113,8 @@ func askServer(err error) error {
 		return failed(err, r.Hint())
 	case errors.Is(err, client.ErrNoAPI):
 		return failed(err, "is the address right, and the server not older than this program?")
+	case errors.Is(err, client.ErrUnreachable):
+		return failed(err, "is the address right, and does the server run?")
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -14,8 +15,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
-// ErrNoAPI means that what answers is no server of this kind: a page of a proxy, or another program.
-var ErrNoAPI = errors.New("this is no Kalypso server")
+// Errors that are no answers. Match with [errors.Is].
+var (
+	// ErrNoAPI means that what answers is no server of this kind: a page of a proxy, or another program.
+	ErrNoAPI = errors.New("this is no Kalypso server")
+	// ErrUnreachable means that nothing answers, or not to the end.
+	ErrUnreachable = errors.New("the server cannot be reached")
+)
 
 // Refusal is an answer that says no.
 type Refusal struct {
@@ -29,8 +35,9 @@ type Refusal struct {
 	Next string
 	// After is how long the server wants to be left alone; 0 when it does not say.
 	After time.Duration
-	// Problem says that the server spoke in the words of its API, and not some proxy before it.
-	Problem bool
+
+	// problem says that the server spoke in the words of its API, and not some proxy before it.
+	problem bool
 }
 
 // Error says what the server said.
@@ -54,7 +61,7 @@ func (r *Refusal) Hint() string {
 		return "say who you are with a token: in KALYPSO_TOKEN, or a file that --token-file names; an admin makes one with kalypso token create"
 	case r.Status == http.StatusForbidden:
 		return "the token is good for less than this; ask for one with another role"
-	case r.Status == http.StatusNotFound && !r.Problem:
+	case r.Status == http.StatusNotFound && !r.problem:
 		return "is the address that of a Kalypso server? its API is below " + Root
 	case r.Status/100 == 3:
 		return "the token goes nowhere else; if you trust that address, name it as the server"
@@ -64,12 +71,6 @@ func (r *Refusal) Hint() string {
 		return "the log of the server says more"
 	}
 	return ""
-}
-
-// IsNotFound reports whether the server does not know what was asked for.
-func IsNotFound(err error) bool {
-	var r *Refusal
-	return errors.As(err, &r) && r.Status == http.StatusNotFound && r.Problem
 }
 
 // problem is what an API says is wrong, as application/problem+json has it (RFC 9457), with what can be done about it.
@@ -96,7 +97,7 @@ func refusal(response *http.Response, body []byte, token secret.Value) error {
 	if json.Unmarshal(body, &p) != nil {
 		return r
 	}
-	r.Problem = strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json")
+	r.problem = strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json")
 	if r.Said = p.Detail; r.Said == "" {
 		r.Said = p.Title
 	}
@@ -120,15 +121,24 @@ func retryAfter(text string) time.Duration {
 	return min(time.Duration(min(seconds, 3600))*time.Second, longestPause)
 }
 
-// lost is an error of the way to the server: whether it took the request is not known.
+// lost is an error of the way to the server, an [ErrUnreachable]: whether the server took the request is not known.
 type lost struct{ error }
 
+// Is makes it an [ErrUnreachable].
+func (e lost) Is(target error) bool { return target == ErrUnreachable } //nolint:errorlint // the very value
+
+// Unwrap returns what happened.
 func (e lost) Unwrap() error { return e.error }
 
 // unreachable adds to an error what to do, where something can be done.
 func unreachable(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return context.Canceled
+	}
+	// It begins with the method and the whole address, which nobody asked for.
+	var tried *url.Error
+	if errors.As(err, &tried) {
+		err = tried.Err
 	}
 	var authority x509.UnknownAuthorityError
 	if errors.As(err, &authority) {

@@ -40,8 +40,7 @@ func worthwhile(q *call, err error, pause time.Duration) (time.Duration, bool) {
 		away := r.Status == http.StatusBadGateway || r.Status == http.StatusGatewayTimeout
 		return max(r.After, pause), busy && (q.reads() || r.After > 0) || away && q.reads()
 	}
-	var broken lost
-	return pause, q.reads() && errors.As(err, &broken)
+	return pause, q.reads() && errors.Is(err, ErrUnreachable)
 }
 
 // pause waits, and says why.
