@@ -60,6 +60,9 @@ func Load(files []File) (c *Chart, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("load chart: %w", err)
 	}
+	if sorted, err = unpacked(sorted); err != nil {
+		return nil, fmt.Errorf("load chart: %w", err)
+	}
 	loaded, err := loader.LoadFiles(buffered(sorted))
 	if err != nil {
 		return nil, fmt.Errorf("load chart: %w", plain(err))

@@ -3,6 +3,8 @@ package chartrepo
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -91,7 +93,7 @@ func (c *Client) fetch(ctx context.Context, ref app.Chart, depth int) (*Fetched,
 	if err != nil {
 		return nil, fmt.Errorf("fetch chart %q %s from %s: %w", p.name, p.asked, secret.Redact(p.url.String()), err)
 	}
-	files, err := Unpack(archive)
+	files, err := chart.Unpack(archive)
 	if err != nil {
 		return nil, fmt.Errorf("unpack chart %q %s from %s: %w", p.name, resolved.Version, secret.Redact(p.url.String()), err)
 	}
@@ -272,4 +274,10 @@ func readAll(r io.Reader, announced, limit int64, what string) ([]byte, error) {
 		return nil, fmt.Errorf("%s has more than the %d bytes that are fetched", what, limit)
 	}
 	return content, nil
+}
+
+// digestOf is the digest of an archive.
+func digestOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }

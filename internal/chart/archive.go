@@ -1,38 +1,28 @@
-package chartrepo
+package chart
 
 import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"path"
 	"strings"
-
-	"github.com/kalypso-io/kalypso/internal/chart"
 )
 
-// digestOf is the digest of an archive.
-func digestOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
 // Unpack returns the files of a chart's archive, without the folder that they all lie in.
-// Archives that unpack to more than [chart.MaxSize] bytes or [chart.MaxFiles] files are refused as soon as they do,
+// Archives that unpack to more than [MaxSize] bytes or [MaxFiles] files are refused as soon as they do,
 // and so are links, devices, and paths that leave the folder.
-func Unpack(archive []byte) ([]chart.File, error) {
+func Unpack(archive []byte) ([]File, error) {
 	zipped, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {
 		return nil, fmt.Errorf("read archive: %w", err)
 	}
 	// Headers count as well: there may be very many of nothing.
-	bounded := &boundedReader{r: zipped, left: chart.MaxSize + chart.MaxFiles*1024}
+	bounded := &boundedReader{r: zipped, left: MaxSize + MaxFiles*1024}
 	tape := tar.NewReader(bounded)
-	var files []chart.File
+	var files []File
 	size := int64(0)
 	for {
 		header, err := tape.Next()
@@ -49,17 +39,17 @@ func Unpack(archive []byte) ([]chart.File, error) {
 		if name == "" {
 			continue
 		}
-		if size += header.Size; size > chart.MaxSize {
-			return nil, fmt.Errorf("the chart unpacks to %d bytes or more, and %d are read", size, chart.MaxSize)
+		if size += header.Size; size > MaxSize {
+			return nil, fmt.Errorf("the chart unpacks to %d bytes or more, and %d are read", size, MaxSize)
 		}
-		if len(files) == chart.MaxFiles {
-			return nil, fmt.Errorf("the chart has more than %d files", chart.MaxFiles)
+		if len(files) == MaxFiles {
+			return nil, fmt.Errorf("the chart has more than %d files", MaxFiles)
 		}
 		content, err := io.ReadAll(tape)
 		if err != nil {
 			return nil, fmt.Errorf("read %q: %w", name, err)
 		}
-		files = append(files, chart.File{Path: name, Content: content})
+		files = append(files, File{Path: name, Content: content})
 	}
 }
 
@@ -88,7 +78,7 @@ type boundedReader struct {
 	left int64
 }
 
-var errBomb = fmt.Errorf("it unpacks to more than the %d bytes that are read", int64(chart.MaxSize))
+var errBomb = fmt.Errorf("it unpacks to more than the %d bytes that are read", int64(MaxSize))
 
 func (b *boundedReader) Read(p []byte) (int, error) {
 	if b.left <= 0 {
@@ -97,4 +87,45 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
 	return n, err
+}
+
+// unpacked replaces the archives of charts in folders charts by their files, however deep they lie in each other.
+// All of them together are within the bounds of one chart.
+func unpacked(files []File) ([]File, error) {
+	for range maxCharts {
+		var expanded []File
+		size, archives := 0, 0
+		for _, f := range files {
+			if !isArchive(f.Path) {
+				expanded = append(expanded, f)
+				size += len(f.Content)
+				continue
+			}
+			archives++
+			inside, err := Unpack(f.Content)
+			if err != nil {
+				return nil, fmt.Errorf("unpack %q: %w", f.Path, err)
+			}
+			for _, in := range inside {
+				expanded = append(expanded, File{Path: strings.TrimSuffix(f.Path, ".tgz") + "/" + in.Path, Content: in.Content})
+				size += len(in.Content)
+			}
+			if size > MaxSize || len(expanded) > MaxFiles {
+				break // refused below
+			}
+		}
+		if archives == 0 {
+			return files, nil
+		}
+		var err error
+		if files, err = checkFiles(expanded); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("charts depend on each other more than %d levels deep", maxCharts)
+}
+
+// isArchive reports whether a file is a chart that another one depends on.
+func isArchive(p string) bool {
+	return path.Ext(p) == ".tgz" && path.Base(path.Dir(p)) == "charts"
 }

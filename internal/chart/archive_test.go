@@ -1,16 +1,12 @@
-package chartrepo_test
+package chart_test
 
 import (
 	"archive/tar"
-	"context"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/chart"
-	"github.com/kalypso-io/kalypso/internal/chartrepo"
 	"github.com/kalypso-io/kalypso/internal/chartrepo/chartrepotest"
 )
 
@@ -30,7 +26,7 @@ func TestHostileArchives(t *testing.T) {
 		"no folder":     {tar.Header{Name: "Chart.yaml"}, "", "is not the path"},
 		"bomb":          {tar.Header{Name: "x/zeros", Size: chart.MaxSize + 1}, strings.Repeat("\x00", chart.MaxSize+1), "the chart unpacks to"},
 	} {
-		_, err := chartrepo.Unpack(chartrepotest.Tape([]tar.Header{tc.header}, []string{tc.text}))
+		_, err := chart.Unpack(chartrepotest.Tape([]tar.Header{tc.header}, []string{tc.text}))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want %q", name, err, tc.want)
 		}
@@ -39,7 +35,7 @@ func TestHostileArchives(t *testing.T) {
 	for range chart.MaxFiles + 1 {
 		headers = append(headers, tar.Header{Name: "x/y"})
 	}
-	if _, err := chartrepo.Unpack(chartrepotest.Tape(headers, make([]string, len(headers)))); err == nil || !strings.Contains(err.Error(), "more than 20000 files") {
+	if _, err := chart.Unpack(chartrepotest.Tape(headers, make([]string, len(headers)))); err == nil || !strings.Contains(err.Error(), "more than 20000 files") {
 		t.Errorf("many files: got %v", err)
 	}
 }
@@ -48,7 +44,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Add(chartrepotest.Pack("x", chartrepotest.Chart("x", "1.0.0", nil)))
 	f.Add([]byte("\x1f\x8b"))
 	f.Fuzz(func(t *testing.T, archive []byte) {
-		files, err := chartrepo.Unpack(archive)
+		files, err := chart.Unpack(archive)
 		if err != nil {
 			return
 		}
@@ -60,55 +56,26 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// TestCache: damaged files count as none, and what was not used for the longest time is dropped first.
-func TestCache(t *testing.T) {
-	w := newWorld(t)
-	folder := t.TempDir()
-	open := func(size int64) {
-		cache, err := chartrepo.NewCache(folder, size)
-		if err != nil {
-			t.Fatal(err)
+// TestArchivesOfDependencies: archives in the folder charts are unpacked, also within each other, and what comes out of
+// all of them together is bounded.
+func TestArchivesOfDependencies(t *testing.T) {
+	inner := chartrepotest.Pack("inner", chartrepotest.Chart("inner", "1.0.0", nil))
+	outer := chartrepotest.Pack("outer", chartrepotest.Chart("outer", "1.0.0", chartrepotest.Files{"charts/inner-1.0.0.tgz": string(inner)}))
+	job := oneTemplate("", chart.File{Path: "charts/outer-1.0.0.tgz", Content: outer})
+	r := job.Run(nil).Targets[0]
+	if r.Manifests == nil || len(r.Manifests.Objects) != 2 {
+		t.Errorf("got %v and %s", r.Manifests, showProblems(r.Problems))
+	}
+	zeros := chartrepotest.Pack("big", chartrepotest.Chart("big", "1.0.0", chartrepotest.Files{"zeros": strings.Repeat("\x00", chart.MaxSize/2)}))
+	for name, tc := range map[string]struct {
+		more []chart.File
+		want string
+	}{
+		"together too large": {[]chart.File{{Path: "charts/a.tgz", Content: zeros}, {Path: "charts/b.tgz", Content: zeros}, {Path: "charts/c.tgz", Content: zeros}}, "the files have"},
+		"no archive":         {[]chart.File{{Path: "charts/a.tgz", Content: []byte("x")}}, `unpack "charts/a.tgz"`},
+	} {
+		if got := showProblems(oneTemplate("", tc.more...).Run(nil).Targets[0].Problems); !strings.Contains(got, tc.want) {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
-		w.client.Cache = cache
-	}
-	archives := func() []string {
-		t.Helper()
-		found, err := filepath.Glob(filepath.Join(folder, "archives", "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found
-	}
-	fetch := func(version string) {
-		t.Helper()
-		if _, err := w.client.Fetch(context.Background(), w.places("redis", version)["index"]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	open(0)
-	w.add("redis", "1.0.0", nil)
-	w.add("redis", "2.0.0", nil)
-	fetch("1.0.0")
-	if err := os.WriteFile(archives()[0], []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w.Requests()
-	fetch("1.0.0")
-	if len(w.Requests()) == 0 {
-		t.Error("a damaged archive was used")
-	}
-	fetch("1.0.0")
-	if got := w.Requests(); len(got) > 0 {
-		t.Errorf("asked for %v", got)
-	}
-	open(1)
-	fetch("2.0.0")
-	if got := archives(); len(got) != 1 {
-		t.Errorf("got %d archives, want the newest", len(got))
-	}
-	w.Requests()
-	fetch("2.0.0")
-	if got := w.Requests(); len(got) > 0 {
-		t.Errorf("the newest was dropped, asked for %v", got)
 	}
 }
