@@ -268,7 +268,7 @@ func (r *round) show(ctx context.Context, place Place, a promotion.SetStatus) er
 	}
 	filed := place.Commit
 	if a.Commit != place.Head && a.Commit != place.Commit {
-		filed = a.Commit // it was superseded
+		filed = last.filed // it was superseded
 	}
 	if err := r.record(ctx, a.Environment, filed, Shown, a.Description, Detail{On: a.Commit, Status: a.State}); err != nil {
 		return err

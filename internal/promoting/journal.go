@@ -72,10 +72,11 @@ type decided struct {
 // asked is a question to people: whether a commit may enter, and where they are asked.
 type asked struct{ commit, url string }
 
-// shown is the status that a commit has.
+// shown is the status that a commit has. It is filed under the commit of main that it is about.
 type shown struct {
 	promotion.Status
-	at time.Time
+	filed string
+	at    time.Time
 }
 
 // refresh reads what is new.
@@ -158,7 +159,7 @@ func (p *page) happened(s ledger.Step, d Detail) bool {
 		}
 	case Shown:
 		if !s.At.Before(p.shown[d.On].at) {
-			p.shown[d.On] = shown{promotion.Status{State: d.Status, Description: s.Reason}, s.At}
+			p.shown[d.On] = shown{promotion.Status{State: d.Status, Description: s.Reason}, s.Commit, s.At}
 		}
 	case Proposed:
 		p.proposed[asked{s.Commit, d.URL}] = true

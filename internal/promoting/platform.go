@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promotion"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // Platform moves the commits of a control plane's main branch: an environment names one in the BaseRepo of its own branch.
@@ -187,7 +188,8 @@ func (p *Platform) SetStatus(ctx context.Context, s promotion.SetStatus) error {
 	if repo == nil {
 		return ErrNoCommit
 	}
-	status := forge.Status{Context: s.Environment, State: forge.StatusState(s.State), Description: s.Description}
+	// Clusters say why they fail, in words that are theirs.
+	status := forge.Status{Context: s.Environment, State: forge.StatusState(s.State), Description: secret.Scrub(s.Description)}
 	if p.Link != nil {
 		status.URL = p.Link(s.Environment)
 	}

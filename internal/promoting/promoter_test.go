@@ -301,3 +301,31 @@ func TestAnEnvironmentThatCannotBeReadStopsNobodyElse(t *testing.T) {
 		t.Errorf("lab is at %s", got)
 	}
 }
+
+// TestWhatLeftBeforeAnythingCameOfIt is shown as superseded, on the commit and on that of the environment's branch,
+// and both are filed under the commit of the line.
+func TestWhatLeftBeforeAnythingCameOfIt(t *testing.T) {
+	b := newBench(t, alone, "one") // where nobody is, nothing arrives
+	b.round()
+	b.round()
+	b.towns.reading.Line = append(b.towns.reading.Line, promoting.Commit{SHA: sha("two")})
+	b.round()
+	b.towns.place("dev").Head = sha("another head")
+	for range 3 {
+		b.round()
+	}
+	for _, commit := range []string{sha("one"), sha("head dev")} {
+		if got := b.towns.shown[commit+" dev"]; got.State != promotion.Failure || got.Description != "Superseded by "+sha("two")[:7] {
+			t.Errorf("%s: %+v", commit[:7], got)
+		}
+	}
+	steps, err := b.ledger.Promotions(t.Context(), ledger.StepQuery{Environment: "dev"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range steps {
+		if s.Commit != sha("one") && s.Commit != sha("two") {
+			t.Errorf("a promotion of %s: %+v", s.Commit[:7], s)
+		}
+	}
+}
