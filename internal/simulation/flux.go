@@ -29,10 +29,10 @@ func (e *entry) wants() wanted {
 	spec := e.fields.fieldsAt("spec")
 	w := wanted{remote: remote{url: spec.text("url")}, suspended: spec.is("suspend")}
 	ref := spec.fieldsAt("ref")
-	switch {
-	case e.kind == "HelmRepository":
+	switch e.kind {
+	case "HelmRepository":
 		w.fixed = digest(w.url)
-	case e.kind == "OCIRepository":
+	case "OCIRepository":
 		w.label = "latest"
 		if tag := ref.text("tag"); tag != "" {
 			w.label = tag

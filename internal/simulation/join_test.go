@@ -147,6 +147,7 @@ func TestClustersReportInProcess(t *testing.T) {
 	// Started again, it remembers nothing, and the server learns nevertheless what is gone meanwhile.
 	w.must(w.Remove("large-07"))
 	commit = w.push("gitops", "dev", map[string]string{"large/README.md": "Nothing any more."})
+	w.now = w.now.Add(time.Hour)
 	w.must(w.Add(shopCluster("large-07"), way))
 	w.pass(10 * time.Second)
 	page, err := l.States(t.Context(), ledger.StateQuery{Cluster: "large-07"})
