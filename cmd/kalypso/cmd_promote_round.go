@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -124,7 +123,7 @@ func (l *looker) rounds(ctx context.Context, checked <-chan struct{}) (*promotin
 		outcome, err := l.promoter.Round(ctx, l.platform(scheduled))
 		l.session.progress.end()
 		if err != nil {
-			return nil, errors.Join(err, context.Cause(ctx))
+			return nil, err
 		}
 		before := len(did)
 		did = slices.Concat(did, scheduled.all(), outcome.Did)

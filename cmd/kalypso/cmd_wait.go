@@ -75,19 +75,22 @@ func (c *waitCommand) run(cmd *cobra.Command) error {
 // wait asks until there is a final answer, or the time is up: then it returns the last one.
 func (c *waitCommand) wait(ctx context.Context, who *asked) (observing.Progress, error) {
 	limited, stop := context.WithCancel(ctx)
+	defer stop()
 	if c.timeout > 0 {
 		limited, stop = context.WithTimeout(ctx, c.timeout)
+		defer stop()
 	}
-	defer stop()
 	changes := who.changes(limited)
-	var last observing.Progress
+	last := observing.Progress{
+		Environment: c.environment, Commit: c.commit, Result: observing.ProgressWaits, Reason: "there was no answer in this time",
+	}
 	for {
 		progress, err := c.progress(limited, who)
 		switch {
-		case limited.Err() != nil && last.Result != "":
-			return last, context.Cause(ctx)
+		case limited.Err() != nil:
+			return last, ctx.Err()
 		case err != nil:
-			return progress, errors.Join(answered(err), context.Cause(ctx))
+			return progress, answered(err)
 		case progress.Result != observing.ProgressWaits:
 			return progress, nil
 		}
@@ -96,7 +99,7 @@ func (c *waitCommand) wait(ctx context.Context, who *asked) (observing.Progress,
 		}
 		last = progress
 		if _, more := <-changes; !more {
-			return last, context.Cause(ctx)
+			return last, ctx.Err()
 		}
 	}
 }

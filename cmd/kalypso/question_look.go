@@ -53,7 +53,11 @@ func (f *lookFlags) ask(cmd *cobra.Command, t *terminal) (*asked, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.server != nil || f.controlPlane == "" {
+	local := f.controlPlane != "" && isLocal(f.controlPlane)
+	switch {
+	case at.server != nil && (local || len(f.chain) > 0 || len(f.maps) > 0):
+		return nil, usage(cmd, "a server reads control planes itself: a folder, --chain and --map go with --ledger")
+	case at.server != nil || f.controlPlane == "":
 		return at.ask(cmd.Context(), t)
 	}
 	l, err := openLedgerThere(cmd.Context(), at.ledger)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -245,6 +246,17 @@ func TestWordsReachAServer(t *testing.T) {
 		if err != nil || len(steps) != 1 || !strings.HasPrefix(steps[0].By, "somebody") {
 			t.Errorf("%s: the ledger has %+v, %v", tc.command, steps, err)
 		}
+	}
+}
+
+// TestWaitForASilentServer ends when the time is up, with the answer no.
+func TestWaitForASilentServer(t *testing.T) {
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer silent.Close()
+	var out, complaints bytes.Buffer
+	code := run(t.Context(), []string{"wait", "-e", "dev", "--server", silent.URL, "--timeout", "50ms"}, nil, nil, &out, &complaints)
+	if code != 3 || !strings.Contains(out.String(), "there was no answer in this time") || !strings.Contains(complaints.String(), "50ms are over") {
+		t.Errorf("exit code %d, want 3; %s%s", code, &out, &complaints)
 	}
 }
 
