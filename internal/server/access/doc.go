@@ -1,7 +1,7 @@
 // Package access knows who is asking, and what they may do.
 //
 //	request ─► bearer token ─► ledger: hash ─► token, or cluster ─┐
-//	           JWT ──────────► keys of the issuer ────────────────┼─► Identity: name and role ─► Allow(role needed)
+//	           JWT ──────────► keys of the issuer ────────────────┼─► Identity: name and role ─► May(role needed)
 //	           (session) ────► any other Authenticator ───────────┤
 //	           nothing ──────► reader, where that is allowed ─────┘
 //
@@ -20,7 +20,7 @@
 //
 // A token is "kal_", a letter for its role, "_", and 58 characters of 256 random bits with a checksum:
 //
-//	kal_o_mzxw6ytboi5gc43tobxxe2lpnzzsa5dpfqqhg33nmuqhi33lmvxa2tinzsgk4q
+//	kal_o_mzxw6ytboi5gc43tob...
 //
 // Programs that look for leaked secrets find it by "kal_[roacj]_[a-z2-7]{58}"; the checksum tells it from what only looks
 // like one, and refuses mistyped ones without asking anybody. The ledger has the SHA-256 of a token, never the token.

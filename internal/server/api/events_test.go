@@ -98,7 +98,7 @@ func TestThievesHearNothing(t *testing.T) {
 	w.server.Events.Publish(api.Signal{Type: api.SignalReport, Cluster: "large-07"})
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), "data:") {
-			t.Errorf("heard %s", lines.Text())
+			t.Fatalf("heard %s", lines.Text())
 		}
 	}
 }
