@@ -100,7 +100,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			body: `{"title":"Unprocessable Entity","detail":"validation failed","errors":[{"message":"want a number","location":"query.limit"}]}`,
 			text: "validation failed: query.limit: want a number",
 		},
-		{name: "nobody", status: 401, kind: "application/problem+json", body: `{"detail":"a token is needed"}`, text: "a token is needed", hint: "KALYPSO_TOKEN"},
+		{name: "nobody", status: 401, kind: "application/problem+json", body: `{"detail":"a token is needed","next":"send a header"}`, text: "a token is needed", hint: "KALYPSO_TOKEN"},
 		{name: "the wrong role", status: 403, body: `{"detail":"an operator may"}`, text: "an operator may", hint: "another role"},
 		{name: "one that knows better", status: 403, body: `{"detail":"an operator may","next":"ask Ann"}`, text: "an operator may", hint: "ask Ann"},
 		{name: "not there", status: 404, kind: "application/problem+json", body: `{"detail":"no environment \"x\""}`, text: `no environment "x"`},

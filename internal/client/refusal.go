@@ -55,10 +55,11 @@ func (r *Refusal) Error() string {
 // Hint says what to do now: what the server says, or what its status suggests. May be empty.
 func (r *Refusal) Hint() string {
 	switch {
-	case r.Next != "":
-		return r.Next
+	// The server speaks of headers here, which nobody types.
 	case r.Status == http.StatusUnauthorized:
 		return "say who you are with a token: in KALYPSO_TOKEN, or a file that --token-file names; an admin makes one with kalypso token create"
+	case r.Next != "":
+		return r.Next
 	case r.Status == http.StatusForbidden:
 		return "the token is good for less than this; ask for one with another role"
 	case r.Status == http.StatusNotFound && !r.problem:
