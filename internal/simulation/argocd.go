@@ -70,6 +70,8 @@ func argoWants(spec fields) wanted {
 
 func (argo) revision(_ *follower, a artifact) string { return a.revision }
 
+func (argo) missing(path string) string { return path + ": app path does not exist" }
+
 func (argo) refused(r *refusal) string {
 	if r.noKind {
 		return fmt.Sprintf("one or more synchronization tasks are not valid: %s%s; make sure that the CRD is installed on the destination cluster", r.key, r.text)

@@ -19,8 +19,8 @@ func (m *machine) finish(ctx context.Context, f *follower, w *work, now time.Tim
 	case ctx.Err() != nil:
 		w.tried = "" // nobody knows: from the start, next time
 		return false
-	case errors.As(err, &wrong) && wrong.missing:
-		w.fail("ArtifactFailed", "kustomization path not found: "+wrong.text)
+	case errors.As(err, &wrong) && wrong.missing != "":
+		w.fail("ArtifactFailed", f.dialect.missing(wrong.missing))
 		return true
 	case err != nil:
 		w.fail("BuildFailed", problemOf(err))

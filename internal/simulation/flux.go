@@ -138,6 +138,10 @@ func (e *entry) dependencies() []key {
 	return all
 }
 
+func (flux) missing(path string) string {
+	return fmt.Sprintf("kustomization path not found: stat %s: no such file or directory", path)
+}
+
 func (flux) refused(r *refusal) string { return r.key.String() + " dry-run failed" + r.text }
 
 func (flux) revision(_ *follower, a artifact) string { return fluxRevision(a.label, a.revision) }

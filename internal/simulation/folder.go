@@ -31,7 +31,7 @@ type folder struct {
 
 // buildError is a folder whose content is wrong. It stays so until there is another commit.
 type buildError struct {
-	missing bool // there is no such folder
+	missing string // the folder, when there is none
 	text    string
 }
 
@@ -102,7 +102,7 @@ type builder struct {
 func (b *builder) list(ctx context.Context, p string) ([]git.Entry, error) {
 	entries, err := git.Manifests(ctx, b.tree, p)
 	if errors.Is(err, git.ErrPathNotFound) {
-		return nil, &buildError{missing: true, text: fmt.Sprintf("stat %s: no such file or directory", p)}
+		return nil, &buildError{missing: p, text: fmt.Sprintf("stat %s: no such file or directory", p)}
 	}
 	return entries, err
 }

@@ -34,6 +34,8 @@ type place struct{ source, path string }
 type dialect interface {
 	// revision is how it writes what a source has found.
 	revision(f *follower, a artifact) string
+	// missing says that a source has no such folder.
+	missing(path string) string
 	// refused says that an API server does not take an object.
 	refused(r *refusal) string
 	// status is that of the object, after something has changed.
