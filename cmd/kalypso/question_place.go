@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/client"
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
@@ -64,7 +65,7 @@ func (f *placeFlags) find(cmd *cobra.Command, t *terminal) (place, error) {
 
 // connect makes a client. Nothing is asked of the server yet.
 func (f *placeFlags) connect(cmd *cobra.Command, t *terminal, server string) (*client.Client, error) {
-	address, err := client.ParseServer(server)
+	address, err := agent.ParseServer(server)
 	if err != nil {
 		return nil, asUsage(cmd, err)
 	}

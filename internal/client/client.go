@@ -29,7 +29,7 @@ const (
 
 // Client asks one server. Its methods may be called concurrently.
 type Client struct {
-	// Server is its address, from [ParseServer]. Required.
+	// Server is its address: scheme, host and perhaps a path. Required.
 	Server *url.URL
 	// Token says who is asking; none asks as nobody in particular.
 	Token secret.Value
@@ -42,18 +42,6 @@ type Client struct {
 
 	// sleep waits; nil means really.
 	sleep func(context.Context, time.Duration) error
-}
-
-// ParseServer reads the address of a server. Credentials and questions do not belong into it.
-func ParseServer(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
-		return nil, fmt.Errorf("%q is no address of a server: want one like https://kalypso.example.com", secret.Redact(text))
-	}
-	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%q has more than an address: the token belongs into a file or the environment", secret.Redact(text))
-	}
-	return u, nil
 }
 
 // Get asks for a path below [Root], such as "environments/dev", and decodes the answer into out.

@@ -25,7 +25,7 @@ func newClient(t *testing.T, handle http.HandlerFunc) (*Client, *[]time.Duration
 	t.Helper()
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
-	address, err := ParseServer(server.URL)
+	address, err := url.Parse(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,20 +259,5 @@ func TestACancelledContextIsNoMatterOfTheServer(t *testing.T) {
 	})
 	if err := c.Get(ctx, "x", nil, nil); !errors.Is(err, context.Canceled) || len(*pauses) > 0 {
 		t.Errorf("got %v after %d pauses", err, len(*pauses))
-	}
-}
-
-func TestParseServer(t *testing.T) {
-	for text, ok := range map[string]bool{
-		"https://kalypso.example.com": true, "http://127.0.0.1:8080/below/": true,
-		"kalypso.example.com": false, "ftp://x": false, "https://": false, "https://ann:hunter2@x": false, "https://x?token=hunter2": false, "": false,
-	} {
-		_, err := ParseServer(text)
-		if (err == nil) != ok {
-			t.Errorf("%q: %v", text, err)
-		}
-		if err != nil && strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%q: the error repeats the password: %v", text, err)
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 
 	"github.com/kalypso-io/kalypso/internal/client"
 )
@@ -22,7 +23,7 @@ func ExampleClient_Get() {
 	}))
 	defer server.Close()
 
-	address, err := client.ParseServer(server.URL)
+	address, err := url.Parse(server.URL)
 	if err != nil {
 		panic(err)
 	}
