@@ -49,7 +49,7 @@ type Dependency struct {
 func Load(files []File) (c *Chart, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			c, err = nil, fmt.Errorf("load chart: Helm gave up: %v", r)
+			c, err = nil, fmt.Errorf("load chart: helm gave up: %v", r)
 		}
 	}()
 	sorted, err := checkFiles(files)

@@ -187,6 +187,11 @@ func TestPreviousResults(t *testing.T) {
 			t.Errorf("%s: got %q", target.Name, got)
 		}
 	}
+	job.Config["b/values.yaml"] = []byte("[")
+	failing := job.Run(first)
+	if rest, _ := job.Rest(failing); failing.Targets[1].Manifests != nil || len(rest.Targets) != 1 || rest.Targets[0].Name != "b" {
+		t.Errorf("what failed is not tried again: %v", rest.Targets)
+	}
 	for name, change := range map[string]func(*chart.Job){
 		"file":    func(j *chart.Job) { j.Files = append(slices.Clone(j.Files), chart.File{Path: "x"}) },
 		"vars":    func(j *chart.Job) { j.Vars = map[string]string{"a": "b"} },

@@ -27,7 +27,8 @@ const (
 type Job struct {
 	// Form says what Files are. Required.
 	Form Form `json:"form"`
-	// Files are those of the chart, its dependencies in the folder charts included, or else those of the repository.
+	// Files are those of the chart, its dependencies in the folder charts included; or those of the repository that a
+	// kustomization or folder of manifests may need, within the bounds of [MaxFiles] and [MaxSize].
 	Files []File `json:"files"`
 	// Config are the values.yaml files, by the names that Target.Layers has.
 	Config map[string][]byte `json:"config,omitempty"`
@@ -123,12 +124,14 @@ func (j *Job) Run(previous *Result) *Result {
 }
 
 // Rest returns the job without the targets that an earlier result has, and the result with those. A process that is
-// given the rest makes what is missing, and [Result.Fill] puts it in.
+// given the rest makes what is missing, and [Result.Fill] puts it in. Targets that could not be rendered are tried again.
 func (j *Job) Rest(previous *Result) (*Job, *Result) {
 	known := map[string]Rendered{}
 	if previous != nil {
 		for _, r := range previous.Targets {
-			known[r.Digest] = r
+			if r.Manifests != nil { // what failed may have failed for want of time or memory
+				known[r.Digest] = r
+			}
 		}
 	}
 	rest, result := *j, &Result{Targets: make([]Rendered, len(j.Targets))}

@@ -52,7 +52,7 @@ func (c *Chart) Render(composed *values.Composed, schema *values.Schema, o Optio
 func (c *Chart) render(composed *values.Composed, schema *values.Schema, o Options) (m *Manifests, problems []fleet.Problem, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			m, err = nil, plain(fmt.Errorf("Helm gave up: %v", r))
+			m, err = nil, plain(fmt.Errorf("helm gave up: %v", r))
 		}
 	}()
 	caps, err := capabilities(o)
@@ -125,7 +125,7 @@ func execute(ch *helm.Chart, visible common.Values) (map[string]string, error) {
 	m := newMeter()
 	e := engine.Engine{CustomTemplateFuncs: overrides()}
 	maps.Copy(e.CustomTemplateFuncs, m.functions())
-	files, err := e.Render(ch, visible)
+	files, err := e.Render(ch, visible) //nolint:staticcheck // the other one wants a context, for lookups in a cluster only
 	switch {
 	case m.exceeded != nil:
 		return nil, m.exceeded

@@ -67,7 +67,7 @@ func TestMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no limit of memory here")
 	}
-	r := sandbox.Runner{Limits: sandbox.Limits{Memory: 256 << 20, Time: 30 * time.Second}}
+	r := sandbox.Runner{Limits: sandbox.Limits{Memory: 768 << 20, Time: 30 * time.Second}}
 	got, err := r.Render(context.Background(), job(doubling, "a", "b", "bad", "c", "d"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestMemory(t *testing.T) {
 		if (target.Manifests == nil) != bad {
 			t.Errorf("%s: %v", target.Name, target.Problems)
 		}
-		if bad && !strings.Contains(fmt.Sprint(target.Problems), "needs more than 256 MiB") {
+		if bad && !strings.Contains(fmt.Sprint(target.Problems), "needs more than 768 MiB") {
 			t.Errorf("got %v", target.Problems)
 		}
 	}
@@ -88,7 +88,7 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, target := range got.Targets {
-		if !strings.Contains(fmt.Sprint(target.Problems), "needs more than 256 MiB") {
+		if !strings.Contains(fmt.Sprint(target.Problems), "needs more than 768 MiB") {
 			t.Errorf("%s: got %v", target.Name, target.Problems)
 		}
 	}
@@ -119,6 +119,16 @@ func TestNoProgram(t *testing.T) {
 	for _, target := range got.Targets {
 		if !strings.Contains(fmt.Sprint(target.Problems), "start the process that renders") {
 			t.Errorf("got %v", target.Problems)
+		}
+	}
+}
+
+// BenchmarkRender is what a process costs for one small target.
+func BenchmarkRender(b *testing.B) {
+	j, r := job("{{ .Values.name }}", "a"), sandbox.Runner{}
+	for b.Loop() {
+		if _, err := r.Render(context.Background(), j, nil); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
