@@ -51,7 +51,7 @@ type thenText struct{ t *terminal }
 func (s thenText) write(w io.Writer, at *then) error {
 	fmt.Fprintf(w, "as of %s\n\n", s.t.when(at.AsOf))
 	if at.Cluster != nil {
-		return clusterText{s.t}.write(w, *at.Cluster)
+		return clusterText(s).write(w, *at.Cluster)
 	}
 	if e := at.Environment; e != nil {
 		var t table

@@ -62,7 +62,7 @@ func (c clusterText) write(w io.Writer, d observing.ClusterDetail) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	return eventText{t: c.t}.write(w, d.Timeline)
+	return eventText(c).write(w, d.Timeline)
 }
 
 func (c clusterText) head(w io.Writer, d observing.ClusterDetail) error {

@@ -86,7 +86,7 @@ func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
 			_, err := fmt.Fprintf(w, "nothing is on record about %s %s in this time\n", of, printable(name))
 			return err
 		}
-		return eventText{t: c.t}.write(w, events)
+		return eventText{c.t}.write(w, events)
 	})
 }
 

@@ -126,7 +126,7 @@ func retryAfter(text string) time.Duration {
 type lost struct{ error }
 
 // Is makes it an [ErrUnreachable].
-func (e lost) Is(target error) bool { return target == ErrUnreachable } //nolint:errorlint // the very value
+func (e lost) Is(target error) bool { return target == ErrUnreachable }
 
 // Unwrap returns what happened.
 func (e lost) Unwrap() error { return e.error }
