@@ -74,10 +74,17 @@ func (c *chains) Record(ctx context.Context, controlPlane, environment string) (
 // followedOften is how often it is looked at what clusters follow besides: that takes a while where there are many.
 const followedOften = 10 * time.Minute
 
+// followedFirst is how long it takes until that is looked at for the first time: by then the branches of all environments
+// are recorded. What no environment names is taken for an application's.
+const followedFirst = time.Minute
+
 // others are branches that clusters follow and nobody recorded yet.
 func (c *chains) others(ctx context.Context, recorded *server.Recorded) []recording.Branch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.followed.IsZero() {
+		c.followed = time.Now().Add(followedFirst - followedOften)
+	}
 	if time.Since(c.followed) < followedOften {
 		return nil
 	}

@@ -33,7 +33,11 @@ type Recorded struct {
 func (r *Recorded) Add(o *recording.Outcome) {
 	name := fmt.Sprintf("branch %s of %s", o.Branch.Branch, o.Branch.Repository)
 	if n := len(o.Recorded); n > 0 {
-		r.Did = append(r.Did, fmt.Sprintf("recorded %d commits of %s", n, name))
+		commits := "commits"
+		if n == 1 {
+			commits = "commit"
+		}
+		r.Did = append(r.Did, fmt.Sprintf("recorded %d %s of %s", n, commits, name))
 	}
 	if o.Rewritten != nil {
 		r.Problems = append(r.Problems, fmt.Sprintf("%s: %s", name, o.Rewritten.Reason))
@@ -42,7 +46,11 @@ func (r *Recorded) Add(o *recording.Outcome) {
 		r.Problems = append(r.Problems, name+" does not exist any more; what is recorded of it stays")
 	}
 	for _, p := range o.Problems {
-		r.Problems = append(r.Problems, fmt.Sprintf("%s: %s: %s", name, p.Position, p.Message))
+		at := name
+		if p.Position.File != "" { // it is not about the branch as a whole
+			at += ": " + p.Position.String()
+		}
+		r.Problems = append(r.Problems, at+": "+p.Message)
 	}
 }
 

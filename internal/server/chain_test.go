@@ -6,7 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/recording"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
@@ -109,4 +113,20 @@ func TestAPushToAnApplicationsBranchIsRecorded(t *testing.T) {
 		time.Sleep(2 * settle)
 		want(t, c.flows, "promote", "record dev")
 	})
+}
+
+func TestWhatWasRecordedIsSaidInWords(t *testing.T) {
+	branch := recording.Branch{Repository: "https://forge.example.com/teams/shop-gitops", Branch: "dev"}
+	var r Recorded
+	r.Add(&recording.Outcome{Branch: branch, Recorded: []string{"1"}, Problems: []fleet.Problem{
+		{Message: "the branch is odd"}, {Position: fleet.Position{File: "web/descriptor.yaml", Line: 3}, Message: "no version"},
+	}})
+	r.Add(&recording.Outcome{Branch: branch, Recorded: []string{"2", "3"}, Gone: true})
+	const name = "branch dev of https://forge.example.com/teams/shop-gitops"
+	want := Recorded{Did: []string{"recorded 1 commit of " + name, "recorded 2 commits of " + name}, Problems: []string{
+		name + ": the branch is odd", name + ": web/descriptor.yaml:3: no version", name + " does not exist any more; what is recorded of it stays",
+	}}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
