@@ -71,6 +71,29 @@ func (r *repositories) source(ctx context.Context, at scheduling.Location, list 
 	return source, nil
 }
 
+// Files lists all files at a location.
+func (r *repositories) Files(ctx context.Context, at scheduling.Location) ([]fleet.File, error) {
+	found, err := r.resolve(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := found.tree.Files(ctx, at.Path)
+	if errors.Is(err, git.ErrPathNotFound) {
+		return nil, nil
+	}
+	var files []fleet.File
+	for _, e := range entries {
+		if e.Mode == git.Submodule {
+			continue
+		}
+		files = append(files, fleet.File{
+			Path: e.Path, ID: e.Hash, Size: e.Size, Symlink: e.Mode == git.Symlink,
+			Read: func() ([]byte, error) { return found.tree.Read(ctx, e, fleet.MaxFileSize) },
+		})
+	}
+	return files, err
+}
+
 // GitOps lists all files of a branch. A folder that is not there yet is a branch that is not there yet,
 // and so is every branch of a repository without commits.
 func (r *repositories) GitOps(ctx context.Context, at scheduling.Location) (bundle.Branch, scheduling.Head, error) {

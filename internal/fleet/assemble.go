@@ -21,6 +21,8 @@ type Inputs struct {
 	ConfigRepos map[string]Fetched
 	// Workloads are the workload repositories, by the name of the registration. See [Registrations].
 	Workloads map[string]Fetched
+	// Charts are those that templates name, by the name of the template. See [ChartTemplates].
+	Charts map[string]Chart
 }
 
 // Fetched is a source that was asked for: its objects, or why it could not be read.
@@ -179,7 +181,7 @@ func (a *assembly) configuration() {
 	}
 	a.s.Configs = once(a, collapse(configs, sameConfigMap))
 	a.s.Schemas = once(a, collapse(schemas, sameSchema))
-	a.s.Templates = override(a.Main, a.Main.Templates, a.Branch.Templates)
+	a.s.Templates = a.charts(override(a.Main, a.Main.Templates, a.Branch.Templates))
 	a.s.CheckPolicies = slices.Concat(a.Main.CheckPolicies, a.Branch.CheckPolicies)
 }
 

@@ -143,6 +143,8 @@ type Template struct {
 	Manifests   []TemplateManifest
 	// Chart is the folder of a Helm chart instead of manifests.
 	Chart string
+	// ChartFiles are the files of that chart.
+	ChartFiles []ChartFile
 	// Builtin marks a template that ships with the program.
 	Builtin bool
 	Origin

@@ -15,6 +15,9 @@ const separator = "---\n"
 // Render returns what a template writes for an assignment. The bytes end with a newline; several manifests are separated
 // by "---". Problems are warnings about the output; a non-nil error is a *Error and means that the assignment is held.
 func (w *Worker) Render(t *Template, d *Data) ([]byte, []fleet.Problem, error) {
+	if t.chart != nil {
+		return renderChart(t, d)
+	}
 	w.out = w.out[:0]
 	var problems []fleet.Problem
 	for _, m := range t.manifests {

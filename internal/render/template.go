@@ -1,9 +1,8 @@
 package render
 
 import (
-	"fmt"
-
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
@@ -11,6 +10,8 @@ import (
 type Template struct {
 	source    *fleet.Template
 	manifests []*manifest
+	// chart is what it is rendered from instead of manifests; nil when there is none.
+	chart *chart.Chart
 }
 
 // Name returns the template's name.
@@ -38,7 +39,7 @@ type manifest struct {
 // newTemplate parses a template. It is nil when one of the problems is an error.
 func newTemplate(source *fleet.Template) (*Template, []fleet.Problem) {
 	if source.Chart != "" {
-		return nil, []fleet.Problem{chartProblem(source)}
+		return newChartTemplate(source)
 	}
 	t := &Template{source: source}
 	var problems []fleet.Problem
@@ -110,15 +111,4 @@ func (m *manifest) syntaxProblem(err error) fleet.Problem {
 		mistake = &syntaxError{line: 1, message: brief(err.Error())}
 	}
 	return m.problem(fleet.SeverityError, fleet.KindTemplateSyntax, mistake.line, mistake.message, mistake.hint)
-}
-
-func chartProblem(source *fleet.Template) fleet.Problem {
-	return fleet.Problem{
-		Severity: fleet.SeverityError,
-		Kind:     fleet.KindTemplateSyntax,
-		Object:   fleet.Ref{Kind: "Template", Name: source.Name},
-		Position: source.Position,
-		Message:  fmt.Sprintf("the template names the chart %q, and this version cannot render charts", source.Chart),
-		Hint:     "write manifests instead of chart",
-	}
 }

@@ -60,12 +60,14 @@ func (l *Loader) Load(ctx context.Context, r Request) (*Loaded, error) {
 		return nil, err
 	}
 	l.progress("reading " + r.Environment)
+	walk.branchAt = at
 	if walk.in.Branch, walk.inputs.Branch, err = walk.read(ctx, r.Environment, at); err != nil {
 		return nil, fmt.Errorf("read environment %q: %w", r.Environment, err)
 	}
 	if walk.in.Main, walk.inputs.Main, err = walk.readMain(ctx); err != nil {
 		return nil, err
 	}
+	walk.in.Charts = walk.readCharts(ctx)
 	walk.in.ConfigRepos = walk.readConfigRepos(ctx)
 	walk.in.Workloads = walk.readWorkloads(ctx)
 	if err := ctx.Err(); err != nil {
@@ -108,6 +110,9 @@ type walk struct {
 	problems     []fleet.Problem
 	// held says that the promoted commit does not count.
 	held bool
+
+	// branchAt and mainAt are where the environment branch and main were read; mainAt is zero when main was not.
+	branchAt, mainAt Location
 
 	mu     sync.Mutex
 	places []Location
@@ -159,6 +164,7 @@ func (w *walk) readMain(ctx context.Context) (*fleet.Objects, Input, error) {
 		name = DefaultBase
 	}
 	w.progress("reading " + name)
+	w.mainAt = at
 	objects, input, err := w.read(ctx, name, at)
 	if err != nil {
 		return nil, Input{}, fmt.Errorf("read %s: %w", w.describe(name, at), err)

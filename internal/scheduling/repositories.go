@@ -28,6 +28,8 @@ type Repositories interface {
 	Source(ctx context.Context, at Location) (fleet.Source, error)
 	// Environments lists the YAML files at a location, those included that ignore files name.
 	Environments(ctx context.Context, at Location) (fleet.Source, error)
+	// Files lists all files at a location, their paths relative to the root of the repository. A folder that does not exist has none.
+	Files(ctx context.Context, at Location) ([]fleet.File, error)
 	// GitOps lists all files of a branch and returns the commit they were read at.
 	GitOps(ctx context.Context, at Location) (bundle.Branch, Head, error)
 	// Same reports whether two URLs lead to one repository.

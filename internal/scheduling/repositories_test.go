@@ -126,6 +126,17 @@ func (s *shelf) Source(_ context.Context, at Location) (fleet.Source, error) {
 	return source, nil
 }
 
+func (s *shelf) Files(_ context.Context, at Location) ([]fleet.File, error) {
+	_, files, err := s.branch(at)
+	var all []fleet.File
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		if strings.HasPrefix(file, at.Path+"/") {
+			all = append(all, fleettest.File(file, files[file]))
+		}
+	}
+	return all, err
+}
+
 func (s *shelf) Environments(ctx context.Context, at Location) (fleet.Source, error) {
 	return s.Source(ctx, at)
 }
