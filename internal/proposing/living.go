@@ -97,6 +97,15 @@ func (l *Living) Find(ctx context.Context) error {
 	return nil
 }
 
+// Closed is the newest change, if it was closed without being merged; nil when it was not, or something is open.
+// Whether that refuses what is to be proposed, [Living.Propose] finds out.
+func (l *Living) Closed() *forge.Change {
+	if l.Open != nil || l.ended == nil || l.ended.State != forge.Closed {
+		return nil
+	}
+	return l.ended
+}
+
 // done notes a step.
 func (l *Living) done(step, what string) error {
 	if l.Done == nil {

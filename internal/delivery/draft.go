@@ -1,0 +1,260 @@
+package delivery
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/tree"
+	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// Draft is what the GitOps branch of an environment should hold, and what that changes.
+type Draft struct {
+	App    *Application
+	Config *Config // nil where none is needed
+	GitOps *GitOps
+	Build  Build
+	Tree   *tree.Tree
+	Plan   *Plan
+	// Findings are what the checks found in the manifests that change.
+	Findings []check.Finding
+	// Read are the locations that were read.
+	Read []scheduling.Location
+
+	work      *work
+	results   []*chart.Result
+	changes   []bundle.Change
+	keepDrift bool
+}
+
+// Drafter makes drafts.
+type Drafter struct {
+	Loader *Loader // required
+	// Renderer renders; nil means [InProcess].
+	Renderer Renderer
+	// Policies are what the platform team checks; nil for the rules that come with Kalypso.
+	Policies Policies
+	// Memory holds what was rendered before, so that only what changed is rendered again; nil for none.
+	Memory *Memory
+}
+
+// Policies know what the manifests of an environment are checked by.
+type Policies interface {
+	Policy(ctx context.Context, environment string) (check.Policy, []fleet.Problem, error)
+}
+
+// Wish is what is to be drafted.
+type Wish struct {
+	Request     Request
+	Environment string // required
+	// Build is the commit to render, with what CI made of it. Without a commit it is the head of the branch.
+	Build Build
+	// KeepDrift leaves targets whose files somebody changed by hand as they are.
+	KeepDrift bool
+}
+
+// Draft renders an environment and compares it with what is published.
+func (d *Drafter) Draft(ctx context.Context, wish Wish) (*Draft, error) {
+	a, err := d.Loader.Application(ctx, wish.Request, wish.Build.Commit)
+	if err != nil {
+		return nil, err
+	}
+	return d.draft(ctx, a, wish, nil)
+}
+
+// draft drafts an application that was read. published is what the branch holds; nil to read it.
+func (d *Drafter) draft(ctx context.Context, a *Application, wish Wish, published *GitOps) (*Draft, error) {
+	if err := a.knows(wish.Environment); err != nil {
+		return nil, err
+	}
+	if err := wish.Build.check(); err != nil {
+		return nil, err
+	}
+	draft := &Draft{App: a, Build: wish.Build, GitOps: published, keepDrift: wish.KeepDrift}
+	draft.Build.Commit = a.Source.Commit
+	draft.Read = []scheduling.Location{{Repo: a.Request.Source, Branch: a.Request.Branch}}
+	if err := d.read(ctx, draft, wish.Environment); err != nil {
+		return draft, err
+	}
+	var err error
+	if draft.work, err = d.Loader.prepare(ctx, a, wish.Environment, draft.Build, draft.Config, draft.GitOps); err != nil {
+		return draft, err
+	}
+	if err := d.render(ctx, draft, wish); err != nil {
+		return draft, err
+	}
+	if draft.Plan, err = draft.plan(); err != nil {
+		return draft, err
+	}
+	return draft, d.check(ctx, draft)
+}
+
+// read reads configuration and GitOps branch.
+func (d *Drafter) read(ctx context.Context, draft *Draft, environment string) error {
+	a := draft.App
+	if spec := a.Delivery.Spec; spec.Kustomization == "" && spec.Manifests == "" {
+		config, asked, err := d.Loader.Config(ctx, a, environment)
+		draft.Read = append(draft.Read, asked...)
+		if err != nil {
+			return err
+		}
+		draft.Config = config
+	}
+	if draft.GitOps == nil {
+		var err error
+		if draft.GitOps, err = d.Loader.GitOps(ctx, a, environment); err != nil {
+			return err
+		}
+	}
+	draft.Read = append(draft.Read, draft.GitOps.Location)
+	return nil
+}
+
+// render renders the targets and builds the tree.
+func (d *Drafter) render(ctx context.Context, draft *Draft, wish Wish) error {
+	renderer := d.Renderer
+	if renderer == nil {
+		renderer = InProcess{}
+	}
+	w := draft.work
+	for i, p := range w.parts {
+		key := memoryKey{draft.App.Subject(), wish.Environment, i}
+		d.Loader.progress("rendering %d targets", len(p.job.Targets))
+		result, err := renderer.Render(ctx, p.job, d.Memory.get(key))
+		if err != nil {
+			return fmt.Errorf("render: %w", err)
+		}
+		d.Memory.put(key, result)
+		draft.results = append(draft.results, result)
+	}
+	wanted := w.wanted(draft.results)
+	if wish.KeepDrift {
+		keepDrift(&wanted, w.gitops.Published)
+	}
+	draft.Tree = tree.Build(wanted, w.gitops.Published)
+	draft.changes = draft.Tree.Changes()
+	return nil
+}
+
+// keepDrift holds the targets that somebody changed by hand.
+func keepDrift(wanted *tree.Wanted, published *tree.Published) {
+	if published == nil {
+		return
+	}
+	drifted := map[string]bool{}
+	for _, drift := range published.Drift {
+		drifted[drift.Path] = true
+	}
+	for i, t := range wanted.Targets {
+		for _, p := range published.Targets {
+			if p.Name != t.Name || !slices.ContainsFunc(p.Files, func(f bundle.File) bool { return drifted[f.Path] }) {
+				continue
+			}
+			wanted.Targets[i].Rendered.Problems = append(slices.Clone(t.Rendered.Problems), fleet.Problem{
+				Severity: fleet.SeverityError, Kind: KindDrift, Message: "its files were changed by hand, and are kept", Hint: "remove the label " + LabelKeepDrift + " to restore them",
+			})
+		}
+	}
+}
+
+// KindDrift is that a target keeps what somebody changed by hand, because somebody wants that.
+const KindDrift fleet.ProblemKind = "drift-kept"
+
+// Files are all files that the branch should hold and that are the application's, sorted by path.
+// Those that stay as they are published have no content.
+func (d *Draft) Files() []bundle.File { return d.Tree.Files() }
+
+// Changes are what has to be done to the branch, sorted by path.
+func (d *Draft) Changes() []bundle.Change { return d.changes }
+
+// keys are the composed values of a target.
+func (d *Draft) keys(target string) []values.Key {
+	for _, result := range d.results {
+		for _, r := range result.Targets {
+			if r.Name == target {
+				return r.Keys
+			}
+		}
+	}
+	return nil
+}
+
+// Inputs are the commits that the draft was made of.
+func (d *Draft) Inputs() []scheduling.Input { return d.work.inputs() }
+
+func (w *work) inputs() []scheduling.Input {
+	inputs := []scheduling.Input{w.app.Source}
+	if w.config != nil {
+		inputs = append(inputs, w.config.Input)
+	}
+	return inputs
+}
+
+func (w *work) inputsText() string {
+	var texts []string
+	for _, i := range w.inputs() {
+		texts = append(texts, i.String())
+	}
+	return strings.Join(texts, ", ")
+}
+
+// when is the time of the newest input, by which the commit is dated: it is the same whoever makes it.
+func (w *work) when() time.Time {
+	var newest time.Time
+	for _, i := range w.inputs() {
+		if i.Time.After(newest) {
+			newest = i.Time
+		}
+	}
+	return newest
+}
+
+// digest identifies the files that a draft wants.
+func (d *Draft) digest() string {
+	h := sha256.New()
+	for _, f := range d.Files() {
+		h.Write([]byte(f.Path))
+		h.Write([]byte{0})
+		h.Write(f.Hash[:])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// check looks at the manifests that change. What is published already was checked when it came.
+func (d *Drafter) check(ctx context.Context, draft *Draft) error {
+	policy := check.Policy{Environment: draft.work.environment}
+	if d.Policies != nil {
+		var problems []fleet.Problem
+		var err error
+		if policy, problems, err = d.Policies.Policy(ctx, policy.Environment); err != nil {
+			return fmt.Errorf("read the check policies: %w", err)
+		}
+		draft.Plan.Problems = fleet.SortProblems(append(draft.Plan.Problems, problems...))
+	}
+	files := map[string][]byte{}
+	for _, c := range draft.changes {
+		if path.Base(c.Path) == "manifests.yaml" && c.Content != nil {
+			files[c.Path] = c.Content
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	checker, err := d.Memory.checker(policy)
+	if err != nil {
+		return fmt.Errorf("prepare the checks: %w", err)
+	}
+	draft.Findings = checker.Check(files)
+	return nil
+}
