@@ -102,6 +102,10 @@ func local(file string, fields map[string]any, files map[string]File) error {
 			if err := localPlugins(file, key, value, files); err != nil {
 				return err
 			}
+		case key == "patchesStrategicMerge":
+			if remote, found := findRemote(withoutInline(value)); found {
+				return fmt.Errorf("%s: %s: %.100q is outside of the repository; put a copy into it", file, key, remote)
+			}
 		default:
 			if remote, found := findRemote(value); found {
 				return fmt.Errorf("%s: %s: %.100q is outside of the repository; put a copy into it", file, key, remote)
@@ -109,6 +113,15 @@ func local(file string, fields map[string]any, files map[string]File) error {
 		}
 	}
 	return nil
+}
+
+// withoutInline leaves out patches that stand in the list themselves: a text of several lines is never taken for a place.
+func withoutInline(v any) any {
+	entries, _ := v.([]any)
+	return slices.DeleteFunc(slices.Clone(entries), func(e any) bool {
+		entry, ok := e.(string)
+		return ok && strings.Contains(entry, "\n")
+	})
 }
 
 // localPlugins checks the documents that configure kustomize's own plugins: any text in them may be a place.

@@ -129,10 +129,15 @@ func (p *Published) recordedTarget(root, target string, entry inventoryTarget) P
 // adopt takes over the folders that the original wrote, on a branch without inventory: those with its manifests.
 func (p *Published) adopt(root string) {
 	for _, at := range slices.Sorted(maps.Keys(p.hashes)) {
-		dir, name := path.Split(at)
-		folder, below := strings.CutPrefix(strings.TrimSuffix(dir, "/"), root)
-		folder = strings.TrimPrefix(folder, "/")
-		if name != legacyName || !below || checkFolder(Target{Name: path.Base(folder), Folder: folder}) != nil {
+		below := at
+		if root != "" {
+			var ok bool
+			if below, ok = strings.CutPrefix(at, root+"/"); !ok {
+				continue
+			}
+		}
+		folder := path.Dir(below)
+		if path.Base(at) != legacyName || checkFolder(Target{Name: path.Base(folder), Folder: folder}) != nil {
 			continue
 		}
 		t := PublishedTarget{Name: path.Base(folder), Folder: folder, legacy: true}

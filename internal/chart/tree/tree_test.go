@@ -275,6 +275,39 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
+// TestRoot: everything but the tracking files lies below the root, and what lies elsewhere is somebody else's.
+func TestRoot(t *testing.T) {
+	b := branch{"apps/hello/a/gen_manifests.yaml": "old", "apps/hello-too/b/gen_manifests.yaml": "theirs", "c/gen_manifests.yaml": "theirs"}
+	read := func() *tree.Published {
+		in := bundle.Branch{Root: "apps/hello", Read: func(path string) ([]byte, error) { return []byte(b[path]), nil }}
+		for path, text := range b {
+			in.Files = append(in.Files, bundle.File{Path: path, Hash: bundle.HashOf([]byte(text))})
+		}
+		p, err := tree.ReadPublished(in, "hello")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	w := wanted(target("x", "1"))
+	w.Root = "apps/hello"
+	built := tree.Build(w, read())
+	if len(built.Removed) != 1 || built.Removed[0].Name != "a" {
+		t.Errorf("removed %v", built.Removed)
+	}
+	b.apply(built.Changes())
+	want := []string{
+		".github/tracking/Promoted_Commit_Id", "apps/hello-too/b/gen_manifests.yaml", "apps/hello/.kalypso/deliveries/hello.json",
+		"apps/hello/.kalypso/x/values.yaml", "apps/hello/x/kustomization.yaml", "apps/hello/x/manifests.yaml", "c/gen_manifests.yaml",
+	}
+	if diff := cmp.Diff(want, b.paths()); diff != "" {
+		t.Error(diff)
+	}
+	if again := tree.Build(w, read()).Changes(); len(again) > 0 {
+		t.Errorf("a second run changes %s", changes(again))
+	}
+}
+
 // TestHostileInventories: an inventory names nothing but files of targets, however it is written.
 func TestHostileInventories(t *testing.T) {
 	for name, text := range map[string]string{
