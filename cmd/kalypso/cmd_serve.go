@@ -195,7 +195,7 @@ func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
 		return errors.Join(err, listener.Close())
 	}
 	defer observatory.close() //nolint:errcheck // what was taken is stored
-	s.Keeper.Chains, s.API = observatory.chains, observatory.api.Handler()
+	s.Keeper.Chains, s.API, s.Pages = observatory.chains, observatory.api.Handler(), observatory.pages(config, log).Register
 	go observatory.forget(ctx, config.Retention.Duration, log)
 	err = s.Serve(ctx, listener)
 	if errors.Is(err, http.ErrServerClosed) {

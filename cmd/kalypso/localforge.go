@@ -9,10 +9,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/web"
 )
 
 // The files of the local forge below the data folder.
@@ -26,6 +28,7 @@ const (
 func openLocalForge(ctx context.Context, config *server.Config, log *slog.Logger) (*local.Forge, error) {
 	f, err := local.Open(ctx, local.Options{
 		Dir: filepath.Join(config.Data, localForgeFolder), URL: config.URL, PublicRead: onLoopback(config.Listen), Log: log,
+		Reserved: reservedOwners(), Places: forgePlaces(),
 	})
 	if err != nil {
 		return nil, err
@@ -44,6 +47,23 @@ func openLocalForge(ctx context.Context, config *server.Config, log *slog.Logger
 	log.Info("made a token for the administrator of the local forge", "file", file)
 	return f, nil
 }
+
+// reservedOwners are the first parts of the paths that the server answers itself.
+func reservedOwners() []string {
+	return append(web.Roots(), "api", "healthz", "readyz", "metrics", "webhooks")
+}
+
+// forgePlaces are the pages of the fleet, in the navigation of the forge.
+func forgePlaces() []local.Place {
+	var places []local.Place
+	for _, l := range web.Sections() {
+		places = append(places, local.Place{Name: l.Name, Address: l.Address})
+	}
+	return places
+}
+
+// repositoriesPage is where the local forge lists its repositories.
+func repositoriesPage(url string) string { return strings.TrimSuffix(url, "/") + "/-/repositories" }
 
 // onLoopback reports whether only programs of this machine reach an address. They may read without a token.
 func onLoopback(listen string) bool {

@@ -24,6 +24,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/server/access"
 	"github.com/kalypso-io/kalypso/internal/server/api"
 	"github.com/kalypso-io/kalypso/internal/verify"
+	"github.com/kalypso-io/kalypso/internal/web"
 )
 
 // observatory is what the server knows of clusters, and how it is asked.
@@ -83,6 +84,15 @@ func (h *observatory) wire(ctx context.Context, config *server.Config, work *flo
 		Spoken: func(string, string) { reported() },
 	}
 	return nil
+}
+
+// pages are the pages of the fleet. Where there is a local forge, its repositories have a place in their navigation.
+func (h *observatory) pages(config *server.Config, log *slog.Logger) *web.Pages {
+	p := &web.Pages{Observer: h.api.Observer, Guard: h.api.Guard, Log: log, URL: config.URL}
+	if *config.LocalForge {
+		p.Links = []web.Link{{Name: "Repositories", Address: repositoriesPage(config.URL)}}
+	}
+	return p
 }
 
 // knownHosts are those whose repositories are read when workloads or clusters name them.

@@ -19,6 +19,8 @@ type Server struct {
 	Metrics http.Handler
 	// API answers every path below /api; nil for none.
 	API http.Handler
+	// Pages puts the pages of the fleet into a mux; nil for none.
+	Pages func(*http.ServeMux)
 	// Forge is the local forge, which takes every path that is not the server's own; nil for none.
 	Forge http.Handler
 	// Log is told what happens. // required
@@ -75,6 +77,9 @@ func (s *Server) Handler() http.Handler {
 	if s.API != nil {
 		mux.Handle("/api/", s.API)
 		mux.Handle("/api", s.API)
+	}
+	if s.Pages != nil {
+		s.Pages(mux)
 	}
 	if s.Forge != nil {
 		mux.Handle("/", s.Forge)

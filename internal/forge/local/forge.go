@@ -20,6 +20,10 @@ type Options struct {
 	Dir string // required
 	// URL is where people and programs reach the forge: "http://localhost:8080/git". [Forge.Handler] answers below its path.
 	URL string // required
+	// Reserved are names that no owner of repositories has, because other pages of the same server are there. Case does not matter.
+	Reserved []string
+	// Places are links in front of every page: the other pages of the same server.
+	Places []Place
 	// PublicRead lets everybody read repositories that are not private, without a token.
 	PublicRead bool
 	// Account is who the returned forge acts as, with all rights; empty means "kalypso".
@@ -34,6 +38,11 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock; nil means the machine's.
 	Now func() time.Time
+}
+
+// Place is a link in the navigation.
+type Place struct {
+	Name, Address string
 }
 
 // limits are generous: they bound what a page has to show.

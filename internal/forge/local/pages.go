@@ -31,7 +31,9 @@ type pages struct {
 type frame struct {
 	Title string
 	// Base is in front of every link.
-	Base    string
+	Base string
+	// Places are other pages of the server.
+	Places  []Place
 	Account string
 	CSRF    string
 	// Here is this page, to return to.
@@ -66,6 +68,7 @@ func newPages(f *Forge) http.Handler {
 	mux.HandleFunc("GET "+p.base()+"/-/style.css", serveStyle)
 	for pattern, show := range map[string]func(*request) error{
 		"GET /{$}":                                      p.repositories,
+		"GET /-/repositories":                           p.repositories,
 		"GET /-/sign-in":                                p.signInPage,
 		"POST /-/sign-in":                               p.signInForm,
 		"POST /-/sign-out":                              p.signOutForm,
@@ -117,7 +120,7 @@ type request struct {
 func (p *pages) handler(show func(*request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		req := &request{Request: r, w: w, frame: frame{Base: p.base(), Here: r.URL.RequestURI()}}
+		req := &request{Request: r, w: w, frame: frame{Base: p.base(), Places: p.Places, Here: r.URL.RequestURI()}}
 		err := p.enter(req)
 		if err == nil {
 			err = show(req)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -121,6 +122,9 @@ func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (_ 
 	defer explain("create repository", path, &err)
 	if _, _, ok := splitPath(path); !ok {
 		return nil, invalid("owner and name consist of letters, digits, dots, dashes and underscores")
+	}
+	if slices.ContainsFunc(f.Reserved, func(name string) bool { return strings.EqualFold(name, n.Owner) }) {
+		return nil, invalid("repositories cannot be below " + n.Owner + ", where the server has pages of its own")
 	}
 	if !f.account.may(Admin, path) {
 		return nil, denied(f.account, Admin)

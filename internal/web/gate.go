@@ -1,0 +1,64 @@
+package web
+
+import (
+	"github.com/kalypso-io/kalypso/internal/compliance"
+	"github.com/kalypso-io/kalypso/internal/observing"
+)
+
+// gateView is a gate with the bar that shows it.
+type gateView struct {
+	*observing.Gate
+	// Parts are the parts of the bar, from the left.
+	Parts []barPart
+	// Others are those that did not reach the commit, by state; without states in which nobody is.
+	Others []stateCount
+}
+
+// barPart is a part of a bar; From and Width are percentages of the whole.
+type barPart struct {
+	Tone        string
+	From, Width float64
+}
+
+// stateCount is how many there are in a state.
+type stateCount struct {
+	State any
+	Count int
+}
+
+// gateOf prepares a gate; nil where there is none.
+func gateOf(g *observing.Gate) *gateView {
+	if g == nil {
+		return nil
+	}
+	c := g.Counts
+	all := []stateCount{
+		{compliance.Reached, c.Reached}, {compliance.Behind, c.Behind}, {compliance.Broken, c.Failed}, {compliance.Offline, c.Offline}, {compliance.Missing, c.Missing},
+	}
+	v := &gateView{Gate: g, Parts: barOf(all)}
+	for _, one := range all[1:] {
+		if one.Count > 0 {
+			v.Others = append(v.Others, one)
+		}
+	}
+	return v
+}
+
+// barOf lays counts one after the other.
+func barOf(counts []stateCount) []barPart {
+	total := 0
+	for _, c := range counts {
+		total += c.Count
+	}
+	var parts []barPart
+	from := 0.0
+	for _, c := range counts {
+		if c.Count <= 0 {
+			continue
+		}
+		width := 100 * float64(c.Count) / float64(total)
+		parts = append(parts, barPart{tone(c.State), from, width})
+		from += width
+	}
+	return parts
+}

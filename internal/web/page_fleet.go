@@ -1,0 +1,85 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/server/api"
+)
+
+// fleetPage is the chains of environments.
+type fleetPage struct {
+	Chains []chainView
+	// More says that there are environments that are not shown.
+	More bool
+}
+
+// chainView is the environments of one control plane.
+type chainView struct {
+	// ControlPlane is empty where only the ledger is asked.
+	ControlPlane string
+	Graph        graph
+	Environments []environmentView
+}
+
+// environmentView is an environment at a glance.
+type environmentView struct {
+	observing.Environment
+	Address string
+	State   any
+	Gate    *gateView
+}
+
+func (s *site) fleet(q *question) (*answer, error) {
+	all, err := s.Observer.Environments(q.Context(), observing.EnvironmentsQuery{
+		ControlPlane: q.text("controlPlane"), Paging: observing.Paging{Limit: observing.MaxLimit},
+	})
+	if err != nil {
+		return nil, err
+	}
+	view := fleetPage{Chains: chainsOf(all.Items), More: all.Next != ""}
+	return &answer{
+		title: "Fleet", value: all, view: view, command: s.command("status"), concerns: []string{operations("")}, summary: summaryOf(all.Items),
+	}, nil
+}
+
+// operations is an address of the API that signals name.
+func operations(path string) string { return api.Root + "/" + path }
+
+// chainsOf splits environments where the control plane changes; they come sorted.
+func chainsOf(all []observing.Environment) []chainView {
+	var chains []chainView
+	from := 0
+	for i := range all {
+		if i+1 < len(all) && all[i+1].ControlPlane == all[i].ControlPlane {
+			continue
+		}
+		group := all[from : i+1]
+		from = i + 1
+		chain := chainView{ControlPlane: group[0].ControlPlane, Graph: graphOf(group)}
+		for _, e := range group {
+			chain.Environments = append(chain.Environments, glanceOf(e))
+		}
+		chains = append(chains, chain)
+	}
+	return chains
+}
+
+func glanceOf(e observing.Environment) environmentView {
+	return environmentView{Environment: e, Address: environmentAddress(e), State: stateOf(e), Gate: gateOf(e.Gate)}
+}
+
+// summaryOf says in one line how environments stand.
+func summaryOf(all []observing.Environment) string {
+	var parts []string
+	for _, e := range all[:min(len(all), 10)] {
+		n := nodeOf(e)
+		text := fmt.Sprintf("%s %s", n.Name, word(n.State))
+		if n.Gate != "" {
+			text += ", " + n.Gate
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}

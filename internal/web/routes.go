@@ -1,0 +1,27 @@
+package web
+
+import "slices"
+
+// page is an address, and what is shown there.
+type page struct {
+	// name is the folder of its template.
+	name string
+	// pattern is its path.
+	pattern string
+	// section is the place in the navigation that it belongs to; empty for none.
+	section string
+	show    func(*site, *question) (*answer, error)
+}
+
+// routes are the pages.
+var routes = []page{
+	{"fleet", "/{$}", "/", (*site).fleet},
+}
+
+// Sections are the places of the navigation, for other pages of the same server.
+func Sections() []Link { return slices.Clone(sections) }
+
+var sections = []Link{
+	{"Fleet", "/"}, {"Workloads", "/workloads"}, {"Clusters", "/clusters"}, {"Promotions", "/promotions"},
+	{"Compare", "/compare"}, {"History", "/history"}, {"Figures", "/figures"},
+}
