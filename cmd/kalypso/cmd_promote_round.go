@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
+	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/server"
 	"github.com/kalypso-io/kalypso/internal/verify"
 )
 
@@ -38,11 +38,12 @@ func newPromoteRound(t *terminal) *cobra.Command {
 		Long: `Move everything on that may move, once, for a CI job without a server: what kalypso serve does all the time.
 
     control plane ─► schedule each environment ─► its pull request
+    GitOps        ─► what each commit wants    ─► ledger
     ledger        ─► who runs what             ─► promote what may go on, show statuses on commits, say why the rest waits
 
 It ends when nothing is left to do but to wait; run it again when something happened, or every few minutes. It exits with 3 when a
 commit failed in an environment. The environment has a token for the forge, as for "kalypso schedule --pull-request".
-Verifications may ask public addresses; those that run a program are for a server, whose operator allows it.`,
+Verifications may ask public addresses, and what else the configuration file allows.`,
 		Example: `  kalypso promote round --control-plane https://github.com/acme/control-plane --ledger postgres://kalypso@db/kalypso
   kalypso promote round --control-plane https://git.example.com/acme/fleet --ledger ledger.db --config kalypso.yaml --chain dev,prod`,
 		Args: exactly(),
@@ -53,7 +54,7 @@ Verifications may ask public addresses; those that run a program are for a serve
 	flags.Var((*mapFlag)(&c.source.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
 	c.ledger.bind(cmd, "the ledger with what clusters report")
 	flags.StringSliceVar(&c.chain, "chain", nil, "the `environments` one after the other, where they have no rules, as in dev,stage,prod")
-	flags.StringVar(&c.forges.config, "config", "", "a configuration `file` of kalypso serve, for its forges")
+	flags.StringVar(&c.forges.config, "config", "", "a configuration `file` of kalypso serve, for its forges and what verifications may do")
 	flags.StringVar(&c.forges.kind, "forge-kind", "", "the `kind` of the forge, where its host does not say it")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications may take all in all")
 	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
@@ -106,20 +107,39 @@ func (c *promoteRoundCommand) rounds(ctx context.Context, l ledger.Ledger) (*pro
 		default:
 		}
 	}
-	r.promoter.Checks = &verify.Runner{}
+	if r.promoter.Checks, err = c.checks(); err != nil {
+		return nil, err
+	}
 	defer r.promoter.Close()
 	ctx, stop := context.WithTimeout(ctx, c.timeout)
 	defer stop()
-	return r.rounds(ctx, checked)
+	recorder := &recording.Recorder{Repositories: gitOpsBranches{r.session.client}, Ledger: l, Now: c.t.now}
+	return r.rounds(ctx, recorder, checked)
+}
+
+// checks runs verifications as far as the configuration file allows it; without one, those that ask public addresses.
+func (c *promoteRoundCommand) checks() (*verify.Runner, error) {
+	if c.forges.config == "" {
+		return &verify.Runner{}, nil
+	}
+	text, err := os.ReadFile(c.forges.config)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	config, err := server.ParseConfig(text, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &verify.Runner{Programs: config.Verify.Programs, Hosts: config.Verify.Hosts}, nil
 }
 
 // maxRounds ends what never comes to rest, which would be a mistake of ours.
 const maxRounds = 50
 
-func (l *looker) rounds(ctx context.Context, checked <-chan struct{}) (*promoting.Outcome, error) {
+func (l *looker) rounds(ctx context.Context, recorder *recording.Recorder, checked <-chan struct{}) (*promoting.Outcome, error) {
 	var did []string
 	for range maxRounds {
-		scheduled := &scheduledRollouts{looker: l, loader: l.loader(), did: map[string][]string{}}
+		scheduled := &scheduledRollouts{looker: l, loader: l.loader(), recorder: recorder, did: map[string][]string{}}
 		outcome, err := l.promoter.Round(ctx, l.platform(scheduled))
 		l.session.progress.end()
 		if err != nil {
@@ -148,41 +168,6 @@ func verifying(o *promoting.Outcome) bool {
 	return slices.ContainsFunc(o.Environments, func(s promoting.Standing) bool {
 		return slices.ContainsFunc(s.Checks, func(c promotion.CheckResult) bool { return c.State == promotion.CheckRunning })
 	})
-}
-
-// scheduledRollouts schedules environments, as a round of the server does, and says how far their manifests have come.
-type scheduledRollouts struct {
-	*looker
-	loader *scheduling.Loader
-
-	mu sync.Mutex
-	// did is what was done, by environment: several are scheduled at the same time.
-	did map[string][]string
-}
-
-var _ promoting.Rollouts = (*scheduledRollouts)(nil)
-
-// Rollout implements [promoting.Rollouts].
-func (s *scheduledRollouts) Rollout(ctx context.Context, environment string) (*scheduling.Outcome, error) {
-	p := &scheduling.Proposer{Loader: s.loader, Committer: s.commits, Forges: s.forges}
-	outcome, err := p.Round(ctx, scheduling.Request{ControlPlane: s.session.request.ControlPlane, Environment: environment})
-	if outcome != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.did[environment] = outcome.Did
-	}
-	return outcome, err
-}
-
-// all is what was done everywhere.
-func (s *scheduledRollouts) all() []string {
-	var lines []string
-	for _, environment := range slices.Sorted(maps.Keys(s.did)) {
-		for _, line := range s.did[environment] {
-			lines = append(lines, environment+": "+line)
-		}
-	}
-	return lines
 }
 
 // show says what was done, and why the rest waits.
