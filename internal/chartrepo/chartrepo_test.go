@@ -103,7 +103,8 @@ func TestRefusals(t *testing.T) {
 		"range":   {app.Chart{Repository: w.url, Name: "redis", Version: "newest"}, "neither a version nor a range"},
 		"name":    {app.Chart{Repository: w.url, Name: "../redis", Version: "1"}, "is not the name of a chart"},
 		"scheme":  {app.Chart{Repository: "file:///etc", Name: "redis"}, "is not the URL of a repository"},
-		"token":   {app.Chart{Repository: "https://me:sesame-open@example.com", Name: "redis"}, "has credentials in it"},
+		"token":   {app.Chart{Repository: "https://me:sesame-open@example.com", Name: "redis"}, "has credentials, or a query, in it"},
+		"query":   {app.Chart{Repository: "https://example.com/?token=sesame-open", Name: "redis"}, "has credentials, or a query, in it"},
 		"size":    {app.Chart{Repository: w.url, Name: "big", Version: "1.0.0"}, "the chart has 52428800 bytes, more than the 10485760 that are fetched"},
 		"layer":   {w.places("big", "1.0.0")["registry"], "the chart has 52428800 bytes, more than the 10485760 that are fetched"},
 		"archive": {app.Chart{Repository: w.url, Name: "junk", Version: "1.0.0"}, "read archive"},
@@ -180,6 +181,12 @@ func TestCredentials(t *testing.T) {
 		if _, err := w.client.Fetch(context.Background(), place); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
+	}
+	// Nor do they go over a line that everybody can read, unless somebody said that they may.
+	careful := *w.client
+	careful.PlainHTTP, careful.Cache = nil, nil
+	if _, err := careful.Fetch(context.Background(), w.places("redis", "1.2.3")["index"]); err == nil || !strings.Contains(err.Error(), "credential") {
+		t.Errorf("got %v", err)
 	}
 	// An index that names an archive elsewhere gets it without.
 	var header http.Header

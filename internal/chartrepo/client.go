@@ -42,7 +42,8 @@ type Client struct {
 	Cache *Cache
 	// Credential returns how a host, "charts.example.com" or with its port, knows us. Nil: nobody does.
 	Credential func(ctx context.Context, host string) (Credential, error)
-	// PlainHTTP says for which hosts of oci:// references http is used instead of https. Nil: for none.
+	// PlainHTTP says which hosts may be spoken to without encryption: oci:// means http there, and credentials go to
+	// http:// as well. Nil: none.
 	PlainHTTP func(host string) bool
 	// Refresh asks repositories also for exact versions that the cache has.
 	Refresh bool
@@ -127,8 +128,8 @@ func parsePlace(ref app.Chart) (place, error) {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "oci":
 		return place{}, fmt.Errorf("%q is not the URL of a repository of charts; it begins with https:// or oci://", secret.Redact(ref.Repository))
-	case u.User != nil:
-		return place{}, fmt.Errorf("the URL of the repository %s has credentials in it; configure them for the host instead", secret.Redact(ref.Repository))
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return place{}, fmt.Errorf("the URL of the repository %s has credentials, or a query, in it; configure credentials for the host instead", secret.Redact(ref.Repository))
 	}
 	p := place{url: u, name: ref.Name, asked: strings.TrimSpace(ref.Version)}
 	if u.Scheme == "oci" {

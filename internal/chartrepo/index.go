@@ -80,7 +80,7 @@ func (c *Client) get(ctx context.Context, at, home string, limit int64, what str
 	if err != nil {
 		return nil, err
 	}
-	if request.URL.Host == home && c.Credential != nil {
+	if request.URL.Host == home && c.Credential != nil && (request.URL.Scheme == "https" || c.plain(home)) {
 		known, err := c.Credential(ctx, home)
 		if err != nil {
 			return nil, fmt.Errorf("find the credential for %s: %w", home, err)
@@ -110,6 +110,9 @@ func statusError(r *http.Response, what string) error {
 	}
 	return fmt.Errorf("%s: %s is not there", r.Status, what)
 }
+
+// plain reports whether a host may be spoken to without encryption.
+func (c *Client) plain(host string) bool { return c.PlainHTTP != nil && c.PlainHTTP(host) }
 
 // http follows no more redirects than usual, and takes no credentials along to another host: net/http sees to that.
 func (c *Client) http() *http.Client {

@@ -32,7 +32,7 @@ func (c *Client) repository(p place) (*remote.Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.PlainHTTP = c.PlainHTTP != nil && c.PlainHTTP(p.url.Host)
+	r.PlainHTTP = c.plain(p.url.Host)
 	r.ManifestMediaTypes = []string{manifestType}
 	r.TagListMaxPages = maxTagPages
 	r.Client = &auth.Client{Client: c.http(), Cache: auth.NewCache(), Credential: c.registryCredential}
