@@ -17,6 +17,8 @@ import (
 type Board struct {
 	mu     sync.Mutex
 	planes map[string]*observing.ControlPlane
+	// names are the environments of each control plane, once that is known.
+	names map[string][]string
 }
 
 var _ observing.Fleet = (*Board)(nil)
@@ -42,13 +44,21 @@ func (b *Board) plane(url string) *observing.ControlPlane {
 func (b *Board) Environments(controlPlane string, names []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.names == nil {
+		b.names = map[string][]string{}
+	}
+	b.names[controlPlane] = names
 	maps.DeleteFunc(b.plane(controlPlane).Scheduling, func(name string, _ *observing.Scheduled) bool { return !slices.Contains(names, name) })
 }
 
 // Scheduled says what a round of scheduling found. Of one that failed the error is kept, beside what was found before.
+// The round of an environment that was removed meanwhile is nothing to show.
 func (b *Board) Scheduled(controlPlane, environment string, o *scheduling.Outcome, err error, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if names, known := b.names[controlPlane]; known && !slices.Contains(names, environment) {
+		return
+	}
 	plane := b.plane(controlPlane)
 	s := &observing.Scheduled{At: now, Err: err}
 	if was := plane.Scheduling[environment]; was != nil && (err != nil || o == nil) {

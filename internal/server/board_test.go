@@ -39,6 +39,10 @@ func TestWhatWasGivenOutDoesNotChange(t *testing.T) {
 		t.Errorf("changed to %+v", before)
 	}
 	after := b.ControlPlanes()[0]
+	b.Scheduled(controlPlane, "dev", &scheduling.Outcome{}, nil, time.Unix(2, 0)) // its last round ends only now
+	if again := b.ControlPlanes()[0]; len(again.Scheduling) != 1 {
+		t.Errorf("shows %+v, want nothing of dev any more", again)
+	}
 	if len(after.Scheduling) != 1 || after.Promotion == nil || after.Scheduling["stage"] == nil {
 		t.Errorf("shows %+v, want stage and the promotion", after)
 	}

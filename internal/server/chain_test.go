@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -112,6 +113,29 @@ func TestAPushToAnApplicationsBranchIsRecorded(t *testing.T) {
 		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/shop-gitops", Branch: "dev"})
 		time.Sleep(2 * settle)
 		want(t, c.flows, "promote", "record dev")
+	})
+}
+
+// TestAnEnvironmentThatIsRemovedIsLeftAlone, whatever happens to the branches that it was made from.
+func TestAnEnvironmentThatIsRemovedIsLeftAlone(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		c.flows.mu.Lock()
+		c.flows.without = "stage"
+		c.flows.mu.Unlock()
+		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "main"})
+		time.Sleep(2 * settle)
+		c.flows.taken() // a round of it may have been on its way
+		for _, branch := range []string{"main", "stage"} {
+			k.Handle(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: branch})
+		}
+		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/shop-gitops", Branch: "stage"})
+		c.moved = []string{"stage"}
+		k.Reported()
+		time.Sleep(2 * settle)
+		if calls := c.flows.taken(); slices.Contains(calls, "round stage") || slices.Contains(calls, "record stage") {
+			t.Errorf("calls: %q", calls)
+		}
 	})
 }
 

@@ -90,8 +90,8 @@ type Keeper struct {
 	rounds map[item]found
 	// changes are the open changes of each control plane, by number.
 	changes map[string]map[int]forge.Change
-	// seen are the control planes that were looked at; when all were, the server is ready.
-	seen map[string]bool
+	// seen are the environments of the control planes that were looked at; when all were, the server is ready.
+	seen map[string][]string
 }
 
 // The pauses before an item that failed is tried again.
@@ -124,7 +124,7 @@ func (k *Keeper) start() {
 		return
 	}
 	k.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](firstRetry, lastRetry))
-	k.rounds, k.changes, k.seen = map[item]found{}, map[string]map[int]forge.Change{}, map[string]bool{}
+	k.rounds, k.changes, k.seen = map[item]found{}, map[string]map[int]forge.Change{}, map[string][]string{}
 	k.Metrics.observeQueue(k.queue.Len)
 }
 
@@ -201,6 +201,9 @@ func (k *Keeper) retry(i item, err error) {
 }
 
 func (k *Keeper) work(ctx context.Context, i item) error {
+	if k.gone(i) {
+		return nil
+	}
 	switch i.task {
 	case doRound:
 		return k.round(ctx, i)
@@ -222,13 +225,26 @@ func (k *Keeper) lookAtEnvironments(ctx context.Context, controlPlane string) er
 	if err != nil {
 		return err
 	}
+	k.mu.Lock()
+	k.seen[controlPlane] = environments
+	k.mu.Unlock()
 	for _, name := range environments {
 		k.queue.Add(item{task: doRound, controlPlane: controlPlane, environment: name})
 	}
+	return nil
+}
+
+// gone reports whether an item is about an environment that its control plane does not have any more. What its last round read
+// is forgotten then, so that events do not lead to it.
+func (k *Keeper) gone(i item) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.seen[controlPlane] = true
-	return nil
+	environments, known := k.seen[i.controlPlane]
+	if i.environment == "" || !known || slices.Contains(environments, i.environment) {
+		return false
+	}
+	delete(k.rounds, i)
+	return true
 }
 
 // lookAtChanges puts the open changes of a control plane into the queue whose ends moved since they were looked at:
@@ -304,7 +320,7 @@ func (k *Keeper) preview(ctx context.Context, i item) error {
 func (k *Keeper) Ready() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return !slices.ContainsFunc(k.ControlPlanes, func(url string) bool { return !k.seen[url] })
+	return !slices.ContainsFunc(k.ControlPlanes, func(url string) bool { _, ok := k.seen[url]; return !ok })
 }
 
 // place is a branch of a repository.

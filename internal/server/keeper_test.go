@@ -29,6 +29,8 @@ type fakeFlows struct {
 	failing string
 	hold    bool
 	wait    chan struct{}
+	// without is an environment that is not there any more.
+	without string
 }
 
 func (f *fakeFlows) note(call string) {
@@ -49,7 +51,9 @@ func (f *fakeFlows) taken() []string {
 
 func (f *fakeFlows) Environments(context.Context, string) ([]string, error) {
 	f.note("environments")
-	return []string{"dev", "stage"}, nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc([]string{"dev", "stage"}, func(name string) bool { return name == f.without }), nil
 }
 
 func (f *fakeFlows) Changes(context.Context, string) ([]forge.Change, error) {
