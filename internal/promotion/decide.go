@@ -130,7 +130,7 @@ func (r *round) obstacle(p *place, c candidate) (waits string, until time.Time) 
 		return fmt.Sprintf("paused by %s since %s%s", p.env.Pause.By, clock(p.env.Pause.At, r.now), because(p.env.Pause.Why)), time.Time{}
 	case c.commit == "":
 		return "", time.Time{}
-	case !p.phase.free():
+	case !p.free():
 		return fmt.Sprintf("%s is being rolled out", short(p.env.Commit)), time.Time{}
 	case !c.over():
 		return c.why(), c.until
@@ -139,6 +139,11 @@ func (r *round) obstacle(p *place, c candidate) (waits string, until time.Time) 
 	default:
 		return p.rules.calendar.closed(r.now)
 	}
+}
+
+// free says whether another commit may take the place of the one that is there.
+func (p *place) free() bool {
+	return p.phase.free() || p.phase == Proposed && p.env.Rollout.State == RolloutOffered
 }
 
 // goBack proposes what ran well before, after a failure and where that is the rule.

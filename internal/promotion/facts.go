@@ -86,6 +86,9 @@ const (
 	RolloutRefused RolloutState = "refused"
 	// RolloutOpen is a change that waits to be merged.
 	RolloutOpen RolloutState = "open"
+	// RolloutOffered is a change that waits for a person to merge it, and that would rather have a newer commit:
+	// nothing of it is rolled out, so that the newer one takes its place.
+	RolloutOffered RolloutState = "offered"
 	// RolloutClosed is a change that a person closed without merging it.
 	RolloutClosed RolloutState = "closed"
 	// RolloutMerged is that the GitOps branch has the manifests, or had them all the time.

@@ -44,7 +44,7 @@ func (p *place) assessRollout() {
 		p.phase, p.why = Refused, "waits for a person"+because(r.Reason)
 	case RolloutClosed:
 		p.phase, p.why = Refused, "was turned down: its change was closed without being merged"+at(r.URL)
-	case RolloutOpen:
+	case RolloutOpen, RolloutOffered:
 		p.phase, p.why = Proposed, "waits for its change to be merged"+at(r.URL)
 	case RolloutMerged:
 		p.assessVerdict()
