@@ -182,7 +182,7 @@ func (m *page) values() {
 	targets := map[row][]string{}
 	for _, t := range m.draft.Plan.Targets {
 		for _, v := range t.Values {
-			r := row{fmt.Sprintf("| %s | %s | %s | %s |", markdown.Code(v.Path), shown(v.Old), shown(v.New), strings.Trim(at(v.From), " ()"))}
+			r := row{fmt.Sprintf("| %s | %s | %s | %s |", markdown.Code(v.Path), shown(v.Old), shown(v.New), written(v.From))}
 			if targets[r] == nil {
 				rows = append(rows, r)
 			}
@@ -200,6 +200,14 @@ func (m *page) values() {
 		}
 		m.line("%s %s |", r.text, list(targets[r]))
 	}
+}
+
+// written is where a value is written: a file, or what it was given by.
+func written(p fleet.Position) string {
+	if p.File == "" {
+		return code(p.Source)
+	}
+	return markdown.Code(p.String())
 }
 
 func shown(value *string) string {

@@ -71,6 +71,8 @@ type Outcome struct {
 	Change, Refused *forge.Change
 	// Closed is the build of the newest change, where a person closed it and nothing was merged since.
 	Closed Build
+	// Merges is that the change is merged without a person when its checks pass.
+	Merges bool
 	// Did lists what was done, in order; empty for a round in which nothing had to be.
 	Did []string
 	// Waits says why the change is not merged automatically though it may be.
@@ -243,6 +245,7 @@ func (r *round) proposed(ctx context.Context) error {
 	if err := r.startBranch(ctx); err != nil {
 		return err
 	}
+	r.outcome.Merges = r.outcome.App.environment(r.order.Environment).AutoMerge && !r.byHand
 	put, remove := scheduling.Edits(d.changes)
 	deletions, checks := r.deletionStatus(), checkStatus(d)
 	statuses := []forge.Status{deletions, checks}
@@ -260,7 +263,7 @@ func (r *round) proposed(ctx context.Context) error {
 			return d.Markdown(MarkdownOptions{Link: r.link, Agreed: agreed, Limit: room})
 		},
 		Digest: d.digest(), Inputs: r.inputs(), Statuses: statuses, Labels: r.labels(deletions),
-		AutoMerge: r.outcome.App.environment(r.order.Environment).AutoMerge && !r.byHand, Demands: []string{StatusDeletions, StatusChecks},
+		AutoMerge: r.outcome.Merges, Demands: []string{StatusDeletions, StatusChecks},
 	})
 }
 

@@ -36,7 +36,10 @@ func (o *Outcome) Rollout(commit string) promotion.Rollout {
 		if why := o.refusal(); why != "" {
 			return promotion.Rollout{State: promotion.RolloutRefused, Reason: why, URL: o.Change.URL}
 		}
-		return promotion.Rollout{State: promotion.RolloutOpen, URL: o.Change.URL}
+		if o.Merges {
+			return promotion.Rollout{State: promotion.RolloutOpen, URL: o.Change.URL}
+		}
+		return promotion.Rollout{State: promotion.RolloutOffered, URL: o.Change.URL}
 	case len(o.Draft.changes) > 0:
 		return promotion.Rollout{}
 	}
