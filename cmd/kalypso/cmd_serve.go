@@ -2,24 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"net"
-	"net/http"
 	"os"
-	"slices"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/server"
 )
 
@@ -129,104 +118,18 @@ func (c *serveCommand) addChain(config *server.Config) {
 	}
 }
 
-// serve wires the edges to the server and runs it.
+// serve serves until the context ends.
 func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
-	secrets := secretsOf(config, c.t.env)
-	log, err := newLogger(c.t, config.Log, secrets)
-	if err != nil {
-		return err
-	}
-	tracing, err := startTracing(ctx, config.Tracing, c.t.env, hider(secrets), log)
-	if err != nil {
-		return err
-	}
-	defer endTracing(ctx, tracing, log)
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	metrics := server.NewMetrics(registry)
-	hosts, hooks, err := c.hosts(config, transport.Config{
-		Base:    tracing.transport(),
-		Observe: func(call transport.Call) { metrics.ForgeCall(call.Forge, call.Operation, call.Result) },
+	s, err := newServing(ctx, c.t, config, c.maps, func() (net.Listener, error) {
+		listener, err := net.Listen("tcp", config.Listen)
+		if err != nil {
+			return nil, failed(fmt.Errorf("listen on %s: %w", config.Listen, err), "choose another address with --listen")
+		}
+		return listener, nil
 	})
 	if err != nil {
 		return err
 	}
-	access, err := newGitAccess(config.Forges, hosts, c.t.env)
-	if err != nil {
-		return err
-	}
-	work := &flows{
-		board: &server.Board{}, forges: hosts, cache: &fleet.Cache{}, memory: &scheduling.Memory{}, tracing: tracing, previewForks: config.PreviewForks,
-		client: &git.Client{
-			Map: slices.Concat(c.maps, mappings(config.Map), access.maps), Credentials: access.credentials,
-			Env: func(name string) string { return c.t.env[name] },
-		},
-	}
-	defer work.client.Close() //nolint:errcheck // the process ends
-	s := &server.Server{
-		Keeper: &server.Keeper{
-			Flows: work, ControlPlanes: config.ControlPlanes,
-			Poll: config.Poll.Duration, Workers: config.Workers, Log: log, Metrics: metrics,
-		},
-		Hooks:   hooks,
-		Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
-		Log:     log,
-	}
-	work.commits = committer{client: work.client, author: author(c.t.env)}
-	if work.commits.signer, err = signer(config.SigningKeyFile, c.t.env); err != nil {
-		return err
-	}
-	listener, err := net.Listen("tcp", config.Listen)
-	if err != nil {
-		return failed(fmt.Errorf("listen on %s: %w", config.Listen, err), "choose another address with --listen")
-	}
-	if *config.LocalForge {
-		host, err := openLocalForge(ctx, config, log)
-		if err != nil {
-			return errors.Join(err, listener.Close())
-		}
-		defer host.Close() //nolint:errcheck // the process ends
-		defer host.Subscribe(s.Keeper.Handle)()
-		s.Forge = host.Handler()
-		work.serveLocally(host, inPlace(config))
-	}
-	observatory, err := openObservatory(ctx, config, work, metrics, log, s.Keeper.Reported)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	defer observatory.close() //nolint:errcheck // what was taken is stored
-	s.Keeper.Chains, s.API, s.Pages = observatory.chains, observatory.api.Handler(), observatory.pages(config, log).Register
-	go observatory.forget(ctx, config.Retention.Duration, log)
-	err = s.Serve(ctx, listener)
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
-}
-
-// hosts connects to the configured forges.
-func (c *serveCommand) hosts(config *server.Config, t transport.Config) (forges, []server.Hook, error) {
-	var hosts forges
-	var hooks []server.Hook
-	for _, f := range config.Forges {
-		host, err := openForge(f, c.t.env, t)
-		if err != nil {
-			return nil, nil, err
-		}
-		hosts = append(hosts, host)
-		verifier, ok := host.(forge.WebhookVerifier)
-		if key := c.t.env[f.WebhookSecretEnv]; ok && key != "" {
-			hooks = append(hooks, server.Hook{Name: f.Name, Verifier: verifier, Secret: forge.NewSecret(key)})
-		}
-	}
-	return hosts, hooks, nil
-}
-
-// mappings are those of the configuration, in a fixed order.
-func mappings(from map[string]string) []git.Mapping {
-	var all []git.Mapping
-	for _, url := range slices.Sorted(maps.Keys(from)) {
-		all = append(all, git.Mapping{From: url, To: from[url]})
-	}
-	return all
+	defer s.close()
+	return s.run(ctx)
 }

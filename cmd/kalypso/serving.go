@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/local"
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/server"
+)
+
+// serving is a server with all it needs, wired and not yet running: there is no second wiring.
+type serving struct {
+	config   *server.Config
+	log      *slog.Logger
+	listener net.Listener
+	server   *server.Server
+	work     *flows
+	// host is the local forge; nil where there is none.
+	host        *local.Forge
+	observatory *observatory
+	// ends are called in the opposite order.
+	ends []func()
+}
+
+// newServing wires the edges to a server. listen is called once the configuration has proved right.
+// Whoever gets a serving closes it, whether it ran or not.
+func newServing(ctx context.Context, t *terminal, config *server.Config, maps []git.Mapping, listen func() (net.Listener, error)) (*serving, error) {
+	s := &serving{config: config}
+	if err := s.wire(ctx, t, maps, listen); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *serving) wire(ctx context.Context, t *terminal, maps []git.Mapping, listen func() (net.Listener, error)) error {
+	secrets := secretsOf(s.config, t.env)
+	log, err := newLogger(t, s.config.Log, secrets)
+	if err != nil {
+		return err
+	}
+	s.log = log
+	tracing, err := startTracing(ctx, s.config.Tracing, t.env, hider(secrets), log)
+	if err != nil {
+		return err
+	}
+	s.ends = append(s.ends, func() { endTracing(ctx, tracing, log) })
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	metrics := server.NewMetrics(registry)
+	hosts, hooks, err := openForges(s.config, t.env, transport.Config{
+		Base:    tracing.transport(),
+		Observe: func(call transport.Call) { metrics.ForgeCall(call.Forge, call.Operation, call.Result) },
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.wireFlows(t, hosts, maps, tracing); err != nil {
+		return err
+	}
+	s.server = &server.Server{
+		Keeper: &server.Keeper{
+			Flows: s.work, ControlPlanes: s.config.ControlPlanes,
+			Poll: s.config.Poll.Duration, Workers: s.config.Workers, Log: log, Metrics: metrics,
+		},
+		Hooks:   hooks,
+		Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+		Log:     log,
+	}
+	if s.listener, err = listen(); err != nil {
+		return err
+	}
+	s.ends = append(s.ends, func() { _ = s.listener.Close() }) // it is closed already when it ran
+	if err := s.openLocalForge(ctx); err != nil {
+		return err
+	}
+	s.observatory, err = openObservatory(ctx, s.config, s.work, metrics, log, s.server.Keeper.Reported)
+	if err != nil {
+		return err
+	}
+	s.ends = append(s.ends, func() { _ = s.observatory.close() }) // what was taken is stored
+	s.server.Keeper.Chains, s.server.API = s.observatory.chains, s.observatory.api.Handler()
+	s.server.Pages = s.observatory.pages(s.config, log).Register
+	return nil
+}
+
+// wireFlows connects the work of the server to Git and the forges.
+func (s *serving) wireFlows(t *terminal, hosts forges, maps []git.Mapping, tracing *tracing) error {
+	access, err := newGitAccess(s.config.Forges, hosts, t.env)
+	if err != nil {
+		return err
+	}
+	s.work = &flows{
+		board: &server.Board{}, forges: hosts, cache: &fleet.Cache{}, memory: &scheduling.Memory{}, tracing: tracing, previewForks: s.config.PreviewForks,
+		client: &git.Client{
+			Map: slices.Concat(maps, mappings(s.config.Map), access.maps), Credentials: access.credentials,
+			Env: func(name string) string { return t.env[name] },
+		},
+	}
+	s.ends = append(s.ends, func() { _ = s.work.client.Close() }) // the process ends
+	s.work.commits = committer{client: s.work.client, author: author(t.env)}
+	s.work.commits.signer, err = signer(s.config.SigningKeyFile, t.env)
+	return err
+}
+
+// openLocalForge opens the forge that the server brings along, where the configuration wants it.
+func (s *serving) openLocalForge(ctx context.Context) error {
+	if !*s.config.LocalForge {
+		return nil
+	}
+	host, err := openLocalForge(ctx, s.config, s.log)
+	if err != nil {
+		return err
+	}
+	stop := host.Subscribe(s.server.Keeper.Handle)
+	s.ends = append(s.ends, func() { stop(); _ = host.Close() }) // the process ends
+	s.host, s.server.Forge = host, host.Handler()
+	s.work.serveLocally(host, inPlace(s.config))
+	return nil
+}
+
+// run serves until the context ends.
+func (s *serving) run(ctx context.Context) error {
+	go s.observatory.forget(ctx, s.config.Retention.Duration, s.log)
+	err := s.server.Serve(ctx, s.listener)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// close ends what was begun.
+func (s *serving) close() {
+	for _, end := range slices.Backward(s.ends) {
+		end()
+	}
+	s.ends = nil
+}
+
+// openForges connects to the configured forges.
+func openForges(config *server.Config, env map[string]string, t transport.Config) (forges, []server.Hook, error) {
+	var hosts forges
+	var hooks []server.Hook
+	for _, f := range config.Forges {
+		host, err := openForge(f, env, t)
+		if err != nil {
+			return nil, nil, err
+		}
+		hosts = append(hosts, host)
+		verifier, ok := host.(forge.WebhookVerifier)
+		if key := env[f.WebhookSecretEnv]; ok && key != "" {
+			hooks = append(hooks, server.Hook{Name: f.Name, Verifier: verifier, Secret: forge.NewSecret(key)})
+		}
+	}
+	return hosts, hooks, nil
+}
+
+// mappings are those of the configuration, in a fixed order.
+func mappings(from map[string]string) []git.Mapping {
+	var all []git.Mapping
+	for _, url := range slices.Sorted(maps.Keys(from)) {
+		all = append(all, git.Mapping{From: url, To: from[url]})
+	}
+	return all
+}
