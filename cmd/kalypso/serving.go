@@ -95,6 +95,7 @@ func (s *serving) wire(ctx context.Context, t *terminal, maps []git.Mapping, lis
 	s.ends = append(s.ends, func() { _ = s.observatory.close() }) // what was taken is stored
 	s.server.Keeper.Chains, s.server.API = s.observatory.chains, s.observatory.api.Handler()
 	s.server.Pages = s.observatory.pages(s.config, log).Register
+	s.server.Stopping = s.observatory.events.Close
 	return nil
 }
 

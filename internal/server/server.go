@@ -23,6 +23,8 @@ type Server struct {
 	Pages func(*http.ServeMux)
 	// Forge is the local forge, which takes every path that is not the server's own; nil for none.
 	Forge http.Handler
+	// Stopping is called when the server begins to stop, to end answers that would go on for ever; nil for none.
+	Stopping func()
 	// Log is told what happens. // required
 	Log *slog.Logger
 }
@@ -39,6 +41,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+	}
+	if s.Stopping != nil {
+		server.RegisterOnShutdown(s.Stopping)
 	}
 	kept := make(chan struct{})
 	go func() {

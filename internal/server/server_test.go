@@ -1,9 +1,12 @@
 package server
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -111,5 +114,37 @@ func TestTheServerIsReadyWhenItHasReadEverything(t *testing.T) {
 		if got := ask(s.Handler(), http.MethodGet, path, "", ""); got.Code != http.StatusOK {
 			t.Errorf("%s: %d", path, got.Code)
 		}
+	}
+}
+
+// An answer that goes on for ever is ended when the server stops: it does not wait for those who listen.
+func TestStoppingEndsWhatWouldGoOnForEver(t *testing.T) {
+	s := newServer(t)
+	listening, stopping := make(chan struct{}), make(chan struct{})
+	s.API = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(listening)
+		<-stopping
+	})
+	s.Stopping = func() { close(stopping) }
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, listener) }()
+	go func() {
+		if answer, err := http.Get("http://" + listener.Addr().String() + "/api/v1/events"); err == nil {
+			_ = answer.Body.Close()
+		}
+	}()
+	<-listening
+	begun := time.Now()
+	stop()
+	if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
+	if took := time.Since(begun); took >= shutdown {
+		t.Errorf("stopping took %s", took)
 	}
 }
