@@ -34,7 +34,9 @@ func (p *place) status() (s Status, ok bool) {
 			return Status{Failure, p.sentence()}, true
 		}
 		return Status{Pending, "Promoted, " + p.why}, true
-	case Deploying, Nobody:
+	case Nobody:
+		return Status{Pending, "Waits: no cluster is expected"}, true
+	case Deploying:
 		if p.env.Verdict.Commit != p.env.Rollout.Commit {
 			return Status{Pending, "Deploying"}, true
 		}
