@@ -117,7 +117,7 @@ func TestClusterOfNobodyPassesNoGate(t *testing.T) {
 	}
 	commit := s.built("1.4.0")
 	d := s.quiet()
-	if got, want := s.shown(shopSource, commit, "dev"), "pending Deploying 0/0"; got != want {
+	if got, want := s.shown(shopSource, commit, "dev"), "pending Waits: no cluster is expected"; got != want {
 		t.Errorf("dev shows %q, want %q\n%s", got, want, s.story(d))
 	}
 }
