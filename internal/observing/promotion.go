@@ -157,7 +157,7 @@ func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDe
 		return stages[environment]
 	}
 	for _, s := range o.standings() {
-		if s.controlPlane == id.Subject && s.promotion != nil {
+		if s.subject() == id.Subject && s.promotion != nil {
 			stage(s.name).addStanding(s.promotion, id.Commit)
 			d.Title = cmp.Or(d.Title, titleOf(s.line, id.Commit))
 		}
@@ -200,6 +200,9 @@ func (s *PromotionStage) addStep(step Step) {
 // promoted finds the one promotion that a query names.
 func (o *Observer) promoted(ctx context.Context, q PromotionQuery) (ledger.PromotionID, error) {
 	none := ledger.PromotionID{}
+	if q.Subject != "" {
+		q.Subject = ledger.CleanRepository(q.Subject)
+	}
 	last, err := o.Ledger.Promotions(ctx, ledger.StepQuery{Subject: q.Subject})
 	if err != nil {
 		return none, err
@@ -216,12 +219,12 @@ func (o *Observer) promoted(ctx context.Context, q PromotionQuery) (ledger.Promo
 		add(s.Subject, s.Commit)
 	}
 	for _, s := range o.standings() {
-		if s.promotion == nil || q.Subject != "" && s.controlPlane != q.Subject {
+		if s.promotion == nil || q.Subject != "" && s.subject() != q.Subject {
 			continue
 		}
-		add(s.controlPlane, s.promotion.Commit)
+		add(s.subject(), s.promotion.Commit)
 		for _, c := range s.line {
-			add(s.controlPlane, c.SHA)
+			add(s.subject(), c.SHA)
 		}
 	}
 	return theOne(found, q.Commit, names)

@@ -24,6 +24,9 @@ type standing struct {
 	scheduled *Scheduled
 }
 
+// subject is what is promoted, as the ledger knows it.
+func (s *standing) subject() string { return ledger.CleanRepository(s.controlPlane) }
+
 // standings returns all environments of the fleet, by control plane and chain; none without a fleet.
 func (o *Observer) standings() []standing {
 	if o.Fleet == nil {
