@@ -1,0 +1,299 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/local"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/simulation"
+)
+
+// story is the example fleet with a third environment, kept by "kalypso serve" as people start it, and simulated clusters
+// that follow it and report. Everything that happens to the fleet happens through Git, the API, the commands and the clusters.
+type story struct {
+	*world
+	// data is the server's folder, listen its address.
+	data, listen string
+	// clusters are those of each environment.
+	clusters map[string]*simulation.Simulation
+}
+
+// The environments of a story, in the order of their chain, and what each of its clusters is called behind that.
+var (
+	storyEnvironments = []string{"dev", "stage", "prod"}
+	storyTypes        = map[string]simulation.Reconciler{"drone": simulation.Flux, "large": simulation.ArgoCD}
+)
+
+// newStory writes the repositories of the fleet. Nothing runs yet.
+func newStory(t *testing.T) *story {
+	t.Helper()
+	s := &story{data: t.TempDir(), listen: freeAddress(t)}
+	address := "http://" + s.listen
+	// Beside the server's, this view of its forge only reads: what is said about commits.
+	forgeDir := filepath.Join(s.data, localForgeFolder)
+	host, err := local.Open(t.Context(), local.Options{Dir: forgeDir, URL: address, PublicRead: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = host.Close() })
+	s.world = &world{TB: t, host: host, url: address, dir: filepath.Join(forgeDir, "repos"), flows: newFlows(t)}
+	s.look = func() error { return host.Sync(t.Context()) }
+	s.flows.serveLocally(host, git.Mapping{From: address, To: s.dir})
+	for _, name := range append(exampleRepositories, "hello-world-app-gitops", "platform-services-gitops") {
+		s.create(name)
+	}
+	s.pushExample()
+	s.extend()
+	return s
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// extend adds what the example only speaks of: production, which is a copy of stage, and the repositories of applications.
+func (s *story) extend() {
+	s.Helper()
+	s.push(controlPlaneRepo, "prod", s.files(controlPlaneRepo, "stage"))
+	s.edit("prod", "gitops-repo.yaml", "branch: stage", "branch: prod")
+	for _, environment := range storyEnvironments {
+		s.edit(environment, "gitops-repo.yaml", "branch: "+environment, "branch: "+environment+"\n  autoMerge: true")
+	}
+	rules := s.files(controlPlaneRepo, "main")[".environments/stage.yaml"]
+	rules = strings.NewReplacer("stage", "prod", "[dev]", "[stage]").Replace(rules)
+	s.push(controlPlaneRepo, "main", map[string]string{".environments/prod.yaml": rules})
+	s.adapt("hello-world-app", "    - name: uat-test\n")
+	s.adapt("platform-services", "    - name: stage\n")
+	for _, environment := range storyEnvironments {
+		greeting := configMapFile("greeting", environment)
+		s.push("platform/hello-world-app-gitops", environment, map[string]string{
+			"functional-test/greeting.yaml": greeting, "performance-test/greeting.yaml": greeting, "uat-test/greeting.yaml": greeting,
+		})
+		s.push("platform/platform-services-gitops", environment, map[string]string{
+			"nginx/settings.yaml": configMapFile("nginx", environment), "prometheus/settings.yaml": configMapFile("prometheus", environment),
+		})
+	}
+}
+
+// adapt repeats the last target of workloads for production, and has their manifests on this forge.
+func (s *story) adapt(repo, lastTarget string) {
+	s.Helper()
+	changed := map[string]string{}
+	for path, text := range s.files("platform/"+repo, "main") {
+		at := strings.Index(text, lastTarget)
+		if at < 0 {
+			s.Fatalf("%s of %s has no target %q", path, repo, lastTarget)
+		}
+		last := strings.NewReplacer("stage", "prod", "name: uat-test", "name: live").Replace(text[at:])
+		changed[path] = strings.ReplaceAll(text+last, "https://github.com/example/", s.url+"/platform/")
+	}
+	s.push("platform/"+repo, "main", changed)
+}
+
+func configMapFile(name, says string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata:\n  says: " + says + "\n"
+}
+
+// config writes the configuration of the server, which polls once an hour: whatever it does, an event caused.
+func (s *story) config() string {
+	s.Helper()
+	file := filepath.Join(s.TempDir(), "kalypso.yaml")
+	writeText(s.TB.(*testing.T), file, fmt.Sprintf("controlPlanes: [%s/%s]\nlisten: %s\ndata: %s\npoll: 1h\n", s.url, controlPlaneRepo, s.listen, s.data))
+	return file
+}
+
+// serve runs the server until the test ends.
+func (s *story) serve() {
+	s.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var log lockedBuffer
+	ended := make(chan int, 1)
+	config := s.config()
+	go func() {
+		ended <- run(ctx, []string{"serve", "--config", config}, s.environment(), strings.NewReader(""), &log, &log)
+	}()
+	s.Cleanup(func() {
+		cancel()
+		if code := <-ended; code != 0 || s.Failed() {
+			s.Errorf("the server ended with %d, and logged\n%s", code, &log)
+		}
+	})
+	s.open()
+}
+
+// environment keeps a server from the configuration and the credentials of whoever runs the test.
+func (s *story) environment() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.TempDir(), "GIT_CONFIG_NOSYSTEM=1"}
+}
+
+// open waits for a server, and works with the repositories through it from then on, so that it hears of every push.
+func (s *story) open() {
+	s.Helper()
+	s.until("the server is ready", func() error {
+		response, err := http.Get(s.url + "/readyz") //nolint:noctx // the test's own patience bounds it
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return errors.New(response.Status)
+		}
+		return nil
+	})
+	client := &git.Client{CacheDir: s.TempDir(), Env: func(name string) string {
+		return map[string]string{"KALYPSO_GIT_HOST": s.listen, "KALYPSO_GIT_USERNAME": "admin", "KALYPSO_GIT_TOKEN": s.admin().Reveal()}[name]
+	}}
+	s.Cleanup(func() { _ = client.Close() })
+	s.flows.client, s.flows.commits.client = client, client
+	s.flows.commits.pushed = nil
+	s.look = func() error { return nil }
+}
+
+// admin is the token of whoever started the server.
+func (s *story) admin() secret.Value {
+	s.Helper()
+	return readSecret(s.TB.(*testing.T), filepath.Join(s.data, adminTokenFile))
+}
+
+// say runs a command against the server, as the administrator, and returns how it ended and what it says.
+func (s *story) say(args ...string) (code int, text string) {
+	s.Helper()
+	return s.sayAs(s.admin(), args...)
+}
+
+func (s *story) sayAs(token secret.Value, args ...string) (code int, text string) {
+	s.Helper()
+	var out bytes.Buffer
+	env := append(s.environment(), "TZ=UTC", envServer+"="+s.url, envToken+"="+token.Reveal())
+	code = run(s.Context(), args, env, strings.NewReader(""), &out, &out)
+	if strings.Contains(out.String(), token.Reveal()) && !token.IsZero() {
+		s.Errorf("%s shows the token", strings.Join(args, " "))
+	}
+	return code, out.String()
+}
+
+// tells wants a command to end well, and to say all of that, in that order.
+func (s *story) tells(command string, wants ...string) {
+	s.Helper()
+	code, text := s.say(strings.Fields(command)...)
+	if err := inOrder(text, wants...); err != nil || code != 0 {
+		s.Errorf("kalypso %s: exit code %d, %v", command, code, err)
+	}
+}
+
+func inOrder(text string, wants ...string) error {
+	rest := text
+	for _, want := range wants {
+		_, after, ok := strings.Cut(rest, want)
+		if !ok {
+			return fmt.Errorf("want %q in this order in\n%s", wants, text)
+		}
+		rest = after
+	}
+	return nil
+}
+
+// createToken makes a token by the command.
+func (s *story) createToken(role string, more ...string) secret.Value {
+	s.Helper()
+	file := filepath.Join(s.TempDir(), "token")
+	code, text := s.say(append([]string{"token", "create", "of " + role, "--role", role, "--out", file}, more...)...)
+	if code != 0 {
+		s.Fatalf("exit code %d: %s", code, text)
+	}
+	return readSecret(s.TB.(*testing.T), file)
+}
+
+// commit pushes something to main that every assignment shows.
+func (s *story) commit(label string) string {
+	s.Helper()
+	const path = "templates/default.yaml"
+	text := s.files(controlPlaneRepo, "main")[path]
+	text = strings.Split(text, "\n          story:")[0]
+	return s.push(controlPlaneRepo, "main", map[string]string{path: strings.TrimRight(text, "\n") + "\n          story: " + label + "\n"})
+}
+
+// shown is the status of a commit in an environment: "success Deployed".
+func (s *story) shown(commit, environment string) string {
+	s.Helper()
+	statuses, err := s.repo(controlPlaneRepo).Statuses(s.Context(), commit)
+	if err != nil {
+		s.Fatal(err)
+	}
+	i := slices.IndexFunc(statuses, func(status forge.Status) bool { return status.Context == environment })
+	if i < 0 {
+		return ""
+	}
+	return string(statuses[i].State) + " " + statuses[i].Description
+}
+
+// arrives waits until a commit is shown as deployed in environments.
+func (s *story) arrives(commit string, environments ...string) {
+	s.Helper()
+	for _, environment := range environments {
+		s.shows(commit, environment, "success Deployed")
+	}
+}
+
+// shows waits until the status of a commit has all of these texts, the first of them at the beginning.
+func (s *story) shows(commit, environment, first string, more ...string) {
+	s.Helper()
+	s.until(commit[:7]+" in "+environment, func() error {
+		got := s.shown(commit, environment)
+		if !strings.HasPrefix(got, first) {
+			return fmt.Errorf("the status is %q, want %q", got, first)
+		}
+		return inOrder(got, more...)
+	})
+}
+
+// until looks again and again until there is no error.
+func (s *story) until(what string, check func() error) {
+	s.Helper()
+	var err error
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
+		if err = check(); err == nil {
+			return
+		}
+	}
+	_, status := s.say("status")
+	s.Fatalf("%s: not within %s: %v\n%s", what, patience, err, status)
+}
+
+// lockedBuffer is a log that is read while it is written.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
