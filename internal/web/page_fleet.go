@@ -29,6 +29,8 @@ type environmentView struct {
 	Address string
 	State   any
 	Gate    *gateView
+	// Why says what it waits for; empty where the clusters below its gate say it.
+	Why string
 }
 
 func (s *site) fleet(q *question) (*answer, error) {
@@ -66,8 +68,18 @@ func chainsOf(all []observing.Environment) []chainView {
 	return chains
 }
 
+// maxWorst is how many clusters are named at a glance.
+const maxWorst = 3
+
 func glanceOf(e observing.Environment) environmentView {
-	return environmentView{Environment: e, Address: environmentAddress(e), State: stateOf(e), Gate: gateOf(e.Gate)}
+	v := environmentView{Environment: e, Address: environmentAddress(e), State: stateOf(e), Gate: gateOf(e.Gate)}
+	if v.Gate == nil || len(v.Gate.Worst) == 0 || e.Candidate != "" {
+		v.Why = e.Reason
+	}
+	if v.Gate != nil {
+		v.Gate.Worst = v.Gate.Worst[:min(len(v.Gate.Worst), maxWorst)]
+	}
+	return v
 }
 
 // summaryOf says in one line how environments stand.

@@ -16,11 +16,24 @@ type page struct {
 // routes are the pages.
 var routes = []page{
 	{"fleet", "/{$}", "/", (*site).fleet},
+	{"fleet", "/environments", "/", (*site).fleet},
+	{"environment", "/environments/{name}", "/", (*site).environment},
+	{"workloads", "/workloads", "/workloads", (*site).workloads},
+	{"workload", "/workloads/{name}", "/workloads", (*site).workload},
+	{"clusters", "/clusters", "/clusters", (*site).clusters},
+	{"cluster", "/clusters/{name}", "/clusters", (*site).cluster},
+	{"promotions", "/promotions", "/promotions", (*site).promotions},
+	{"promotion", "/promotions/{commit}", "/promotions", (*site).promotion},
+	{"compare", "/compare", "/compare", (*site).compare},
+	{"history", "/history", "/history", (*site).history},
+	{"figures", "/figures", "/figures", (*site).figures},
+	{"search", "/search", "", (*site).search},
 }
 
 // Sections are the places of the navigation, for other pages of the same server.
 func Sections() []Link { return slices.Clone(sections) }
 
+// sections are the places of the navigation.
 var sections = []Link{
 	{"Fleet", "/"}, {"Workloads", "/workloads"}, {"Clusters", "/clusters"}, {"Promotions", "/promotions"},
 	{"Compare", "/compare"}, {"History", "/history"}, {"Figures", "/figures"},

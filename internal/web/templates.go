@@ -19,8 +19,8 @@ type templates struct {
 }
 
 // parse reads the templates. They are embedded, and tests execute each of them: one that does not parse is never built.
-func parse(now func() time.Time) templates {
-	shared := template.Must(template.New("layout.html").Funcs(functions(now)).Option("missingkey=error").
+func parse(p *Pages) templates {
+	shared := template.Must(template.New("layout.html").Funcs(functions(p)).Option("missingkey=error").
 		ParseFS(files, "pages/layout.html", "pages/parts.html"))
 	t := templates{frame: shared, pages: map[string]*template.Template{}}
 	names := []string{"failure"}
@@ -52,19 +52,23 @@ func (t templates) layout(data frame) ([]byte, error) {
 }
 
 // functions are what templates can say.
-func functions(now func() time.Time) template.FuncMap {
+func functions(p *Pages) template.FuncMap {
 	return template.FuncMap{
-		"ago":     func(t time.Time) string { return ago(now().Sub(t)) },
+		"ago":     func(t time.Time) string { return ago(p.now().Sub(t)) },
 		"moment":  moment,
 		"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"short":   short,
 		"line":    line,
 		"links":   isLink,
+		"reach":   p.reach,
 		"hash":    isHash,
 		"tone":    tone,
 		"symbol":  symbol,
 		"word":    word,
 		"count":   count,
+		"clock":   func(t time.Time) string { return t.UTC().Format("15:04:05") },
+		"lines":   lines,
+		"periods": func() []string { return periods },
 		"lasting": func(seconds float64) string { return lasting(time.Duration(seconds * float64(time.Second))) },
 		"percent": func(part float64) string { return fmt.Sprintf("%.0f %%", part*100) },
 	}

@@ -75,7 +75,7 @@ type site struct {
 }
 
 func newSite(p *Pages) *site {
-	s := &site{Pages: p, mux: http.NewServeMux(), templates: parse(p.now)}
+	s := &site{Pages: p, mux: http.NewServeMux(), templates: parse(p)}
 	s.mux.HandleFunc("GET /-/{file}", serveStatic)
 	for _, one := range routes {
 		s.mux.HandleFunc("GET "+one.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, one) })

@@ -38,7 +38,10 @@ var manners = map[string]manner{
 	"nobody": {warn, "▲", "no clusters"}, "withdrawn": {warn, "▲", ""},
 	"offline": {off, "⊘", ""}, "missing": {off, "?", ""}, "suspended": {off, "‖", ""}, "unknown": {off, "○", ""}, "empty": {off, "○", "nothing yet"},
 	"notice": {off, "○", ""}, "revoked": {off, "⊘", ""}, "unregistered": {off, "?", "not registered"},
-	"added": {good, "+", ""}, "changed": {move, "~", ""}, "removed": {bad, "−", ""},
+	"notYet": {off, "○", "not there yet"}, "registered": {good, "✓", ""}, "merged": {good, "✓", ""}, "opened": {move, "◐", ""},
+	"decided": {off, "·", ""}, "shown": {off, "·", ""}, "verified": {off, "·", ""}, "resumed": {off, "·", ""}, "ordered": {move, "◐", ""}, "fulfilled": {good, "✓", ""},
+	"assigned": {off, "·", ""},
+	"added":    {move, "+", ""}, "changed": {move, "~", ""}, "removed": {bad, "−", ""},
 }
 
 // mannerOf is how a state is shown; one that nobody knows is shown as it is.
@@ -59,7 +62,23 @@ func symbol(state any) string { return mannerOf(state).symbol }
 func word(state any) string   { return mannerOf(state).word }
 
 // line is a text of others: on one line, and without credentials.
-func line(text any) string { return secret.Line(secret.Redact(fmt.Sprint(text))) }
+func line(text any) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Bidi_Control, r) {
+			return -1 // it would turn what follows around
+		}
+		return r
+	}, secret.Line(secret.Redact(fmt.Sprint(text))))
+}
+
+// lines is a text of others on several lines, without credentials and control characters.
+func lines(text string) string {
+	all := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for i := range all {
+		all[i] = line(all[i])
+	}
+	return strings.Join(all, "\n")
+}
 
 // sentence begins with a capital and ends with a full stop.
 func sentence(text string) string {
@@ -92,6 +111,18 @@ func short(sha string) string {
 func isLink(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
+}
+
+// reach is an address that leads there. The ledger writes the addresses of repositories without regard to the protocol;
+// those of this very server have that of its own.
+func (p *Pages) reach(address string) string {
+	ours, err := url.Parse(p.URL)
+	u, err2 := url.Parse(address)
+	if err == nil && err2 == nil && u.Host == ours.Host && u.Scheme == "https" {
+		u.Scheme = ours.Scheme
+		return u.String()
+	}
+	return address
 }
 
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -149,7 +149,7 @@
   }
 
   function times() {
-    for (const time of document.querySelectorAll("time[datetime]")) {
+    for (const time of document.querySelectorAll("time[datetime]:not([data-fixed])")) {
       const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
       if (!(seconds >= 0)) continue;
       const text = seconds < 60 ? "just now" : lasting(seconds) + " ago";

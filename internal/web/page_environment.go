@@ -1,0 +1,117 @@
+package web
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+)
+
+// environmentPage is everything about one environment.
+type environmentPage struct {
+	observing.EnvironmentDetail
+	Address string
+	State   any
+	Gate    *gateView
+	Types   []clusterTypeView
+	// Steps are the last steps that say something to people.
+	Steps []observing.Step
+	// Behind are the first clusters that do not run what they should; More is where all of them are.
+	Behind []observing.Discrepancy
+	More   string
+	Matrix matrixView
+	// AsOf is the time that is shown, zero for now, and Now where it is shown how things are.
+	AsOf time.Time
+	Now  string
+}
+
+// clusterTypeView is a cluster type with the bar of its clusters.
+type clusterTypeView struct {
+	observing.ClusterType
+	Address string
+	Parts   []barPart
+}
+
+// maxBehind is how many clusters are listed that differ.
+const maxBehind = 12
+
+func (s *site) environment(q *question) (*answer, error) {
+	name := q.PathValue("name")
+	asOf, err := q.when("asOf")
+	if err != nil {
+		return nil, err
+	}
+	controlPlane, err := s.choose(q, name)
+	if err != nil {
+		return nil, err
+	}
+	detail, err := s.Observer.Environment(q.Context(), observing.EnvironmentQuery{Name: name, ControlPlane: controlPlane, AsOf: asOf})
+	if err != nil {
+		return nil, err
+	}
+	behind, err := s.Observer.Discrepancies(q.Context(), observing.DiscrepanciesQuery{
+		Environment: name, AsOf: asOf, Paging: observing.Paging{Limit: maxBehind},
+	})
+	if err != nil {
+		return nil, err
+	}
+	matrix, err := s.matrix(q, &detail, controlPlane, asOf)
+	if err != nil {
+		return nil, err
+	}
+	view := environmentPage{
+		EnvironmentDetail: detail, Address: environmentAddress(detail.Environment), State: stateOf(detail.Environment), Gate: gateOf(detail.Environment.Gate),
+		Types: typesOf(detail), Steps: told(detail.Steps), Behind: behind.Items, Matrix: matrix, AsOf: asOf, Now: q.with("asOf", ""),
+	}
+	if behind.Next != "" {
+		view.More = "/clusters?environment=" + url.QueryEscape(name) + "&state=behind"
+	}
+	words := []string{"history", "environment", name, "--as-of", asOf.Format(time.RFC3339)}
+	if asOf.IsZero() {
+		words = []string{"status"}
+	}
+	return &answer{
+		title: line(name), value: detail, view: view, command: s.command(words...), summary: summaryOf([]observing.Environment{detail.Environment}),
+		concerns: now(asOf, operations("environments/"+url.PathEscape(name)), operations("clusters/"), operations("promotions/")),
+	}, nil
+}
+
+// maxTold is how many steps are told at a glance.
+const maxTold = 8
+
+// told are steps without those that only repeat for the forge what was decided.
+func told(all []observing.Step) []observing.Step {
+	steps := slices.DeleteFunc(slices.Clone(all), func(step observing.Step) bool { return step.Kind == string(promoting.Shown) })
+	return steps[:min(len(steps), maxTold)]
+}
+
+// now are the addresses that a page of a time depends on: the past does not change.
+func now(asOf time.Time, addresses ...string) []string {
+	if !asOf.IsZero() {
+		return nil
+	}
+	return addresses
+}
+
+func typesOf(d observing.EnvironmentDetail) []clusterTypeView {
+	var views []clusterTypeView
+	for _, t := range d.ClusterTypes {
+		views = append(views, clusterTypeView{
+			ClusterType: t, Address: clustersAddress(d.Name, t.Name, ""),
+			Parts: barOf([]stateCount{
+				{"reached", t.States.Reached}, {"behind", t.States.Behind}, {"failed", t.States.Failed}, {"offline", t.States.Offline}, {"missing", t.States.Missing},
+			}),
+		})
+	}
+	return views
+}
+
+// clustersAddress lists the clusters of an environment and cluster type, in a state; empty values do not restrict.
+func clustersAddress(environment, clusterType, state string) string {
+	values := url.Values{"environment": {environment}, "clusterType": {clusterType}, "state": {state}}
+	maps.DeleteFunc(values, func(_ string, all []string) bool { return all[0] == "" })
+	return "/clusters?" + values.Encode()
+}

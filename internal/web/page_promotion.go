@@ -1,0 +1,152 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+)
+
+// promotionsPage is the list of promotions.
+type promotionsPage struct {
+	observing.Page[observing.Promotion]
+	Environment  string
+	Environments []string
+	Next         string
+}
+
+func (s *site) promotions(q *question) (*answer, error) {
+	environment := q.text("environment")
+	page, err := s.Observer.Promotions(q.Context(), observing.PromotionsQuery{Environment: environment, Paging: q.paging(observing.DefaultLimit)})
+	if err != nil {
+		return nil, err
+	}
+	known, err := s.environmentNames(q)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{
+		title: "Promotions", value: page, command: s.command("promote"), concerns: []string{operations("promotions/"), operations("environments/")},
+		view: promotionsPage{Page: page, Environment: environment, Environments: known, Next: q.next(page.Next)},
+	}, nil
+}
+
+// promotionPage is one commit's way.
+type promotionPage struct {
+	observing.PromotionDetail
+	Stages []stageView
+}
+
+// stageView is the way through one environment.
+type stageView struct {
+	observing.PromotionStage
+	State any
+	Gate  *gateView
+	Steps []stepView
+	// Rollout draws how clusters came to run it; nil where nothing is known.
+	Rollout *chart
+	// Took is how long it was from entering to arriving; empty while it is not there.
+	Took string
+}
+
+// stepView is a step with what is in its detail.
+type stepView struct {
+	observing.Step
+	promoting.Detail
+	// Passed is the time since the step before; empty for the first.
+	Passed string
+}
+
+func (s *site) promotion(q *question) (*answer, error) {
+	detail, err := s.Observer.Promotion(q.Context(), observing.PromotionQuery{Commit: q.PathValue("commit"), Subject: q.text("subject")})
+	if err != nil {
+		return nil, err
+	}
+	view := promotionPage{PromotionDetail: detail}
+	for _, stage := range detail.Stages {
+		v := stageOf(stage)
+		if stage.Current && stage.Gate != nil {
+			if v.Rollout, err = s.rollout(q, stage); err != nil {
+				return nil, err
+			}
+		}
+		view.Stages = append(view.Stages, v)
+	}
+	return &answer{
+		title: short(detail.Commit) + " " + line(detail.Title), value: detail, view: view, command: s.promotionCommand(detail),
+		concerns: []string{operations("promotions/" + detail.Commit), operations("environments/"), operations("clusters/")},
+	}, nil
+}
+
+// promotionCommand waits for the commit where it is on its way.
+func (s *site) promotionCommand(d observing.PromotionDetail) string {
+	for i := len(d.Stages) - 1; i >= 0; i-- {
+		if d.Stages[i].Current {
+			return s.command("wait", "-e", d.Stages[i].Environment, "--commit", d.Commit)
+		}
+	}
+	return s.command("promote")
+}
+
+func stageOf(stage observing.PromotionStage) stageView {
+	v := stageView{PromotionStage: stage, Gate: gateOf(stage.Gate), State: stageState(stage)}
+	if !stage.Entered.IsZero() && stage.Arrived.After(stage.Entered) {
+		v.Took = lasting(stage.Arrived.Sub(stage.Entered))
+	}
+	for i, step := range stage.Steps {
+		one := stepView{Step: step}
+		_ = json.Unmarshal(step.Detail, &one.Detail) // what is not understood is not shown
+		if i > 0 {
+			one.Passed = lasting(step.At.Sub(stage.Steps[i-1].At))
+		}
+		v.Steps = append(v.Steps, one)
+	}
+	return v
+}
+
+// stageState is the one state that tells most about a commit in an environment.
+func stageState(stage observing.PromotionStage) any {
+	switch {
+	case stage.Phase != "" && stage.Current:
+		return stage.Phase
+	case stage.Candidate:
+		return "candidate"
+	case !stage.Failed.IsZero() && stage.Failed.After(stage.Arrived):
+		return "failed"
+	case !stage.Arrived.IsZero():
+		return "arrived"
+	case !stage.Entered.IsZero():
+		return "entered"
+	}
+	return "notYet"
+}
+
+// maxRollout bounds how many reconcilers a rollout is drawn of.
+const maxRollout = 3000
+
+// rollout draws how the clusters of an environment came to run the commit of its gate.
+func (s *site) rollout(q *question, stage observing.PromotionStage) (*chart, error) {
+	query := observing.ReconcilersQuery{Environment: stage.Environment, State: ledger.StateReady, Paging: observing.Paging{Limit: observing.MaxLimit}}
+	var arrived []time.Time
+	for seen := 0; seen < maxRollout; {
+		page, err := s.Observer.Reconcilers(q.Context(), query)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range page.Items {
+			if r.Revision == stage.Gate.Commit {
+				arrived = append(arrived, r.Since)
+			}
+		}
+		seen += len(page.Items)
+		if query.After = page.Next; page.Next == "" {
+			break
+		}
+	}
+	expected := stage.Gate.Counts.Counted
+	label := fmt.Sprintf("How clusters came to run it: %d of %d", len(arrived), expected)
+	return convergence(label, arrived, stage.Entered, q.now, expected), nil
+}

@@ -1,0 +1,143 @@
+package web
+
+import (
+	"cmp"
+	"net/url"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/server/access"
+)
+
+// eventView is an event with the page that says more.
+type eventView struct {
+	observing.Event
+	// State is what it came to, where that says something.
+	State any
+	// Address is where there is more; empty for nowhere.
+	Address string
+	// Day is set on the first event of a day.
+	Day string
+}
+
+// timelineOf prepares events, the newest first, on the page whose path is here.
+func timelineOf(events []observing.Event, here string) []eventView {
+	var views []eventView
+	var last time.Time
+	for _, e := range events {
+		v := eventView{Event: e, Address: moreOf(e)}
+		if v.Address == here {
+			v.Address = ""
+		}
+		if e.State != "" {
+			v.State = e.State
+		} else if e.Step != "" {
+			v.State = e.Step
+		}
+		if day := e.At.UTC().Truncate(24 * time.Hour); last.IsZero() || !day.Equal(last) {
+			last, v.Day = day, day.Format("Monday, 2 January 2006")
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
+// moreOf is the page that says more about an event.
+func moreOf(e observing.Event) string {
+	switch {
+	case isLink(e.URL):
+		return e.URL
+	case isHash(e.Commit):
+		return "/promotions/" + e.Commit
+	case e.Cluster != "":
+		return "/clusters/" + url.PathEscape(e.Cluster)
+	case e.Workload != "":
+		return "/workloads/" + url.PathEscape(e.Workload)
+	}
+	return ""
+}
+
+// historyPage is what happened.
+type historyPage struct {
+	observing.Page[observing.Event]
+	Timeline []eventView
+	// The filter.
+	Environment, Workload, Cluster, Kind, From, To string
+	Environments                                   []string
+	Kinds                                          []observing.EventKind
+	Next                                           string
+	// Default is the time that the form for the past offers.
+	Default string
+}
+
+func (s *site) history(q *question) (*answer, error) {
+	asOf, err := q.when("asOf")
+	if err != nil {
+		return nil, err
+	}
+	view := historyPage{
+		Environment: q.text("environment"), Workload: q.text("workload"), Cluster: q.text("cluster"), Kind: q.text("kind"), From: q.text("from"), To: q.text("to"),
+		Kinds: []observing.EventKind{
+			observing.EventPromotion, observing.EventCommit, observing.EventRollout, observing.EventTransition, observing.EventChange, observing.EventRegistration,
+		},
+		Default: q.now.Add(-24 * time.Hour).Format("2006-01-02T15:04"),
+	}
+	if !asOf.IsZero() {
+		return &answer{to: pastAddress(view, asOf)}, nil
+	}
+	query := observing.HistoryQuery{Environment: view.Environment, Workload: view.Workload, Cluster: view.Cluster, Audits: q.role.Includes(access.Admin), Paging: q.paging(observing.DefaultLimit)}
+	if view.Kind != "" {
+		query.Kinds = []observing.EventKind{observing.EventKind(view.Kind)}
+	}
+	if query.From, err = q.when("from"); err != nil {
+		return nil, err
+	}
+	if query.To, err = q.when("to"); err != nil {
+		return nil, err
+	}
+	if view.Page, err = s.Observer.History(q.Context(), query); err != nil {
+		return nil, err
+	}
+	if view.Environments, err = s.environmentNames(q); err != nil {
+		return nil, err
+	}
+	view.Timeline, view.Next = timelineOf(view.Items, ""), q.next(view.Page.Next)
+	return &answer{title: "History", value: view.Page, view: view, command: s.historyCommand(view), concerns: []string{operations("")}}, nil
+}
+
+// pastAddress is where it is shown how things were.
+func pastAddress(v historyPage, asOf time.Time) string {
+	at := "?asOf=" + url.QueryEscape(asOf.Format(time.RFC3339))
+	switch {
+	case v.Cluster != "":
+		return "/clusters/" + url.PathEscape(v.Cluster) + at
+	case v.Environment != "":
+		return "/environments/" + url.PathEscape(v.Environment) + at
+	}
+	return "/clusters" + at
+}
+
+// historyCommand is the command about the one thing whose history is shown; there is none for everything.
+func (s *site) historyCommand(v historyPage) string {
+	kind := ""
+	switch {
+	case v.Cluster != "":
+		kind = "cluster"
+	case v.Workload != "":
+		kind = "workload"
+	case v.Environment != "":
+		kind = "environment"
+	default:
+		return ""
+	}
+	words := []string{"history", kind, cmp.Or(v.Cluster, v.Workload, v.Environment)}
+	if kind == "workload" && v.Environment != "" {
+		words = append(words, "-e", v.Environment)
+	}
+	for _, flag := range [][2]string{{"--from", v.From}, {"--to", v.To}} {
+		if flag[1] != "" {
+			words = append(words, flag[0], flag[1])
+		}
+	}
+	return s.command(words...)
+}
