@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/kalypso-io/kalypso/internal/schemas"
 )
 
 // RuleSchema is the rule that manifests are what an API server takes.
@@ -184,7 +186,7 @@ func (s *Schemas) schema(kind string) (*jsonschema.Schema, error) {
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(offline{})
+	c.UseLoader(schemas.Offline{})
 	url, _, _ := strings.Cut(from, "#")
 	if err := c.AddResource(url, s.documents[url]); err != nil {
 		return nil, err
@@ -194,13 +196,6 @@ func (s *Schemas) schema(kind string) (*jsonschema.Schema, error) {
 		s.compiled[kind] = compiled
 	}
 	return compiled, err
-}
-
-// offline refuses to load what a schema refers to outside of itself.
-type offline struct{}
-
-func (offline) Load(url string) (any, error) {
-	return nil, fmt.Errorf("%q is outside of the schema", url)
 }
 
 // check returns what an API server would not take of an object.

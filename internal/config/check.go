@@ -11,6 +11,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schemas"
 )
 
 // check returns everything that is wrong with a configuration.
@@ -112,7 +113,7 @@ func (s *schema) findings(t *tree, instance any) []finding {
 		return nil
 	}
 	var found []finding
-	for _, leaf := range leaves(tree) {
+	for _, leaf := range schemas.Leaves(tree) {
 		found = append(found, explain(t, leaf)...)
 	}
 	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.path+" "+a.text, b.path+" "+b.text) })

@@ -3,10 +3,11 @@ package config
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/kalypso-io/kalypso/internal/schemas"
 )
 
 // want is a set of types that a schema asks for at one place.
@@ -192,13 +193,10 @@ func ofItem(s *jsonschema.Schema, i int) []*jsonschema.Schema {
 	return subs
 }
 
-// jsonNumber is the syntax of numbers in JSON, with an exponent that can be calculated with.
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,3})?$`)
-
 // as returns a text as the type that is asked for, if it is one and is asked for.
 func (w want) as(text string) (any, bool) {
 	switch {
-	case w&wantNumber != 0 && jsonNumber.MatchString(text):
+	case w&wantNumber != 0 && schemas.Number.MatchString(text):
 		return json.Number(text), true
 	case w&wantBool != 0 && (text == "true" || text == "false"):
 		return text == "true", true

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schemas"
 )
 
 // conflicts finds the keys that equally specific layers give different values.
@@ -91,5 +92,5 @@ func summary(n *node) string {
 	if n.leaf() {
 		return quote(n)
 	}
-	return show(n.data())
+	return schemas.Show(n.data())
 }

@@ -53,7 +53,7 @@ func (d *Data) values() map[string]any {
 	return map[string]any{
 		"DeploymentTargetName": d.DeploymentTargetName, "Namespace": d.Namespace, "Environment": d.Environment,
 		"Workspace": d.Workspace, "Workload": d.Workload, "Labels": texts(d.Labels), "Manifests": texts(d.Manifests),
-		"ClusterType": d.ClusterType, "ClusterTypeLabels": texts(d.ClusterTypeLabels), "ConfigData": copied(d.ConfigData),
+		"ClusterType": d.ClusterType, "ClusterTypeLabels": texts(d.ClusterTypeLabels), "ConfigData": deepCopy(d.ConfigData),
 		"Repo": d.Repo, "Branch": d.Branch, "Path": d.Path,
 	}
 }
@@ -64,23 +64,4 @@ func texts(from map[string]string) map[string]any {
 		m[key] = text
 	}
 	return m
-}
-
-// copied copies maps and lists all the way down.
-func copied(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for key, value := range v {
-			m[key] = copied(value)
-		}
-		return m
-	case []any:
-		list := make([]any, len(v))
-		for i, value := range v {
-			list[i] = copied(value)
-		}
-		return list
-	}
-	return v
 }

@@ -54,11 +54,14 @@ func annotated(n *node, at string, data any, keys map[string]Key) *yaml.Node {
 	return y
 }
 
+// maxOver is how many values that lost a comment lists.
+const maxOver = 10
+
 // comment says where a value comes from, in one line.
 func (k Key) comment() string {
 	said := "# " + place(k.From)
 	for i, lost := range k.Over {
-		if i == maxWishes {
+		if i == maxOver {
 			said += ", ..."
 			break
 		}
