@@ -70,10 +70,33 @@ func (g *Guard) failed() *Limiter {
 	return &g.failures
 }
 
+// IdentifyHash returns whose token it is that has a [Hash], for who showed the token before and keeps no more of it than that.
+// Tokens of an issuer are none of those. The error is a [Refusal], or a context's own.
+func (g *Guard) IdentifyHash(ctx context.Context, hash string) (Identity, error) {
+	now := g.now()
+	if found, state := g.known.find(hash, now); state == fresh {
+		return found, nil
+	}
+	seen := g.known.generation()
+	who, err := g.lookUp(ctx, hash, now)
+	switch {
+	case err == nil:
+		g.known.put(hash, who, now, seen)
+	case errors.Is(err, ErrUnauthenticated):
+		g.known.remove(hash)
+	}
+	return who, err
+}
+
 func (g *Guard) verify(ctx context.Context, token secret.Value, hash string, now time.Time) (Identity, error) {
 	if g.SignOn != nil && looksLikeJWT(token.Reveal()) {
 		return g.SignOn.Verify(ctx, token)
 	}
+	return g.lookUp(ctx, hash, now)
+}
+
+// lookUp asks the ledger whose token or credential has a hash.
+func (g *Guard) lookUp(ctx context.Context, hash string, now time.Time) (Identity, error) {
 	t, err := g.Store.TokenByHash(ctx, hash)
 	if err == nil {
 		return tokenIdentity(t, now)

@@ -46,7 +46,11 @@ func (i Identity) String() string {
 		return string(Anonymous)
 	case ByToken:
 		return fmt.Sprintf("%s (token %s)", i.Name, i.Token)
-	case ByCluster, BySignOn, BySession:
+	case BySession:
+		if i.Token != "" {
+			return fmt.Sprintf("%s (session of token %s)", i.Name, i.Token)
+		}
+	case ByCluster, BySignOn:
 	}
 	return fmt.Sprintf("%s (%s)", i.Name, i.Source)
 }

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
 
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
@@ -35,6 +37,7 @@ type SignOn struct {
 
 	mu       sync.Mutex
 	verifier *oidc.IDTokenVerifier
+	endpoint oauth2.Endpoint
 	tried    time.Time
 }
 
@@ -68,6 +71,23 @@ func looksLikeJWT(token string) bool {
 
 // Verify returns whose token it is. It is refused unless the issuer signed it, for this audience, and it is valid now.
 func (s *SignOn) Verify(ctx context.Context, token secret.Value) (Identity, error) {
+	return s.verify(ctx, token, func(*oidc.IDToken) bool { return true })
+}
+
+// VerifyNonce is [SignOn.Verify] for an ID token that was asked for with a nonce, which it must have.
+func (s *SignOn) VerifyNonce(ctx context.Context, token secret.Value, nonce string) (Identity, error) {
+	return s.verify(ctx, token, func(t *oidc.IDToken) bool {
+		return nonce != "" && subtle.ConstantTimeCompare([]byte(t.Nonce), []byte(nonce)) == 1
+	})
+}
+
+// Endpoint returns where the issuer signs people in, and gives tokens for codes.
+func (s *SignOn) Endpoint(ctx context.Context) (oauth2.Endpoint, error) {
+	_, err := s.discovered(ctx)
+	return s.endpoint, err // it is set once, before the verifier is
+}
+
+func (s *SignOn) verify(ctx context.Context, token secret.Value, expected func(*oidc.IDToken) bool) (Identity, error) {
 	verifier, err := s.discovered(ctx)
 	if err != nil {
 		return Identity{}, err
@@ -75,6 +95,9 @@ func (s *SignOn) Verify(ctx context.Context, token secret.Value) (Identity, erro
 	verified, err := verifier.Verify(ctx, token.Reveal())
 	if err != nil {
 		return Identity{}, notVerified(err)
+	}
+	if !expected(verified) {
+		return Identity{}, notVerified(errors.New("it has another nonce"))
 	}
 	var claims map[string]any
 	if err := verified.Claims(&claims); err != nil {
@@ -103,6 +126,7 @@ func (s *SignOn) discovered(ctx context.Context) (*oidc.IDTokenVerifier, error) 
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("ask the issuer %q for its keys: %w", secret.Redact(s.Issuer), err))
 	}
+	s.endpoint = provider.Endpoint()
 	s.verifier = provider.VerifierContext(
 		oidc.ClientContext(context.WithoutCancel(ctx), s.client()), &oidc.Config{ClientID: s.Audience, Now: s.now})
 	return s.verifier, nil
