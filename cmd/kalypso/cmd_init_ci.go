@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// initCICommand is "kalypso init ci".
+type initCICommand struct {
+	t *terminal
+	// forges says which flag of a forge was given.
+	forges map[string]*bool
+	// target is what the repository is; empty to find out.
+	target string
+	// version is the Kalypso that workflows install; empty for the one that runs.
+	version string
+	force   bool
+}
+
+func newInitCI(t *terminal) *cobra.Command {
+	c := &initCICommand{t: t, forges: map[string]*bool{}}
+	cmd := &cobra.Command{
+		Use:   "ci (--github | --gitlab | --azure)",
+		Short: "Write the workflows of a repository: thin calls of kalypso commands",
+		Long: `Write workflows into the repository of the current folder. They call kalypso commands, need no server, and are yours to change.
+
+    control-plane   check: plan and problems of pull requests;   schedule, promote: pull requests to the GitOps repository
+    app             ci: lint, test, scan, check, build and push the image;   prepare-pr, deploy: from environment to environment
+    services        the same for charts of others, without an image
+    gitops          notify-on-pr: tells the control plane or the application that a pull request was merged
+    config          notify-on-config-change: tells the application that its configuration changed
+
+What the repository is follows from what it holds, unless --for says it. Every file begins with the secrets and variables that it needs.
+A file that is there and differs is not overwritten: the difference is shown, and --force agrees to it.`,
+		Example: `  kalypso init ci --github
+  kalypso init ci --gitlab --for app
+  kalypso init ci --azure --kalypso-version v1.2.3 --force`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	flags := cmd.Flags()
+	for _, f := range ciForges {
+		c.forges[f.name] = flags.Bool(f.name, false, "write workflows of "+f.product)
+	}
+	flags.StringVar(&c.target, "for", "", "what the repository `is`: control-plane, app, services, config or gitops (default: by what it holds)")
+	flags.StringVar(&c.version, "kalypso-version", "", "the `version` of Kalypso that workflows install: a tag or a commit (default: this one)")
+	flags.BoolVar(&c.force, "force", false, "overwrite workflows that differ")
+	return cmd
+}
+
+func (c *initCICommand) run(cmd *cobra.Command) error {
+	forge, err := c.forge(cmd)
+	if err != nil {
+		return err
+	}
+	if c.target != "" && !slices.Contains(ciTargets, ciTarget(c.target)) {
+		return usage(cmd, "--for %q is none of %v", c.target, ciTargets)
+	}
+	data := ciData{Version: cmp.Or(c.version, installable(version()))}
+	if data.Version == "" {
+		return usage(cmd, "this build has no version that workflows could install: name one with --kalypso-version")
+	}
+	root, err := c.repository()
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // what was written is closed already
+	target := ciTarget(c.target)
+	if target == "" {
+		if target, err = detectTarget(root.FS()); err != nil {
+			return fmt.Errorf("look what %q is: %w", root.Name(), err)
+		}
+	}
+	switch target {
+	case "":
+		return usage(cmd, "what this repository is, its files do not say: say it with --for")
+	case ciControlPlane:
+		if data.Environments, err = c.environments(cmd.Context(), root.Name()); err != nil {
+			return err
+		}
+	}
+	files, err := forge.workflows(target, data)
+	if err != nil {
+		return err
+	}
+	return c.write(root, target, files, data)
+}
+
+// forge returns the one that was asked for.
+func (c *initCICommand) forge(cmd *cobra.Command) (ciForge, error) {
+	var asked []ciForge
+	for _, f := range ciForges {
+		if *c.forges[f.name] {
+			asked = append(asked, f)
+		}
+	}
+	if len(asked) != 1 {
+		return ciForge{}, usage(cmd, "say where the workflows will run, with one of --github, --gitlab and --azure")
+	}
+	return asked[0], nil
+}
+
+// installable returns the version of this build where "go install" knows it, too.
+func installable(version string) string {
+	if version == "devel" || strings.HasSuffix(version, "+dirty") {
+		return ""
+	}
+	return version
+}
+
+// repository opens the work tree of the current folder. Nothing outside of it is read or written, whatever links lie in it.
+func (c *initCICommand) repository() (*os.Root, error) {
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := git.Discover(here)
+	if err != nil {
+		return nil, failed(err, "workflows belong to a repository: run it in one")
+	}
+	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
+		return nil, failed(fmt.Errorf("%q has no work tree", dir), "run it in a clone")
+	}
+	return os.OpenRoot(dir)
+}
+
+// environments asks the control plane for its environments, because workflows name their branches.
+func (c *initCICommand) environments(ctx context.Context, dir string) ([]scheduling.EnvironmentBranch, error) {
+	source := sourceFlags{controlPlane: dir}
+	s, err := source.open(ctx, c.t)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	found, err := s.loader.EnvironmentBranches(ctx, s.request)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, failed(errors.New("the branch main lists no environment"), "commit an Environment for each of them, as kalypso init control-plane does")
+	}
+	return found, nil
+}
+
+// write writes the files, all of them or none, and says what to do next.
+func (c *initCICommand) write(root *os.Root, target ciTarget, files map[string][]byte, data ciData) error {
+	names := slices.Sorted(maps.Keys(files))
+	differing := 0
+	var done strings.Builder
+	for _, name := range names {
+		old, err := root.ReadFile(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			fmt.Fprintf(&done, "  %s\n", name)
+		case err != nil:
+			return err
+		case bytes.Equal(old, files[name]):
+			fmt.Fprintf(&done, "  %s, as it was\n", name)
+		case c.force:
+			fmt.Fprintf(&done, "  %s, overwritten\n", name)
+		default:
+			differing++
+			fmt.Fprint(c.t.out, printableText(udiff.Unified(name, name+" (new)", string(old), string(files[name]))))
+		}
+	}
+	if differing > 0 {
+		return failed(fmt.Errorf("%d of %d files are there and differ; nothing was written", differing, len(names)),
+			"the difference is above; --force overwrites them")
+	}
+	for _, name := range names {
+		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := root.WriteFile(name, files[name], 0o644); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(c.t.out, "%s workflows for %s:\n%s\n%s\n", c.t.outStyle.green("wrote"), target, &done, nextOfCI(target, data))
+	return nil
+}
+
+// nextOfCI says what is left to people.
+func nextOfCI(target ciTarget, data ciData) string {
+	next := "next: set the secrets and variables that the comments name, and commit the files"
+	switch target {
+	case ciControlPlane:
+		return next + " to " + strings.Join(data.Branches(), ", ")
+	case ciConfig, ciGitOps:
+		return next + " to the branch of every environment"
+	}
+	return next
+}

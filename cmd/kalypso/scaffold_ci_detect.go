@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// How much of a repository is looked at to find out what it is.
+const (
+	maxFilesLookedAt = 5000
+	maxFileLookedAt  = 1 << 20
+)
+
+// kindsOfTargets says what a repository is that has a document of a kind.
+var kindsOfTargets = map[string]ciTarget{
+	"Environment": ciControlPlane, "WorkloadRegistration": ciControlPlane, "ClusterType": ciControlPlane, "SchedulingPolicy": ciControlPlane,
+	"Workload": ciApp, "Delivery": ciApp,
+}
+
+var (
+	kindLine     = regexp.MustCompile(`(?m)^kind:\s*["']?(\w+)`)
+	servicesLine = regexp.MustCompile(`(?m)^  services:`)
+)
+
+// detectTarget looks at the files of a repository, and returns what it is; empty when it may be anything.
+// A control plane may have applications in it, and an application charts: the one that holds the others wins.
+func detectTarget(repository fs.FS) (ciTarget, error) {
+	found := map[ciTarget]bool{}
+	looked := 0
+	err := fs.WalkDir(repository, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			return lookInto(name, found)
+		case looked >= maxFilesLookedAt:
+			return fs.SkipAll
+		}
+		looked++
+		return lookAt(repository, name, entry, found)
+	})
+	for _, target := range []ciTarget{ciGitOps, ciControlPlane, ciServices, ciApp, ciConfig} {
+		if found[target] {
+			return target, err
+		}
+	}
+	return "", err
+}
+
+// lookInto says whether a folder is looked into, and what its name says.
+func lookInto(name string, found map[ciTarget]bool) error {
+	switch path.Base(name) {
+	case ".kalypso":
+		found[ciGitOps] = true
+		return fs.SkipDir
+	case ".git", ".github", "node_modules", "vendor":
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func lookAt(repository fs.FS, name string, entry fs.DirEntry, found map[ciTarget]bool) error {
+	if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" || !entry.Type().IsRegular() {
+		return nil
+	}
+	if path.Base(name) == "values.yaml" {
+		found[ciConfig] = true // of an application, unless there is more
+	}
+	info, err := entry.Info()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() > maxFileLookedAt {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	text, err := fs.ReadFile(repository, name)
+	if err != nil {
+		return err
+	}
+	for _, kind := range kindLine.FindAllStringSubmatch(string(text), -1) {
+		if target, ok := kindsOfTargets[kind[1]]; ok {
+			found[target] = true
+			found[ciServices] = found[ciServices] || kind[1] == "Delivery" && servicesLine.Match(text)
+		}
+	}
+	// The list of services of earlier fleets: services/<name>.yaml with a chart in each.
+	if strings.HasPrefix(name, "services/") && strings.Contains(string(text), "\nhelm:") {
+		found[ciServices] = true
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/modfile"
+	"os"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// everyWorkflow calls f with every file that init ci may write.
+func everyWorkflow(t *testing.T, f func(t *testing.T, forge ciForge, target ciTarget, text string)) {
+	t.Helper()
+	data := ciData{Version: "v1.2.3", Environments: []scheduling.EnvironmentBranch{
+		{Environment: "dev", Branch: "dev"}, {Environment: "stage", Branch: "release/stage"}, {Environment: "uat", Branch: "release/stage"},
+	}}
+	for _, forge := range ciForges {
+		for _, target := range ciTargets {
+			files, err := forge.workflows(target, data)
+			if err != nil || len(files) == 0 {
+				t.Fatalf("%s of %s: %d files, error %v", forge.name, target, len(files), err)
+			}
+			for name, text := range files {
+				t.Run(forge.name+"/"+string(target)+"/"+name, func(t *testing.T) { f(t, forge, target, string(text)) })
+			}
+		}
+	}
+}
+
+func TestWorkflowsAreYAML(t *testing.T) {
+	everyWorkflow(t, func(t *testing.T, _ ciForge, _ ciTarget, text string) {
+		var document map[string]any
+		if err := yaml.UnmarshalStrict([]byte(text), &document); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
+		for _, line := range strings.Split(text, "\n") {
+			if strings.TrimRight(line, " ") != line || strings.Contains(line, "[[ ") {
+				t.Errorf("line %q has spaces at its end, or was not filled in", line)
+			}
+		}
+		if strings.Contains(text, "\n\n\n") || !strings.HasSuffix(text, "\n") || strings.HasSuffix(text, "\n\n") {
+			t.Errorf("empty lines are in the wrong places:\n%s", text)
+		}
+	})
+}
+
+// TestWorkflowsGrantLittle: actions are pinned, no job has rights it does not name, and nothing of strangers runs with secrets.
+func TestWorkflowsGrantLittle(t *testing.T) {
+	pinned := regexp.MustCompile(`^(?:\./\S+|[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$`)
+	uses := regexp.MustCompile(`(?m)^\s*(?:- )?uses: (.*)$`)
+	everyWorkflow(t, func(t *testing.T, forge ciForge, _ ciTarget, text string) {
+		for _, m := range uses.FindAllStringSubmatch(text, -1) {
+			if !pinned.MatchString(m[1]) {
+				t.Errorf("uses %s: not pinned to a commit, with its version", m[1])
+			}
+		}
+		if strings.Contains(text, "pull_request_target") || strings.Contains(text, "curl") {
+			t.Error("runs what nobody reviewed")
+		}
+		if forge.name == "github" && !strings.Contains(text, "\npermissions: {}\n") {
+			t.Error("jobs have the permissions of the repository's settings")
+		}
+		if n := strings.Count(text, "actions/checkout@"); n != strings.Count(text, "persist-credentials: false") {
+			t.Error("a checkout leaves its credential behind")
+		}
+		// What people write into titles and names of branches would run as a script.
+		for _, line := range strings.Split(text, "\n") {
+			if strings.Contains(line, "${{") && (strings.Contains(line, "kalypso app") || strings.Contains(line, "run:")) {
+				t.Errorf("%s: an expression within a script", line)
+			}
+		}
+	})
+}
+
+// TestWorkflowsCallCommandsThatExist: what workflows call, this program has.
+func TestWorkflowsCallCommandsThatExist(t *testing.T) {
+	called := 0
+	everyWorkflow(t, func(t *testing.T, _ ciForge, target ciTarget, text string) {
+		for _, line := range kalypsoLines(text) {
+			called++
+			if strings.HasPrefix(line, "kalypso app ") && !hasApp() {
+				continue // these commands come later
+			}
+			if err := parseCommandLine(line); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+		}
+	})
+	if called == 0 {
+		t.Error("nothing is called")
+	}
+}
+
+func TestWorkflowsBuildWithTheGoOfTheModule(t *testing.T) {
+	text, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := modfile.ParseLax("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mod.Go.Version != goOfCI && !strings.HasPrefix(mod.Go.Version, goOfCI+".") {
+		t.Errorf("workflows build with Go %s, and the module wants %s", goOfCI, mod.Go.Version)
+	}
+}
+
+func TestWorkflowsRefuseNamesThatMeanSomething(t *testing.T) {
+	for _, name := range []string{"${{ secrets.X }}", "a b", "-e", "x)", "a\nb", "`id`", "$(id)", ""} {
+		data := ciData{Version: "v1", Environments: []scheduling.EnvironmentBranch{{Environment: "dev", Branch: name}}}
+		if _, err := ciForges[0].workflows(ciControlPlane, data); err == nil {
+			t.Errorf("a branch %q is written into a workflow", name)
+		}
+	}
+}
+
+func hasApp() bool {
+	return parseCommandLine("kalypso app check") == nil
+}
