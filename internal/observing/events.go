@@ -107,14 +107,14 @@ func roles(all []ledger.Membership) string {
 	return strings.Join(words, ", ")
 }
 
-// changes are what happened to pull requests of the repositories of what is asked for.
+// changes are what happened to pull requests to the branches of what is asked for.
 func (t *timeline) changes(ctx context.Context, to time.Time, limit int) ([]Event, error) {
-	if t.repositories == nil {
-		return t.changesOf(ctx, "", to, limit)
+	if t.branches == nil {
+		return t.changesOf(ctx, branch{}, to, limit)
 	}
 	var all []Event
-	for repository := range t.repositories {
-		some, err := t.changesOf(ctx, repository, to, limit)
+	for b := range t.branches {
+		some, err := t.changesOf(ctx, b, to, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -124,8 +124,10 @@ func (t *timeline) changes(ctx context.Context, to time.Time, limit int) ([]Even
 	return all[:min(limit, len(all))], nil
 }
 
-func (t *timeline) changesOf(ctx context.Context, repository string, to time.Time, limit int) ([]Event, error) {
-	changes, err := t.o.Ledger.ChangeEvents(ctx, ledger.ChangeQuery{Repository: repository, From: t.q.From, To: to, Limit: limit})
+func (t *timeline) changesOf(ctx context.Context, b branch, to time.Time, limit int) ([]Event, error) {
+	changes, err := t.o.Ledger.ChangeEvents(ctx, ledger.ChangeQuery{
+		Repository: b.repository, Branch: b.name, From: t.q.From, To: to, Limit: limit,
+	})
 	events := make([]Event, len(changes))
 	for i, c := range changes {
 		events[i] = Event{

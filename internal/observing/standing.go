@@ -111,9 +111,9 @@ func (o *Observer) environment(ctx context.Context, controlPlane, name string, a
 	if err != nil {
 		return standing{}, err
 	}
-	// A name that the fleet does not know any more has a past.
-	if controlPlane == "" && slices.Contains(names, name) {
-		return standing{name: name}, nil
+	// A name that the fleet does not know any more has a past, and of the past the ledger knows names only.
+	if (controlPlane == "" || !asOf.IsZero()) && slices.Contains(names, name) {
+		return standing{name: name, controlPlane: controlPlane}, nil
 	}
 	for _, s := range o.standings() {
 		names = append(names, s.name)

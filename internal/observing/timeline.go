@@ -39,9 +39,12 @@ type timeline struct {
 	q HistoryQuery
 	// after is the time of the last event of the page before; zero for the first page.
 	after time.Time
-	// repositories are those of the GitOps branches that the question is about; nil for all of them.
-	repositories map[string]bool
+	// branches are the GitOps branches that the question is about; nil for all of them.
+	branches map[branch]bool
 }
+
+// branch is a branch of a GitOps repository. Environments share the repository, not the branch.
+type branch struct{ repository, name string }
 
 // source is one kind of facts. read returns those before a time, the newest first, and at most so many of them.
 type source struct {
@@ -67,7 +70,7 @@ func (o *Observer) timeline(ctx context.Context, q HistoryQuery) (*timeline, err
 	return t, t.check(ctx)
 }
 
-// check says which name nobody knows, and finds the repositories of what is asked for.
+// check says which name nobody knows, and finds the branches of what is asked for.
 func (t *timeline) check(ctx context.Context) error {
 	if t.q.Cluster != "" {
 		found, err := t.o.Ledger.Clusters(ctx, ledger.ClusterQuery{Name: t.q.Cluster, Limit: 1})
@@ -88,13 +91,13 @@ func (t *timeline) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.repositories = map[string]bool{}
+	t.branches = map[branch]bool{}
 	for _, v := range wanted.Versions {
-		t.repositories[v.Repository] = true
+		t.branches[branch{v.Repository, v.Branch}] = true
 	}
 	if t.q.Workload == "" {
 		for _, head := range wanted.Heads {
-			t.repositories[head.Repository] = true
+			t.branches[branch{head.Repository, head.Branch}] = true
 		}
 		return nil
 	}

@@ -70,7 +70,7 @@ func sha(short string) string {
 //	10:03 report CLUSTER ENVIRONMENT platform|WORKLOAD/TARGET COMMIT STATE MESSAGE
 //	10:04 heard CLUSTER
 //	10:05 step ENVIRONMENT COMMIT KIND BY DETAIL REASON
-//	10:06 change REPOSITORY NUMBER KIND TITLE
+//	10:06 change REPOSITORY@BRANCH NUMBER KIND TITLE
 //	10:07 audit BY ACTION SUBJECT
 func (w *world) fact(line string) {
 	w.t.Helper()
@@ -95,7 +95,10 @@ func (w *world) fact(line string) {
 		err = w.RecordStep(ctx, step(args, at))
 	case "change":
 		n, _ := strconv.Atoi(args[1])
-		err = w.RecordChange(ctx, ledger.ChangeEvent{Repository: host + args[0], Number: n, Kind: args[2], Title: strings.Join(args[3:], " "), At: at})
+		repository, branch, _ := strings.Cut(args[0], "@")
+		err = w.RecordChange(ctx, ledger.ChangeEvent{
+			Repository: host + repository, Branch: branch, Number: n, Kind: args[2], Title: strings.Join(args[3:], " "), At: at,
+		})
 	case "audit":
 		err = w.RecordAudit(ctx, ledger.AuditEntry{At: at, By: args[0], Action: args[1], Subject: strings.Join(args[2:], " ")})
 	default:
