@@ -56,7 +56,7 @@ func (r *Repository) current(ctx context.Context, e entry, number int) (change, 
 	return r.change(ctx, r.forge.db, e, number)
 }
 
-// AutoMerge merges a change once what is missing is there.
+// AutoMerge merges a change once what is missing is there; at once when nothing is.
 func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) (err error) {
 	defer r.explain("merge change automatically", &err)
 	return r.write(ctx, Write, func(e entry) error {
@@ -72,7 +72,8 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) (
 			return err
 		}
 		if len(missing) == 0 {
-			return conflict("nothing is missing; merge it now")
+			_, err := r.forge.merge(ctx, e, c, m, r.who())
+			return err
 		}
 		text, err := json.Marshal(m)
 		if err != nil {

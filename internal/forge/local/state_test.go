@@ -307,9 +307,6 @@ func TestWhatAMergeDemands(t *testing.T) {
 			t.Errorf("after %s missing %q, want %q", step.who, got, step.want)
 		}
 	}
-	if err := r.AutoMerge(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); !errors.Is(err, forge.ErrConflict) {
-		t.Errorf("waits for nothing: %v", err)
-	}
 	next := commit(t, r, "feature", map[string]string{"other.md": "x\n"})
 	if got := missing(); len(got) != 2 {
 		t.Errorf("approvals of the old head count: missing %q", got)
@@ -322,6 +319,24 @@ func TestWhatAMergeDemands(t *testing.T) {
 	}
 	if got := read(t, r, c.Number); got.State != forge.Merged {
 		t.Errorf("the merge still waits: %+v", got)
+	}
+}
+
+func TestAutoMergeWaitsForNothingThatIsThere(t *testing.T) {
+	f := newForge(t, Options{})
+	r := newRepository(t, f)
+	if err := r.Protect(t.Context(), "main", forge.Protection{ChangesOnly: true, Checks: []string{"ci"}}); err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, r, "feature", map[string]string{"new.md": "x\n"})
+	if err := r.SetStatus(t.Context(), c.Head.Commit, forge.Status{Context: "ci", State: forge.Success}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.AutoMerge(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, r, c.Number); got.State != forge.Merged {
+		t.Errorf("nothing is missing, but %+v", got)
 	}
 }
 
