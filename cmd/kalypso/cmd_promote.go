@@ -39,6 +39,7 @@ A server heeds what people say from its next round on. Without a server, "kalyps
 		Example: `  kalypso promote
   kalypso promote --to prod --commit 3f2a9c1 --why "the fix for the outage"
   kalypso promote pause prod --why "sale until Monday"
+  kalypso promote rollback prod --why "sign-in is broken"
   kalypso promote round --control-plane https://github.com/acme/control-plane --ledger postgres://kalypso@db/kalypso`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -59,6 +60,8 @@ A server heeds what people say from its next round on. Without a server, "kalyps
 		newPromoteWord(t, wordResume, "End the pause of an environment", "End the pause of an environment.", ""),
 		newPromoteWord(t, wordAbort, "Give a commit up in an environment",
 			"Give a commit up in an environment: it does not enter, nor go on from there. A newer commit takes its place;\nto order the commit there lifts it.", "it breaks sign-in"),
+		newPromoteWord(t, wordRollback, "Go back to a commit that ran well in an environment",
+			"Go back to a commit that ran well in an environment: the last one before the present one that did not fail since,\nor another one with --commit. It is ordered like any other commit, so the rules of the environment hold.", "sign-in is broken"),
 	)
 	return cmd
 }

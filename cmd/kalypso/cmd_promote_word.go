@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/server/api"
 )
 
-// promoteWordCommand is "kalypso promote pause", resume and abort: what a person says about an environment.
+// promoteWordCommand is "kalypso promote pause", resume, abort and rollback: what a person says about an environment.
 type promoteWordCommand struct {
 	t      *terminal
 	verb   string
@@ -55,7 +55,7 @@ func newPromoteWord(t *terminal, verb, short, long, why string) *cobra.Command {
 	}
 	c.place.bind(cmd)
 	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
-	c.word.bind(cmd, verb == wordAbort)
+	c.word.bind(cmd, verb == wordAbort || verb == wordRollback)
 	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the `URL` of the control plane, where several have such an environment")
 	return cmd
 }

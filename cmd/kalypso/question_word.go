@@ -18,16 +18,18 @@ import (
 
 // What people can say about an environment; the words are those of the API.
 const (
-	wordPromote = "promote"
-	wordPause   = "pause"
-	wordResume  = "resume"
-	wordAbort   = "abort"
+	wordPromote  = "promote"
+	wordPause    = "pause"
+	wordResume   = "resume"
+	wordAbort    = "abort"
+	wordRollback = "rollback"
 )
 
 // word is what a person says about an environment.
 type word struct {
 	verb, environment string
-	// commit is what promote and abort are about: the hash, or at least seven digits of it.
+	// commit is what promote, abort and rollback are about: the hash, or at least seven digits of it. Of a rollback it may be
+	// empty, which is the last that ran well.
 	commit, why string
 	// controlPlane tells environments of one name apart; empty where there is one.
 	controlPlane string
@@ -94,8 +96,25 @@ func (l *localListener) complete(ctx context.Context, w *word) error {
 			return err
 		}
 	}
+	if w.verb == wordRollback && w.commit == "" {
+		return l.lastGood(ctx, w)
+	}
 	w.commit, err = fullCommit(steps, w.controlPlane, w.commit)
 	return err
+}
+
+// lastGood finds the commit to go back to.
+func (l *localListener) lastGood(ctx context.Context, w *word) error {
+	steps, err := l.ledger.Steps(ctx, ledger.StepQuery{Subject: w.controlPlane, Environment: w.environment})
+	if err != nil {
+		return err
+	}
+	commit, ok := promoting.LastGood(steps)
+	if !ok {
+		return failed(fmt.Errorf("no earlier commit is on record that ran well in %q", w.environment), "name the commit to go back to with --commit")
+	}
+	w.commit = commit
+	return nil
 }
 
 // subjectOf is the one control plane that ever promoted something to an environment.

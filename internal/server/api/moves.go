@@ -9,7 +9,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/promotion"
 	"github.com/kalypso-io/kalypso/internal/server/access"
 )
 
@@ -137,23 +136,14 @@ func (s *service) fullHash(ctx context.Context, standing observing.Standing, com
 // maxSteps bounds how far back a commit to go back to is looked for.
 const maxSteps = 5000
 
-// lastGood is the commit that arrived last in an environment before the present one, and did not fail since.
+// lastGood is the commit to go back to.
 func (s *service) lastGood(ctx context.Context, standing observing.Standing) (string, error) {
 	steps, err := s.Ledger.Steps(ctx, ledger.StepQuery{Subject: standing.ControlPlane, Environment: standing.Environment, Limit: maxSteps})
 	if err != nil {
 		return "", err
 	}
-	out := map[string]bool{}
-	if standing.Promotion != nil {
-		out[standing.Promotion.Commit] = true
-	}
-	for _, step := range steps { // the newest first
-		switch {
-		case step.Kind == string(promotion.FailedHere):
-			out[step.Commit] = true
-		case step.Kind == string(promotion.Arrived) && !out[step.Commit]:
-			return step.Commit, nil
-		}
+	if commit, ok := promoting.LastGood(steps); ok {
+		return commit, nil
 	}
 	return "", newProblem(http.StatusConflict, "no earlier commit is on record that ran well in "+quote(standing.Environment), "name the commit to go back to")
 }
