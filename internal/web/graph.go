@@ -42,14 +42,15 @@ const (
 	margin                = 2
 )
 
-// graphOf draws environments of one control plane.
-func graphOf(environments []observing.Environment) graph {
+// graphOf draws environments of one control plane, with links to their pages.
+func graphOf(environments []observing.Environment, address func(observing.Environment) string) graph {
 	columns := layers(environments)
 	var g graph
 	at := map[string]node{}
 	for x, column := range columns {
 		for y, e := range column {
 			n := nodeOf(e)
+			n.Address = address(e)
 			n.X, n.Y = margin+x*(nodeWidth+gapX), margin+y*(nodeHeight+gapY)
 			at[e.Name] = n
 			g.Nodes = append(g.Nodes, n)
@@ -96,7 +97,7 @@ func layers(environments []observing.Environment) [][]observing.Environment {
 
 func nodeOf(e observing.Environment) node {
 	n := node{
-		Width: nodeWidth, Height: nodeHeight, Name: cut(line(e.Name), 18), Address: environmentAddress(e), State: stateOf(e),
+		Width: nodeWidth, Height: nodeHeight, Name: cut(line(e.Name), 18), State: stateOf(e),
 		Commit: cmp.Or(short(e.Commit), "no commit yet"),
 	}
 	if e.Gate != nil {
@@ -129,7 +130,17 @@ func stateOf(e observing.Environment) any {
 	return e.Phase
 }
 
-// environmentAddress is the page of an environment, which its control plane tells from others of its name.
-func environmentAddress(e observing.Environment) string {
-	return "/environments/" + url.PathEscape(e.Name)
+// addressing returns the pages of environments. Where several control planes have one of a name, the page says whose it is.
+func addressing(all []observing.Environment) func(observing.Environment) string {
+	names := map[string]int{}
+	for _, e := range all {
+		names[e.Name]++
+	}
+	return func(e observing.Environment) string {
+		address := "/environments/" + url.PathEscape(e.Name)
+		if names[e.Name] > 1 {
+			address += "?controlPlane=" + url.QueryEscape(e.ControlPlane)
+		}
+		return address
+	}
 }

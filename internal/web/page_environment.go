@@ -13,10 +13,9 @@ import (
 // environmentPage is everything about one environment.
 type environmentPage struct {
 	observing.EnvironmentDetail
-	Address string
-	State   any
-	Gate    *gateView
-	Types   []clusterTypeView
+	State any
+	Gate  *gateView
+	Types []clusterTypeView
 	// Steps are the last steps that say something to people.
 	Steps []observing.Step
 	// Behind are the first clusters that do not run what they should; More is where all of them are.
@@ -52,9 +51,7 @@ func (s *site) environment(q *question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	behind, err := s.Observer.Discrepancies(q.Context(), observing.DiscrepanciesQuery{
-		Environment: name, AsOf: asOf, Paging: observing.Paging{Limit: maxBehind},
-	})
+	behind, err := s.behind(q, &detail, asOf)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +60,7 @@ func (s *site) environment(q *question) (*answer, error) {
 		return nil, err
 	}
 	view := environmentPage{
-		EnvironmentDetail: detail, Address: environmentAddress(detail.Environment), State: stateOf(detail.Environment), Gate: gateOf(detail.Environment.Gate),
+		EnvironmentDetail: detail, State: stateOf(detail.Environment), Gate: gateOf(detail.Environment.Gate),
 		Types: typesOf(detail), Steps: told(detail.Steps), Behind: behind.Items, Matrix: matrix, AsOf: asOf, Now: q.with("asOf", ""),
 	}
 	if behind.Next != "" {
@@ -77,6 +74,23 @@ func (s *site) environment(q *question) (*answer, error) {
 		title: line(name), value: detail, view: view, command: s.command(words...), summary: summaryOf([]observing.Environment{detail.Environment}),
 		concerns: now(asOf, operations("environments/"+url.PathEscape(name)), operations("clusters/"), operations("promotions/")),
 	}, nil
+}
+
+// behind are the first clusters that do not run what they should. An environment that shares its name with one of another
+// control plane has only those of its gate.
+func (s *site) behind(q *question, d *observing.EnvironmentDetail, asOf time.Time) (observing.Page[observing.Discrepancy], error) {
+	page := observing.Page[observing.Discrepancy]{}
+	if q.text("controlPlane") == "" {
+		return s.Observer.Discrepancies(q.Context(), observing.DiscrepanciesQuery{
+			Environment: d.Name, AsOf: asOf, Paging: observing.Paging{Limit: maxBehind},
+		})
+	}
+	if d.Gate != nil {
+		for _, r := range d.Gate.Worst {
+			page.Items = append(page.Items, observing.Discrepancy{Environment: d.Name, Commit: d.Gate.Commit, Reconciler: r})
+		}
+	}
+	return page, nil
 }
 
 // maxTold is how many steps are told at a glance.

@@ -52,6 +52,7 @@ func operations(path string) string { return api.Root + "/" + path }
 // chainsOf splits environments where the control plane changes; they come sorted.
 func chainsOf(all []observing.Environment) []chainView {
 	var chains []chainView
+	address := addressing(all)
 	from := 0
 	for i := range all {
 		if i+1 < len(all) && all[i+1].ControlPlane == all[i].ControlPlane {
@@ -59,9 +60,9 @@ func chainsOf(all []observing.Environment) []chainView {
 		}
 		group := all[from : i+1]
 		from = i + 1
-		chain := chainView{ControlPlane: group[0].ControlPlane, Graph: graphOf(group)}
+		chain := chainView{ControlPlane: group[0].ControlPlane, Graph: graphOf(group, address)}
 		for _, e := range group {
-			chain.Environments = append(chain.Environments, glanceOf(e))
+			chain.Environments = append(chain.Environments, glanceOf(e, address(e)))
 		}
 		chains = append(chains, chain)
 	}
@@ -71,8 +72,8 @@ func chainsOf(all []observing.Environment) []chainView {
 // maxWorst is how many clusters are named at a glance.
 const maxWorst = 3
 
-func glanceOf(e observing.Environment) environmentView {
-	v := environmentView{Environment: e, Address: environmentAddress(e), State: stateOf(e), Gate: gateOf(e.Gate)}
+func glanceOf(e observing.Environment, address string) environmentView {
+	v := environmentView{Environment: e, Address: address, State: stateOf(e), Gate: gateOf(e.Gate)}
 	if v.Gate == nil || len(v.Gate.Worst) == 0 || e.Candidate != "" {
 		v.Why = e.Reason
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -50,13 +51,15 @@ type stageView struct {
 	Rollout *chart
 	// Took is how long it was from entering to arriving; empty while it is not there.
 	Took string
+	// Shown is how often the forge was told; those steps only repeat the others.
+	Shown int
 }
 
 // stepView is a step with what is in its detail.
 type stepView struct {
 	observing.Step
 	promoting.Detail
-	// Passed is the time since the step before; empty for the first.
+	// Passed is the time since the step before; empty for the first, and for less than a second.
 	Passed string
 }
 
@@ -96,12 +99,18 @@ func stageOf(stage observing.PromotionStage) stageView {
 	if !stage.Entered.IsZero() && stage.Arrived.After(stage.Entered) {
 		v.Took = lasting(stage.Arrived.Sub(stage.Entered))
 	}
-	for i, step := range stage.Steps {
+	var last time.Time
+	for _, step := range stage.Steps {
+		if step.Kind == string(promoting.Shown) {
+			v.Shown++
+			continue
+		}
 		one := stepView{Step: step}
 		_ = json.Unmarshal(step.Detail, &one.Detail) // what is not understood is not shown
-		if i > 0 {
-			one.Passed = lasting(step.At.Sub(stage.Steps[i-1].At))
+		if passed := step.At.Sub(last); !last.IsZero() && passed >= time.Second {
+			one.Passed = lasting(passed)
 		}
+		last = step.At
 		v.Steps = append(v.Steps, one)
 	}
 	return v
@@ -147,6 +156,10 @@ func (s *site) rollout(q *question, stage observing.PromotionStage) (*chart, err
 		}
 	}
 	expected := stage.Gate.Counts.Counted
+	until := q.now
+	if len(arrived) > 0 && len(arrived) >= expected {
+		until = slices.MaxFunc(arrived, time.Time.Compare).Add(time.Minute)
+	}
 	label := fmt.Sprintf("How clusters came to run it: %d of %d", len(arrived), expected)
-	return convergence(label, arrived, stage.Entered, q.now, expected), nil
+	return convergence(label, arrived, stage.Entered, until, expected), nil
 }

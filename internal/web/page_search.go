@@ -13,6 +13,8 @@ import (
 type searchPage struct {
 	Query string
 	Found []hit
+	// Similar are clusters whose names look most like what nothing is called.
+	Similar []hit
 	// More says that there is more of some kind than is shown.
 	More bool
 }
@@ -100,28 +102,28 @@ func (s *site) findWorkloads(q *question, p *searchPage) error {
 	return err
 }
 
+func clusterAddress(name string) string { return "/clusters/" + url.PathEscape(name) }
+
 // findClusters finds the one of the name, and those whose names begin so: there may be many thousands, which come by name.
 func (s *site) findClusters(q *question, p *searchPage) error {
-	add := func(name, about string) { p.add(hit{"cluster", name, "/clusters/" + url.PathEscape(name), about}) }
 	one, err := s.Observer.Cluster(q.Context(), observing.ClusterQuery{Name: p.Query})
 	var unknown *observing.UnknownError
 	switch {
 	case err == nil:
-		add(one.Name, "")
+		p.add(hit{"cluster", one.Name, clusterAddress(one.Name), ""})
 	case errors.As(err, &unknown):
 	default:
 		return err
 	}
 	following, err := s.Observer.Ledger.Clusters(q.Context(), ledger.ClusterQuery{After: p.Query, Limit: maxHits})
-	before := len(p.Found)
 	for _, c := range following {
 		if strings.HasPrefix(c.Name, p.Query) {
-			add(c.Name, "")
+			p.add(hit{"cluster", c.Name, clusterAddress(c.Name), ""})
 		}
 	}
-	if unknown != nil && len(p.Found) == before {
+	if unknown != nil && len(p.Found) == 0 {
 		for _, name := range unknown.Near {
-			add(name, "a similar name")
+			p.Similar = append(p.Similar, hit{"cluster", name, clusterAddress(name), ""})
 		}
 	}
 	return err

@@ -67,6 +67,7 @@ func functions(p *Pages) template.FuncMap {
 		"word":    word,
 		"count":   count,
 		"clock":   func(t time.Time) string { return t.UTC().Format("15:04:05") },
+		"at":      func(t time.Time) string { return t.UTC().Format("2 Jan 15:04:05") },
 		"lines":   lines,
 		"periods": func() []string { return periods },
 		"lasting": func(seconds float64) string { return lasting(time.Duration(seconds * float64(time.Second))) },

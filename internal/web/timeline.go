@@ -3,9 +3,11 @@ package web
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/server/access"
 )
 
@@ -25,6 +27,9 @@ func timelineOf(events []observing.Event, here string) []eventView {
 	var views []eventView
 	var last time.Time
 	for _, e := range events {
+		if e.Step == string(promoting.Shown) {
+			continue // it repeats for the forge what was decided
+		}
 		v := eventView{Event: e, Address: moreOf(e)}
 		if v.Address == here {
 			v.Address = ""
@@ -50,7 +55,7 @@ func moreOf(e observing.Event) string {
 	case isHash(e.Commit):
 		return "/promotions/" + e.Commit
 	case e.Cluster != "":
-		return "/clusters/" + url.PathEscape(e.Cluster)
+		return clusterAddress(e.Cluster)
 	case e.Workload != "":
 		return "/workloads/" + url.PathEscape(e.Workload)
 	}
@@ -77,18 +82,14 @@ func (s *site) history(q *question) (*answer, error) {
 	}
 	view := historyPage{
 		Environment: q.text("environment"), Workload: q.text("workload"), Cluster: q.text("cluster"), Kind: q.text("kind"), From: q.text("from"), To: q.text("to"),
-		Kinds: []observing.EventKind{
-			observing.EventPromotion, observing.EventCommit, observing.EventRollout, observing.EventTransition, observing.EventChange, observing.EventRegistration,
-		},
+		Kinds:   slices.Concat(kinds, []observing.EventKind{observing.EventRegistration}),
 		Default: q.now.Add(-24 * time.Hour).Format("2006-01-02T15:04"),
 	}
 	if !asOf.IsZero() {
 		return &answer{to: pastAddress(view, asOf)}, nil
 	}
 	query := observing.HistoryQuery{Environment: view.Environment, Workload: view.Workload, Cluster: view.Cluster, Audits: q.role.Includes(access.Admin), Paging: q.paging(observing.DefaultLimit)}
-	if view.Kind != "" {
-		query.Kinds = []observing.EventKind{observing.EventKind(view.Kind)}
-	}
+	query.Kinds = kindsOf(view)
 	if query.From, err = q.when("from"); err != nil {
 		return nil, err
 	}
@@ -103,6 +104,25 @@ func (s *site) history(q *question) (*answer, error) {
 	}
 	view.Timeline, view.Next = timelineOf(view.Items, ""), q.next(view.Page.Next)
 	return &answer{title: "History", value: view.Page, view: view, command: s.historyCommand(view), concerns: []string{operations("")}}, nil
+}
+
+// kinds are those that say what moved, and allKinds stands for the registrations as well: where there are thousands of
+// clusters, those of one day would hide everything else.
+var kinds = []observing.EventKind{
+	observing.EventPromotion, observing.EventCommit, observing.EventRollout, observing.EventTransition, observing.EventChange,
+}
+
+const allKinds = "all"
+
+// kindsOf are the kinds that a filter asks for; nil for all of them.
+func kindsOf(v historyPage) []observing.EventKind {
+	switch {
+	case v.Kind == allKinds || v.Kind == "" && v.Cluster != "":
+		return nil
+	case v.Kind == "":
+		return kinds
+	}
+	return []observing.EventKind{observing.EventKind(v.Kind)}
 }
 
 // pastAddress is where it is shown how things were.

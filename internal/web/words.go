@@ -156,6 +156,9 @@ func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
+	if strings.HasSuffix(thing, "s") {
+		thing += "e"
+	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
@@ -173,7 +176,7 @@ func shellWord(text string) string {
 	safe := func(r rune) bool {
 		return r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("-_./:@=,+", r)
 	}
-	if text != "" && strings.TrimFunc(text, safe) == "" && !strings.HasPrefix(text, "-") && strings.IndexFunc(text, func(r rune) bool { return !safe(r) }) < 0 {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !safe(r) }) {
 		return text
 	}
 	return "'" + strings.ReplaceAll(line(text), "'", `'\''`) + "'"

@@ -1,0 +1,186 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/observing"
+)
+
+func TestFleetWithoutEnvironmentsSaysWhatToDo(t *testing.T) {
+	p := newWorld(t).see("/")
+	p.wants(".empty", "No environments are known yet")
+	p.wants(".empty code", "kalypso init control-plane fleet")
+}
+
+func TestFleetSaysWhoIsBehindAndWhatWaits(t *testing.T) {
+	p := newWorld(t).fleetOfThree().see("/")
+	p.wants("svg a[href=/environments/dev] text", "✕ failed")
+	p.wants("svg a[href=/environments/dev] text", "2 of 3")
+	if n := len(p.all("path.waits")); n != 1 {
+		t.Errorf("%d edges wait, want the one from dev to stage", n)
+	}
+	p.wants("#environment-dev .gate", "2 of 3 run it, 1 failed")
+	p.wants("#environment-dev li", "large-03 no <b>image</b>")
+	p.wants("#environment-dev .change", "#12 dev: 2 added")
+	p.wants("#environment-dev footer", "1 error")
+	p.wants("#environment-stage .note", "Paused by Ann: sale until Monday")
+	p.wants("#environment-stage .clamp", "it has to run in dev first")
+	p.wants(".command code", "kalypso status --server https://kalypso.example.com")
+	if links := p.all("a[href=javascript:alert(1)]"); len(links) > 0 {
+		t.Error("an address that is none of the web became a link")
+	}
+}
+
+func TestEnvironmentSaysWhereProblemsAre(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	p := w.see("/environments/dev")
+	p.wants("h1", "dev")
+	p.wants(".problems li", "✕ error a <tab> where spaces belong write spaces dev cluster-types/large.yaml:7")
+	p.wants("tbody tr", "large-03 large ✕ failed")
+	p.wants(".box", "+2 added")
+	p.wants(".matrix th", "hello-test")
+	p.wants(".matrix td.off", "?1")
+	if got := len(w.see("/environments/dev?find=nothing").all(".matrix tbody tr")); got != 0 {
+		t.Errorf("the filter lets %d rows through", got)
+	}
+}
+
+func TestEnvironmentOfThePast(t *testing.T) {
+	p := newWorld(t).fleetOfThree().see("/environments/dev?asOf=2026-11-20T11:28")
+	p.wants(".asof", "2026-11-20 11:28:00 UTC")
+	p.wants(".command code", "kalypso history environment dev --as-of 2026-11-20T11:28:00Z")
+	if p.all("main[data-concerns]") != nil {
+		t.Error("the past is not live")
+	}
+}
+
+func TestWorkloadSaysWhatRunsWhere(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	w.see("/workloads").wants("tbody tr", "hello team-a dev 1 1.4.2")
+	p := w.see("/workloads/hello")
+	p.wants("tbody tr", "1.4.2 built 2 h ago")
+	p.wants("tbody tr", "✓ ready 1.4.2 on 2")
+	p.wants(".figures dd", "1 0.0 a day")
+}
+
+func TestClusterSaysWhatItRuns(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	w.see("/clusters?environment=dev&state=failed").wants("tbody tr", "large-03 dev as large ✕ failed")
+	p := w.see("/clusters/large-03")
+	p.wants("tbody tr", "dev large ✕ failed d111111 –")
+	p.wants("tbody tr", "no <b>image</b> [31m")
+	p.wants(".timeline li", "registered")
+	p.wants(".command code", "kalypso cluster show large-03")
+}
+
+func TestPromotionTellsEveryStep(t *testing.T) {
+	p := newWorld(t).fleetOfThree().see("/promotions/1111111")
+	p.wants("h1", "1111111")
+	p.wants(".stage header", "dev ✕ failed")
+	p.wants(".stage header", "stage ◐ comes next")
+	p.wants(".steps li", "published d111111 the GitOps branch has its manifests · 2 min after the step before")
+	p.wants(".steps li", "verified smoke ✓ passed it answers in 2s")
+	p.wants(".steps pre", "<script>200</script>")
+	p.wants("figcaption", "2 of 3")
+	p.wants(".stage p", "1 status")
+	if len(p.all("svg.chart path.line")) != 1 {
+		t.Error("the rollout is not drawn")
+	}
+}
+
+func TestCompareHistoryFiguresAndSearch(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	p := w.see("/compare?a=dev&b=stage")
+	p.wants("tbody tr", "hello test wanted 1.4.2 ✓ ready 1.4.2 on 2 not there")
+	w.see("/compare").wants(".empty", "Choose two environments")
+	p = w.see("/history?environment=dev")
+	p.wants(".timeline .day", "Friday, 20 November 2026")
+	p.wants(".timeline li", "dev: 1111111 published")
+	p.wants(".command code", "kalypso history environment dev")
+	if a := w.ask("/history?environment=dev&asOf=2026-11-20T11:00"); a.Code != http.StatusSeeOther || a.Header().Get("Location") != "/environments/dev?asOf=2026-11-20T11%3A00%3A00Z" {
+		t.Errorf("got %d to %q", a.Code, a.Header().Get("Location"))
+	}
+	p = w.see("/figures")
+	p.wants("tbody tr", "team-a hello 1")
+	if len(p.all("svg.chart rect.move")) != 15 {
+		t.Error("the deployments are not drawn")
+	}
+	for query, want := range map[string]string{
+		"dev": "environment dev", "ELL": "workload hello team-a", "large-0": "cluster large-02",
+		"1111111": "commit 1111111", "team-a": "workload hello", "nothing at all": "",
+	} {
+		p := w.see("/search?q=" + strings.ReplaceAll(query, " ", "+"))
+		if want == "" {
+			p.wants(".empty", "Nothing was found")
+			continue
+		}
+		p.wants(".hits li", want)
+	}
+	w.see("/search?q=large-3").wants(".empty", "Clusters with similar names: large-03")
+}
+
+// TestJSONIsTheAnswerOfObserving: a page and a program are told the same.
+func TestJSONIsTheAnswerOfObserving(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	o, ctx := w.pages.Observer, t.Context()
+	for path, ask := range map[string]func() (any, error){
+		"/":                   func() (any, error) { return o.Environments(ctx, observing.EnvironmentsQuery{}) },
+		"/environments/dev":   func() (any, error) { return o.Environment(ctx, observing.EnvironmentQuery{Name: "dev"}) },
+		"/workloads":          func() (any, error) { return o.Workloads(ctx, observing.WorkloadsQuery{}) },
+		"/workloads/hello":    func() (any, error) { return o.Workload(ctx, "hello") },
+		"/clusters":           func() (any, error) { return o.Clusters(ctx, observing.ClustersQuery{}) },
+		"/clusters/large-03":  func() (any, error) { return o.Cluster(ctx, observing.ClusterQuery{Name: "large-03"}) },
+		"/promotions":         func() (any, error) { return o.Promotions(ctx, observing.PromotionsQuery{}) },
+		"/promotions/1111111": func() (any, error) { return o.Promotion(ctx, observing.PromotionQuery{Commit: "1111111"}) },
+		"/history?kind=all":   func() (any, error) { return o.History(ctx, observing.HistoryQuery{}) },
+		"/figures": func() (any, error) {
+			return o.Figures(ctx, observing.FiguresQuery{From: noon.AddDate(0, 0, -30), To: noon})
+		},
+		"/compare?a=dev&b=stage": func() (any, error) {
+			return o.Compare(ctx, observing.CompareQuery{A: "dev", B: "stage"})
+		},
+	} {
+		value, err := ask()
+		w.must(err)
+		want, err := json.Marshal(value)
+		w.must(err)
+		a := w.ask(path, "Accept", "application/json")
+		if a.Code != http.StatusOK || a.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s: got %d %s", path, a.Code, a.Header().Get("Content-Type"))
+		}
+		if diff := cmp.Diff(decoded(t, a.Body.Bytes()), decoded(t, want)); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", path, diff)
+		}
+	}
+}
+
+func decoded(t *testing.T, text []byte) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+// TestPagesOfLists: what does not fit is on the next page, under an address of its own.
+func TestPagesOfLists(t *testing.T) {
+	w := newWorld(t)
+	for i := range 130 {
+		w.register("c" + time.Unix(int64(i), 0).UTC().Format("0405"))
+	}
+	p := w.see("/clusters?environment=")
+	next := p.all("a[rel=next]")
+	if len(p.all("tbody tr")) != 100 || len(next) != 1 {
+		t.Fatalf("got %d rows and %d links", len(p.all("tbody tr")), len(next))
+	}
+	if got := len(w.see(attribute(next[0], "href")).all("tbody tr")); got != 30 {
+		t.Errorf("the next page has %d rows, want 30", got)
+	}
+}
