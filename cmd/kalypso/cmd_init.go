@@ -27,7 +27,7 @@ func newInit(t *terminal) *cobra.Command {
 		Long:    "Write a repository to start from: a working example, to be changed piece by piece.",
 		Example: "  kalypso init control-plane my-control-plane\n  kalypso init gitops my-gitops",
 	})
-	cmd.AddCommand(newInitControlPlane(t), newInitGitOps(t), newInitCI(t))
+	cmd.AddCommand(newInitControlPlane(t), newInitGitOps(t), newInitApp(t), newInitConfig(t), newInitServices(t), newInitCI(t))
 	return cmd
 }
 

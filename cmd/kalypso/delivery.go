@@ -29,7 +29,7 @@ func (r deliveryRepositories) Files(ctx context.Context, at scheduling.Location)
 	case errors.Is(err, git.ErrEmpty):
 		return nil, noBranch(err, git.ErrEmpty)
 	case errors.Is(err, git.ErrRepositoryNotFound):
-		return nil, errors.Join(delivery.ErrNoRepository, err)
+		return nil, noRepositoryError{err}
 	case err != nil:
 		return nil, err
 	}
@@ -59,6 +59,12 @@ func (r deliveryRepositories) Files(ctx context.Context, at scheduling.Location)
 	}
 	return files, nil
 }
+
+// noRepositoryError is a [delivery.ErrNoRepository] that says itself what is missing.
+type noRepositoryError struct{ error }
+
+func (e noRepositoryError) Is(target error) bool { return target == delivery.ErrNoRepository }
+func (e noRepositoryError) Unwrap() error        { return e.error }
 
 // deliveryCharts lets the delivery flow fetch charts.
 type deliveryCharts struct{ client *chartrepo.Client }

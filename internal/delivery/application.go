@@ -39,6 +39,9 @@ type Request struct {
 	// configuration of the environment and for its GitOps branch; empty for none.
 	SourceFolder, ConfigFolder, GitOpsFolder string
 
+	// ConfigRepo and GitOpsRepo are URLs or paths that count instead of those that the Delivery names; empty for those.
+	ConfigRepo, GitOpsRepo string
+
 	// Set and SetString are values as Helm has them; Vars are the variables that values may refer to.
 	Set, SetString []string
 	Vars           values.Vars
@@ -206,8 +209,22 @@ func (a *Application) describe(source fleet.Source) error {
 	if err := checkDelivery(written); err != nil {
 		return fmt.Errorf("%s: %w", at, err)
 	}
-	a.Delivery = app.Complete(written, a.Workload, a.Request.Source)
+	a.Delivery = app.Complete(a.Request.over(written), a.Workload, a.Request.Source)
 	return nil
+}
+
+// over lays what the request says over what is written.
+func (r Request) over(written *app.Delivery) *app.Delivery {
+	if r.ConfigRepo == "" && r.GitOpsRepo == "" {
+		return written
+	}
+	d := &app.Delivery{}
+	if written != nil {
+		d = written.DeepCopy()
+	}
+	d.Spec.Config.Repo = cmp.Or(r.ConfigRepo, d.Spec.Config.Repo)
+	d.Spec.GitOps.Repo = cmp.Or(r.GitOpsRepo, d.Spec.GitOps.Repo)
+	return d
 }
 
 func sameFolder(a, b string) bool { return path.Dir(a) == path.Dir(b) }

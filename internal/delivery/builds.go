@@ -1,12 +1,17 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promotion"
 )
 
 // stepBuilt is the kind of the steps that say what CI made of a commit.
@@ -50,4 +55,61 @@ func RecordedBuilds(ctx context.Context, l Ledger, subject string) (map[string]B
 		}
 	}
 	return builds, nil
+}
+
+// FindBuild returns the build of a version, or of a commit in full or in short, among those that are known. What is meant by
+// several of them is an error.
+func FindBuild(builds map[string]Build, name string) (Build, error) {
+	var found []Build
+	for _, commit := range slices.Sorted(maps.Keys(builds)) {
+		if b := builds[commit]; b.Version == name || len(name) >= 7 && strings.HasPrefix(commit, name) {
+			found = append(found, b)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return Build{}, fmt.Errorf("nobody knows a build %q; there are %s", name, listBuilds(builds))
+	}
+	return Build{}, fmt.Errorf("%d commits were built as %q; name the commit", len(found), name)
+}
+
+func listBuilds(builds map[string]Build) string {
+	const most = 10
+	var names []string
+	for _, b := range builds {
+		names = append(names, b.Name())
+	}
+	slices.Sort(names)
+	if len(names) > most {
+		names = append(names[len(names)-most:], "and more")
+	}
+	return cmp.Or(strings.Join(names, ", "), "none")
+}
+
+// LastGood returns the build that arrived last in an environment and is another than the one that is there: where to go back to.
+func LastGood(ctx context.Context, l Ledger, subject, environment, commit string) (Build, error) {
+	steps, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: environment})
+	if err != nil {
+		return Build{}, fmt.Errorf("read what ran in %q: %w", environment, err)
+	}
+	builds, err := RecordedBuilds(ctx, l, subject)
+	if err != nil {
+		return Build{}, err
+	}
+	failed := map[string]bool{}
+	for _, s := range steps { // the newest first
+		switch promotion.StepKind(s.Kind) {
+		case promotion.FailedHere:
+			failed[s.Commit] = true
+		case promotion.Arrived:
+			if s.Commit != commit && !failed[s.Commit] {
+				b := builds[s.Commit]
+				b.Commit = s.Commit
+				return b, nil
+			}
+		}
+	}
+	return Build{}, nil
 }

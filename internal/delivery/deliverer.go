@@ -97,7 +97,7 @@ type round struct {
 // The outcome says how far it came, also with an error.
 func (d *Deliverer) Round(ctx context.Context, order Order) (*Outcome, error) {
 	r := &round{Deliverer: d, order: order, outcome: &Outcome{}}
-	for _, step := range []func(context.Context) error{r.read, r.find, r.draft, r.propose} {
+	for _, step := range []func(context.Context) error{r.read, r.locate, r.find, r.draft, r.propose} {
 		if err := step(ctx); err != nil {
 			return r.outcome, err
 		}
@@ -106,6 +106,29 @@ func (d *Deliverer) Round(ctx context.Context, order Order) (*Outcome, error) {
 		}
 	}
 	return r.outcome, nil
+}
+
+// Look finds out what a round would find, and does nothing. Without a forge that hosts the GitOps repository,
+// it says nothing about changes.
+func (d *Deliverer) Look(ctx context.Context, order Order) (*Outcome, error) {
+	r := &round{Deliverer: d, order: order, outcome: &Outcome{}, living: &proposing.Living{}}
+	if err := r.read(ctx); err != nil {
+		return r.outcome, err
+	}
+	r.outcome.Build = r.outcome.GitOps.Build
+	switch err := r.locate(ctx); {
+	case err == nil:
+		if err := r.find(ctx); err != nil {
+			return r.outcome, err
+		}
+	case ctx.Err() != nil:
+		return r.outcome, ctx.Err()
+	}
+	r.outcome.Merges = r.outcome.App.environment(order.Environment).AutoMerge && !r.byHand
+	if r.outcome.Build.Commit == "" {
+		return r.outcome, nil
+	}
+	return r.outcome, r.draft(ctx)
 }
 
 // done notes a step.
@@ -134,10 +157,16 @@ func (r *round) read(ctx context.Context) error {
 	}
 	r.outcome.GitOps = g
 	r.outcome.Read = append(r.outcome.Read, g.Location, scheduling.Location{Repo: g.Location.Repo, Branch: a.HeadBranch(r.order.Environment)})
-	if r.host, err = r.Forges.Forge(g.Location.Repo); err != nil {
+	return nil
+}
+
+// locate finds the forge that hosts the GitOps repository.
+func (r *round) locate(context.Context) (err error) {
+	url := r.outcome.GitOps.Location.Repo
+	if r.host, err = r.Forges.Forge(url); err != nil {
 		return fmt.Errorf("find the GitOps repository: %w", err)
 	}
-	r.repo, err = r.host.Repository(g.Location.Repo)
+	r.repo, err = r.host.Repository(url)
 	return err
 }
 

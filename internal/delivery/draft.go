@@ -60,6 +60,8 @@ type Wish struct {
 	Environment string // required
 	// Build is the commit to render, with what CI made of it. Without a commit it is the head of the branch.
 	Build Build
+	// Unpublished leaves the GitOps branch alone, as if nothing was published.
+	Unpublished bool
 	// KeepDrift leaves targets whose files somebody changed by hand as they are.
 	KeepDrift bool
 }
@@ -84,6 +86,10 @@ func (d *Drafter) draft(ctx context.Context, a *Application, wish Wish, publishe
 	draft := &Draft{App: a, Build: wish.Build, GitOps: published, keepDrift: wish.KeepDrift}
 	draft.Build.Commit = a.Source.Commit
 	draft.Read = []scheduling.Location{{Repo: a.Request.Source, Branch: a.Request.Branch}}
+	if wish.Unpublished {
+		place := a.Delivery.GitOpsPlace(wish.Environment)
+		draft.GitOps = &GitOps{Location: scheduling.Location{Repo: place.Repo, Branch: place.Branch, Path: strings.Trim(place.Path, "/")}}
+	}
 	if err := d.read(ctx, draft, wish.Environment); err != nil {
 		return draft, err
 	}
@@ -178,16 +184,16 @@ func (d *Draft) Files() []bundle.File { return d.Tree.Files() }
 // Changes are what has to be done to the branch, sorted by path.
 func (d *Draft) Changes() []bundle.Change { return d.changes }
 
-// keys are the composed values of a target.
-func (d *Draft) keys(target string) []values.Key {
+// Values are the composed values of a target; ok is false for one that was not rendered.
+func (d *Draft) Values(target string) (keys []values.Key, ok bool) {
 	for _, result := range d.results {
 		for _, r := range result.Targets {
 			if r.Name == target {
-				return r.Keys
+				return r.Keys, true
 			}
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // Inputs are the commits that the draft was made of.

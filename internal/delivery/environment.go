@@ -107,6 +107,14 @@ func readConfig(files *Files, at scheduling.Location) (*Config, error) {
 	return c, nil
 }
 
+// String names the place: a folder, or a branch of a repository.
+func (c *Config) String() string {
+	if c.Location.Folder != "" {
+		return c.Location.Folder
+	}
+	return fmt.Sprintf("branch %q of %s", c.Location.Branch, secret.Redact(c.Location.Repo))
+}
+
 // within is the path of a file from the folder of the configuration.
 func (c *Config) within(file string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(file, c.Location.Path), "/")

@@ -230,8 +230,8 @@ func (w *work) folderOf(name string) (values.Folder, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return values.Folder{}, fmt.Errorf("no folder of the configuration renders the target %q of the Workload: want %q with a %s in %s of %s; there are %s",
-			name, cmp.Or(wanted, name), values.FileName, w.config.Input, cmp.Or(w.config.Location.Folder, w.config.Location.Repo), folders(w.config.Folders))
+		return values.Folder{}, fmt.Errorf("no folder of the configuration renders the target %q of the Workload: want %q with a %s in %s; there are %s",
+			name, cmp.Or(wanted, name), values.FileName, w.config, folders(w.config.Folders))
 	default:
 		return values.Folder{}, fmt.Errorf("several folders of the configuration are named like the target %q: %s; say which in the Delivery", name, folders(found))
 	}

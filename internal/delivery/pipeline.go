@@ -324,10 +324,12 @@ func (d *Deliverer) Named(ctx context.Context, request Request, environment stri
 // look reads where an environment stands, and does nothing.
 func (d *Deliverer) look(ctx context.Context, request Request, environment string) (*round, error) {
 	r := &round{Deliverer: d, order: Order{Request: request, Environment: environment}, outcome: &Outcome{}}
-	if err := r.read(ctx); err != nil {
-		return nil, err
+	for _, step := range []func(context.Context) error{r.read, r.locate, r.find} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return r, r.find(ctx)
+	return r, nil
 }
 
 // withdraw closes the open change of an environment for a commit; that there is none is no error.

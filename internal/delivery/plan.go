@@ -157,7 +157,8 @@ func (d *Draft) target(e *tree.Entry, changed map[string]bundle.Change) (TargetC
 			}
 			c.Objects = changedObjects(old, change.Content)
 		case values.FileName:
-			c.Values = changedValues(old, d.keys(e.Name))
+			keys, _ := d.Values(e.Name)
+			c.Values = changedValues(old, keys)
 		}
 	}
 	published := d.work.gitops.target(e.Name, e.Folder)

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/chartrepo"
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/secret"
+)
+
+// appFlags say which application a command is about, and where it is read. All commands of "kalypso app" share them.
+type appFlags struct {
+	// source, config and gitops are folders or URLs; empty for the current repository and what its Delivery says.
+	source, config, gitops string
+	branch, path, workload string
+	environment            string
+	maps                   []git.Mapping
+	set, setString, vars   []string
+	build                  delivery.Build
+}
+
+func (f *appFlags) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.source, "source", "", "the source of the application, a `folder or URL` (default: the repository of the current folder)")
+	flags.StringVar(&f.config, "config", "", "its configuration, a `folder or URL` (default: what the Delivery says)")
+	flags.StringVar(&f.gitops, "gitops", "", "its GitOps repository, a `folder or URL` (default: what the Delivery says)")
+	flags.StringVar(&f.branch, "branch", "main", "the `branch` of the source that is delivered")
+	flags.StringVar(&f.path, "path", "", "the `folder` of the Workload in the source (default: anywhere)")
+	flags.StringVar(&f.workload, "workload", "", "the `name` of the Workload, where there are several")
+	flags.StringVarP(&f.environment, "environment", "e", "", "the `name` of the environment")
+	flags.Var((*mapFlag)(&f.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
+	for _, name := range []string{"source", "config", "gitops"} {
+		_ = cmd.MarkFlagDirname(name) // the error only says that the flag does not exist
+	}
+}
+
+// bindBuild adds the flags that say what is rendered.
+func (f *appFlags) bindBuild(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.build.Commit, "commit", "", "the `commit` of the source (default: the head of the branch)")
+	flags.StringVar(&f.build.Version, "version", "", "what people call it, such as `1.4.0` (default: the commit in short)")
+	flags.StringVar(&f.build.Image, "image-tag", "", "the image that was built, a `tag` or more of its reference: 1.4.0@sha256:..., or web=1.4.0,worker=1.4.1")
+	flags.StringArrayVar(&f.set, "set", nil, "set a value, as in helm: `replicas=2`; may be repeated")
+	flags.StringArrayVar(&f.setString, "set-string", nil, "set a text, as in helm: `tag=007`; may be repeated")
+	flags.StringArrayVar(&f.vars, "var", nil, "let values refer to `NAME=VALUE` as $NAME; NAME alone takes it from the environment")
+}
+
+// wantEnvironment is for commands that work on one environment.
+func (f *appFlags) wantEnvironment(cmd *cobra.Command) error {
+	if f.environment == "" {
+		return usage(cmd, "which environment? name it, as in -e dev")
+	}
+	return nil
+}
+
+// appSession is what a command reads an application with.
+type appSession struct {
+	client   *git.Client
+	drafter  *delivery.Drafter
+	request  delivery.Request
+	progress *progress
+}
+
+// open finds the application and connects the delivery flow to the repositories.
+func (f *appFlags) open(ctx context.Context, t *terminal) (*appSession, error) {
+	s := &appSession{progress: t.progress()}
+	s.client = &git.Client{
+		Map: f.maps, Env: func(name string) string { return t.env[name] },
+		Progress: func(line string) { s.progress.say("%s", line) },
+	}
+	vars, err := f.variables(t.env)
+	if err != nil {
+		return nil, err
+	}
+	s.request = delivery.Request{Branch: f.branch, Path: strings.Trim(f.path, "/"), Workload: f.workload, Set: f.set, SetString: f.setString, Vars: vars}
+	if err := f.locate(ctx, s); err != nil {
+		return nil, err
+	}
+	charts, err := chartClient(t.env)
+	if err != nil {
+		return nil, err
+	}
+	s.drafter = &delivery.Drafter{Loader: &delivery.Loader{
+		Repositories: deliveryRepositories{newRepositories(s.client)}, Charts: deliveryCharts{charts}, Cache: &fleet.Cache{},
+		Progress: func(what string) { s.progress.say("%s", what) },
+	}}
+	if f.build.Commit != "" && s.request.SourceFolder == "" {
+		f.build.Commit, err = s.resolve(ctx, f.build.Commit)
+	}
+	return s, err
+}
+
+// resolve returns the full hash of a commit that was named on the command line.
+func (s *appSession) resolve(ctx context.Context, revision string) (string, error) {
+	repo, err := s.client.Open(ctx, s.request.Source)
+	if err != nil {
+		return "", err
+	}
+	commit, err := resolveIn(ctx, repo, s.request.Branch, revision)
+	return commit.Hash, err
+}
+
+// close ends the progress line and releases the repositories.
+func (s *appSession) close() {
+	s.progress.end()
+	_ = s.client.Close() // files were only read
+}
+
+// again makes the next reading begin anew: what one loader resolved stays.
+func (s *appSession) again() {
+	was := s.drafter.Loader
+	s.drafter.Loader = &delivery.Loader{
+		Repositories: deliveryRepositories{newRepositories(s.client)}, Charts: was.Charts, Cache: was.Cache, Progress: was.Progress,
+	}
+}
+
+// locate finds out what the folders and URLs mean.
+func (f *appFlags) locate(ctx context.Context, s *appSession) error {
+	var err error
+	r := &s.request
+	if r.Source, r.SourceFolder, err = f.findSource(); err != nil {
+		return err
+	}
+	if r.SourceFolder == "" && isLocal(r.Source) {
+		s.client.Config = r.Source
+		clone := standIn(ctx, r.Source)
+		s.client.Map = append(s.client.Map, clone...)
+		if len(clone) > 0 {
+			r.Source = clone[0].From // what lies beside it, lies beside what it was cloned from
+		}
+	}
+	if r.ConfigRepo, r.ConfigFolder, err = folderOrRepository(f.config, f.environment); err != nil {
+		return err
+	}
+	r.GitOpsRepo, r.GitOpsFolder, err = folderOrRepository(f.gitops, f.environment)
+	return err
+}
+
+// findSource returns the source as a repository, or as a plain folder with the repository that it stands for.
+func (f *appFlags) findSource() (repo, folder string, err error) {
+	if f.source != "" {
+		if repo, folder, err = folderOrRepository(f.source, f.branch); folder != "" {
+			repo = folder // what lies beside it is found from here
+		}
+		return repo, folder, err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return "", "", err
+	}
+	found, err := git.Discover(here)
+	if err != nil {
+		return "", "", failed(err, "name the source of the application with --source FOLDER or URL")
+	}
+	return found, "", nil
+}
+
+// folderOrRepository finds out whether a location is a repository, or a plain folder that stands in for a branch.
+// A folder with a subfolder named like the branch is a repository: each of its subfolders is a branch.
+func folderOrRepository(location, branch string) (repo, folder string, err error) {
+	if location == "" || !isLocal(location) {
+		return location, "", nil
+	}
+	dir, err := localPath(location)
+	if err != nil {
+		return "", "", err
+	}
+	if root, err := git.Discover(dir); err == nil && sameFile(root, dir) {
+		return dir, "", nil
+	}
+	if branch == "" { // all of them: then what is in the folder itself says what it is
+		if _, err := os.Stat(filepath.Join(dir, values.FileName)); err != nil {
+			return dir, "", nil
+		}
+		return "", dir, nil
+	}
+	if info, err := os.Stat(filepath.Join(dir, branch)); err == nil && info.IsDir() {
+		return dir, "", nil
+	}
+	return "", dir, nil
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// variables are those that values may refer to: an explicit list.
+func (f *appFlags) variables(env map[string]string) (values.Vars, error) {
+	vars := values.Vars{}
+	for _, v := range f.vars {
+		name, value, given := strings.Cut(v, "=")
+		if !given {
+			if value, given = env[name]; !given {
+				return nil, fmt.Errorf("--var %s: the environment has no such variable", name)
+			}
+		}
+		if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+			return nil, fmt.Errorf("--var %q: a name has letters, digits and underscores", name)
+		}
+		vars[name] = value
+	}
+	return vars, nil
+}
+
+// Variables with which repositories of charts know us. Without the host, the credential goes nowhere.
+const (
+	envChartHost     = "KALYPSO_CHART_HOST"
+	envChartUser     = "KALYPSO_CHART_USERNAME"
+	envChartPassword = "KALYPSO_CHART_PASSWORD"
+)
+
+// chartClient fetches charts, and keeps them in the user's cache folder.
+func chartClient(env map[string]string) (*chartrepo.Client, error) {
+	client := &chartrepo.Client{Credential: func(_ context.Context, host string) (chartrepo.Credential, error) {
+		if host != env[envChartHost] {
+			return chartrepo.Credential{}, nil
+		}
+		return chartrepo.Credential{User: env[envChartUser], Password: secret.New(env[envChartPassword])}, nil
+	}}
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		return client, nil //nolint:nilerr // without a home there is no cache, which is only slower
+	}
+	client.Cache, err = chartrepo.NewCache(filepath.Join(folder, "kalypso", "charts"), 0)
+	if errors.Is(err, os.ErrPermission) {
+		return client, nil
+	}
+	return client, err
+}

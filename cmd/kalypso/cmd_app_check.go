@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// appCheckCommand is "kalypso app check".
+type appCheckCommand struct {
+	t            *terminal
+	app          appFlags
+	output       *output
+	controlPlane string
+	strict       bool
+}
+
+// appChecked is the result of the command.
+type appChecked struct {
+	Workload     string               `json:"workload"`
+	Environments []checkedEnvironment `json:"environments"`
+}
+
+type checkedEnvironment struct {
+	Environment string          `json:"environment"`
+	Findings    []check.Finding `json:"findings"`
+	Problems    []fleet.Problem `json:"problems"`
+	// Platform is what the workload needs of the platform's configuration; only with a control plane.
+	Platform []delivery.Need `json:"platform,omitempty"`
+}
+
+func newAppCheck(t *terminal) *cobra.Command {
+	c := &appCheckCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "check [-e ENVIRONMENT]",
+		Short: "Check what would be rendered: schemas, security defaults, secrets, and the platform's values",
+		Long: `Check what would be rendered for each environment, before anybody merges it:
+
+    every target renders, its values satisfy the schemas    the manifests are what Kubernetes takes
+    security defaults and the platform team's own rules     no credential in plain text
+
+With --control-plane it reads the rules of the platform team, and the schemas that the Workload names, and lists per cluster type which
+platform values the application needs and which are missing. Missing ones are a warning and never more: both teams work at their own pace.
+
+It exits with 3 when a target cannot be rendered or a rule refuses, with --strict also for warnings.`,
+		Example: `  kalypso app check
+  kalypso app check -e dev --control-plane https://github.com/acme/control-plane
+  kalypso app check -o sarif`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.app.bind(cmd)
+	c.app.bindBuild(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML, formatSARIF, formatGitHub)
+	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the control plane of the platform team, a `folder or URL`")
+	cmd.Flags().BoolVar(&c.strict, "strict", false, "exit with 3 for warnings too")
+	_ = cmd.MarkFlagDirname("control-plane") // the error only says that the flag does not exist
+	return cmd
+}
+
+func (c *appCheckCommand) run(cmd *cobra.Command) error {
+	s, err := c.app.open(cmd.Context(), c.t)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	var platform *platformReader
+	if c.controlPlane != "" {
+		if platform, err = openPlatform(cmd.Context(), s, c.controlPlane); err != nil {
+			return err
+		}
+		s.drafter.Policies = platform
+	}
+	r, err := c.check(cmd.Context(), s, platform)
+	if err != nil {
+		return err
+	}
+	s.progress.end()
+	if err := c.output.write(c.t.out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
+		return err
+	}
+	for _, p := range r.all() {
+		if p.Severity == fleet.SeverityError || c.strict && p.Severity == fleet.SeverityWarning {
+			return answerNo()
+		}
+	}
+	return nil
+}
+
+// check looks at one environment, or at all that the workload has targets in. An environment that cannot be read stops no other.
+func (c *appCheckCommand) check(ctx context.Context, s *appSession, platform *platformReader) (*appChecked, error) {
+	a, err := s.drafter.Loader.Application(ctx, s.request, c.app.build.Commit)
+	if err != nil {
+		return nil, err
+	}
+	r := &appChecked{Workload: a.Workload.Name, Environments: []checkedEnvironment{}}
+	names := a.Environments()
+	if c.app.environment != "" {
+		names = []string{c.app.environment}
+	}
+	for _, name := range names {
+		e := checkedEnvironment{Environment: name, Findings: []check.Finding{}, Problems: []fleet.Problem{}}
+		draft, err := s.drafter.Draft(ctx, delivery.Wish{Request: s.request, Environment: name, Build: c.app.build, Unpublished: true})
+		switch {
+		case err != nil && (len(names) == 1 || ctx.Err() != nil):
+			return nil, err
+		case err != nil:
+			e.Problems = append(e.Problems, fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindUnreachable, Message: err.Error()})
+		default:
+			e.Findings = append(e.Findings, draft.Findings...)
+			e.Problems = append(e.Problems, draft.Plan.Problems...)
+		}
+		if platform != nil {
+			e.Platform, err = platform.contract(ctx, name, r.Workload)
+			if err != nil {
+				e.Problems = append(e.Problems, fleet.Problem{
+					Severity: fleet.SeverityWarning, Kind: fleet.KindUnreachable, Message: "what the platform gives is not known: " + err.Error(),
+				})
+			}
+		}
+		r.Environments = append(r.Environments, e)
+	}
+	return r, nil
+}
+
+// all are findings and problems as one list, for formats that know problems.
+func (r *appChecked) all() []found {
+	var list []found
+	for _, e := range r.Environments {
+		for _, p := range e.Problems {
+			list = append(list, found{p, []string{e.Environment}})
+		}
+		for _, f := range e.Findings {
+			list = append(list, found{problemOf(f), []string{e.Environment}})
+		}
+		for _, n := range e.Platform {
+			for _, p := range missingValues(n) {
+				list = append(list, found{p, []string{e.Environment}})
+			}
+		}
+	}
+	return list
+}
+
+// problemOf is a finding as a problem: what a rule refuses is an error.
+func problemOf(f check.Finding) fleet.Problem {
+	severity := fleet.SeverityNotice
+	switch f.Level {
+	case check.Refuse:
+		severity = fleet.SeverityError
+	case check.Warn:
+		severity = fleet.SeverityWarning
+	}
+	message := f.Message
+	if f.Object != "" {
+		message = strings.TrimSpace(f.Object+" "+f.Path) + ": " + message
+	}
+	return fleet.Problem{
+		Severity: severity, Kind: fleet.ProblemKind(f.Rule), Message: message, Hint: f.Hint,
+		Position: fleet.Position{Source: "rendered", File: f.File, Line: f.Line},
+	}
+}
+
+// missingValues are warnings, and never more.
+func missingValues(n delivery.Need) []fleet.Problem {
+	var problems []fleet.Problem
+	for _, key := range n.Missing() {
+		problems = append(problems, fleet.Problem{
+			Severity: fleet.SeverityWarning, Kind: fleet.KindConfigMissing, Assignment: n.ClusterType + "/" + n.Target,
+			Message: fmt.Sprintf("%s needs the platform value %q on %s, and the platform team does not give it yet (%s)", n.Target, key, n.ClusterType, strings.Join(n.Schemas, ", ")),
+			Hint:    "ask the platform team for it; the application is delivered in any case",
+		})
+	}
+	for _, p := range n.Problems {
+		if p.Severity == fleet.SeverityError {
+			p.Severity = fleet.SeverityWarning // it is the platform's to mend
+		}
+		problems = append(problems, p)
+	}
+	return problems
+}
+
+func (c *appCheckCommand) show(w io.Writer, r *appChecked) error {
+	switch c.output.format {
+	case formatSARIF:
+		return writeSARIF(w, r.all())
+	case formatGitHub:
+		return writeAnnotations(w, r.all())
+	}
+	s := c.t.outStyle
+	for i, e := range r.Environments {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s   %s\n", s.bold(printable(e.Environment)), printable(check.Summary(e.Findings)))
+		t := &table{indent: "  "}
+		for _, p := range e.Problems {
+			t.row(s.severity(p.Severity), plain(placed(sentence(p), p.Position)))
+		}
+		if err := t.write(w); err != nil {
+			return err
+		}
+		writeFindings(w, s, e.Findings, check.Inform)
+		c.showPlatform(w, e)
+	}
+	return nil
+}
+
+// showPlatform lists what the workload needs of the platform.
+func (c *appCheckCommand) showPlatform(w io.Writer, e checkedEnvironment) {
+	if len(e.Platform) == 0 {
+		return
+	}
+	s := c.t.outStyle
+	fmt.Fprintf(w, "\n  platform values\n")
+	t := &table{indent: "    "}
+	for _, n := range e.Platform {
+		for i, v := range n.Needs {
+			name := plain("")
+			if i == 0 {
+				name = plain(n.ClusterType + "  " + n.Target)
+			}
+			switch {
+			case v.Given:
+				t.row(name, painted(s.green, "given"), plain(v.Key), painted(s.dim, v.From.String()))
+			case v.Required:
+				t.row(name, painted(s.yellow, "missing"), plain(v.Key), painted(s.dim, "required by "+strings.Join(n.Schemas, ", ")))
+			default:
+				t.row(name, painted(s.dim, "not given"), plain(v.Key), painted(s.dim, "optional"))
+			}
+		}
+		for _, p := range n.Problems {
+			t.row(plain(""), s.severity(p.Severity), plain(placed(p.Message, p.Position)))
+		}
+	}
+	_ = t.write(w) // the writer is the one that shows everything else; it fails there as well
+}
+
+// platformReader reads what the platform team says about environments: rules for manifests, and configuration.
+type platformReader struct {
+	loader       *scheduling.Loader
+	controlPlane string
+	loaded       map[string]*scheduling.Loaded
+}
+
+var _ delivery.Policies = (*platformReader)(nil)
+
+func openPlatform(ctx context.Context, s *appSession, controlPlane string) (*platformReader, error) {
+	at := controlPlane
+	if isLocal(controlPlane) {
+		dir, err := localPath(controlPlane)
+		if err != nil {
+			return nil, err
+		}
+		at = dir
+		s.client.Map = append(s.client.Map, standIn(ctx, dir)...)
+	}
+	return &platformReader{
+		loader:       &scheduling.Loader{Repositories: newRepositories(s.client), Cache: s.drafter.Loader.Cache},
+		controlPlane: at, loaded: map[string]*scheduling.Loaded{},
+	}, nil
+}
+
+func (p *platformReader) load(ctx context.Context, environment string) (*scheduling.Loaded, error) {
+	if known := p.loaded[environment]; known != nil {
+		return known, nil
+	}
+	loaded, err := p.loader.Load(ctx, scheduling.Request{ControlPlane: p.controlPlane, Environment: environment})
+	if err == nil {
+		p.loaded[environment] = loaded
+	}
+	return loaded, err
+}
+
+// Policy returns the rules for the manifests of an environment.
+func (p *platformReader) Policy(ctx context.Context, environment string) (check.Policy, []fleet.Problem, error) {
+	loaded, err := p.load(ctx, environment)
+	if err != nil {
+		return check.Policy{}, nil, err
+	}
+	policy, problems := check.PolicyOf(loaded.Snapshot)
+	return policy, problems, nil
+}
+
+// contract says what a workload needs of the platform in an environment.
+func (p *platformReader) contract(ctx context.Context, environment, workload string) ([]delivery.Need, error) {
+	loaded, err := p.load(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	return delivery.Contract(loaded.Snapshot, workload), nil
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// appDeployCommand is "kalypso app deploy".
+type appDeployCommand struct {
+	t      *terminal
+	app    appFlags
+	output *output
+	forges pullRequestFlags
+	ledger ledgerFlag
+	dryRun bool
+}
+
+// appDeployed is the result of the command.
+type appDeployed struct {
+	Environment string          `json:"environment"`
+	Plan        *delivery.Plan  `json:"plan,omitempty"`
+	Findings    []check.Finding `json:"findings,omitempty"`
+	// PullRequest is the open one, or the one that was merged just now; absent when nothing is left to change.
+	PullRequest *pullRequest `json:"pullRequest,omitempty"`
+	Done        []string     `json:"done"`
+	Waits       string       `json:"waits,omitempty"`
+}
+
+func newAppDeploy(t *terminal) *cobra.Command {
+	c := &appDeployCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "deploy [--commit COMMIT --version VERSION --image-tag TAG]",
+		Short: "Open or update the pull request of an environment",
+		Long: `Open or update the pull request of an environment, with a commit that CI has built.
+
+    source@commit + configuration ─► manifests ─► pull request to the GitOps branch ─► merged by people, or by autoMerge
+
+With --commit it is the first environment of the chain; the others get the same commit, version and image by promotion.
+Without it, and with -e, the environment is rendered with the commit that it has: that is what a change of configuration needs.
+--ledger puts on record what was built, for "kalypso app promote" and for a server.`,
+		Example: `  kalypso app deploy --commit $GITHUB_SHA --version 1.4.0 --image-tag 1.4.0
+  kalypso app deploy -e stage
+  kalypso app deploy --commit 3f2a9c1 --version 1.4.0 --image-tag 1.4.0 --dry-run`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.app.bind(cmd)
+	c.app.bindBuild(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	bindForges(cmd, &c.forges)
+	c.ledger.bind(cmd, "the ledger to put the build on record in")
+	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what the pull request would hold, and do nothing")
+	return cmd
+}
+
+// bindForges adds the flags that say where forges are and how we may write there.
+func bindForges(cmd *cobra.Command, f *pullRequestFlags) {
+	cmd.Flags().StringVar(&f.config, "forge-config", "", "a configuration `file` of kalypso serve, for its forges")
+	cmd.Flags().StringVar(&f.kind, "forge-kind", "", "the `kind` of the forge, where its host does not say it")
+}
+
+func (c *appDeployCommand) run(cmd *cobra.Command) error {
+	if c.app.build.Commit == "" && (c.app.build.Version != "" || c.app.build.Image != "") {
+		return usage(cmd, "which commit was built? name it, as in --commit $GITHUB_SHA")
+	}
+	if c.app.build.Commit == "" && c.app.environment == "" {
+		return usage(cmd, "name the commit that CI has built, or with -e the environment to render again")
+	}
+	if k := c.forges.kind; k != "" && !slices.Contains(kindsOfTokens(), k) {
+		return usage(cmd, "--forge-kind %q is none of %s", k, strings.Join(kindsOfTokens(), ", "))
+	}
+	s, err := c.app.open(cmd.Context(), c.t)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	r, err := c.deploy(cmd.Context(), s)
+	if err != nil {
+		return err
+	}
+	s.progress.end()
+	if err := c.output.write(c.t.out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
+		return err
+	}
+	if check.Worst(r.Findings) == check.Refuse || r.Plan != nil && r.Plan.Counts.Held > 0 {
+		return answerNo()
+	}
+	return nil
+}
+
+func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeployed, error) {
+	a, err := s.drafter.Loader.Application(ctx, s.request, "")
+	if err != nil {
+		return nil, err
+	}
+	environment, err := c.enters(a)
+	if err != nil {
+		return nil, err
+	}
+	if c.dryRun {
+		draft, err := s.drafter.Draft(ctx, delivery.Wish{Request: s.request, Environment: environment, Build: c.app.build})
+		if err != nil {
+			return nil, err
+		}
+		return &appDeployed{Environment: environment, Plan: draft.Plan, Findings: draft.Findings, Done: []string{}}, nil
+	}
+	d, err := s.deliverer(&c.forges, c.t)
+	if err != nil {
+		return nil, err
+	}
+	if at := c.ledger.place(c.t); at != "" && c.app.build.Commit != "" {
+		err := withLedger(ctx, openLedger, at, func(l ledger.Ledger) error {
+			return delivery.RecordBuild(ctx, l, a.Subject(), c.app.build, author(c.t.env).Name, c.t.now())
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	o, err := d.Round(ctx, delivery.Order{Request: s.request, Environment: environment, Build: c.app.build})
+	if err != nil {
+		return nil, err
+	}
+	if o.Draft == nil {
+		return nil, failed(fmt.Errorf("nothing was ever delivered to %q", environment), "a commit comes there by kalypso app deploy --commit, or by promotion")
+	}
+	return deployedOf(environment, o), nil
+}
+
+// enters is the environment that a commit enters: the first one. The others are promotion's.
+func (c *appDeployCommand) enters(a *delivery.Application) (string, error) {
+	names := a.Environments()
+	if len(names) == 0 {
+		return "", fmt.Errorf("the workload %q has no targets, and so no environment", a.Workload.Name)
+	}
+	if c.app.environment == "" {
+		return names[0], nil
+	}
+	e, _ := a.Delivery.Environment(c.app.environment)
+	if c.app.build.Commit != "" && e.Promotion != nil && len(e.Promotion.After) > 0 {
+		return "", failed(fmt.Errorf("a commit comes to %q after %s", e.Name, strings.Join(e.Promotion.After, " and ")),
+			"kalypso app promote --to "+shellWord(e.Name)+" takes it there, by its rules")
+	}
+	return c.app.environment, nil
+}
+
+// deliverer can write to the forges that the flags or the environment name.
+func (s *appSession) deliverer(flags *pullRequestFlags, t *terminal) (*delivery.Deliverer, error) {
+	if s.request.GitOpsFolder != "" {
+		return nil, failed(errors.New("the GitOps repository is a plain folder, which has no pull requests"), "write to it with kalypso app render --out FOLDER")
+	}
+	hosts, access, err := flags.forges(t.env)
+	if err != nil {
+		return nil, err
+	}
+	s.client.Map, s.client.Credentials = append(s.client.Map, access.maps...), access.credentials
+	return &delivery.Deliverer{Drafter: *s.drafter, Committer: committer{client: s.client, author: author(t.env)}, Forges: hosts}, nil
+}
+
+func deployedOf(environment string, o *delivery.Outcome) *appDeployed {
+	r := &appDeployed{
+		Environment: environment, Plan: o.Draft.Plan, Findings: o.Draft.Findings, Waits: o.Waits, Done: append([]string{}, o.Did...),
+	}
+	if o.Change != nil {
+		r.PullRequest = &pullRequest{Number: o.Change.Number, URL: o.Change.URL, Title: o.Change.Title, State: o.Change.State}
+	}
+	return r
+}
+
+func (c *appDeployCommand) show(w io.Writer, r *appDeployed) error {
+	if err := (appPlanText{plan: r.Plan, findings: r.Findings, style: c.t.outStyle}).write(w); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, line := range r.Done {
+		fmt.Fprintln(w, printable(line))
+	}
+	if r.Waits != "" {
+		fmt.Fprintln(w, "waits: "+printable(r.Waits))
+	}
+	switch {
+	case c.dryRun:
+		fmt.Fprintln(w, "nothing was done: --dry-run")
+	case r.PullRequest == nil && r.Waits == "":
+		fmt.Fprintln(w, "no pull request: "+printable(r.Plan.Before)+" is up to date")
+	case r.PullRequest != nil && len(r.Done) == 0:
+		fmt.Fprintln(w, "up to date: "+printable(r.PullRequest.URL))
+	case r.PullRequest != nil:
+		fmt.Fprintln(w, printable(r.PullRequest.URL))
+	}
+	return nil
+}

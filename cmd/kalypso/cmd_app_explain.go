@@ -1,0 +1,117 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// appExplainCommand is "kalypso app explain".
+type appExplainCommand struct {
+	t      *terminal
+	app    appFlags
+	output *output
+}
+
+// explainedTarget is a target with the values that it is rendered with.
+type explainedTarget struct {
+	Environment string       `json:"environment"`
+	Target      string       `json:"target"`
+	Values      []values.Key `json:"values"`
+	// Problems are those of the target.
+	Problems []fleet.Problem `json:"problems,omitempty"`
+}
+
+func newAppExplain(t *terminal) *cobra.Command {
+	c := &appExplainCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "explain -e ENVIRONMENT TARGET [VALUE]",
+		Short: "Say where the values of a target come from",
+		Long: `Say where the values of a target come from: for each the file and line it is written at, and what it won against.
+
+VALUE limits the answer to a value and what lies below it, as in image or image.tag.
+Values that nobody sets are the chart's own, and not listed.`,
+		Example: `  kalypso app explain -e dev functional-test
+  kalypso app explain -e dev functional-test image.tag --image-tag 1.4.0`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return nil
+			}
+			return exactly("TARGET")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
+	}
+	c.app.bind(cmd)
+	c.app.bindBuild(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	return cmd
+}
+
+func (c *appExplainCommand) run(cmd *cobra.Command, args []string) error {
+	if err := c.app.wantEnvironment(cmd); err != nil {
+		return err
+	}
+	s, err := c.app.open(cmd.Context(), c.t)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	draft, err := s.drafter.Draft(cmd.Context(), delivery.Wish{Request: s.request, Environment: c.app.environment, Build: c.app.build, Unpublished: true})
+	if err != nil {
+		return err
+	}
+	s.progress.end()
+	e := &explainedTarget{Environment: c.app.environment, Target: args[0], Values: []values.Key{}}
+	keys, known := draft.Values(args[0])
+	for _, p := range draft.Plan.Problems {
+		if p.Assignment == args[0] {
+			e.Problems = append(e.Problems, p)
+		}
+	}
+	if !known && len(e.Problems) == 0 {
+		return fmt.Errorf("the workload %q has no target %q in %s", draft.App.Workload.Name, args[0], c.app.environment)
+	}
+	for _, k := range keys {
+		if len(args) == 1 || k.Path == args[1] || strings.HasPrefix(k.Path, args[1]+".") {
+			e.Values = append(e.Values, k)
+		}
+	}
+	if err := c.output.write(c.t.out, e, func(w io.Writer) error { return c.show(w, e) }); err != nil {
+		return err
+	}
+	showProblems(c.t, e.Problems)
+	if !known {
+		return answerNo()
+	}
+	return nil
+}
+
+func (c *appExplainCommand) show(w io.Writer, e *explainedTarget) error {
+	s := c.t.outStyle
+	fmt.Fprintf(w, "%s in %s\n\n", s.bold(printable(e.Target)), printable(e.Environment))
+	if len(e.Values) == 0 {
+		fmt.Fprintln(w, "  nobody sets such a value: it is the chart's own")
+		return nil
+	}
+	for _, k := range e.Values {
+		fmt.Fprintf(w, "  %s = %s\n", printable(k.Path), printable(k.Value))
+		if k.Written != "" && k.Written != k.Value {
+			fmt.Fprintf(w, "      %s\n", s.dim("written as "+printable(k.Written)))
+		}
+		fmt.Fprintf(w, "      %s\n", s.dim(printable(valuePlace(k.From))))
+		for _, over := range k.Over {
+			fmt.Fprintf(w, "      %s\n", s.dim(printable(fmt.Sprintf("over %s: %s", valuePlace(over.From), over.Value))))
+		}
+	}
+	return nil
+}
+
+// valuePlace is where a value is written: a file, or the flag that sets it.
+func valuePlace(p fleet.Position) string { return cmp.Or(p.String(), p.Source) }

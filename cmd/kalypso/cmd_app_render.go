@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// appRenderCommand is "kalypso app render".
+type appRenderCommand struct {
+	t      *terminal
+	app    appFlags
+	output *output
+	out    string
+	target string
+}
+
+// appRendered is the result of the command.
+type appRendered struct {
+	Workload    string           `json:"workload"`
+	Environment string           `json:"environment"`
+	Build       delivery.Build   `json:"build"`
+	Targets     []renderedTarget `json:"targets"`
+	// Folder is where the files were written, Written and Deleted count them.
+	Folder   string          `json:"folder,omitempty"`
+	Written  int             `json:"written,omitempty"`
+	Deleted  int             `json:"deleted,omitempty"`
+	Problems []fleet.Problem `json:"problems"`
+}
+
+type renderedTarget struct {
+	Name      string         `json:"name"`
+	Folder    string         `json:"folder"`
+	Objects   []chart.Object `json:"objects,omitempty"`
+	Images    []string       `json:"images,omitempty"`
+	Manifests string         `json:"manifests,omitempty"`
+	// Held says why there are no manifests.
+	Held *fleet.Problem `json:"held,omitempty"`
+}
+
+func newAppRender(t *terminal) *cobra.Command {
+	c := &appRenderCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "render -e ENVIRONMENT",
+		Short: "Render the manifests of an environment's targets",
+		Long: `Render the manifests of an environment's targets, to the terminal or to a folder.
+
+    values.yaml ◄─ eu/values.yaml ◄─ eu/functional-test/values.yaml ◄─ --set ◄─ image     the last one wins
+
+With --out the folder gets exactly the files that the GitOps branch would have: files of an earlier run that are not wanted any
+more disappear, anything else is left alone. It exits with 3 when a target cannot be rendered.`,
+		Example: `  kalypso app render -e dev
+  kalypso app render -e dev --target functional-test --image-tag 1.4.0
+  kalypso app render -e stage --source . --config ../shop-configs --out rendered`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.app.bind(cmd)
+	c.app.bindBuild(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	cmd.Flags().StringVar(&c.out, "out", "", "write the files to a `folder` instead")
+	cmd.Flags().StringVar(&c.target, "target", "", "only the target of this `name`")
+	_ = cmd.MarkFlagDirname("out") // the error only says that the flag does not exist
+	return cmd
+}
+
+func (c *appRenderCommand) run(cmd *cobra.Command) error {
+	if err := c.app.wantEnvironment(cmd); err != nil {
+		return err
+	}
+	if c.out != "" && c.target != "" {
+		return usage(cmd, "a folder gets all targets: --target goes without --out")
+	}
+	s, err := c.app.open(cmd.Context(), c.t)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if c.out != "" {
+		s.request.GitOpsFolder = c.out
+	}
+	r, err := c.render(cmd.Context(), s)
+	if err != nil {
+		return err
+	}
+	s.progress.end()
+	if err := c.output.write(c.t.out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
+		return err
+	}
+	showProblems(c.t, r.Problems)
+	for _, t := range r.Targets {
+		if t.Held != nil {
+			return answerNo()
+		}
+	}
+	return nil
+}
+
+func (c *appRenderCommand) render(ctx context.Context, s *appSession) (*appRendered, error) {
+	draft, err := s.drafter.Draft(ctx, delivery.Wish{Request: s.request, Environment: c.app.environment, Build: c.app.build, Unpublished: c.out == ""})
+	if err != nil {
+		return nil, err
+	}
+	r := &appRendered{
+		Workload: draft.App.Workload.Name, Environment: c.app.environment, Build: draft.Build, Targets: []renderedTarget{}, Problems: draft.Plan.Problems,
+	}
+	for _, e := range draft.Tree.Targets {
+		if c.target != "" && e.Name != c.target {
+			continue
+		}
+		t := renderedTarget{Name: e.Name, Folder: e.Folder, Objects: e.Objects, Images: e.Images, Held: e.Held}
+		for _, f := range e.Files {
+			if e.Held == nil && strings.HasSuffix(f.Path, "/manifests.yaml") {
+				t.Manifests = string(f.Content)
+			}
+		}
+		r.Targets = append(r.Targets, t)
+	}
+	if c.target != "" && len(r.Targets) == 0 {
+		return nil, fmt.Errorf("the workload %q has no target %q in %s", r.Workload, c.target, r.Environment)
+	}
+	if c.out == "" {
+		return r, nil
+	}
+	put, remove := scheduling.Edits(draft.Changes())
+	r.Folder, r.Written, r.Deleted = c.out, len(put), len(remove)
+	for i := range r.Targets {
+		r.Targets[i].Manifests = "" // they are in the folder
+	}
+	return r, git.WriteFolder(ctx, c.out, put, remove)
+}
+
+func (c *appRenderCommand) show(w io.Writer, r *appRendered) error {
+	if r.Folder != "" {
+		_, err := fmt.Fprintf(w, "%s of %s for %s: %d files written to %s, %d deleted\n",
+			count(len(r.Targets), "target"), printable(r.Workload), printable(r.Environment), r.Written, printable(r.Folder), r.Deleted)
+		return err
+	}
+	for _, t := range r.Targets {
+		if t.Held != nil {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "# target %s\n%s\n", printable(t.Name), printableText(strings.TrimSuffix(t.Manifests, "\n"))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showProblems says what has to be mended, on the side.
+func showProblems(t *terminal, problems []fleet.Problem) {
+	for _, p := range problems {
+		target := ""
+		if p.Assignment != "" {
+			target = printable(p.Assignment) + ": "
+		}
+		fmt.Fprintf(t.err, "%s  %s%s\n", t.errStyle.severity(p.Severity).String(), target, printable(placed(sentence(p), p.Position)))
+		if p.Hint != "" {
+			fmt.Fprintf(t.err, "    %s\n", t.errStyle.dim(printable(p.Hint)))
+		}
+	}
+}

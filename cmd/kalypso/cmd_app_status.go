@@ -1,0 +1,177 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/promotion"
+)
+
+// appStatusCommand is "kalypso app status".
+type appStatusCommand struct {
+	t      *terminal
+	app    appFlags
+	output *output
+	forges pullRequestFlags
+	ledger ledgerFlag
+}
+
+// appStatus is the result of the command.
+type appStatus struct {
+	Workload     string                 `json:"workload"`
+	Subject      string                 `json:"subject"`
+	Head         string                 `json:"head"`
+	Environments []appEnvironmentStatus `json:"environments"`
+}
+
+type appEnvironmentStatus struct {
+	Environment string `json:"environment"`
+	// Build is what the environment has, Published what its GitOps branch has.
+	Build     delivery.Build `json:"build,omitzero"`
+	Published delivery.Build `json:"published,omitzero"`
+	// Phase and Reason say how the build stands. Without a ledger, nobody knows what clusters run.
+	Phase  promotion.Phase `json:"phase"`
+	Reason string          `json:"reason"`
+	// PullRequest is the open one.
+	PullRequest *pullRequest `json:"pullRequest,omitempty"`
+	// LastGood is the build to go back to; only with a ledger.
+	LastGood string `json:"lastGood,omitempty"`
+	Drift    int    `json:"drift,omitempty"`
+	Pending  int    `json:"pendingFiles,omitempty"`
+}
+
+func newAppStatus(t *terminal) *cobra.Command {
+	c := &appStatusCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Say which build each environment has, and what the next one waits for",
+		Long: `Say which build each environment has, which pull request is open, and what the next build waits for.
+
+With a ledger it also says what the clusters run, and which build to go back to. Nothing is changed.
+Pull requests are found where the environment has a token for the forge.`,
+		Example: `  kalypso app status
+  kalypso app status --ledger postgres://kalypso@db/kalypso -o json`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.app.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	bindForges(cmd, &c.forges)
+	c.ledger.bind(cmd, "the ledger with what clusters report")
+	return cmd
+}
+
+func (c *appStatusCommand) run(cmd *cobra.Command) error {
+	s, err := c.app.open(cmd.Context(), c.t)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	hosts, access, err := c.forges.forges(c.t.env)
+	if err != nil {
+		return err
+	}
+	s.client.Map, s.client.Credentials = append(s.client.Map, access.maps...), access.credentials
+	d := &delivery.Deliverer{Drafter: *s.drafter, Forges: hosts}
+	a, err := s.drafter.Loader.Application(cmd.Context(), s.request, "")
+	if err != nil {
+		return err
+	}
+	r := &appStatus{Workload: a.Workload.Name, Subject: a.Subject(), Head: a.Source.Commit, Environments: []appEnvironmentStatus{}}
+	looked := look(cmd.Context(), d, s.request, c.environments(a))
+	for _, name := range c.environments(a) {
+		r.Environments = append(r.Environments, statusOf(name, looked.found[name], looked.errors[name]))
+	}
+	if at := c.ledger.place(c.t); at != "" {
+		err = withLedger(cmd.Context(), openLedgerThere, at, func(l ledger.Ledger) error { return c.ask(cmd.Context(), s, d, looked, l, r) })
+	}
+	if err != nil {
+		return err
+	}
+	s.progress.end()
+	return c.output.write(c.t.out, r, func(w io.Writer) error { return c.show(w, r) })
+}
+
+func (c *appStatusCommand) environments(a *delivery.Application) []string {
+	if c.app.environment != "" {
+		return []string{c.app.environment}
+	}
+	return a.Environments()
+}
+
+// statusOf says how an environment stands by Git and the forge alone.
+func statusOf(name string, o *delivery.Outcome, err error) appEnvironmentStatus {
+	e := appEnvironmentStatus{Environment: name}
+	if err != nil {
+		e.Phase, e.Reason = promotion.Unknown, err.Error()
+		return e
+	}
+	e.Build, e.Published = o.Named(), o.GitOps.Build
+	if o.Draft != nil {
+		e.Drift, e.Pending = len(o.Draft.Plan.Drift), o.Draft.Plan.Files
+	}
+	if o.Change != nil && o.Change.State == forge.Open {
+		e.PullRequest = &pullRequest{Number: o.Change.Number, URL: o.Change.URL, Title: o.Change.Title, State: o.Change.State}
+	}
+	switch rollout := o.Rollout(e.Build.Commit); {
+	case e.Build.Commit == "":
+		e.Phase, e.Reason = promotion.Empty, "nothing was delivered here yet"
+	case rollout.State == promotion.RolloutMerged:
+		e.Phase, e.Reason = "published", "the GitOps branch has it; what clusters run, a ledger knows"
+	case rollout.State == promotion.RolloutRefused:
+		e.Phase, e.Reason = promotion.Refused, rollout.Reason
+	case rollout.State == promotion.RolloutClosed:
+		e.Phase, e.Reason = promotion.Refused, "its change was closed without being merged"
+	case e.PullRequest != nil:
+		e.Phase, e.Reason = promotion.Proposed, "waits for its change to be merged ("+e.PullRequest.URL+")"
+	default:
+		e.Phase, e.Reason = promotion.Promoted, "waits for its change to be proposed"
+	}
+	return e
+}
+
+// ask adds what the ledger knows.
+func (c *appStatusCommand) ask(ctx context.Context, s *appSession, d *delivery.Deliverer, looked *lookedAt, l ledger.Ledger, r *appStatus) error {
+	chain := s.newChain(d, l, c.t)
+	defer chain.close()
+	outcome, err := chain.chain.Promoter.Look(ctx, chain.chain.Pipeline(s.request, looked))
+	if err != nil {
+		return err
+	}
+	for i := range r.Environments {
+		e := &r.Environments[i]
+		for _, standing := range outcome.Environments {
+			if standing.Environment == e.Environment {
+				e.describe(standing)
+			}
+		}
+		good, err := delivery.LastGood(ctx, l, r.Subject, e.Environment, e.Build.Commit)
+		if err != nil {
+			return err
+		}
+		if good.Commit != "" {
+			e.LastGood = good.Name()
+		}
+	}
+	return nil
+}
+
+func (e *appEnvironmentStatus) describe(s promoting.Standing) { e.Phase, e.Reason = s.Phase, s.Reason }
+
+func (c *appStatusCommand) show(w io.Writer, r *appStatus) error {
+	t := &table{}
+	head := c.t.outStyle.dim
+	t.row(painted(head, "ENVIRONMENT"), painted(head, "BUILD"), painted(head, "PHASE"), painted(head, "LAST GOOD"), painted(head, "REASON"))
+	for _, e := range r.Environments {
+		t.row(painted(c.t.outStyle.bold, e.Environment), plain(cmp.Or(e.Build.Name(), "-")), c.t.outStyle.phase(e.Phase),
+			plain(cmp.Or(e.LastGood, "-")), plain(shortHashes(e.Reason)))
+	}
+	return t.write(w)
+}
