@@ -1,16 +1,24 @@
 package recording
 
 import (
+	"sync"
+
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
 // Hosts are those whose repositories are read. What workloads and clusters name is read only there, so that neither can make
-// the server talk to an address of their choice. The zero value knows none.
-type Hosts struct{ names map[string]bool }
+// the server talk to an address of their choice. The zero value knows none. They are safe for concurrent use, since environments
+// are recorded at the same time.
+type Hosts struct {
+	mu    sync.RWMutex
+	names map[string]bool
+}
 
 // Add adds the hosts of URLs that people configured. What is no URL of a host, such as a path, adds nothing.
 func (h *Hosts) Add(urls ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for _, url := range urls {
 		if id, err := forge.ParseID(url); err == nil {
 			if h.names == nil {
@@ -35,5 +43,7 @@ func (h *Hosts) AddRead(loaded *scheduling.Loaded) {
 // Know reports whether a repository is on one of the hosts. The port is a part of the host. A path of this machine is on none.
 func (h *Hosts) Know(repository string) bool {
 	id, err := forge.ParseID(repository)
+	h.mu.RLock()
+	defer h.mu.RUnlock()
 	return err == nil && h.names[id.Host]
 }
