@@ -66,8 +66,8 @@ func inspect(ctx context.Context, c *harness.Cluster) (deployed, error) {
 	}{
 		{&d.Namespaces, harness.Namespaces, func(_, name string) bool { return !isOld(name) }},
 		{&d.Configurations, harness.ConfigMaps, func(namespace, name string) bool { return !isOld(namespace) && name != "kube-root-ca.crt" }},
-		{&d.Sources, harness.GitRepositories, func(_, name string) bool { return name != platform }},
-		{&d.Reconcilers, harness.Kustomizations, func(_, name string) bool { return name != platform }},
+		{&d.Sources, harness.GitRepositories, func(_, name string) bool { return !isPlatform(name) }},
+		{&d.Reconcilers, harness.Kustomizations, func(_, name string) bool { return !isPlatform(name) }},
 		{&d.Applications, harness.Applications, func(string, string) bool { return true }},
 	} {
 		if part.kind == harness.Applications && c.Name != large {
@@ -89,20 +89,34 @@ func inspect(ctx context.Context, c *harness.Cluster) (deployed, error) {
 // isOld knows the namespaces that a cluster has before anything is delivered.
 func isOld(namespace string) bool {
 	switch namespace {
-	case "default", "flux-system", "argocd":
+	case "default", "flux-system", "argocd", agentNamespace:
 		return true
 	}
 	return strings.HasPrefix(namespace, "kube-")
+}
+
+// isPlatform knows the objects by which Flux follows the platform's GitOps repository, in one environment or another.
+func isPlatform(name string) bool {
+	return name == platform || strings.HasPrefix(name, platform+"-")
 }
 
 // leave takes from a cluster what it follows, and waits until nothing of it is left.
 func leave(t *testing.T, c *harness.Cluster) {
 	t.Helper()
 	ctx := context.Background() // the test's own is over
-	if err := c.Unfollow(ctx, platform); err != nil {
+	objects, err := c.List(ctx, harness.Kustomizations)
+	if err != nil {
 		t.Error(err)
 	}
-	err := harness.Until(ctx, arrival, func(ctx context.Context) error {
+	for _, o := range objects {
+		if !isPlatform(o.GetName()) {
+			continue
+		}
+		if err := c.Unfollow(ctx, o.GetName()); err != nil {
+			t.Error(err)
+		}
+	}
+	err = harness.Until(ctx, arrival, func(ctx context.Context) error {
 		got, err := inspect(ctx, c)
 		if diff := cmp.Diff(got, deployed{}); err == nil && diff != "" {
 			err = fmt.Errorf("left on %s (-):\n%s", c.Name, diff)

@@ -29,9 +29,10 @@ type fleet struct {
 }
 
 const (
-	// dev is the environment whose clusters there are, and the branch of the GitOps repository that they follow.
-	dev = "dev"
-	// platform is how the clusters' Flux calls that.
+	// dev and stage are the environments, and the branches of the GitOps repository that their clusters follow.
+	dev, stage = "dev", "stage"
+	// platform is how the clusters' Flux calls the branch of dev, and the credential for all of Gitea;
+	// the branch of another environment has its name behind that.
 	platform = "platform"
 	// controlPlaneOfDev and main are where the platform team works.
 	controlPlaneOfDev, controlPlaneMain = "control-plane/dev", "control-plane/main"
@@ -136,17 +137,35 @@ func (f *fleet) credentials() []string {
 // clusters are lent to one story at a time.
 var clusters sync.Mutex
 
-// follow has each cluster follow the folder of its cluster type, and takes away what came from there when the test is over.
+// follow has each cluster follow the folder of its cluster type in dev, and takes away what came from there when the test is over.
+// Clusters look when they are told to.
 func (f *fleet) follow(t *testing.T) {
 	t.Helper()
-	clusters.Lock()
-	t.Cleanup(clusters.Unlock)
+	f.borrow(t)
 	for _, c := range stack.Clusters {
 		must(t, c.Follow(t.Context(), harness.Follow{
 			Name: platform, URL: f.gitops.URL(), Branch: dev, Path: "./" + c.Name, As: f.flux,
 		}))
+	}
+}
+
+// borrow waits until no other story uses the clusters, and takes away what this one has them follow when it is over.
+func (f *fleet) borrow(t *testing.T) {
+	t.Helper()
+	clusters.Lock()
+	t.Cleanup(clusters.Unlock)
+	for _, c := range stack.Clusters {
 		t.Cleanup(func() { leave(t, c) })
 	}
+}
+
+// promoteByHand takes the rules of promotion out of the environments, so that their commits stay what people say.
+func (f *fleet) promoteByHand(t *testing.T) {
+	t.Helper()
+	c := f.checkouts[controlPlaneMain]
+	must(t, c.Replace(".environments/dev.yaml", "  promotion:\n    approval: automatic\n", ""))
+	must(t, c.Replace(".environments/stage.yaml", "  promotion:\n    after: [dev]\n", ""))
+	push(t, c, "nothing is promoted by itself")
 }
 
 // newOrganization creates one that nobody else uses, even when tests are repeated.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +16,7 @@ import (
 func TestServe(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, "serve")
+	f.promoteByHand(t)
 	must(t, f.repositories["control-plane"].Grant(t.Context(), f.bot, "write")) // for statuses and comments on its pull requests
 	must(t, f.gitops.Require(t.Context(), dev, "kalypso/deletions"))
 	f.follow(t)
@@ -80,33 +79,6 @@ func TestServe(t *testing.T) {
 	}
 	must(t, server.Stop(t.Context()))
 	f.wantDiscreetLog(t, server)
-}
-
-// serve starts the server for the fleet, and has Gitea tell it about everything that happens.
-func (f *fleet) serve(t *testing.T) *harness.Process {
-	t.Helper()
-	const secret = "the secret that signs deliveries" //nolint:gosec // of this test alone
-	at, err := stack.Address()
-	must(t, err)
-	folder := t.TempDir()
-	config := filepath.Join(folder, "kalypso.yaml")
-	must(t, os.WriteFile(config, fmt.Appendf(nil, `
-controlPlanes: [%s]
-listen: %s
-data: %s
-poll: 1h
-forges:
-  - {kind: gitea, url: %s, tokenEnv: GITEA_TOKEN, webhookSecretEnv: GITEA_WEBHOOK_SECRET}
-`, f.repositories["control-plane"].URL(), at, folder, stack.Gitea.URL), 0o600))
-	for _, name := range []string{"control-plane", "gitops", "hello-world-app", "platform-services"} {
-		must(t, f.repositories[name].Hook(t.Context(), "http://"+at+"/webhooks/gitea", secret))
-	}
-	environment := append(f.credentials(), "GITEA_TOKEN="+f.bot.Token, "GITEA_WEBHOOK_SECRET="+secret)
-	server, err := kalypso.With(environment...).Start("kalypso-"+f.organization, "serve", "--config", config)
-	must(t, err)
-	t.Cleanup(func() { _ = server.Stop(context.Background()) }) // it has ended already, unless the test ends early
-	must(t, server.WaitServing(t.Context(), "http://"+at+"/readyz"))
-	return server
 }
 
 // wantPull waits for the one pull request of an environment, with a title.
@@ -279,12 +251,14 @@ func (f *fleet) exceedBudget(t *testing.T) {
 
 // wantDiscreetLog wants no credential in what the server logged, and shows what it had to try again:
 // a person may merge while it looks, and what counts is where that ends.
-func (f *fleet) wantDiscreetLog(t *testing.T, server *harness.Process) {
+func (f *fleet) wantDiscreetLog(t *testing.T, server *server) {
 	t.Helper()
 	log, err := server.Log()
 	must(t, err)
-	if strings.Contains(log, f.bot.Token) {
-		t.Error("the bot's token is in the log")
+	for whose, token := range map[string]string{"the bot": f.bot.Token, "the administrator": server.token} {
+		if strings.Contains(log, token) {
+			t.Errorf("the token of %s is in the log", whose)
+		}
 	}
 	for line := range strings.Lines(log) {
 		if strings.Contains(line, `"level":"ERROR"`) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,11 +17,12 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// Cluster is an API server, seen by its administrator.
+// Cluster is an API server, seen by its administrator or by somebody with other rights.
 type Cluster struct {
 	Name string
 
 	kubeconfig string
+	config     *rest.Config
 	client     dynamic.Interface
 	mapper     *restmapper.DeferredDiscoveryRESTMapper
 }
@@ -29,6 +31,7 @@ type Cluster struct {
 var (
 	Namespaces      = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	ConfigMaps      = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	ServiceAccounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
 	Secrets         = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	Definitions     = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	GitRepositories = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}
@@ -46,8 +49,11 @@ func newCluster(name, kubeconfig string, config *rest.Config) (*Cluster, error) 
 		return nil, fmt.Errorf("connect to %s: %w", name, err)
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(api))
-	return &Cluster{Name: name, kubeconfig: kubeconfig, client: client, mapper: mapper}, nil
+	return &Cluster{Name: name, kubeconfig: kubeconfig, config: config, client: client, mapper: mapper}, nil
 }
+
+// Kubeconfig is the file with which programs reach the cluster, with the same rights.
+func (c *Cluster) Kubeconfig() string { return c.kubeconfig }
 
 // Get returns an object. The namespace is empty for what has none.
 func (c *Cluster) Get(ctx context.Context, kind schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
@@ -91,6 +97,20 @@ func (c *Cluster) apply(ctx context.Context, options metav1.PatchOptions, object
 		}
 		if _, err := resource.Patch(ctx, object.GetName(), types.ApplyPatchType, text, options); err != nil {
 			return fmt.Errorf("apply %s %s to %s: %w", object.GetKind(), object.GetName(), c.Name, err)
+		}
+	}
+	return nil
+}
+
+// Delete takes objects away. What is gone already is no error, and what takes a while is not waited for.
+func (c *Cluster) Delete(ctx context.Context, objects ...*unstructured.Unstructured) error {
+	for _, object := range objects {
+		resource, err := c.resource(object)
+		if err != nil {
+			return err
+		}
+		if err := resource.Delete(ctx, object.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete %s %s on %s: %w", object.GetKind(), object.GetName(), c.Name, err)
 		}
 	}
 	return nil

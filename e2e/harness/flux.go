@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,17 +82,20 @@ type Follow struct {
 	Branch, Path string // required
 	// As is whose credential Flux uses.
 	As Account // required
+	// Interval is how often Flux looks, besides when [Cluster.Pull] tells it to. Empty means a minute.
+	Interval string
 }
 
 // Follow has the cluster's Flux apply a folder, as somebody who sets up a cluster would.
 func (c *Cluster) Follow(ctx context.Context, f Follow) error {
+	interval := cmp.Or(f.Interval, "1m")
 	return c.Apply(ctx,
 		Credential(f.Name, f.As),
 		fluxObject(GitRepositories, "GitRepository", f.Name, map[string]any{
-			"interval": "1m", "url": f.URL, "ref": map[string]any{"branch": f.Branch}, "secretRef": map[string]any{"name": f.Name},
+			"interval": interval, "url": f.URL, "ref": map[string]any{"branch": f.Branch}, "secretRef": map[string]any{"name": f.Name},
 		}),
 		fluxObject(Kustomizations, "Kustomization", f.Name, map[string]any{
-			"interval": "1m", "retryInterval": "1s", "timeout": "30s", "prune": true, "wait": true, "path": f.Path,
+			"interval": interval, "retryInterval": "1s", "timeout": "30s", "prune": true, "wait": true, "path": f.Path,
 			"sourceRef": map[string]any{"kind": "GitRepository", "name": f.Name},
 		}),
 	)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -197,6 +198,23 @@ func (r *Repository) Status(ctx context.Context, commit, about string) (string, 
 		}
 	}
 	return "", err
+}
+
+// Statuses returns everything that was ever said about a commit, the oldest first: "dev: pending Promoted".
+func (r *Repository) Statuses(ctx context.Context, commit string) ([]string, error) {
+	var found []struct {
+		ID          int64  `json:"id"`
+		Context     string `json:"context"`
+		Status      string `json:"status"`
+		Description string `json:"description"`
+	}
+	err := r.call(ctx, http.MethodGet, "/commits/"+commit+"/statuses?limit=50", nil, &found)
+	sort.Slice(found, func(i, j int) bool { return found[i].ID < found[j].ID })
+	var said []string
+	for _, s := range found {
+		said = append(said, s.Context+": "+s.Status+" "+s.Description)
+	}
+	return said, err
 }
 
 func (r *Repository) call(ctx context.Context, method, path string, in, out any) error {

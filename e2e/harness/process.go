@@ -104,6 +104,9 @@ func (p *Process) Stop(ctx context.Context) error {
 	}
 }
 
+// Kill ends the process without a word, as a power cut does.
+func (p *Process) Kill() error { return p.kill() }
+
 // Log returns what the process has written so far.
 func (p *Process) Log() (string, error) {
 	content, err := os.ReadFile(p.log)
