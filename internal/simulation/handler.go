@@ -43,11 +43,11 @@ func (s *Simulation) Handler(token secret.Value) http.Handler {
 	handle("POST /api/v1/clusters/{name}/behaviour", s.handleBehaviour)
 	handle("POST /api/v1/clusters/{name}/kubectl", s.handleKubectl)
 	handle("POST /api/v1/refresh", func(*http.Request) (any, error) { s.Refresh(); return struct{}{}, nil })
-	return withToken(token, mux)
+	return WithToken(token, mux)
 }
 
-// withToken lets in who has a token. Nobody has an empty one.
-func withToken(token secret.Value, next http.Handler) http.Handler {
+// WithToken lets in who has a token, as "Authorization: Bearer". Nobody has an empty one.
+func WithToken(token secret.Value, next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(token.Reveal()))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")

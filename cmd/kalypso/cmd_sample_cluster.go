@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/sample"
+	"github.com/kalypso-io/kalypso/internal/simulation"
+)
+
+// sampleClusterCommand is "kalypso sample cluster".
+type sampleClusterCommand struct {
+	t      *terminal
+	sample *sampleFlags
+	only   string
+	lag    float64
+}
+
+func newSampleCluster(t *terminal, f *sampleFlags) *cobra.Command {
+	c := &sampleClusterCommand{t: t, sample: f}
+	cmd := &cobra.Command{
+		Use:   "cluster [NAME fail|offline|slow|recover]",
+		Short: "Make a simulated cluster fail, go offline, lag or recover; without arguments, list them",
+		Long: `Make a simulated cluster fail, go offline, lag or recover; without arguments, list them.
+
+    fail      refuses whatever its reconcilers apply; what was applied stays
+    offline   neither follows Git nor reports
+    slow      takes ten times longer, or --lag
+    recover   does what it did before`,
+		Example: "  kalypso sample cluster\n  kalypso sample cluster large fail\n  kalypso sample cluster drone-1 fail --only nginx\n  kalypso sample cluster large recover",
+		Args:    atMost("NAME", "MODE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch len(args) {
+			case 0:
+				return c.list(cmd.Context())
+			case 1:
+				return usage(cmd, "what shall it do? fail, offline, slow or recover")
+			}
+			mode, err := simulation.ParseMode(args[1])
+			if err != nil {
+				return usage(cmd, "%w", err)
+			}
+			return c.set(cmd.Context(), args[0], simulation.Behaviour{Mode: mode, Only: c.only, Lag: c.lag})
+		},
+	}
+	cmd.Flags().StringVar(&c.only, "only", "", "fail only the `workload` or deployment target of this name")
+	cmd.Flags().Float64Var(&c.lag, "lag", 0, "how many times longer a slow cluster takes (default 10)")
+	return cmd
+}
+
+func (c *sampleClusterCommand) list(ctx context.Context) error {
+	return c.sample.ask(func(r sample.Remote) error {
+		all, err := r.Simulation().Clusters(ctx)
+		if err != nil {
+			return err
+		}
+		list := &table{}
+		list.row(plain("SIMULATED CLUSTER"), plain("SERVES"), plain("WITH"), plain("IS"), plain("READY"), plain("OBJECTS"))
+		for _, o := range all {
+			var serves []string
+			for _, m := range o.Memberships {
+				serves = append(serves, m.Environment+"/"+m.ClusterType)
+			}
+			list.row(plain(o.Name), plain(strings.Join(serves, ", ")), plain(string(o.Reconciler)), plain(string(o.Behaviour.Mode)),
+				plain(fmt.Sprintf("%d/%d", o.Ready(), len(o.Reconcilers))), plain(fmt.Sprint(o.Objects)))
+		}
+		return list.write(c.t.out)
+	})
+}
+
+func (c *sampleClusterCommand) set(ctx context.Context, name string, b simulation.Behaviour) error {
+	return c.sample.ask(func(r sample.Remote) error {
+		o, err := r.Simulation().Set(ctx, name, b)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.t.out, "simulated cluster %s: %s\n", printable(o.Name), o.Behaviour.Mode)
+		return nil
+	})
+}
+
+// newSampleKubectl is "kalypso sample kubectl".
+func newSampleKubectl(t *terminal, f *sampleFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "kubectl NAME get KINDS [NAMES] [-A] [-n NAMESPACE] [-o FORMAT]",
+		Short:   "Show the objects of a simulated cluster, as kubectl would",
+		Example: "  kalypso sample kubectl large get configmaps -A\n  kalypso sample kubectl drone-1 get kustomizations -n flux-system -o yaml",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usage(cmd, "name a cluster, and what to get")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.ask(func(r sample.Remote) error { return r.Simulation().Kubectl(cmd.Context(), t.out, args[0], args[1:]) })
+		},
+	}
+	cmd.Flags().SetInterspersed(false) // what follows the name is kubectl's own
+	return cmd
+}
+
+// newSampleGreeting is "kalypso sample greeting".
+func newSampleGreeting(t *terminal, f *sampleFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:     "greeting NAME",
+		Short:   "Show what hello-world-app shows on a simulated cluster, with the configuration that reached it",
+		Example: "  kalypso sample greeting large",
+		Args:    exactly("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.ask(func(r sample.Remote) error {
+				all, err := r.Greetings(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				for _, g := range all {
+					showGreeting(t, g)
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func showGreeting(t *terminal, g simulation.Greeting) {
+	fmt.Fprintf(t.out, "%s  %s\n  %s\n", printable(g.Namespace), t.outStyle.dim(printable(g.Image)), t.outStyle.bold(printable(sample.Says(g))))
+	if g.Waits != "" {
+		fmt.Fprintf(t.out, "  %s %s\n", t.outStyle.yellow("waits:"), printable(g.Waits))
+	}
+	for _, s := range g.Settings {
+		if s.From != "" {
+			fmt.Fprintf(t.out, "  %s=%s\n", printable(s.Name), strings.ReplaceAll(printableText(s.Value), "\n", "\n    "))
+		}
+	}
+}

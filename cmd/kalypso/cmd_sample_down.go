@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/sample"
+)
+
+// newSampleDown is "kalypso sample down".
+func newSampleDown(t *terminal, f *sampleFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "down",
+		Short: "Stop the sample, and remove what it made",
+		Long: `Stop the sample, and remove what it made, and nothing else: what somebody put into its folder stays there, and a folder
+that is no sample is not touched. Repositories on a forge that was there before are listed, for you to delete.`,
+		Example: "  kalypso sample down\n  kalypso sample down --dir another-sample",
+		Args:    exactly(),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return sampleDown(cmd.Context(), t, f) },
+	}
+}
+
+func sampleDown(ctx context.Context, t *terminal, f *sampleFlags) error {
+	folder, err := f.open()
+	if err != nil {
+		return err
+	}
+	if err := stopSample(ctx, folder); err != nil {
+		return err
+	}
+	left, err := folder.Remove()
+	if err != nil {
+		return failed(err, "run it again when nobody uses the folder any more")
+	}
+	fmt.Fprintf(t.out, "removed the sample in %s\n", shown(folder.Dir))
+	if len(left) > 0 {
+		fmt.Fprintf(t.out, "left there, since the sample did not make it: %s\n", printable(strings.Join(left, ", ")))
+	}
+	for _, url := range folder.State.Repositories {
+		fmt.Fprintf(t.out, "delete by hand: %s\n", printable(url))
+	}
+	return nil
+}
+
+// briefly is how long an answer of a process on this machine may take, and patiently how long its end.
+const (
+	briefly   = 3 * time.Second
+	patiently = 30 * time.Second
+)
+
+// stopSample ends the process that runs a sample, if there is one, and waits until it is done.
+func stopSample(ctx context.Context, folder *sample.Folder) error {
+	if !runs(ctx, folder) {
+		return nil
+	}
+	remote, err := remoteOf(folder)
+	if err != nil {
+		return err
+	}
+	if err := remote.Stop(ctx); err != nil {
+		return askServer(err)
+	}
+	for deadline := time.Now().Add(patiently); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
+		if _, err := os.Stat(folder.Running()); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return failed(fmt.Errorf("the sample in %s was asked to stop and still runs", shown(folder.Dir)), "end its process, and run it again")
+}

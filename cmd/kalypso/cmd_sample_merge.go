@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/client"
+	"github.com/kalypso-io/kalypso/internal/sample"
+)
+
+// sampleMergeCommand is "kalypso sample merge".
+type sampleMergeCommand struct {
+	t       *terminal
+	sample  *sampleFlags
+	timeout time.Duration
+}
+
+func newSampleMerge(t *terminal, f *sampleFlags) *cobra.Command {
+	c := &sampleMergeCommand{t: t, sample: f}
+	cmd := &cobra.Command{
+		Use:   "merge [REPOSITORY BRANCH]",
+		Short: "Merge the pull request to a branch; without arguments, list those that are open",
+		Long: `Merge the pull request to a branch, as somebody of the team that works with the repository; without arguments, list those
+that are open. It is what the button on the page of the pull request does. One that is not there yet is waited for.`,
+		Example: "  kalypso sample merge\n  kalypso sample merge gitops stage",
+		Args:    atMost("REPOSITORY", "BRANCH"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch len(args) {
+			case 0:
+				return c.list(cmd.Context())
+			case 1:
+				return usage(cmd, "BRANCH is missing")
+			}
+			return c.merge(cmd.Context(), sample.MergeRequest{Repository: args[0], Branch: args[1]})
+		},
+	}
+	cmd.Flags().DurationVar(&c.timeout, "timeout", time.Minute, "how long to wait for the pull request")
+	return cmd
+}
+
+func (c *sampleMergeCommand) list(ctx context.Context) error {
+	return c.sample.ask(func(r sample.Remote) error {
+		all, err := r.Pulls(ctx)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			fmt.Fprintln(c.t.out, "no pull request is open")
+			return nil
+		}
+		list := &table{}
+		for _, p := range all {
+			list.row(plain(p.Repository), plain(p.Branch), plain(p.Title), painted(c.t.outStyle.dim, p.URL))
+		}
+		return list.write(c.t.out)
+	})
+}
+
+func (c *sampleMergeCommand) merge(ctx context.Context, wanted sample.MergeRequest) error {
+	waiting, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	return c.sample.ask(func(r sample.Remote) error {
+		merged, err := r.Merge(waiting, wanted)
+		var refusal *client.Refusal
+		if errors.As(err, &refusal) {
+			return failed(fmt.Errorf("not merged within %s: %w", c.timeout, err), "kalypso sample merge lists what is open, kalypso status says what waits for what")
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.t.out, "%s merged %q into %s of %s\n", printable(merged.By), printable(merged.Title), printable(merged.Branch), printable(merged.Repository))
+		return nil
+	})
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/sample"
+	"github.com/kalypso-io/kalypso/internal/server"
+)
+
+// sampleUpCommand is "kalypso sample up".
+type sampleUpCommand struct {
+	t           *terminal
+	sample      *sampleFlags
+	listen      string
+	poll, delay time.Duration
+}
+
+func newSampleUp(t *terminal, f *sampleFlags) *cobra.Command {
+	c := &sampleUpCommand{t: t, sample: f}
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start the sample, or go on with it where it was",
+		Long: `Start the sample, or go on with it where it was: its repositories, a server, and three simulated clusters.
+It runs until it is interrupted, or stopped by kalypso sample down.`,
+		Example: "  kalypso sample up\n  kalypso sample up --dir another-sample --listen 127.0.0.1:8090",
+		Args:    exactly(),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&c.listen, "listen", "", "the loopback `address` to serve on (default: "+server.DefaultListen+", or where it was)")
+	flags.DurationVar(&c.poll, "poll", 2*time.Second, "how often simulated clusters look at Git")
+	flags.DurationVar(&c.delay, "delay", 3*time.Second, "how long they take at most to apply what they find")
+	return cmd
+}
+
+func (c *sampleUpCommand) run(cmd *cobra.Command) error {
+	if c.poll <= 0 || c.delay < 0 {
+		return usage(cmd, "--poll and --delay are positive")
+	}
+	if c.listen != "" && !onLoopback(c.listen) {
+		return usage(cmd, "--listen %q: a sample is for this machine alone: 127.0.0.1:8080", c.listen)
+	}
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	begun := c.t.now()
+	folder, listener, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := startSample(ctx, c, folder, listener, stop)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	return p.run(ctx, begun)
+}
+
+// begin opens the folder and listens. Nothing is left behind by what does not begin.
+func (c *sampleUpCommand) begin(ctx context.Context) (*sample.Folder, net.Listener, error) {
+	folder, err := sample.Open(c.sample.dir)
+	switch {
+	case errors.Is(err, sample.ErrNoSample):
+		return c.create()
+	case err != nil:
+		return nil, nil, err
+	case c.listen != "" && c.listen != folder.State.Listen:
+		return nil, nil, failed(
+			fmt.Errorf("the sample in %s is at %s: its repositories name that address", shown(folder.Dir), folder.State.Listen),
+			"leave --listen out, or begin another one with --dir")
+	}
+	listener, err := net.Listen("tcp", folder.State.Listen)
+	if err == nil {
+		return folder, listener, nil
+	}
+	err = fmt.Errorf("listen on %s: %w", folder.State.Listen, err)
+	if runs(ctx, folder) {
+		return nil, nil, failed(fmt.Errorf("the sample in %s runs already: %w", shown(folder.Dir), err), "kalypso sample down stops and removes it")
+	}
+	return nil, nil, failed(err, "end the program that has the address; or begin anew: kalypso sample down, and kalypso sample up --listen "+freeListen())
+}
+
+// create makes a new sample, which has nothing yet.
+func (c *sampleUpCommand) create() (*sample.Folder, net.Listener, error) {
+	listen := c.listen
+	if listen == "" {
+		listen = server.DefaultListen
+	}
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return nil, nil, failed(fmt.Errorf("listen on %s: %w", listen, err), "this address is free: kalypso sample up --listen "+freeListen())
+	}
+	listen = listener.Addr().String() // a port of 0 is now another one
+	folder, err := sample.Create(c.sample.dir, sample.State{
+		Listen: listen, Made: c.t.now(), Site: sample.Site{URL: "http://" + listen},
+	})
+	if err != nil {
+		_ = listener.Close()
+		return nil, nil, failed(err, "choose another folder with --dir")
+	}
+	return folder, listener, nil
+}
+
+// freeListen is an address that nobody listens on at the moment.
+func freeListen() string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "127.0.0.1:PORT"
+	}
+	defer listener.Close() //nolint:errcheck // it was only asked for
+	return listener.Addr().String()
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/local"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/reporting"
+	"github.com/kalypso-io/kalypso/internal/sample"
+	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/simulation"
+)
+
+// samplePlay is a sample that runs: the server, wired as everywhere, and the simulated clusters.
+type samplePlay struct {
+	t        *terminal
+	folder   *sample.Folder
+	serving  *serving
+	clusters *simulation.Simulation
+	log      io.Closer
+}
+
+// startSample makes what is missing of a sample. stop ends the process.
+func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder, listener net.Listener, stop func()) (_ *samplePlay, err error) {
+	p := &samplePlay{t: c.t, folder: folder}
+	defer func() {
+		if err != nil {
+			p.close()
+			_ = listener.Close()
+		}
+	}()
+	log, err := os.OpenFile(folder.Log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	p.log = log
+	if err := os.WriteFile(folder.Running(), nil, 0o600); err != nil {
+		return nil, fmt.Errorf("note that the sample runs: %w", err)
+	}
+	config, err := sampleConfig(folder)
+	if err != nil {
+		return nil, err
+	}
+	quiet := *c.t // what the server does is told in its log
+	quiet.err, quiet.errStyle = log, style{}
+	p.serving, err = newServing(ctx, &quiet, config, nil, func() (net.Listener, error) { return listener, nil })
+	if err != nil {
+		return nil, err
+	}
+	repositories, err := sample.Repositories(folder.State.Site)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.publish(ctx, repositories); err != nil {
+		return nil, err
+	}
+	p.clusters = simulation.New(simulation.Config{
+		Sources: &simulation.Sources{Client: p.serving.work.client}, Poll: c.poll, Delay: simulation.Delay{Least: c.delay / 3, Most: c.delay},
+		Heartbeat: 10 * time.Second, Seed: 1, Log: p.serving.log,
+	})
+	return p, p.control(repositories, stop)
+}
+
+// sampleConfig is the configuration of the server, as a file would have it.
+func sampleConfig(folder *sample.Folder) (*server.Config, error) {
+	s := folder.State
+	config, err := server.ParseConfig(nil, func(config *server.Config) {
+		config.Listen, config.Data = s.Listen, folder.Data()
+		config.ControlPlanes = []string{s.Site.Repository(sample.ControlPlane)}
+		config.Poll.Duration = 10 * time.Second
+		config.Log.Format = "text"
+	})
+	if err != nil {
+		return nil, err
+	}
+	return config, config.Check()
+}
+
+// publish writes what is missing of the repositories, and makes the credentials with which people push.
+func (p *samplePlay) publish(ctx context.Context, repositories []sample.Repository) error {
+	publisher := &sample.Publisher{
+		Forge: p.serving.host, Client: p.serving.work.client, Author: p.serving.work.commits.author, When: p.folder.State.Made,
+	}
+	if err := publisher.Publish(ctx, repositories); err != nil {
+		return err
+	}
+	if err := p.serving.host.Sync(ctx); err != nil {
+		return err
+	}
+	return p.credentials(ctx)
+}
+
+// credentials makes a token for each team, in a file that git reads.
+func (p *samplePlay) credentials(ctx context.Context) error {
+	if _, err := os.Stat(p.folder.Credentials()); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var text string
+	for _, team := range sample.Teams() {
+		account := local.Account{Name: team.Account(), Right: local.Write, Below: string(team)}
+		token, _, err := p.serving.host.CreateToken(ctx, "sample", account)
+		if err != nil {
+			return err
+		}
+		at := &url.URL{Scheme: "http", User: url.UserPassword(account.Name, token.Reveal()), Host: p.folder.State.Listen}
+		text += at.String() + "\n"
+	}
+	return agent.WriteFile(p.folder.Credentials(), []byte(text))
+}
+
+// control lets the other commands reach the process, at the address of the server.
+func (p *samplePlay) control(repositories []sample.Repository, stop func()) error {
+	token, err := keptSecret(p.folder.ControlToken())
+	if err != nil {
+		return err
+	}
+	control := &sample.Control{
+		Simulation: p.clusters, Repositories: repositories, Token: token, Stop: stop,
+		Forge: func(team sample.Team) forge.Forge {
+			return p.serving.host.As(local.Account{Name: team.Account(), Right: local.Write, Below: string(team)})
+		},
+	}
+	pages := p.serving.server.Pages
+	p.serving.server.Pages = func(mux *http.ServeMux) {
+		pages(mux)
+		mux.Handle(sample.Root+"/", control.Handler())
+	}
+	return nil
+}
+
+// run goes on until the context ends.
+func (p *samplePlay) run(ctx context.Context, begun time.Time) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return p.serving.run(ctx) })
+	group.Go(func() error {
+		if err := p.join(ctx); err != nil {
+			return quietEnd(ctx, err)
+		}
+		if err := p.ready(ctx); err != nil {
+			return quietEnd(ctx, err)
+		}
+		p.welcome(time.Since(begun))
+		p.clusters.Run(ctx)
+		return nil
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.t.out, "stopped; kalypso sample up goes on where it was, kalypso sample down removes it\n")
+	return nil
+}
+
+// quietEnd leaves out what went wrong because the process is ending.
+func quietEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// join lets the clusters join that have not joined before, as real ones do: with a token, over HTTP.
+func (p *samplePlay) join(ctx context.Context) error {
+	address, err := url.Parse("http://" + p.folder.State.Listen)
+	if err != nil {
+		return err
+	}
+	joiner := &simulation.Joiner{Server: address, Dir: p.folder.Clusters()}
+	for _, c := range sample.Clusters(p.folder.State.Site) {
+		if _, err := os.Stat(filepath.Join(joiner.Dir, c.Name+".token")); errors.Is(err, fs.ErrNotExist) && joiner.Token.IsZero() {
+			if joiner.Token, err = p.joinToken(ctx); err != nil {
+				return err
+			}
+		}
+		way, err := joiner.Register(ctx, c)
+		if err != nil {
+			return err
+		}
+		if err := p.clusters.Add(c, way); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// joinToken makes a token that is good for the clusters of the sample, for a while.
+func (p *samplePlay) joinToken(ctx context.Context) (secret.Value, error) {
+	var scope reporting.JoinScope
+	for _, c := range sample.Clusters(p.folder.State.Site) {
+		for _, m := range c.Memberships {
+			scope.Memberships = append(scope.Memberships, ledger.Membership{Environment: m.Environment, ClusterType: m.ClusterType})
+		}
+	}
+	now := time.Now()
+	request := reporting.JoinTokenRequest{Scope: scope, Description: "simulated clusters of the sample", Expires: now.Add(time.Hour)}
+	token, _, err := p.serving.observatory.api.Registrar.CreateJoinToken(ctx, request, "kalypso sample", now)
+	return token, err
+}
+
+// ready waits until the server has read the control plane.
+func (p *samplePlay) ready(ctx context.Context) error {
+	for !p.serving.server.Keeper.Ready() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// welcome says where everything is, and what to do with it.
+func (p *samplePlay) welcome(took time.Duration) {
+	s, site := p.t.outStyle, p.folder.State.Site
+	dir := ""
+	if p.folder.Dir != "kalypso-sample" {
+		dir = " --dir " + shellWord(p.folder.Dir)
+	}
+	fmt.Fprintf(p.t.out, "%s the sample in %s: 7 repositories and 3 simulated clusters, after %.1f s\n\n", s.green("started"), shown(p.folder.Dir), took.Seconds())
+	where := &table{indent: "  "}
+	where.row(plain("the fleet"), painted(s.bold, "http://"+p.folder.State.Listen+"/"))
+	where.row(plain("pull requests"), plain(site.Repository(sample.GitOps)+"/pulls"))
+	where.row(plain("hello-world on a cluster"), plain("http://"+p.folder.State.Listen+sample.Root+"/large/dev-large-hello-world-app-performance-test"))
+	where.row(plain("sign in with the token in"), plain(shown(filepath.Join(p.folder.Data(), adminTokenFile))))
+	where.row(plain("what the server says"), plain(shown(p.folder.Log())))
+	_ = where.write(p.t.out)
+	fmt.Fprintf(p.t.out, "\ntry next, in another terminal:\n")
+	next := &table{indent: "  "}
+	next.row(plain("kalypso sample merge"+dir+" gitops stage"), painted(s.dim, "let in what waits for a person"))
+	next.row(plain("kalypso status --server http://"+p.folder.State.Listen), painted(s.dim, "see where every commit is, and why it waits"))
+	next.row(plain("kalypso sample greeting"+dir+" large"), painted(s.dim, "see what hello-world shows, with the configuration that reached it"))
+	next.row(plain("kalypso sample cluster"+dir+" large fail"), painted(s.dim, "let something go wrong; recover mends it"))
+	_ = next.write(p.t.out)
+	fmt.Fprintf(p.t.out, "\ndocs/tutorial.md tells the whole story. Ctrl-C stops the sample, kalypso sample down%s removes it.\n", dir)
+}
+
+// close ends what was begun.
+func (p *samplePlay) close() {
+	if p.serving != nil {
+		p.serving.close()
+	}
+	_ = os.Remove(p.folder.Running()) // it is only a mark
+	if p.log != nil {
+		_ = p.log.Close() // there is nothing left to be said
+	}
+}

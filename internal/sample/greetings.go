@@ -1,0 +1,57 @@
+package sample
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/client"
+	"github.com/kalypso-io/kalypso/internal/simulation"
+)
+
+// greetings are what the applications on a cluster show that greet, by namespace.
+func (c *Control) greetings(r *http.Request) (any, error) {
+	cluster := r.PathValue("cluster")
+	var text bytes.Buffer
+	if err := c.Simulation.Kubectl(&text, cluster, []string{"get", "deployments", "-A", "-o", "json"}); err != nil {
+		return nil, err
+	}
+	var deployments struct {
+		Items []struct{ Metadata struct{ Namespace string } }
+	}
+	if err := json.Unmarshal(text.Bytes(), &deployments); err != nil {
+		return nil, fmt.Errorf("read the deployments of cluster %q: %w", cluster, err)
+	}
+	var namespaces []string
+	for _, d := range deployments.Items {
+		namespaces = append(namespaces, d.Metadata.Namespace)
+	}
+	slices.Sort(namespaces)
+	all := []simulation.Greeting{}
+	for _, namespace := range slices.Compact(namespaces) {
+		found, err := c.Simulation.Greetings(cluster, namespace)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, slices.DeleteFunc(found, func(g simulation.Greeting) bool { return Says(g) == "" })...)
+	}
+	return all, nil
+}
+
+// Says is the greeting itself; empty for an application that greets nobody.
+func Says(g simulation.Greeting) string {
+	i := slices.IndexFunc(g.Settings, func(s simulation.Setting) bool { return s.Name == "GREETING" })
+	if i < 0 {
+		return ""
+	}
+	return g.Settings[i].Value
+}
+
+// Greetings are what the applications on a cluster show that greet, by namespace.
+func (r Remote) Greetings(ctx context.Context, cluster string) (all []simulation.Greeting, err error) {
+	err = r.Client.Get(ctx, client.Path("greetings", cluster), nil, &all)
+	return all, err
+}

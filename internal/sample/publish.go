@@ -1,0 +1,132 @@
+package sample
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/git"
+)
+
+// ErrForeign means that a repository is there already, with something in it that no sample made.
+var ErrForeign = errors.New("the repository belongs to somebody else")
+
+// Publisher writes repositories to a forge.
+type Publisher struct {
+	// Forge is where they go; it must be able to create repositories. // required
+	Forge forge.Forge
+	// Client pushes. // required
+	Client *git.Client
+	// Author writes the commits, and When is their time. // required
+	Author git.Person
+	When   time.Time
+	// Ours reports whether a repository was made for this sample before; nil for all that there are.
+	Ours func(url string) bool
+	// Made is told of a repository that is there from now on; may be nil.
+	Made func(url string) error
+	// Progress is told what is being written; may be nil.
+	Progress func(what string)
+}
+
+// Publish writes what is missing of the repositories. What exists of them stays as it is: somebody may have worked with it.
+func (p *Publisher) Publish(ctx context.Context, repositories []Repository) error {
+	creator, ok := p.Forge.(forge.Creator)
+	if !ok {
+		return fmt.Errorf("%s cannot create repositories", p.Forge.Kind())
+	}
+	for _, r := range repositories {
+		if p.Progress != nil {
+			p.Progress(r.Name)
+		}
+		if err := p.publish(ctx, creator, r); err != nil {
+			return fmt.Errorf("publish %s: %w", r.URL, err)
+		}
+	}
+	return nil
+}
+
+func (p *Publisher) publish(ctx context.Context, creator forge.Creator, r Repository) error {
+	on, err := p.create(ctx, creator, r)
+	if err != nil {
+		return err
+	}
+	repo, err := p.Client.Open(ctx, r.URL)
+	if err != nil {
+		return err
+	}
+	main := ""
+	for _, b := range r.Branches {
+		head, err := p.branch(ctx, repo, r, b, main)
+		if err != nil {
+			return fmt.Errorf("branch %q: %w", b.Name, err)
+		}
+		if main == "" {
+			main = head
+		}
+		protector, ok := on.(forge.Protector)
+		if !b.Protected || !ok {
+			continue
+		}
+		if err := protector.Protect(ctx, b.Name, forge.Protection{ChangesOnly: true, Checks: b.Checks}); err != nil {
+			return fmt.Errorf("protect branch %q: %w", b.Name, err)
+		}
+	}
+	return nil
+}
+
+// create makes sure that a repository is there, and ours.
+func (p *Publisher) create(ctx context.Context, creator forge.Creator, r Repository) (forge.Repository, error) {
+	on, err := creator.CreateRepository(ctx, forge.NewRepository{
+		Owner: r.Owner, Name: r.Slug, DefaultBranch: r.Branches[0].Name, Description: r.Description,
+	})
+	if errors.Is(err, forge.ErrConflict) {
+		if p.Ours != nil && !p.Ours(r.URL) {
+			if err := p.empty(ctx, r.URL); err != nil {
+				return nil, err
+			}
+		}
+		on, err = p.Forge.Repository(r.URL)
+	}
+	if err != nil || p.Made == nil {
+		return on, err
+	}
+	return on, p.Made(r.URL)
+}
+
+// empty returns an error unless nothing is in a repository: then the sample was killed right after it made it.
+func (p *Publisher) empty(ctx context.Context, url string) error {
+	repo, err := p.Client.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	names, err := repo.Branches(ctx)
+	if err == nil && len(names) > 0 {
+		return fmt.Errorf("%w: it exists already", ErrForeign)
+	}
+	return err
+}
+
+// branch makes sure that a branch is there, and returns its commit.
+func (p *Publisher) branch(ctx context.Context, repo *git.Repository, r Repository, b Branch, main string) (string, error) {
+	head, err := repo.Resolve(ctx, b.Name, "")
+	if err == nil {
+		return head.Hash, nil
+	}
+	if !errors.Is(err, git.ErrBranchNotFound) && !errors.Is(err, git.ErrEmpty) {
+		return "", err
+	}
+	files := make(map[string][]byte, len(b.Files))
+	for name, content := range b.Files {
+		files[name] = bytes.ReplaceAll(content, []byte(CommitOfMain), []byte(main))
+	}
+	commit, err := repo.Commit(ctx, git.CommitRequest{
+		Put: files, Author: p.Author, When: p.When, Message: fmt.Sprintf("Start %s of %s\n", b.Name, r.Name),
+	})
+	if err != nil {
+		return "", err
+	}
+	return commit.Hash, repo.Push(ctx, b.Name, "", commit)
+}

@@ -1,0 +1,140 @@
+package sample
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
+)
+
+// Repository is what a repository of the sample holds at first.
+type Repository struct {
+	// Name is without prefix, such as [ControlPlane].
+	Name        string
+	Team        Team
+	Description string
+	// URL is where it is; Owner and Slug are the parts of its path.
+	URL, Owner, Slug string
+	// Branches are created one after the other. The first one is the default.
+	Branches []Branch
+}
+
+// Branch is a branch with one commit.
+type Branch struct {
+	Name string
+	// Files are contents by path. [CommitOfMain] in them stands for the commit of the repository's first branch.
+	Files map[string][]byte
+	// Protected branches change by pull requests only, and with these checks.
+	Protected bool
+	Checks    []string
+}
+
+// CommitOfMain stands in files for a commit that is not known before they are written.
+const CommitOfMain = "COMMIT-OF-MAIN"
+
+// What the example fleet does not have, or has otherwise: repository/branch/path, or repository/path for all branches.
+//
+//go:embed all:repositories
+var files embed.FS
+
+// Environments are the names of the sample's environments, in the order of promotion.
+func Environments() []string { return []string{"dev", "stage"} }
+
+// Repositories returns what the repositories of the sample hold at first. They are the example fleet, with applications
+// that there really are, and promotion.
+func Repositories(at Site) ([]Repository, error) {
+	both := Environments()
+	all := []Repository{
+		{Name: ControlPlane, Description: "Where workloads run, and with which configuration", Branches: branches(append([]string{"main"}, both...)...)},
+		{Name: GitOps, Description: "What clusters run: generated", Branches: protected("kalypso/checks", "kalypso/deletions")},
+		{Name: Services, Description: "The services of the platform", Branches: branches("main")},
+		{Name: ServicesGitOps, Description: "The manifests of the services", Branches: branches(both...)},
+		{Name: App, Description: "The source of hello-world-app", Branches: branches("main")},
+		{Name: AppConfigs, Description: "The configuration of hello-world-app", Branches: branches(both...)},
+		{Name: AppGitOps, Description: "The manifests of hello-world-app: generated", Branches: protected()},
+	}
+	for i := range all {
+		r := &all[i]
+		r.Team, r.URL, r.Owner, r.Slug = teamOf(r.Name), at.Repository(r.Name), at.owner(r.Name), at.name(r.Name)
+		for j := range r.Branches {
+			if err := r.Branches[j].fill(r.Name, at); err != nil {
+				return nil, fmt.Errorf("make up branch %q of %s: %w", r.Branches[j].Name, r.Name, err)
+			}
+		}
+	}
+	return all, nil
+}
+
+func branches(names ...string) []Branch {
+	var all []Branch
+	for _, name := range names {
+		all = append(all, Branch{Name: name})
+	}
+	return all
+}
+
+// protected are branches for the environments that take pull requests only.
+func protected(checks ...string) []Branch {
+	all := branches(Environments()...)
+	for i := range all {
+		all[i].Protected, all[i].Checks = true, checks
+	}
+	return all
+}
+
+// fill finds the files of a branch: those of the example fleet first, and those of the sample over them.
+func (b *Branch) fill(repository string, at Site) error {
+	b.Files = map[string][]byte{}
+	own := path.Join("repositories", repository)
+	if err := b.add(hellofleet.Files(), path.Join(repository, b.Name), at); err != nil {
+		return err
+	}
+	if _, err := fs.Stat(files, path.Join(own, b.Name)); err == nil {
+		return b.add(files, path.Join(own, b.Name), at)
+	}
+	return b.add(files, own, at)
+}
+
+// add adds the files below a folder, if there is one.
+func (b *Branch) add(from fs.FS, folder string, at Site) error {
+	if _, err := fs.Stat(from, folder); err != nil {
+		return nil //nolint:nilerr // not all have files of their own
+	}
+	return fs.WalkDir(from, folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(from, name)
+		b.Files[strings.TrimPrefix(name, folder+"/")] = place(content, at)
+		return err
+	})
+}
+
+// The example names repositories beside the control plane, by "." for itself, and at addresses that nobody has.
+var (
+	relativeRepository = regexp.MustCompile(`(?m)^(\s*repo: )(\.\./)?([\w.-]+?)([ \t]+#.*)?$`)
+	exampleRepository  = regexp.MustCompile(`https://github\.com/example/([\w-]+)`)
+)
+
+// place writes the addresses of a site where the example has names.
+func place(content []byte, at Site) []byte {
+	content = relativeRepository.ReplaceAllFunc(content, func(line []byte) []byte {
+		m := relativeRepository.FindSubmatch(line)
+		name := string(m[3])
+		switch {
+		case name == "." && len(m[2]) == 0:
+			name = ControlPlane
+		case len(m[2]) == 0:
+			return line
+		}
+		return append(bytes.Clone(m[1]), at.Repository(name)...)
+	})
+	return exampleRepository.ReplaceAllFunc(content, func(url []byte) []byte {
+		return []byte(at.Repository(string(exampleRepository.FindSubmatch(url)[1])))
+	})
+}
