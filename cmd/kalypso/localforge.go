@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,10 +26,11 @@ const (
 )
 
 // openLocalForge opens the forge that the server brings along, and makes a token for whoever started it the first time.
-func openLocalForge(ctx context.Context, config *server.Config, log *slog.Logger) (*local.Forge, error) {
+// visitor says who looks at its pages.
+func openLocalForge(ctx context.Context, config *server.Config, log *slog.Logger, visitor func(*http.Request) (local.Account, string, error)) (*local.Forge, error) {
 	f, err := local.Open(ctx, local.Options{
 		Dir: filepath.Join(config.Data, localForgeFolder), URL: config.URL, PublicRead: onLoopback(config.Listen), Log: log,
-		Reserved: reservedOwners(), Places: forgePlaces(),
+		Reserved: reservedOwners(), Places: forgePlaces(), Visitor: visitor,
 	})
 	if err != nil {
 		return nil, err

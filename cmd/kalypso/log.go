@@ -60,6 +60,9 @@ func secretsOf(config *server.Config, env map[string]string) []secret.Value {
 			secrets = append(secrets, secret.New(strings.TrimSpace(string(text))))
 		}
 	}
+	if o := config.Access.OIDC; o != nil {
+		names = append(names, o.ClientSecretEnv)
+	}
 	for _, name := range names {
 		secrets = append(secrets, secret.New(env[name]))
 	}

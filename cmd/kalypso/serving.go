@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/server"
+	sessions "github.com/kalypso-io/kalypso/internal/server/session"
 )
 
 // serving is a server with all it needs, wired and not yet running: there is no second wiring.
@@ -32,6 +33,8 @@ type serving struct {
 	// host is the local forge; nil where there is none.
 	host        *local.Forge
 	observatory *observatory
+	// sessions are those of browsers.
+	sessions *sessions.Sessions
 	// ends are called in the opposite order.
 	ends []func()
 }
@@ -94,9 +97,8 @@ func (s *serving) wire(ctx context.Context, t *terminal, maps []git.Mapping, lis
 	}
 	s.ends = append(s.ends, func() { _ = s.observatory.close() }) // what was taken is stored
 	s.server.Keeper.Chains, s.server.API = s.observatory.chains, s.observatory.api.Handler()
-	s.server.Pages = s.observatory.pages(s.config, log).Register
 	s.server.Stopping = s.observatory.events.Close
-	return nil
+	return s.openSessions(t.env)
 }
 
 // wireFlows connects the work of the server to Git and the forges.
@@ -123,7 +125,7 @@ func (s *serving) openLocalForge(ctx context.Context) error {
 	if !*s.config.LocalForge {
 		return nil
 	}
-	host, err := openLocalForge(ctx, s.config, s.log)
+	host, err := openLocalForge(ctx, s.config, s.log, s.forgeVisitor)
 	if err != nil {
 		return err
 	}

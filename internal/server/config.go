@@ -92,6 +92,11 @@ type OIDCConfig struct {
 	RolesClaim string `json:"rolesClaim,omitempty"`
 	// NameClaim is the claim that people are called by. Default: email where it is verified, else sub.
 	NameClaim string `json:"nameClaim,omitempty"`
+	// ClientSecretEnv names the environment variable with the secret that the issuer knows this server by, when people sign in
+	// with a browser. Default: none, for issuers that know it as a public client.
+	ClientSecretEnv string `json:"clientSecretEnv,omitempty"`
+	// Scopes are asked for beside openid when people sign in with a browser. Default: profile and email.
+	Scopes []string `json:"scopes,omitempty"`
 }
 
 // TracingConfig says where OpenTelemetry's spans go, by OTLP over HTTP.

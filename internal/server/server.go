@@ -25,6 +25,8 @@ type Server struct {
 	Forge http.Handler
 	// Stopping is called when the server begins to stop, to end answers that would go on for ever; nil for none.
 	Stopping func()
+	// Around goes around every answer, such as what keeps sessions of browsers alive; nil for nothing.
+	Around func(http.Handler) http.Handler
 	// Log is told what happens. // required
 	Log *slog.Logger
 }
@@ -88,6 +90,9 @@ func (s *Server) Handler() http.Handler {
 	}
 	if s.Forge != nil {
 		mux.Handle("/", s.Forge)
+	}
+	if s.Around != nil {
+		return s.Around(mux)
 	}
 	return mux
 }

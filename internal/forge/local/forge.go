@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,10 @@ type Options struct {
 	Reserved []string
 	// Places are links in front of every page: the other pages of the same server.
 	Places []Place
+	// Visitor says who looks at a page, and what the forms on it carry in the field csrf, for a server that signs people in
+	// itself, at /-/sign-in and /-/sign-out. The form is empty when nobody is signed in. Nil means that people sign in with
+	// the forge's own tokens, as git does in any case.
+	Visitor func(r *http.Request) (a Account, form string, err error)
 	// PublicRead lets everybody read repositories that are not private, without a token.
 	PublicRead bool
 	// Account is who the returned forge acts as, with all rights; empty means "kalypso".

@@ -72,6 +72,10 @@ func (v visit) signedIn() bool { return v.csrf != "" }
 
 // visitOf returns who sends a request of a browser.
 func (f *Forge) visitOf(r *http.Request) (visit, error) {
+	if f.Visitor != nil {
+		a, form, err := f.Visitor(r)
+		return visit{a, form}, err
+	}
 	cookie, err := r.Cookie(sessionCookie)
 	if err != nil || cookie.Value == "" {
 		return visit{}, nil //nolint:nilerr // nobody is signed in

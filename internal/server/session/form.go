@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/server/access"
@@ -52,11 +53,17 @@ func local(to string) string {
 	u, err := url.Parse(to)
 	switch {
 	case err != nil || len(to) > maxTarget || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "",
-		!strings.HasPrefix(to, "/"), strings.HasPrefix(to, "//"), strings.Contains(to, `\`), strings.HasPrefix(u.Path, "//"),
+		!strings.HasPrefix(to, "/"), strings.Contains(to, `\`), !plain(u.Path),
 		strings.HasPrefix(u.Path, "/-/sign-"), strings.ContainsFunc(u.Path, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }):
 		return "/"
 	}
 	return to
+}
+
+// plain reports whether a path means what it says, to this server and to every browser.
+func plain(p string) bool {
+	clean := path.Clean(p)
+	return clean == p || clean != "/" && clean+"/" == p
 }
 
 // isRefusal reports whether an error has words for who asks.

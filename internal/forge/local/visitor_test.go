@@ -1,0 +1,38 @@
+package local
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// TestVisitorOfServer: who is signed in to the server that the forge is part of is signed in here, and forms are the server's.
+func TestVisitorOfServer(t *testing.T) {
+	var visitor Account
+	form := ""
+	f := serve(t, Options{Visitor: func(*http.Request) (Account, string, error) { return visitor, form, nil }})
+	r := newRepository(t, f)
+	commit(t, r, "feature", map[string]string{"shop.txt": "open\n"})
+	if _, err := r.OpenChange(t.Context(), forge.NewChange{Head: "feature", Base: "main", Title: "Open the shop"}); err != nil {
+		t.Fatal(err)
+	}
+	page := "/" + r.id.Path + "/pulls/1"
+	b := newBrowser(t, f)
+	if _, text := b.get(page); strings.Contains(text, "Open the shop") {
+		t.Errorf("everybody sees:\n%s", text)
+	}
+	visitor, form = Account{Name: "ada@example.com", Right: Write}, "the token of a form"
+	if _, text := b.get(page); !strings.Contains(text, "Open the shop") || !strings.Contains(text, `value="the token of a form"`) {
+		t.Errorf("who is signed in sees:\n%s", text)
+	}
+	b.submit(page, "approve", nil)
+	if _, text := b.get(page); !strings.Contains(text, "ada@example.com") {
+		t.Errorf("the approval is nobody's:\n%s", text)
+	}
+	if status, _ := b.post(page+"/close", url.Values{"csrf": {"another one"}}); status != http.StatusForbidden {
+		t.Errorf("a form of somebody else: got %d", status)
+	}
+}
