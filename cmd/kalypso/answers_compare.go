@@ -64,7 +64,7 @@ func versions(v *observing.TargetVersions) string {
 	var words []string
 	wanted := v.Wanted != ""
 	for _, r := range v.Running {
-		text := fmt.Sprintf("%s on %d", r.Version, r.Reconcilers)
+		text := fmt.Sprintf("%s on %d", cmp.Or(r.Version, "unknown version"), r.Reconcilers)
 		if r.State != ledger.StateReady {
 			text += " (" + string(r.State) + ")"
 		}
@@ -80,13 +80,13 @@ func versions(v *observing.TargetVersions) string {
 func (s comparisonText) assignments(w io.Writer, c observing.Comparison) error {
 	style := s.t.outStyle
 	var t table
-	t.row(style.heads("ONLY IN", "CLUSTER TYPE", "TARGET")...)
+	t.row(style.heads("ONLY IN", "CLUSTER TYPE", "WORKLOAD", "TARGET")...)
 	for _, d := range c.Assignments {
 		in := c.A.Environment
 		if d.In == observing.InB {
 			in = c.B.Environment
 		}
-		t.row(plain(in), plain(d.ClusterType), plain(d.Target))
+		t.row(plain(in), plain(d.ClusterType), plain(cmp.Or(d.Workload, "-")), plain(d.Target))
 	}
 	fmt.Fprintln(w)
 	return t.write(w)
