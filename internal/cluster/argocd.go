@@ -56,7 +56,7 @@ func argoState(o object) (hub.ReportedState, string) {
 	case operationFailed(o):
 		return hub.ReportedFailed, o.text("status", "operationState", "message")
 	case o.text("status", "operationState", "phase") == "Running":
-		return hub.ReportedProgressing, "is syncing"
+		return hub.ReportedProgressing, "" // without words, as trying again is: the agent says it only where it is news
 	case sync == "OutOfSync" && !automated(o):
 		return hub.ReportedSuspended, "is out of sync, and syncs only when somebody asks"
 	case sync == "OutOfSync":
