@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/server"
 )
 
 // gitRun runs the git program in a repository.
@@ -97,5 +98,37 @@ func TestRecordingNeedsCommits(t *testing.T) {
 	}
 	if _, err := head.Tree.Read(t.Context(), files[0], 99); !errors.Is(err, recording.ErrTooLarge) {
 		t.Errorf("a large file: %v", err)
+	}
+}
+
+// TestWhatElseClustersFollowIsRecordedLater, when the branches of all environments are recorded: until then one of theirs would
+// be taken for an application's.
+func TestWhatElseClustersFollowIsRecordedLater(t *testing.T) {
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	err = store.Report(t.Context(), ledger.Report{
+		Reconciler: ledger.ReconcilerID{Cluster: "large-01", Kind: "Kustomization", Name: "other"}, Observed: worldTime, Received: worldTime,
+		Outcome: ledger.Outcome{
+			Source: ledger.Source{Repository: "https://git.example/other", Ref: "main"}, Revision: strings.Repeat("1", 40), State: ledger.StateReady,
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &chains{ledger: store, hosts: &recording.Hosts{}}
+	c.hosts.Add("https://git.example")
+	if early := c.others(t.Context(), &server.Recorded{}); len(early) > 0 {
+		t.Errorf("right after the start: %+v", early)
+	}
+	c.followed = c.followed.Add(-followedFirst)
+	later := c.others(t.Context(), &server.Recorded{})
+	if len(later) != 1 || later[0].Repository != "https://git.example/other" || later[0].Branch != "main" {
+		t.Errorf("later: %+v", later)
+	}
+	if again := c.others(t.Context(), &server.Recorded{}); len(again) > 0 {
+		t.Errorf("a moment later: %+v", again)
 	}
 }

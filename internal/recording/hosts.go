@@ -15,18 +15,28 @@ type Hosts struct {
 	names map[string]bool
 }
 
-// Add adds the hosts of URLs that people configured. What is no URL of a host, such as a path, adds nothing.
+// Add adds the hosts of URLs that people configured, of repositories or of whole forges. What is no URL of a host, such as a path,
+// adds nothing.
 func (h *Hosts) Add(urls ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, url := range urls {
-		if id, err := forge.ParseID(url); err == nil {
+		if host := hostOf(url); host != "" {
 			if h.names == nil {
 				h.names = map[string]bool{}
 			}
-			h.names[id.Host] = true
+			h.names[host] = true
 		}
 	}
+}
+
+// hostOf returns the host of a repository or of a forge; empty when a URL is of neither.
+func hostOf(url string) string {
+	if id, err := forge.ParseID(url); err == nil {
+		return id.Host
+	}
+	site, _ := forge.ParseSite(url) // the zero value has no host
+	return site.Host
 }
 
 // AddRead adds the hosts that the platform team's documents name: those of the control plane, of registered workloads and of

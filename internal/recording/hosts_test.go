@@ -28,3 +28,22 @@ func TestHostsAreSharedByEnvironments(t *testing.T) {
 		t.Error("a host is known that nobody added")
 	}
 }
+
+// A forge is configured by its own address, and everything on it is known then.
+func TestHostsOfForges(t *testing.T) {
+	var hosts recording.Hosts
+	hosts.Add("https://git.example.com", "http://127.0.0.1:8080/", "https://example.com:443/gitea", "/srv/git", "not a URL", "")
+	for repository, want := range map[string]bool{
+		"https://git.example.com/acme/app":      true,
+		"http://127.0.0.1:8080/acme/app":        true,
+		"http://127.0.0.1:8081/acme/app":        false,
+		"https://example.com/gitea/acme/app":    true,
+		"https://other.example.com/acme/app":    false,
+		"/srv/git/app":                          false,
+		"https://git.example.com.evil/acme/app": false,
+	} {
+		if got := hosts.Know(repository); got != want {
+			t.Errorf("%s: known %t, want %t", repository, got, want)
+		}
+	}
+}
