@@ -3,6 +3,8 @@
 //
 //	person ──► Gitea: control plane, workloads ──► kalypso ──► Gitea: GitOps repository ──► Flux ──► cluster "drone"
 //	           merges what Kalypso proposes ─────────────────────────────┘          └─────► Flux ──► cluster "large"
+//	                                            ▲                                                        │
+//	                                            └────────────────── reports ◄── kalypso agent ◄──────────┘
 //
 // The tests are stories, each told by its steps. README.md says how to run them.
 package e2e
