@@ -46,7 +46,8 @@ type stageView struct {
 	observing.PromotionStage
 	State any
 	Gate  *gateView
-	Steps []stepView
+	// Earlier are the steps before Steps, which only some want to read.
+	Earlier, Steps []stepView
 	// Rollout draws how clusters came to run it; nil where nothing is known.
 	Rollout *chart
 	// Took is how long it was from entering to arriving; empty while it is not there.
@@ -94,6 +95,9 @@ func (s *site) promotionCommand(d observing.PromotionDetail) string {
 	return s.command("promote")
 }
 
+// maxSteps is how many steps are seen at once.
+const maxSteps = 12
+
 func stageOf(stage observing.PromotionStage) stageView {
 	v := stageView{PromotionStage: stage, Gate: gateOf(stage.Gate), State: stageState(stage)}
 	if !stage.Entered.IsZero() && stage.Arrived.After(stage.Entered) {
@@ -112,6 +116,9 @@ func stageOf(stage observing.PromotionStage) stageView {
 		}
 		last = step.At
 		v.Steps = append(v.Steps, one)
+	}
+	if n := len(v.Steps); n > maxSteps {
+		v.Earlier, v.Steps = v.Steps[:n-maxSteps], v.Steps[n-maxSteps:]
 	}
 	return v
 }

@@ -54,6 +54,7 @@ func (p *Pages) Register(mux *http.ServeMux) {
 		mux.Handle("/"+root, h)
 		mux.Handle("/"+root+"/", h)
 	}
+	mux.Handle("/favicon.ico", h)
 	for name := range strings.FieldsSeq(staticFiles) {
 		mux.Handle("/-/"+name, h)
 	}
@@ -77,6 +78,10 @@ type site struct {
 func newSite(p *Pages) *site {
 	s := &site{Pages: p, mux: http.NewServeMux(), templates: parse(p)}
 	s.mux.HandleFunc("GET /-/{file}", serveStatic)
+	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
+		r.SetPathValue("file", "kalypso.svg") // browsers look here when a page names no icon, as those of others do
+		serveStatic(w, r)
+	})
 	for _, one := range routes {
 		s.mux.HandleFunc("GET "+one.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, one) })
 	}

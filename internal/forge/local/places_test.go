@@ -1,0 +1,38 @@
+package local
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// TestBesideOtherPages: on a server with pages of its own, the forge leads to them and leaves their addresses alone.
+func TestBesideOtherPages(t *testing.T) {
+	f, err := Open(t.Context(), Options{
+		Dir: t.TempDir(), URL: "http://127.0.0.1:8080", PublicRead: true,
+		Reserved: []string{"environments"}, Places: []Place{{Name: "Fleet", Address: "/"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	for _, owner := range []string{"environments", "Environments"} {
+		if _, err := f.CreateRepository(t.Context(), forge.NewRepository{Owner: owner, Name: "dev"}); !errors.Is(err, forge.ErrInvalid) {
+			t.Errorf("a repository below %s: got %v, want it to be refused", owner, err)
+		}
+	}
+	if _, err := f.CreateRepository(t.Context(), forge.NewRepository{Owner: "platform", Name: "environments"}); err != nil {
+		t.Fatal(err)
+	}
+	a := httptest.NewRecorder()
+	f.Handler().ServeHTTP(a, httptest.NewRequest(http.MethodGet, "/-/repositories", nil))
+	for _, want := range []string{`<a href="/">Fleet</a>`, "platform/environments", `aria-current="page">Repositories`} {
+		if !strings.Contains(a.Body.String(), want) {
+			t.Errorf("the list of repositories has no %s", want)
+		}
+	}
+}
