@@ -28,16 +28,21 @@ func waitFor(format string, args ...any) wait {
 // candidate finds the commit that enters next: what a person ordered, or the newest that is ready.
 // When none is ready it is the newest of all, with what it waits for.
 func (r *round) candidate(p *place) candidate {
-	if order := p.env.Order; order != nil && order.Commit != p.env.Commit {
-		return r.ordered(p, order)
-	}
 	var newest candidate
+	if order := p.env.Order; order != nil && order.Commit != p.env.Commit {
+		position, known := r.positions[order.Commit]
+		if known {
+			return r.ordered(p, order, position)
+		}
+		// It may have been pushed over, and may never come: it stops nobody else.
+		newest = candidate{order.Commit, waitFor("it is not on the branch")}
+	}
 	for i := len(r.Line) - 1; i > p.floor; i-- {
 		c := candidate{r.Line[i], r.wait(p, i)}
 		if c.over() {
 			return c
 		}
-		if newest.commit == "" {
+		if i == len(r.Line)-1 {
 			newest = c
 		}
 		if len(p.rules.After) == 0 {
@@ -48,11 +53,7 @@ func (r *round) candidate(p *place) candidate {
 }
 
 // ordered considers what a person ordered, whether or not it is newer than what is there.
-func (r *round) ordered(p *place, order *Order) candidate {
-	position, known := r.positions[order.Commit]
-	if !known {
-		return candidate{order.Commit, waitFor("it is not on the branch")}
-	}
+func (r *round) ordered(p *place, order *Order, position int) candidate {
 	w := r.wait(p, position)
 	if !w.over() {
 		why := w.why
