@@ -128,7 +128,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request, who access.Identit
 
 func (s *site) frame(r *http.Request, who access.Identity, title, section string, main []byte) frame {
 	return frame{
-		Title: title, Who: who, Sections: sections, Links: s.Links, Section: section, Search: r.URL.Query().Get("q"),
+		Title: title, Who: who, Sections: sections, Links: s.links, Section: section, Search: r.URL.Query().Get("q"),
 		Style: assetAddress("kalypso.css"), Script: assetAddress("kalypso.js"),
 		Main: template.HTML(main), //nolint:gosec // a template made it
 	}

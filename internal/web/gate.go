@@ -1,6 +1,8 @@
 package web
 
 import (
+	"math"
+
 	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/observing"
 )
@@ -44,6 +46,9 @@ func gateOf(g *observing.Gate) *gateView {
 	return v
 }
 
+// hundredths is exact enough for a picture.
+func hundredths(x float64) float64 { return math.Round(x*100) / 100 }
+
 // barOf lays counts one after the other.
 func barOf(counts []stateCount) []barPart {
 	total := 0
@@ -57,7 +62,7 @@ func barOf(counts []stateCount) []barPart {
 			continue
 		}
 		width := 100 * float64(c.Count) / float64(total)
-		parts = append(parts, barPart{tone(c.State), from, width})
+		parts = append(parts, barPart{tone(c.State), hundredths(from), hundredths(width)})
 		from += width
 	}
 	return parts

@@ -28,9 +28,9 @@ type node struct {
 	Parts        []barPart
 }
 
-// edge leads from one environment to the next, as the path of an SVG.
+// edge leads from one environment to the next, as paths of an SVG: a line and its tip.
 type edge struct {
-	Path string
+	Path, Tip string
 	// Waits says that something is on its way along the edge and may not go on yet.
 	Waits bool
 }
@@ -60,7 +60,7 @@ func graphOf(environments []observing.Environment, address func(observing.Enviro
 	for _, e := range environments {
 		for _, before := range e.After {
 			if from, ok := at[before]; ok && from.X < at[e.Name].X {
-				g.Edges = append(g.Edges, edge{pathOf(from, at[e.Name]), e.Candidate != ""})
+				g.Edges = append(g.Edges, edgeOf(from, at[e.Name], e.Candidate != ""))
 			}
 		}
 	}
@@ -111,12 +111,16 @@ func nodeOf(e observing.Environment) node {
 	return n
 }
 
-// pathOf is a curve from the right side of one node to the left side of another.
-func pathOf(from, to node) string {
+// edgeOf is a curve from the right side of one node to the left side of another.
+func edgeOf(from, to node, waits bool) edge {
 	x1, y1 := from.X+nodeWidth, from.Y+nodeHeight/2
-	x2, y2 := to.X-7, to.Y+nodeHeight/2
+	x2, y2 := to.X-8, to.Y+nodeHeight/2
 	bend := (x2 - x1) / 2
-	return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1+bend, y1, x2-bend, y2, x2, y2)
+	return edge{
+		Path:  fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1+bend, y1, x2-bend, y2, x2, y2),
+		Tip:   fmt.Sprintf("M%d %dl-8 -5v10z", to.X-1, y2),
+		Waits: waits,
+	}
 }
 
 // stateOf is the one state that tells most about an environment.

@@ -26,9 +26,10 @@ type chainView struct {
 // environmentView is an environment at a glance.
 type environmentView struct {
 	observing.Environment
-	Address string
-	State   any
-	Gate    *gateView
+	// ID is the place on the page.
+	ID, Address string
+	State       any
+	Gate        *gateView
 	// Why says what it waits for; empty where the clusters below its gate say it.
 	Why string
 }
@@ -62,18 +63,26 @@ func chainsOf(all []observing.Environment) []chainView {
 		from = i + 1
 		chain := chainView{ControlPlane: group[0].ControlPlane, Graph: graphOf(group, address)}
 		for _, e := range group {
-			chain.Environments = append(chain.Environments, glanceOf(e, address(e)))
+			chain.Environments = append(chain.Environments, glanceOf(e, placeOf(e, len(chains)), address(e)))
 		}
 		chains = append(chains, chain)
 	}
 	return chains
 }
 
+// placeOf is where on the page an environment of a chain is; several chains may have one of a name.
+func placeOf(e observing.Environment, chain int) string {
+	if chain == 0 {
+		return "environment-" + e.Name
+	}
+	return fmt.Sprintf("environment-%s-%d", e.Name, chain+1)
+}
+
 // maxWorst is how many clusters are named at a glance.
 const maxWorst = 3
 
-func glanceOf(e observing.Environment, address string) environmentView {
-	v := environmentView{Environment: e, Address: address, State: stateOf(e), Gate: gateOf(e.Gate)}
+func glanceOf(e observing.Environment, id, address string) environmentView {
+	v := environmentView{Environment: e, ID: id, Address: address, State: stateOf(e), Gate: gateOf(e.Gate)}
 	if v.Gate == nil || len(v.Gate.Worst) == 0 || e.Candidate != "" {
 		v.Why = e.Reason
 	}

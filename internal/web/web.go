@@ -72,11 +72,16 @@ type site struct {
 	*Pages
 	mux       *http.ServeMux
 	templates templates
+	links     []Link
 	shared    memo
 }
 
 func newSite(p *Pages) *site {
 	s := &site{Pages: p, mux: http.NewServeMux(), templates: parse(p)}
+	for _, l := range p.Links {
+		// Whoever reached the server by another name stays there.
+		s.links = append(s.links, Link{l.Name, strings.TrimPrefix(l.Address, strings.TrimSuffix(p.URL, "/"))})
+	}
 	s.mux.HandleFunc("GET /-/{file}", serveStatic)
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
 		r.SetPathValue("file", "kalypso.svg") // browsers look here when a page names no icon, as those of others do

@@ -1,0 +1,42 @@
+package web
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/observing"
+)
+
+// TestLayers: an environment stands behind all that it comes after, whatever the order, also where a mistake makes a circle.
+func TestLayers(t *testing.T) {
+	for _, tc := range []struct{ name, environments, want string }{
+		{"a chain", "prod<stage stage<dev dev", "dev | stage | prod"},
+		{"a diamond", "prod<eu,us us<dev eu<dev dev", "dev | us eu | prod"},
+		{"two beginnings", "a b c<a,b", "a b | c"},
+		{"a way that skips", "dev stage<dev prod<dev,stage", "dev | stage | prod"},
+		{"a circle", "a<b b<a", "a b"},
+		{"after nothing that is known", "a<gone", "a"},
+		{"none", "", ""},
+	} {
+		var all []observing.Environment
+		for _, one := range strings.Fields(tc.environments) {
+			name, after, _ := strings.Cut(one, "<")
+			e := observing.Environment{Name: name}
+			if after != "" {
+				e.After = strings.Split(after, ",")
+			}
+			all = append(all, e)
+		}
+		var columns []string
+		for _, column := range layers(all) {
+			var names []string
+			for _, e := range column {
+				names = append(names, e.Name)
+			}
+			columns = append(columns, strings.Join(names, " "))
+		}
+		if got := strings.Join(columns, " | "); got != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}

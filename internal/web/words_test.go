@@ -1,0 +1,39 @@
+package web
+
+import (
+	"testing"
+	"time"
+)
+
+func TestWords(t *testing.T) {
+	p := &Pages{URL: "http://127.0.0.1:8080"}
+	for _, tc := range []struct{ what, got, want string }{
+		{"a command", (&site{Pages: p}).command("history", "workload", "hello", ""), "kalypso history workload hello --server http://127.0.0.1:8080"},
+		{"a name that a shell would read", shellWord("a;rm -rf $HOME'x"), `'a;rm -rf $HOME'\''x'`},
+		{"an empty word", shellWord(""), "''"},
+		{"a moment ago", ago(5 * time.Second), "just now"},
+		{"minutes", ago(90 * time.Minute), "90 min ago"},
+		{"days", ago(50 * time.Hour), "2 days ago"},
+		{"the future", ago(-3 * time.Hour), "in 3 h"},
+		{"one", count(1, "status"), "1 status"},
+		{"several", count(2, "status"), "2 statuses"},
+		{"a sentence", sentence("no environment \"x\""), `No environment "x".`},
+		{"a long name", cut("environment-of-europe", 12), "environment…"},
+		{"our own repository", p.reach("https://127.0.0.1:8080/a/b"), "http://127.0.0.1:8080/a/b"},
+		{"somebody else's", p.reach("https://git.example.com/a/b"), "https://git.example.com/a/b"},
+		{"a credential", line("https://me:hunter2@git.example.com/a"), line("https://me:other@git.example.com/a")},
+		{"output", lines("a\x1b[1m\r\nb"), "a [1m\nb"},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.what, tc.got, tc.want)
+		}
+	}
+	for address, want := range map[string]bool{
+		"https://example.com/x": true, "http://127.0.0.1:8080": true, "javascript:alert(1)": false, "data:text/html,x": false, "//example.com": false,
+		"https://me:secret@example.com": false, "../gitops": false, "": false, "https:///x": false,
+	} {
+		if isLink(address) != want {
+			t.Errorf("%q: a link is %v, want %v", address, !want, want)
+		}
+	}
+}
