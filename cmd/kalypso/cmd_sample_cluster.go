@@ -101,37 +101,3 @@ func newSampleKubectl(t *terminal, f *sampleFlags) *cobra.Command {
 	cmd.Flags().SetInterspersed(false) // what follows the name is kubectl's own
 	return cmd
 }
-
-// newSampleGreeting is "kalypso sample greeting".
-func newSampleGreeting(t *terminal, f *sampleFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:     "greeting NAME",
-		Short:   "Show what hello-world-app shows on a simulated cluster, with the configuration that reached it",
-		Example: "  kalypso sample greeting large",
-		Args:    exactly("NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.ask(func(r sample.Remote) error {
-				all, err := r.Greetings(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				for _, g := range all {
-					showGreeting(t, g)
-				}
-				return nil
-			})
-		},
-	}
-}
-
-func showGreeting(t *terminal, g simulation.Greeting) {
-	fmt.Fprintf(t.out, "%s  %s\n  %s\n", printable(g.Namespace), t.outStyle.dim(printable(g.Image)), t.outStyle.bold(printable(sample.Says(g))))
-	if g.Waits != "" {
-		fmt.Fprintf(t.out, "  %s %s\n", t.outStyle.yellow("waits:"), printable(g.Waits))
-	}
-	for _, s := range g.Settings {
-		if s.From != "" {
-			fmt.Fprintf(t.out, "  %s=%s\n", printable(s.Name), strings.ReplaceAll(printableText(s.Value), "\n", "\n    "))
-		}
-	}
-}

@@ -32,6 +32,7 @@ type samplePlay struct {
 	folder   *sample.Folder
 	serving  *serving
 	clusters *simulation.Simulation
+	app      *sampleApp
 	log      io.Closer
 }
 
@@ -67,6 +68,9 @@ func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder,
 		return nil, err
 	}
 	if err := p.publish(ctx, repositories); err != nil {
+		return nil, err
+	}
+	if p.app, err = newSampleApp(c.t, p.serving, folder.State.Site, c.poll); err != nil {
 		return nil, err
 	}
 	p.clusters = simulation.New(simulation.Config{
@@ -147,6 +151,7 @@ func (p *samplePlay) control(repositories []sample.Repository, stop func()) erro
 func (p *samplePlay) run(ctx context.Context, begun time.Time) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return p.serving.run(ctx) })
+	group.Go(func() error { p.app.run(ctx); return nil })
 	group.Go(func() error {
 		if err := p.join(ctx); err != nil {
 			return quietEnd(ctx, err)

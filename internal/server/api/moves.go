@@ -138,7 +138,8 @@ const maxSteps = 5000
 
 // lastGood is the commit to go back to.
 func (s *service) lastGood(ctx context.Context, standing observing.Standing) (string, error) {
-	steps, err := s.Ledger.Steps(ctx, ledger.StepQuery{Subject: standing.ControlPlane, Environment: standing.Environment, Limit: maxSteps})
+	subject := ledger.CleanRepository(standing.ControlPlane) // in the spelling in which promotions are recorded
+	steps, err := s.Ledger.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: standing.Environment, Limit: maxSteps})
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/sample"
+	"github.com/kalypso-io/kalypso/internal/simulation"
+)
+
+// sampleGreetingCommand is "kalypso sample greeting".
+type sampleGreetingCommand struct {
+	t       *terminal
+	sample  *sampleFlags
+	only    string
+	until   string
+	timeout time.Duration
+}
+
+func newSampleGreeting(t *terminal, f *sampleFlags) *cobra.Command {
+	c := &sampleGreetingCommand{t: t, sample: f}
+	cmd := &cobra.Command{
+		Use:   "greeting NAME",
+		Short: "Show what hello-world-app shows on a simulated cluster, with the configuration that reached it",
+		Long: `Show what hello-world-app shows on a simulated cluster, with the configuration of the platform that reached it.
+It is the same as on the page of the application. With --until it waits until a text is there.`,
+		Example: "  kalypso sample greeting large\n  kalypso sample greeting large -e stage --until mysql://west-stage",
+		Args:    exactly("NAME"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&c.only, "environment", "e", "", "only in the environment of this `name`")
+	flags.StringVar(&c.until, "until", "", "wait until it has this `text`")
+	flags.DurationVar(&c.timeout, "timeout", time.Minute, "how long to wait for it")
+	return cmd
+}
+
+func (c *sampleGreetingCommand) run(ctx context.Context, cluster string) error {
+	return c.sample.ask(func(r sample.Remote) error {
+		for deadline := time.Now().Add(c.timeout); ; {
+			all, err := r.Greetings(ctx, cluster)
+			if err != nil {
+				return err
+			}
+			var text bytes.Buffer
+			for _, g := range all {
+				if c.only == "" || environmentOf(g) == c.only {
+					c.show(&text, g)
+				}
+			}
+			if strings.Contains(text.String(), c.until) {
+				_, err := text.WriteTo(c.t.out)
+				return err
+			}
+			if time.Now().After(deadline) {
+				return failed(fmt.Errorf("no greeting on %s has %q after %s:\n%s", cluster, c.until, c.timeout, &text), "kalypso status says what waits for what")
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(sampleOften):
+			}
+		}
+	})
+}
+
+// sampleOften is how often it is looked for a text.
+const sampleOften = 100 * time.Millisecond
+
+// environmentOf is what the platform told an application about where it runs.
+func environmentOf(g simulation.Greeting) string {
+	for _, s := range g.Settings {
+		if s.Name == "ENVIRONMENT" {
+			return strings.ToLower(s.Value)
+		}
+	}
+	return ""
+}
+
+func (c *sampleGreetingCommand) show(w io.Writer, g simulation.Greeting) {
+	style := c.t.outStyle
+	fmt.Fprintf(w, "%s  %s\n  %s\n", printable(g.Namespace), style.dim(printable(g.Image)), style.bold(printable(sample.Says(g))))
+	if g.Waits != "" {
+		fmt.Fprintf(w, "  %s %s\n", style.yellow("waits:"), printable(g.Waits))
+	}
+	for _, s := range g.Settings {
+		if s.From != "" {
+			fmt.Fprintf(w, "  %s=%s\n", printable(s.Name), strings.ReplaceAll(printableText(s.Value), "\n", "\n    "))
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/sample"
+	"github.com/kalypso-io/kalypso/internal/verify"
+)
+
+// sampleApp is the machinery of the application team: a simulated CI, and the delivery of what it built.
+type sampleApp struct {
+	work    *flows
+	ledger  delivery.Ledger
+	chain   *delivery.Chain
+	request delivery.Request
+	charts  deliveryCharts
+	cache   *fleet.Cache
+	log     *slog.Logger
+	// often is how often it looks, whether something is said to have happened or not.
+	often time.Duration
+	woken chan struct{}
+	// built is the last commit that was built.
+	built string
+}
+
+func newSampleApp(t *terminal, s *serving, site sample.Site, often time.Duration) (*sampleApp, error) {
+	charts, err := chartClient(t.env)
+	if err != nil {
+		return nil, err
+	}
+	a := &sampleApp{
+		work: s.work, ledger: s.observatory.ledger, log: s.log, often: often, woken: make(chan struct{}, 1),
+		request: delivery.Request{Source: site.Repository(sample.App), Branch: "main"},
+		charts:  deliveryCharts{charts}, cache: &fleet.Cache{},
+	}
+	promoter := &promoting.Promoter{
+		Ledger: s.observatory.ledger, Ancestry: &gitAncestry{client: s.work.client}, Checks: &verify.Runner{}, Checked: func(string) { a.wake() },
+	}
+	s.ends = append(s.ends, promoter.Close)
+	a.chain = &delivery.Chain{
+		Deliverer: &delivery.Deliverer{
+			Drafter: delivery.Drafter{Memory: &delivery.Memory{}}, Committer: s.work.commits, Forges: s.work.forges,
+		},
+		Promoter: promoter, Lines: gitLines{s.work.client}, Ledger: s.observatory.ledger,
+	}
+	if s.host != nil {
+		s.ends = append(s.ends, s.host.Subscribe(func(forge.Event) { a.wake() }))
+	}
+	return a, nil
+}
+
+// wake makes it look soon.
+func (a *sampleApp) wake() {
+	select {
+	case a.woken <- struct{}{}:
+	default:
+	}
+}
+
+// run goes on until the context ends.
+func (a *sampleApp) run(ctx context.Context) {
+	timer := time.NewTicker(a.often)
+	defer timer.Stop()
+	last := ""
+	for ctx.Err() == nil {
+		err := a.round(ctx)
+		if text := fmt.Sprint(err); err != nil && ctx.Err() == nil && text != last {
+			a.log.Error("deliver hello-world-app", "error", err)
+			last = text
+		}
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-a.woken:
+		}
+	}
+}
+
+// round builds what is new, and takes what was built along its environments.
+func (a *sampleApp) round(ctx context.Context) error {
+	// What one loader resolved stays: each round begins anew.
+	loader := &delivery.Loader{Repositories: deliveryRepositories{newRepositories(a.work.client)}, Charts: a.charts, Cache: a.cache}
+	a.chain.Deliverer.Loader = loader
+	app, err := loader.Application(ctx, a.request, "")
+	if err != nil {
+		return err
+	}
+	if err := a.build(ctx, app); err != nil {
+		return err
+	}
+	delivered, err := a.chain.Round(ctx, a.request)
+	if err != nil {
+		return err
+	}
+	for _, did := range delivered.Did {
+		a.log.Info(did, "application", "hello-world-app")
+	}
+	var failed []error
+	for _, e := range app.Environments() {
+		if err := delivered.Errors[e]; err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", e, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// build does what CI would: it gives the head of the source a version, and says so on the commit. There is no image.
+func (a *sampleApp) build(ctx context.Context, app *delivery.Application) error {
+	head := app.Source.Commit
+	if head == a.built {
+		return nil
+	}
+	known, err := delivery.RecordedBuilds(ctx, a.ledger, app.Subject())
+	if err != nil {
+		return err
+	}
+	if _, ok := known[head]; !ok {
+		version, err := a.version(ctx)
+		if err != nil {
+			return err
+		}
+		b := delivery.Build{Commit: head, Version: version, Image: version}
+		if err := delivery.RecordBuild(ctx, a.ledger, app.Subject(), b, "simulated CI", time.Now()); err != nil {
+			return err
+		}
+		if err := a.say(ctx, head, "Built "+version+" (simulated)"); err != nil {
+			return err
+		}
+		a.log.Info("built "+version, "application", "hello-world-app", "commit", head)
+	}
+	a.built = head
+	return nil
+}
+
+// version is what the source calls its next build.
+func (a *sampleApp) version(ctx context.Context) (string, error) {
+	repo, err := a.work.client.Open(ctx, a.request.Source)
+	if err != nil {
+		return "", err
+	}
+	head, err := repo.Resolve(ctx, a.request.Branch, "")
+	if err != nil {
+		return "", err
+	}
+	tree := repo.Tree(head)
+	found, err := tree.Files(ctx, "VERSION")
+	if err != nil {
+		return "", err
+	}
+	if len(found) != 1 || found[0].Mode != git.Regular {
+		return "", errors.New("VERSION of hello-world-app is no file")
+	}
+	text, err := tree.Read(ctx, found[0], 100)
+	return strings.TrimSpace(string(text)), err
+}
+
+// say shows on a commit of the source what CI did.
+func (a *sampleApp) say(ctx context.Context, commit, what string) error {
+	host, err := a.work.forges.Forge(a.request.Source)
+	if err != nil {
+		return err
+	}
+	on, err := host.Repository(a.request.Source)
+	if err != nil {
+		return err
+	}
+	return on.SetStatus(ctx, commit, forge.Status{Context: "ci", State: forge.Success, Description: what})
+}
