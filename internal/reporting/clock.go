@@ -119,7 +119,7 @@ func inOrder(c, next clock, a arrival, newest time.Time) bool {
 			return false
 		}
 	}
-	return !newest.After(a.now.Add(tolerance))
+	return !newest.After(a.now)
 }
 
 // newest is the time of the newest observation of a cluster.

@@ -46,6 +46,18 @@ func TestClockAheadAndLate(t *testing.T) {
 	w.expect("platform ready 4 since 14:01:00")
 }
 
+// A heartbeat puts right what lies a little in the future only when that is past: else what is observed next would look old.
+func TestClockAheadAndALittleLate(t *testing.T) {
+	w := newWorld(t)
+	const ahead = time.Hour
+	w.take(batch(at(0, ahead), report("platform", 1, hub.ReportedReady, at(0, ahead))), at(3, 0))
+	w.take(batch(at(3, ahead), report("platform", 2, hub.ReportedFailed, at(1, ahead+30*time.Second))), at(3, 0))
+	w.expect("platform failed 2 since 12:04:30")
+	w.take(batch(at(4, ahead)), at(4, 0))
+	w.take(batch(at(4, ahead+10*time.Second), report("platform", 3, hub.ReportedReady, at(4, ahead+5*time.Second))), at(4, 10*time.Second))
+	w.expect("platform ready 3 since 12:07:05")
+}
+
 // One that is behind could as well be a message that is late. A heartbeat tells, since nobody sends one again.
 func TestClockBehind(t *testing.T) {
 	w := newWorld(t)
