@@ -80,6 +80,7 @@ func (c *initCICommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // what was written is closed already
+	data.Own = ownStepsOf(root.FS())
 	target := ciTarget(c.target)
 	if target == "" {
 		if target, err = detectTarget(root.FS()); err != nil {

@@ -64,8 +64,21 @@ type ciData struct {
 	Go      string
 	// Image says whether there is an image to build.
 	Image bool
+	// Own are the steps that belong to the team.
+	Own ownSteps
 	// Environments are those of a control plane, and none elsewhere.
 	Environments []scheduling.EnvironmentBranch
+}
+
+// ownSteps are what an application's team runs before an image is built: commands, to be replaced by what they use.
+type ownSteps struct{ Lint, Test, Scan string }
+
+// ownStepsOf proposes steps for a repository: those of its language where it is known, else targets of a Makefile.
+func ownStepsOf(repository fs.FS) ownSteps {
+	if _, err := fs.Stat(repository, "go.mod"); err == nil {
+		return ownSteps{"go vet ./...", "go test ./...", "go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./..."}
+	}
+	return ownSteps{"make lint", "make test", "make scan"}
 }
 
 // Names returns the names of the environments.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"golang.org/x/mod/modfile"
 	"sigs.k8s.io/yaml"
@@ -15,7 +16,7 @@ import (
 // everyWorkflow calls f with every file that init ci may write.
 func everyWorkflow(t *testing.T, f func(t *testing.T, forge ciForge, target ciTarget, text string)) {
 	t.Helper()
-	data := ciData{Version: "v1.2.3", Environments: []scheduling.EnvironmentBranch{
+	data := ciData{Version: "v1.2.3", Own: ownStepsOf(fstest.MapFS{}), Environments: []scheduling.EnvironmentBranch{
 		{Environment: "dev", Branch: "dev"}, {Environment: "stage", Branch: "release/stage"}, {Environment: "uat", Branch: "release/stage"},
 	}}
 	for _, forge := range ciForges {
