@@ -103,6 +103,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		{name: "nobody", status: 401, kind: "application/problem+json", body: `{"detail":"a token is needed","next":"send a header"}`, text: "a token is needed", hint: "KALYPSO_TOKEN"},
 		{name: "the wrong role", status: 403, body: `{"detail":"an operator may"}`, text: "an operator may", hint: "another role"},
 		{name: "one that knows better", status: 403, body: `{"detail":"an operator may","next":"ask Ann"}`, text: "an operator may", hint: "ask Ann"},
+		{name: "a file of somebody else", status: 403, kind: "application/problem+json", body: `{"detail":"line 1: not signed"}`, text: "line 1: not signed"},
 		{name: "not there", status: 404, kind: "application/problem+json", body: `{"detail":"no environment \"x\""}`, text: `no environment "x"`},
 		{name: "another program", status: 404, body: "<html>nothing here", text: "the server answers 404 Not Found", hint: "/api/v1"},
 		{name: "broken", status: 500, body: `{"title":"oh"}`, text: "oh", hint: "the log of the server"},

@@ -60,7 +60,8 @@ func (r *Refusal) Hint() string {
 		return "say who you are with a token: in KALYPSO_TOKEN, or a file that --token-file names; an admin makes one with kalypso token create"
 	case r.Next != "":
 		return r.Next
-	case r.Status == http.StatusForbidden:
+	// Our server says what to do about a role. Of all else that it denies, a token is not the reason.
+	case r.Status == http.StatusForbidden && !r.problem:
 		return "the token is good for less than this; ask for one with another role"
 	case r.Status == http.StatusNotFound && !r.problem:
 		return "is the address that of a Kalypso server? its API is below " + Root

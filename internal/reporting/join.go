@@ -135,7 +135,7 @@ func (r *Registrar) Join(ctx context.Context, tokenID string, request ClusterReq
 }
 
 func taken(cluster string) error {
-	return refuse(ErrConflict, "cluster %q is registered already: choose another name, or have an operator rotate its credential, or revoke it", cluster)
+	return refuse(ErrConflict, "cluster %q is registered already: choose another name, or have an admin rotate its credential, or revoke it", cluster)
 }
 
 // joinToken returns a token that allows some memberships now.

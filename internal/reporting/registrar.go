@@ -46,7 +46,7 @@ type ClusterRequest struct {
 	PublicKey string `json:"publicKey,omitempty"`
 }
 
-// Register registers a cluster, or changes what a registered one is, because an operator says so.
+// Register registers a cluster, or changes what a registered one is, because an admin says so.
 // A new cluster, and one that was revoked, gets a credential, which is returned only here; others keep theirs, and what is returned is none.
 func (r *Registrar) Register(ctx context.Context, request ClusterRequest, by string, now time.Time) (secret.Value, ledger.Registration, error) {
 	var credential secret.Value

@@ -76,7 +76,7 @@ func problemOf(err error) *Problem {
 		p.retryAfter = time.Second
 		return p
 	default:
-		return newProblem(status, safe(err.Error()), nextOf(err))
+		return newProblem(status, inLine(err), nextOf(err))
 	}
 }
 
@@ -108,8 +108,11 @@ func nextOf(err error) string {
 	return ""
 }
 
-// safe makes the text of an error fit to be shown.
+// safe makes a text fit to be shown.
 func safe(text string) string { return secret.Line(secret.Redact(text)) }
+
+// inLine makes the text of an error fit to be shown; several errors in one have a line each.
+func inLine(err error) string { return safe(strings.ReplaceAll(err.Error(), "\n", "; ")) }
 
 func (e *ambiguousError) problem() *Problem {
 	p := newProblem(http.StatusConflict, e.Error(), "say which one: add ?controlPlane= with one of the addresses below")

@@ -131,6 +131,10 @@ func TestHostileReports(t *testing.T) {
 			t.Errorf("%s: it says %q", name, p.Detail)
 		}
 	}
+	p := wantProblem(t, w.post("/api/v1/reports", credential, []byte("null")), 422)
+	if !strings.Contains(p.Detail, "; id is required; sent is ") {
+		t.Errorf("several things are wrong, and it says %q", p.Detail)
+	}
 	if got := w.states(); len(got) > 0 {
 		t.Errorf("got %v", got)
 	}
