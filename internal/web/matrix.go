@@ -192,6 +192,10 @@ func writeCell(out *strings.Builder, c *observing.Cell, state string) {
 	m := mannerOf(state)
 	out.WriteString(`<td class=`)
 	out.WriteString(m.tone)
+	if state == "ready" && n.Ready == n.Expected && c.Pending == "" {
+		out.WriteString(">" + m.symbol) // nearly all are so: the sign says enough
+		return
+	}
 	out.WriteString(` aria-label="`)
 	out.WriteString(m.word)
 	if some > 0 {

@@ -165,6 +165,9 @@
       if (row.hidden !== hide) row.hidden = hide;
       if (!hide) shown++;
     }
+    for (const part of document.querySelectorAll(".part")) {
+      part.hidden = !part.querySelector("tbody tr:not([hidden])");
+    }
     const count = document.getElementById("shown");
     if (count) count.textContent = String(shown);
   }
