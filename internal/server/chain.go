@@ -66,9 +66,28 @@ type Promoted struct {
 	Environments []promoting.Standing
 }
 
-// settle is how long a chain is left alone after something happened to it: clusters report one after the other,
-// and one look is enough for all that report within a moment.
-const settle = time.Second
+// How long a chain is left alone after something happened to it: clusters report one after the other, and one look is enough
+// for all that report within a moment. A look at a large fleet takes longer, and the next one comes when at least as much time
+// has passed four times over, so that looking takes a fifth of a processor at most.
+const (
+	settle     = 200 * time.Millisecond
+	settleMost = 10 * time.Second
+	settleTime = 4
+)
+
+// settles is how long a chain is left alone.
+func (k *Keeper) settles(controlPlane string) time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return min(max(settle, settleTime*k.looks[controlPlane]), settleMost)
+}
+
+// looked notes how long the last look at a chain took.
+func (k *Keeper) looked(controlPlane string, took time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.looks[controlPlane] = took
+}
 
 // record notes what is published. What clusters do about it is looked at next.
 func (k *Keeper) record(ctx context.Context, i item) error {
@@ -82,14 +101,16 @@ func (k *Keeper) record(ctx context.Context, i item) error {
 		k.say(i, recorded.Did, news(recorded.Problems, was.problems))
 	}
 	if err == nil {
-		k.queue.AddAfter(item{task: doPromote, controlPlane: i.controlPlane}, settle)
+		k.queue.AddAfter(item{task: doPromote, controlPlane: i.controlPlane}, k.settles(i.controlPlane))
 	}
 	return err
 }
 
 // promote moves a chain. What it moved is scheduled at once.
 func (k *Keeper) promote(ctx context.Context, i item) error {
+	begun := time.Now()
 	promoted, err := k.Chains.Promote(ctx, i.controlPlane)
+	k.looked(i.controlPlane, time.Since(begun))
 	if promoted == nil {
 		return err
 	}
@@ -99,7 +120,7 @@ func (k *Keeper) promote(ctx context.Context, i item) error {
 		k.queue.Add(item{task: doRound, controlPlane: i.controlPlane, environment: environment})
 	}
 	if !promoted.Next.IsZero() {
-		k.queue.AddAfter(i, max(time.Until(promoted.Next), settle))
+		k.queue.AddAfter(i, max(time.Until(promoted.Next), k.settles(i.controlPlane)))
 	}
 	return err
 }
@@ -137,6 +158,6 @@ func (k *Keeper) Reported() {
 	}
 	k.start()
 	for _, url := range k.ControlPlanes {
-		k.queue.AddAfter(item{task: doPromote, controlPlane: url}, settle)
+		k.queue.AddAfter(item{task: doPromote, controlPlane: url}, k.settles(url))
 	}
 }

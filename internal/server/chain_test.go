@@ -22,6 +22,8 @@ type fakeChains struct {
 	moved []string
 	next  time.Duration
 	err   error
+	// takes is how long each look takes.
+	takes time.Duration
 }
 
 func (c *fakeChains) Record(_ context.Context, url, environment string) (*Recorded, error) {
@@ -34,6 +36,7 @@ func (c *fakeChains) Record(_ context.Context, url, environment string) (*Record
 
 func (c *fakeChains) Promote(context.Context, string) (*Promoted, error) {
 	c.flows.note("promote")
+	time.Sleep(c.takes)
 	p := &Promoted{Moved: c.moved}
 	if c.next > 0 {
 		p.Next = time.Now().Add(c.next)
@@ -153,4 +156,20 @@ func TestWhatWasRecordedIsSaidInWords(t *testing.T) {
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// A look that takes long is not made again at once, however much is reported.
+func TestALargeFleetIsNotLookedAtAllTheTime(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		c.takes = time.Second
+		k.Reported()
+		time.Sleep(settle + c.takes)
+		want(t, c.flows, "promote")
+		k.Reported()
+		time.Sleep(3 * time.Second)
+		want(t, c.flows)
+		time.Sleep(2 * time.Second)
+		want(t, c.flows, "promote")
+	})
 }

@@ -90,6 +90,8 @@ type Keeper struct {
 	rounds map[item]found
 	// changes are the open changes of each control plane, by number.
 	changes map[string]map[int]forge.Change
+	// looks are how long the last look at the chain of each control plane took.
+	looks map[string]time.Duration
 	// seen are the environments of the control planes that were looked at; when all were, the server is ready.
 	seen map[string][]string
 }
@@ -125,6 +127,7 @@ func (k *Keeper) start() {
 	}
 	k.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](firstRetry, lastRetry))
 	k.rounds, k.changes, k.seen = map[item]found{}, map[string]map[int]forge.Change{}, map[string][]string{}
+	k.looks = map[string]time.Duration{}
 	k.Metrics.observeQueue(k.queue.Len)
 }
 
