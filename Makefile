@@ -11,7 +11,7 @@ build: ## build bin/kalypso
 	go build -trimpath -buildvcs=auto -o bin/kalypso ./cmd/kalypso
 
 test: ## run every test
-	go test -timeout 5m ./...
+	go test -timeout 15m ./...
 
 # The first run builds Kubernetes, Flux and Gitea, which takes some minutes; e2e/README.md says more.
 .PHONY: e2e
