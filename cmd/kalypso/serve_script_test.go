@@ -26,7 +26,7 @@ func freePort(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // patience is how long a script waits for a server, on a machine that has much else to do.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // answers is the script command that waits for a server:
 //
