@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/bundle"
@@ -24,6 +26,9 @@ var (
 
 // Files lists all files at or below a location.
 func (r deliveryRepositories) Files(ctx context.Context, at scheduling.Location) (*delivery.Files, error) {
+	if _, err := os.Stat(at.Folder); at.Folder != "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, scheduling.ErrNoBranch
+	}
 	found, err := r.resolve(ctx, at)
 	switch {
 	case errors.Is(err, git.ErrEmpty):

@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -18,13 +19,27 @@ import (
 	_ "time/tzdata" // windows of promotion name time zones, which a container without any files does not know
 
 	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/sandbox"
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == sandbox.Command {
+		renderChart()
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks to stop, a second one is not caught and ends the process.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+}
+
+// renderChart is this program as a process with limits, in which a server renders the charts of others, and nothing else.
+func renderChart() {
+	if err := sandbox.Serve(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(int(exitFailed))
+	}
+	os.Exit(int(exitDone))
 }
 
 // run is the whole program: it touches nothing of the process but its arguments, and files.

@@ -42,6 +42,7 @@ and Kalypso writes a folder for each assignment, from which clusters pull:
 		newHistory(t),
 		newCompare(t),
 		newPromote(t),
+		newApp(t),
 		newWait(t),
 		newCluster(t),
 		newToken(t),

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -33,6 +34,8 @@ type serving struct {
 	// host is the local forge; nil where there is none.
 	host        *local.Forge
 	observatory *observatory
+	// deliveries are those of registered applications.
+	deliveries *deliveries
 	// sessions are those of browsers.
 	sessions *sessions.Sessions
 	// ends are called in the opposite order.
@@ -96,6 +99,9 @@ func (s *serving) wire(ctx context.Context, t *terminal, maps []git.Mapping, lis
 		return err
 	}
 	s.ends = append(s.ends, func() { _ = s.observatory.close() }) // what was taken is stored
+	if s.deliveries, err = newDeliveries(s.config, s.work, s.observatory.chains, log); err != nil {
+		return err
+	}
 	s.server.Keeper.Chains, s.server.API = s.observatory.chains, s.observatory.api.Handler()
 	s.server.Stopping = s.observatory.events.Close
 	return s.openSessions(t.env)
@@ -138,6 +144,11 @@ func (s *serving) openLocalForge(ctx context.Context) error {
 
 // run serves until the context ends.
 func (s *serving) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer stop()
+	wait.Go(func() { s.deliveries.run(ctx, s.config.ControlPlanes, s.config.Poll.Duration) })
 	go s.observatory.forget(ctx, s.config.Retention.Duration, s.log)
 	err := s.server.Serve(ctx, s.listener)
 	if errors.Is(err, http.ErrServerClosed) {

@@ -80,6 +80,9 @@ type Loader struct {
 	Cache *fleet.Cache
 	// Progress is told what is being read; nil for nobody.
 	Progress func(what string)
+	// Allow says why a repository that an application names for its configuration or manifests must not be used. A server wants
+	// this: what an application says is not to lead it to others' repositories, or to any address. nil allows all.
+	Allow func(repository string) error
 }
 
 func (l *Loader) progress(format string, args ...any) {

@@ -76,6 +76,11 @@ func (l *Loader) locate(a *Application, r scheduler.Repository) (scheduling.Loca
 	if err != nil {
 		return scheduling.Location{}, err
 	}
+	if l.Allow != nil {
+		if err := l.Allow(repo); err != nil {
+			return scheduling.Location{}, fmt.Errorf("%s: %w", secret.Redact(repo), err)
+		}
+	}
 	return scheduling.Location{Repo: repo, Branch: r.Branch, Path: clean}, nil
 }
 

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/chartrepo"
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/recording"
+)
+
+const registrationFile = kalypsoAPI + "kind: WorkloadRegistration\nmetadata:\n  name: NAME\nspec:\n  workload: {repo: ../NAME, branch: main, path: .}\n  workspace: kaizen\n"
+
+// registeredShop is a shop whose source is registered in a control plane, and the server's work on it.
+func registeredShop(t *testing.T) (*shop, *deliveries) {
+	s := newShop(t)
+	for _, name := range []string{"control-plane", "gitops"} {
+		s.create(name)
+	}
+	s.push(controlPlaneRepo, "main", map[string]string{"README.md": "the fleet\n"})
+	first := s.head(controlPlaneRepo, "main")
+	main := map[string]string{"shop.yaml": strings.ReplaceAll(registrationFile, "NAME", "shop")}
+	for _, name := range []string{"dev", "stage"} {
+		main[".environments/"+name+".yaml"] = environmentFile(name, "{}")
+		s.push(controlPlaneRepo, name, map[string]string{
+			"base-repo.yaml":    strings.ReplaceAll(baseRepoFile, "COMMIT", first),
+			"gitops-repo.yaml":  strings.ReplaceAll(gitOpsRepoFile, "NAME", name),
+			"cluster-type.yaml": clusterTypeFile,
+		})
+	}
+	s.push(controlPlaneRepo, "main", main)
+	for _, name := range []string{"dev", "stage"} {
+		if _, err := s.flows.Round(t.Context(), s.url+"/"+controlPlaneRepo, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hosts := &recording.Hosts{}
+	hosts.Add(s.url)
+	return s, &deliveries{
+		flows: s.flows, ledger: s.ledger, promoter: s.chain.Promoter, hosts: hosts, charts: &chartrepo.Client{},
+		renderer: delivery.InProcess{}, memory: &delivery.Memory{}, log: slog.New(slog.DiscardHandler), said: map[string]bool{},
+	}
+}
+
+func TestServerDeliversRegisteredApplications(t *testing.T) {
+	s, d := registeredShop(t)
+	commit := s.built("1.4.0")
+	d.deliver(t.Context(), s.url+"/"+controlPlaneRepo)
+	s.report()
+	d.deliver(t.Context(), s.url+"/"+controlPlaneRepo)
+	if got, want := s.shown(shopSource, commit, "dev"), "success Deployed 1.4.0"; got != want {
+		t.Errorf("dev shows %q, want %q; said %q", got, want, sortedKeys(d.said))
+	}
+	if title := s.open("stage").Title; !strings.Contains(title, "1.4.0") {
+		t.Errorf("open is %q", title)
+	}
+	if got := s.files(shopGitOps, "dev")[".kalypso/functional-test/descriptor.yaml"]; !strings.Contains(got, "name: kaizen") {
+		t.Errorf("the descriptor does not say whose it is:\n%s", got)
+	}
+}
+
+func TestOnlyApplicationsWithADeliveryAreDelivered(t *testing.T) {
+	s, d := registeredShop(t)
+	s.push(shopSource, "main", map[string]string{"delivery.yaml": ""})
+	requests, problems, err := d.loader(s.url+"/"+controlPlaneRepo).Registered(t.Context(), s.url+"/"+controlPlaneRepo)
+	if len(requests) > 0 || len(problems) > 0 || err != nil {
+		t.Errorf("got %v, %v, %v", requests, problems, err)
+	}
+}
+
+func TestApplicationsReachNothingOfThePlatform(t *testing.T) {
+	s, d := registeredShop(t)
+	for repository, want := range map[string]error{
+		s.url + "/" + controlPlaneRepo:    errPlatforms,
+		s.url + "/" + gitOpsRepo + ".git": errPlatforms,
+		"http://169.254.169.254/x/y":      errHost,
+		s.url + "/" + shopGitOps:          nil,
+	} {
+		if got := d.allow(s.url+"/"+controlPlaneRepo, repository); !errors.Is(got, want) {
+			t.Errorf("%s: got %v, want %v", repository, got, want)
+		}
+	}
+	s.push(shopSource, "main", map[string]string{
+		"delivery.yaml": strings.Replace(shopFiles()["delivery.yaml"], "spec:\n", "spec:\n  gitops: {repo: ../gitops}\n", 1),
+	})
+	s.built("1.5.0")
+	before := s.head(gitOpsRepo, "dev")
+	d.deliver(t.Context(), s.url+"/"+controlPlaneRepo)
+	if got := s.head(gitOpsRepo, "dev"); got != before {
+		t.Error("an application wrote to the platform's repository")
+	}
+	if said := strings.Join(sortedKeys(d.said), "\n"); !strings.Contains(said, errPlatforms.Error()) {
+		t.Errorf("nobody was told why: %s", said)
+	}
+}
+
+func TestChartsComeFromPublicAddresses(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"127.0.0.1:80": false, "10.0.0.1:443": false, "169.254.169.254:80": false, "[::1]:80": false, "[::ffff:192.168.1.1]:80": false, "100.64.1.1:80": false,
+		"93.184.215.14:443": true, "[2606:2800:21f:cb07:6820:80da:af6b:8b2c]:443": true,
+	} {
+		if err := onlyPublic("tcp", address, nil); (err == nil) != ok {
+			t.Errorf("%s: got %v", address, err)
+		}
+	}
+}

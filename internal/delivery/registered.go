@@ -1,0 +1,50 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// Registered returns the applications of a control plane that are to be delivered: those that its main branch registers and
+// whose source has a Delivery beside the Workload. A team that has none goes on delivering as it did before.
+//
+// The problems are registrations that cannot be looked at; they stop no other.
+func (l *Loader) Registered(ctx context.Context, controlPlane string) ([]Request, []fleet.Problem, error) {
+	source, err := l.Repositories.Source(ctx, scheduling.Location{Repo: controlPlane, Branch: scheduling.DefaultBase})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read branch %q of the control plane: %w", scheduling.DefaultBase, err)
+	}
+	source.Name = scheduling.DefaultBase
+	var requests []Request
+	var problems []fleet.Problem
+	for _, r := range fleet.Read(l.Cache, source).Registrations {
+		problem := func(err error) {
+			problems = append(problems, fleet.Problem{
+				Severity: fleet.SeverityWarning, Kind: fleet.KindUnreachable, Object: r.Ref, Position: r.Position,
+				Message: fmt.Sprintf("whether it is delivered is not known: %v", err),
+			})
+		}
+		url, err := l.Repositories.Resolve(controlPlane, r.Value.Spec.Workload.Repo)
+		if err != nil {
+			problem(err)
+			continue
+		}
+		at := r.Value.Spec.Workload
+		request := Request{Source: url, Branch: at.Branch, Path: at.Path, Workspace: r.Value.Spec.Workspace}
+		a, err := l.Application(ctx, request, "")
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if err != nil {
+			problem(err)
+			continue
+		}
+		if a.Written {
+			requests = append(requests, request)
+		}
+	}
+	return requests, problems, nil
+}
