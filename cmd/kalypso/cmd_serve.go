@@ -44,7 +44,7 @@ Promotion follows the rules that environments have, or --chain. What runs where 
 or a PostgreSQL database.
 
 Without a configured forge it brings its own, with repositories in the data folder and pages at its address.
-It answers /api, /healthz, /readyz and /metrics. The token of the administrator is in the data folder.`,
+It shows the fleet on pages at its address, and answers /api, /healthz, /readyz and /metrics. The token of the administrator is in the data folder.`,
 		Example: `  kalypso serve --control-plane http://127.0.0.1:8080/platform/control-plane
   kalypso serve --config kalypso.yaml
   kalypso serve --config kalypso.yaml --check-config`,
