@@ -3,6 +3,8 @@ module github.com/kalypso-io/kalypso/e2e
 go 1.26.0
 
 require (
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.22.0
 	github.com/google/go-cmp v0.7.0
 	github.com/kalypso-io/kalypso v0.0.0-00010101000000-000000000000
 	golang.org/x/sync v0.24.0
@@ -11,8 +13,6 @@ require (
 )
 
 require (
-	github.com/chromedp/cdproto v0.159.0 // indirect
-	github.com/chromedp/chromedp v0.22.0 // indirect
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
 	github.com/emicklei/go-restful/v3 v3.13.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.1 // indirect
