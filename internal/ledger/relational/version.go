@@ -73,11 +73,13 @@ func scanVersionState(row scanner) (v ledger.VersionState, err error) {
 }
 
 const (
+	// Those that were not there yet are counted as well, at no outcome: with a condition that leaves them out, databases look
+	// everybody up twice.
 	countPast = `
-SELECT outcome_id, COUNT(*) FROM (
+SELECT COALESCE(outcome_id, 0), COUNT(*) FROM (
     SELECT (SELECT y.outcome_id ` + newestUntil + `) AS outcome_id
     FROM (SELECT id AS reconciler_id FROM reconciler WHERE id > $2 AND id <= $3) x) p
-WHERE outcome_id IS NOT NULL GROUP BY outcome_id`
+GROUP BY outcome_id`
 	lastReconciler = `SELECT COALESCE(MAX(id), 0) FROM reconciler`
 	// counters is how many connections count at the same time.
 	counters = 4
