@@ -21,7 +21,7 @@ A Delivery beside the Workload says what differs from the usual layout: docs/ref
 	})
 	cmd.AddCommand(
 		newAppRender(t), newAppPlan(t), newAppExplain(t), newAppCheck(t),
-		newAppDeploy(t), newAppPromote(t), newAppStatus(t),
+		newAppDeploy(t), newAppPromote(t), newAppStatus(t), newAppUpdate(t),
 	)
 	return cmd
 }

@@ -210,3 +210,55 @@ func TestKilledAnywhereItEndsInTheSameState(t *testing.T) {
 		}
 	}
 }
+
+func TestPeopleKeepWhatTheyChanged(t *testing.T) {
+	s := newShop(t)
+	s.built("1.4.0")
+	s.quiet()
+	s.mergeIn("stage")
+	s.quiet()
+	const file = "uat-test/manifests.yaml"
+	hand := strings.ReplaceAll(s.files(shopGitOps, "stage")[file], "replicas: 3", "replicas: 9")
+	s.push(shopGitOps, "stage", map[string]string{file: hand})
+	s.quiet()
+	change := s.open("stage")
+	for _, name := range change.Labels {
+		t.Logf("wears %s", name)
+	}
+	if err := s.repo(shopGitOps).AddLabels(t.Context(), change.Number, delivery.LabelKeepDrift); err != nil {
+		t.Fatal(err)
+	}
+	s.quiet()
+	if got := s.files(shopGitOps, "stage")[file]; got != hand {
+		t.Errorf("it was not kept:\n%s", got)
+	}
+}
+
+func TestWorkloadsThatShareRepositoriesLeaveEachOtherAlone(t *testing.T) {
+	s := newShop(t)
+	second := strings.ReplaceAll(shopFiles()["workload.yaml"], "name: shop\n", "name: cart\n")
+	second = strings.ReplaceAll(strings.ReplaceAll(second, "functional-test", "cart-test"), "uat-test", "cart-uat")
+	s.push(shopSource, "main", map[string]string{"cart/workload.yaml": second, "cart/delivery.yaml": strings.ReplaceAll(shopFiles()["delivery.yaml"], "name: shop", "name: cart")})
+	s.push(shopConfigs, "dev", map[string]string{"cart-test/values.yaml": "replicas: 7\n"})
+	commit := s.head(shopSource, "main")
+	for _, workload := range []string{"shop", "cart", "shop"} {
+		s.chain.Deliverer.Loader = s.loader()
+		r := s.request()
+		r.Workload = workload
+		o, err := s.chain.Deliverer.Round(t.Context(), delivery.Order{
+			Request: r, Environment: "dev", Build: delivery.Build{Commit: commit, Version: "1.0.0", Image: "1.0.0"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Change != nil && o.Change.Head.Branch != "kalypso-"+workload+"/dev" {
+			t.Errorf("the change of %s comes from %s", workload, o.Change.Head.Branch)
+		}
+	}
+	dev := s.files(shopGitOps, "dev")
+	for _, path := range []string{"functional-test/manifests.yaml", "cart-test/manifests.yaml", ".kalypso/deliveries/shop.json", ".kalypso/deliveries/cart.json"} {
+		if dev[path] == "" {
+			t.Errorf("dev has no %s", path)
+		}
+	}
+}

@@ -35,15 +35,8 @@ type Deliverer struct {
 	Committer proposing.Committer
 	// Forges host them. // required
 	Forges scheduling.Forges
-	// Gates are what a change has to pass besides the checks; nil for nothing.
-	Gates Gates
 	// Step is told the name of each step after it is done; for tests that end a round there. May be nil.
 	Step func(name string) error
-}
-
-// Gates are what a draft has to pass before its change is ready, such as a scan of its images.
-type Gates interface {
-	Statuses(ctx context.Context, d *Draft) ([]forge.Status, error)
 }
 
 // Order asks for a round.
@@ -277,21 +270,13 @@ func (r *round) proposed(ctx context.Context) error {
 	r.outcome.Merges = r.outcome.App.environment(r.order.Environment).AutoMerge && !r.byHand
 	put, remove := scheduling.Edits(d.changes)
 	deletions, checks := r.deletionStatus(), checkStatus(d)
-	statuses := []forge.Status{deletions, checks}
-	if r.Gates != nil {
-		more, err := r.Gates.Statuses(ctx, d)
-		if err != nil {
-			return err
-		}
-		statuses = append(statuses, more...)
-	}
 	agreed := deletions.State == forge.Success
 	return r.living.Propose(ctx, proposing.Proposal{
 		Put: put, Delete: remove, Message: d.message(), When: d.work.when(), Title: d.Plan.Title(),
 		Body: func(room int) string {
 			return d.Markdown(MarkdownOptions{Link: r.link, Agreed: agreed, Limit: room})
 		},
-		Digest: d.digest(), Inputs: r.inputs(), Statuses: statuses, Labels: r.labels(deletions),
+		Digest: d.digest(), Inputs: r.inputs(), Statuses: []forge.Status{deletions, checks}, Labels: r.labels(deletions),
 		AutoMerge: r.outcome.Merges, Demands: []string{StatusDeletions, StatusChecks},
 	})
 }

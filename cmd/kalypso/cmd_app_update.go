@@ -1,0 +1,95 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/delivery"
+)
+
+// appUpdateCommand is "kalypso app update".
+type appUpdateCommand struct {
+	t      *terminal
+	app    appFlags
+	output *output
+	forges pullRequestFlags
+	dryRun bool
+}
+
+func newAppUpdate(t *terminal) *cobra.Command {
+	c := &appUpdateCommand{t: t}
+	cmd := &cobra.Command{
+		Use:   "update",
+		Short: "Propose newer versions of the charts of others, with what they change",
+		Long: `Propose newer versions of the charts of others: of services, or of an application whose chart is in a repository of charts.
+
+It opens one pull request of the source, from kalypso-update/charts, or updates it: a line for each version, and what changes in
+the manifests of each environment. Versions that are ranges are left alone; the newest that they allow is taken anyway.`,
+		Example: `  kalypso app update --dry-run
+  kalypso app update --source https://github.com/acme/platform-services`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	c.app.bind(cmd)
+	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	bindForges(cmd, &c.forges)
+	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what would be proposed, and do nothing")
+	return cmd
+}
+
+func (c *appUpdateCommand) run(cmd *cobra.Command) error {
+	s, err := c.app.open(cmd.Context(), c.t)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	u, err := s.drafter.Updates(cmd.Context(), s.request)
+	if err != nil {
+		return err
+	}
+	if !c.dryRun {
+		d, err := s.deliverer(&c.forges, c.t)
+		if err != nil {
+			return err
+		}
+		if err := d.ProposeUpdates(cmd.Context(), u); err != nil {
+			return err
+		}
+	}
+	s.progress.end()
+	return c.output.write(c.t.out, u, func(w io.Writer) error { return c.show(w, u) })
+}
+
+func (c *appUpdateCommand) show(w io.Writer, u *delivery.Updated) error {
+	if len(u.Updates) == 0 {
+		fmt.Fprintln(w, "every chart is at its newest version")
+	}
+	t := &table{}
+	for _, one := range u.Updates {
+		t.row(plain(cmp.Or(one.Service, one.Chart)), plain(one.From+" -> "+one.To), painted(c.t.outStyle.dim, one.Position.String()))
+	}
+	if err := t.write(w); err != nil {
+		return err
+	}
+	for _, p := range u.Plans {
+		fmt.Fprintln(w)
+		if err := (appPlanText{plan: p, style: c.t.outStyle}).write(w); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.Errors)) {
+		fmt.Fprintf(w, "\n%s  %s: %s\n", c.t.outStyle.red("error"), printable(name), printable(u.Errors[name]))
+	}
+	for _, line := range u.Did {
+		fmt.Fprintln(w, printable(line))
+	}
+	if u.Change != nil {
+		fmt.Fprintln(w, printable(u.Change.URL))
+	}
+	return nil
+}
