@@ -29,7 +29,7 @@ func newSampleGreeting(t *terminal, f *sampleFlags) *cobra.Command {
 		Use:   "greeting NAME",
 		Short: "Show what hello-world-app shows on a simulated cluster, with the configuration that reached it",
 		Long: `Show what hello-world-app shows on a simulated cluster, with the configuration of the platform that reached it.
-It is the same as on the page of the application. With --until it waits until a text is there.`,
+It is the same as on the page of the application. With --until it waits until a text is there, and nothing is starting any more.`,
 		Example: "  kalypso sample greeting large\n  kalypso sample greeting large -e stage --until mysql://west-stage",
 		Args:    exactly("NAME"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
@@ -49,12 +49,14 @@ func (c *sampleGreetingCommand) run(ctx context.Context, cluster string) error {
 				return err
 			}
 			var text bytes.Buffer
+			waits := false
 			for _, g := range all {
 				if c.only == "" || environmentOf(g) == c.only {
 					c.show(&text, g)
+					waits = waits || g.Waits != ""
 				}
 			}
-			if strings.Contains(text.String(), c.until) {
+			if c.until == "" || strings.Contains(text.String(), c.until) && !waits {
 				_, err := text.WriteTo(c.t.out)
 				return err
 			}
