@@ -45,7 +45,8 @@ func (c *appChain) again() {
 	c.chain.Deliverer.Loader = c.session.drafter.Loader
 }
 
-// rounds makes rounds until one has nothing to do and no verification runs.
+// rounds makes rounds until one has nothing to do and no verification runs. With an error there is a result where only some
+// environments are concerned.
 func (c *appChain) rounds(ctx context.Context, timeout time.Duration) (*delivery.Delivered, error) {
 	ctx, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
@@ -53,7 +54,7 @@ func (c *appChain) rounds(ctx context.Context, timeout time.Duration) (*delivery
 	for range maxRounds {
 		c.again()
 		d, err := c.chain.Round(ctx, c.session.request)
-		if err != nil {
+		if d.Promotion == nil || ctx.Err() != nil {
 			return nil, errors.Join(err, context.Cause(ctx))
 		}
 		some := len(d.Did) > 0
@@ -62,8 +63,8 @@ func (c *appChain) rounds(ctx context.Context, timeout time.Duration) (*delivery
 		if some {
 			continue
 		}
-		if !verifying(d.Promotion) {
-			return d, nil
+		if err != nil || !verifying(d.Promotion) {
+			return d, err // what went wrong in one environment has stopped no other
 		}
 		select {
 		case <-ctx.Done():

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -112,11 +113,11 @@ func (c *appPromoteCommand) run(cmd *cobra.Command) error {
 		r, err = c.promote(cmd.Context(), s, d, l)
 		return err
 	})
-	if err != nil {
+	s.progress.end()
+	if r == nil {
 		return err
 	}
-	s.progress.end()
-	if err := c.output.write(c.t.out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
+	if err := errors.Join(err, c.output.write(c.t.out, r, func(w io.Writer) error { return c.show(w, r) })); err != nil {
 		return err
 	}
 	failed := slices.ContainsFunc(r.Environments, func(s promoting.Standing) bool { return s.Phase == promotion.Failed })
@@ -139,9 +140,9 @@ func (c *appPromoteCommand) promote(ctx context.Context, s *appSession, d *deliv
 	}
 	chain := s.newChain(d, l, c.t)
 	defer chain.close()
-	delivered, err := chain.rounds(ctx, c.timeout)
-	if err != nil {
-		return nil, err
+	delivered, failed := chain.rounds(ctx, c.timeout)
+	if delivered == nil {
+		return nil, failed
 	}
 	r := &appPromoted{Subject: a.Subject(), Environments: delivered.Promotion.Environments, Done: append([]string{}, delivered.Did...)}
 	for name, err := range delivered.Errors {
@@ -150,7 +151,7 @@ func (c *appPromoteCommand) promote(ctx context.Context, s *appSession, d *deliv
 		}
 		r.Errors[name] = err.Error()
 	}
-	return r, nil
+	return r, failed
 }
 
 // order puts on record which build is next.

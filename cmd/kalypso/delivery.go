@@ -65,6 +65,15 @@ func (r deliveryRepositories) Files(ctx context.Context, at scheduling.Location)
 	return files, nil
 }
 
+// Contains reports whether a commit lies in the history of a branch. One that was lost does not.
+func (r deliveryRepositories) Contains(ctx context.Context, branch scheduling.Location, commit string) (bool, error) {
+	on, err := r.repositories.Contains(ctx, branch, commit)
+	if errors.Is(err, git.ErrCommitNotFound) {
+		return false, nil
+	}
+	return on, err
+}
+
 // noRepositoryError is a [delivery.ErrNoRepository] that says itself what is missing.
 type noRepositoryError struct{ error }
 

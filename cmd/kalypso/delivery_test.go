@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -260,5 +261,56 @@ func TestWorkloadsThatShareRepositoriesLeaveEachOtherAlone(t *testing.T) {
 		if dev[path] == "" {
 			t.Errorf("dev has no %s", path)
 		}
+	}
+}
+
+func TestEnvironmentWithoutConfigurationStopsOnlyItself(t *testing.T) {
+	s := newShop(t)
+	files := shopFiles()
+	s.push(shopSource, "main", map[string]string{
+		"workload.yaml": files["workload.yaml"] + "    - {name: smoke, environment: qa}\n",
+		"delivery.yaml": files["delivery.yaml"] + "    - {name: qa, promotion: {after: [dev]}}\n",
+	})
+	commit := s.built("1.4.0")
+	var failed error
+	for range 8 {
+		if _, err := s.minute(); err != nil {
+			failed = err
+		}
+	}
+	if !errors.Is(failed, delivery.ErrNoConfig) {
+		t.Errorf("got error %v", failed)
+	}
+	if got := s.shown(shopSource, commit, "qa"); !strings.HasPrefix(got, `failure environment "qa" has no configuration`) {
+		t.Errorf("qa shows %q", got)
+	}
+	if got, want := s.shown(shopSource, commit, "stage"), "pending Promoted 1.4.0"; got != want {
+		t.Errorf("stage shows %q, want %q", got, want)
+	}
+	// With the branch, it goes on.
+	s.push(shopConfigs, "qa", map[string]string{"smoke/values.yaml": "replicas: 1\n"})
+	s.quiet()
+	if got, want := s.shown(shopSource, commit, "qa"), "pending Promoted 1.4.0"; got != want {
+		t.Errorf("qa shows %q, want %q", got, want)
+	}
+}
+
+func TestSourceThatWasPushedOverGoesOnWithTheNextCommit(t *testing.T) {
+	s := newShop(t)
+	s.built("1.4.0")
+	s.quiet()
+	s.push(shopGitOps, "dev", map[string]string{".github/tracking/Promoted_Commit_Id": strings.Repeat("a", 40) + "\n"})
+	d, err := s.minute()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := d.Environments["dev"]; o.Stray == nil {
+		t.Fatalf("a commit that nobody has is not told: %+v", o)
+	}
+	s.push(shopSource, "main", map[string]string{"main.go": "package main // more\n"})
+	commit := s.built("1.5.0")
+	d = s.quiet()
+	if got, want := s.shown(shopSource, commit, "dev"), "success Deployed 1.5.0"; got != want {
+		t.Errorf("dev shows %q, want %q\n%s", got, want, s.story(d))
 	}
 }

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -64,6 +65,9 @@ type Outcome struct {
 	Change, Refused *forge.Change
 	// Closed is the build of the newest change, where a person closed it and nothing was merged since.
 	Closed Build
+	// Stray says that the commit that the environment has is not on the branch any more, which was pushed over. Then the files stay
+	// as they are, until another commit comes.
+	Stray error
 	// Merges is that the change is merged without a person when its checks pass.
 	Merges bool
 	// Did lists what was done, in order; empty for a round in which nothing had to be.
@@ -94,8 +98,8 @@ func (d *Deliverer) Round(ctx context.Context, order Order) (*Outcome, error) {
 		if err := step(ctx); err != nil {
 			return r.outcome, err
 		}
-		if r.outcome.GitOps != nil && r.living != nil && r.outcome.Build.Commit == "" {
-			return r.outcome, nil // nothing was ever delivered here
+		if r.living != nil && r.outcome.Build.Commit == "" || r.outcome.Stray != nil {
+			return r.outcome, nil // nothing was ever delivered here, or it is not known any more
 		}
 	}
 	return r.outcome, nil
@@ -212,6 +216,10 @@ func (r *round) draft(ctx context.Context) error {
 		wish.KeepDrift = r.living.Open.HasLabel(LabelKeepDrift)
 	}
 	a, err := r.Loader.Application(ctx, wish.Request, wish.Build.Commit)
+	if errors.Is(err, ErrNotOnBranch) && r.order.Build.Commit == "" {
+		r.outcome.Stray = err
+		return nil
+	}
 	if err != nil {
 		return err
 	}

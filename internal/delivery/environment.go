@@ -53,9 +53,12 @@ func (l *Loader) Config(ctx context.Context, a *Application, environment string)
 			return config, asked, err
 		}
 	}
-	return nil, asked, fmt.Errorf("environment %q has no configuration: there is %s; create the branch, or name another one in the Delivery",
-		environment, strings.Join(missing, ", and "))
+	return nil, asked, fmt.Errorf("environment %q has %w: there is %s; create the branch, or name another one in the Delivery",
+		environment, ErrNoConfig, strings.Join(missing, ", and "))
 }
+
+// ErrNoConfig says that there is no configuration of an environment.
+var ErrNoConfig = errors.New("no configuration")
 
 // configPlaces are where the configuration may be; with a folder that stands in, only one is asked for.
 func (a *Application) configPlaces(environment string) []scheduler.Repository {

@@ -241,6 +241,9 @@ func (p *Pipeline) Move(ctx context.Context, m promoting.Move) (promoting.Moved,
 		Request: p.Request, Environment: m.Environment, Build: build,
 		ByHand: m.Back || m.Approval == scheduler.ApprovalPullRequest,
 	})
+	if errors.Is(err, ErrNoConfig) {
+		return promoting.Moved{}, errors.Join(err, p.tell(ctx, m, err))
+	}
 	if err != nil {
 		return promoting.Moved{}, err
 	}
@@ -252,6 +255,29 @@ func (p *Pipeline) Move(ctx context.Context, m promoting.Move) (promoting.Moved,
 		what = "proposed to go back to %s in %[2]s"
 	}
 	return promoting.Moved{Did: fmt.Sprintf(what, build.Name(), m.Environment)}, nil
+}
+
+// tell shows on a commit why it cannot enter an environment: nobody looks for that anywhere else.
+func (p *Pipeline) tell(ctx context.Context, m promoting.Move, why error) error {
+	host, err := p.Deliverer.Forges.Forge(p.Request.Source)
+	if err != nil {
+		return nil //nolint:nilerr // where no forge hosts the source, there is nowhere to show it
+	}
+	repo, err := host.Repository(p.Request.Source)
+	if err != nil {
+		return err
+	}
+	status := forge.Status{
+		Context: p.app.StatusContext(m.Environment), State: forge.Failure, Description: forge.OneLine(why.Error(), host.Limits().StatusDescription),
+	}
+	said, err := repo.Statuses(ctx, m.Commit)
+	same := func(s forge.Status) bool {
+		return s.Context == status.Context && s.State == status.State && s.Description == status.Description
+	}
+	if err != nil || slices.ContainsFunc(said, same) {
+		return err
+	}
+	return repo.SetStatus(ctx, m.Commit, status)
 }
 
 // Withdraw closes the open change of an environment for a commit.

@@ -26,6 +26,8 @@ func (o *Outcome) Rollout(commit string) promotion.Rollout {
 	switch {
 	case o.turnedDown() && o.Closed.Commit == commit:
 		return promotion.Rollout{State: promotion.RolloutClosed}
+	case o.Build.Commit == commit && o.Stray != nil:
+		return promotion.Rollout{State: promotion.RolloutRefused, Reason: o.Stray.Error()}
 	case o.Build.Commit != commit || o.Draft == nil || o.Draft.Plan == nil:
 		return promotion.Rollout{}
 	case o.Refused != nil:
