@@ -22,7 +22,9 @@ type Policy struct {
 	Rules []Rule
 	// Unreadable are policies whose rules nobody knows; nothing passes while there are any.
 	Unreadable []string
-	// Schemas are what objects are checked with. nil: those of Kubernetes.
+	// Definitions are CustomResourceDefinitions, by what people call them, whose kinds are checked as well.
+	Definitions map[string][]byte
+	// Schemas are what objects are checked with. nil: those of Kubernetes, and of Definitions.
 	Schemas *Schemas
 }
 
@@ -59,7 +61,7 @@ const maxKnown = 1 << 20
 func New(policy Policy) (*Checker, error) {
 	c := &Checker{policy: policy, levels: DefaultLevels(), known: map[[sha256.Size]byte][]Finding{}}
 	if c.policy.Schemas == nil {
-		c.policy.Schemas, _ = NewSchemas(nil)
+		c.policy.Schemas, c.broken = NewSchemas(policy.Definitions)
 	}
 	for _, r := range policy.Rules {
 		if _, taken := c.levels[r.Name]; taken || r.Name == "" {

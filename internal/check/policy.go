@@ -47,7 +47,37 @@ func PolicyOf(s *fleet.Snapshot) (Policy, []fleet.Problem) {
 		}
 	}
 	p.Unreadable = unreadable(s)
-	return p, problems
+	for _, d := range s.Definitions {
+		if p.Definitions == nil {
+			p.Definitions = map[string][]byte{}
+		}
+		p.Definitions[d.Position.String()] = d.Document
+	}
+	return p, append(problems, uncompiled(s, p.Rules)...)
+}
+
+// uncompiled are rules whose expressions cannot be used, each at its policy.
+func uncompiled(s *fleet.Snapshot, rules []Rule) []fleet.Problem {
+	compiled, err := compile(rules)
+	if err != nil {
+		return nil // whoever makes a checker of the policy says so
+	}
+	broken := map[string]error{}
+	for _, r := range compiled {
+		broken[r.Name+"\x00"+r.Expression] = r.broken
+	}
+	var problems []fleet.Problem
+	for _, policy := range s.CheckPolicies {
+		for _, r := range policy.Value.Spec.Rules {
+			if err := broken[r.Name+"\x00"+r.Expression]; err != nil {
+				problems = append(problems, fleet.Problem{
+					Severity: fleet.SeverityError, Kind: fleet.KindInvalidValue, Object: policy.Ref, Position: policy.Position,
+					Message: fmt.Sprintf("the rule %q cannot be used: %v", r.Name, err), Hint: "correct its expression; until then nothing passes",
+				})
+			}
+		}
+	}
+	return problems
 }
 
 func meantRule(name string, known []string) string {

@@ -138,8 +138,8 @@ func structuralSchema(from map[string]any, root bool) map[string]any {
 	if from["x-kubernetes-int-or-string"] == true {
 		s["type"] = []any{"string", "integer"}
 	}
-	if type_, ok := s["type"].(string); ok && from["nullable"] == true {
-		s["type"] = []any{type_, "null"}
+	if is, ok := s["type"].(string); ok && from["nullable"] == true {
+		s["type"] = []any{is, "null"}
 	}
 	if root {
 		rootFields(s)
@@ -168,8 +168,8 @@ func rootFields(s map[string]any) {
 	if !ok {
 		return
 	}
-	for name, type_ := range map[string]string{"apiVersion": "string", "kind": "string", "metadata": "object"} {
-		fields[name] = map[string]any{"type": type_}
+	for name, is := range map[string]string{"apiVersion": "string", "kind": "string", "metadata": "object"} {
+		fields[name] = map[string]any{"type": is}
 	}
 }
 

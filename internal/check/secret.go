@@ -29,7 +29,7 @@ func secrets(file string, data []byte) []Finding {
 		return []Finding{{Rule: RuleSecret, File: file, Message: fmt.Sprintf("read the patterns of credentials: %v", err)}}
 	}
 	var findings []Finding
-	for _, found := range shared.Detect(detect.Fragment{Raw: string(data)}) {
+	for _, found := range shared.Detect(detect.Fragment{Raw: string(data)}) { //nolint:staticcheck // its successor is for the next major version
 		findings = append(findings, Finding{
 			Rule: RuleSecret, File: file, Line: found.StartLine + 1,
 			Message: fmt.Sprintf("looks like a credential (%s)", found.RuleID), Hint: secretHint,

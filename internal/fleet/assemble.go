@@ -182,6 +182,7 @@ func (a *assembly) configuration() {
 	a.s.Configs = once(a, collapse(configs, sameConfigMap))
 	a.s.Schemas = once(a, collapse(schemas, sameSchema))
 	a.s.Templates = a.charts(override(a.Main, a.Main.Templates, a.Branch.Templates))
+	a.s.Definitions = override(a.Main, a.Main.Definitions, a.Branch.Definitions)
 	a.s.CheckPolicies = slices.Concat(a.Main.CheckPolicies, a.Branch.CheckPolicies)
 }
 

@@ -117,6 +117,8 @@ func (h header) reading() reading {
 		return readSkip
 	case h.apiVersion == "v1" && h.kind == "List":
 		return readList
+	case h.apiVersion == definitionGroup+"/v1" && h.kind == kindDefinition:
+		return readObject
 	case h.group() == "kustomize.config.k8s.io":
 		return readSkip
 	case h.group() == v1alpha1.GroupVersion.Group:
@@ -134,8 +136,11 @@ func (h header) forgotten() bool {
 
 // version is the API version that objects of the kind have.
 func (h header) version() string {
-	if h.kind == kindConfigMap {
+	switch h.kind {
+	case kindConfigMap:
 		return "v1"
+	case kindDefinition:
+		return definitionGroup + "/v1"
 	}
 	return v1alpha1.GroupVersion.String()
 }
@@ -150,7 +155,7 @@ func (h header) ownReading() reading {
 			return readResult
 		}
 	}
-	if _, known := kinds[h.kind]; known && h.kind != kindConfigMap {
+	if _, known := kinds[h.kind]; known && h.kind != kindConfigMap && h.kind != kindDefinition {
 		return readObject
 	}
 	return readUnknown

@@ -15,7 +15,7 @@ type kind struct {
 	decode func(d *decoder, root *yaml.Node) any
 }
 
-// The kinds by their names in Kubernetes. ConfigMap is the only one that is not of the group of v1alpha1.
+// The kinds by their names in Kubernetes. ConfigMap and CustomResourceDefinition are not of the group of v1alpha1.
 const (
 	kindEnvironment  = "Environment"
 	kindBaseRepo     = "BaseRepo"
@@ -30,6 +30,7 @@ const (
 	kindSchema       = "ConfigSchema"
 	kindTemplate     = "Template"
 	kindCheckPolicy  = "CheckPolicy"
+	kindDefinition   = "CustomResourceDefinition"
 )
 
 // kinds are the documents that are read. What else there is, is reported or skipped; see header.reading.
@@ -47,6 +48,7 @@ var kinds = map[string]kind{
 	kindSchema:       {dnsSubdomain, decodeSchema},
 	kindTemplate:     {dnsSubdomain, decodeTemplate},
 	kindCheckPolicy:  {dnsSubdomain, typed(checkCheckPolicy)},
+	kindDefinition:   {dnsSubdomain, decodeDefinition},
 }
 
 // results are kinds that the scheduler writes; nobody else does.
@@ -54,7 +56,7 @@ var results = []string{"Assignment", "AssignmentPackage"}
 
 // kindNames returns the kinds of the scheduler's group that people write.
 func kindNames() []string {
-	return slices.DeleteFunc(slices.Collect(maps.Keys(kinds)), func(name string) bool { return name == kindConfigMap })
+	return slices.DeleteFunc(slices.Collect(maps.Keys(kinds)), func(name string) bool { return name == kindConfigMap || name == kindDefinition })
 }
 
 // typed decodes into the API type and checks what the types cannot say.

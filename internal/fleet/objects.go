@@ -28,6 +28,7 @@ type Objects struct {
 	Schemas       []*Schema
 	Templates     []*Template
 	CheckPolicies []Object[v1alpha1.CheckPolicy]
+	Definitions   []*Definition
 
 	Problems   []Problem
 	Unreadable []Unreadable
@@ -143,6 +144,10 @@ func (o *Objects) add(d *document, file string) {
 		o.Schemas = append(o.Schemas, &s)
 	case *Template:
 		o.Templates = append(o.Templates, v.at(origin))
+	case *Definition:
+		c := *v
+		c.Origin = origin
+		o.Definitions = append(o.Definitions, &c)
 	case *v1alpha1.CheckPolicy:
 		appendObject(&o.CheckPolicies, v, d, origin)
 	}
@@ -180,6 +185,7 @@ func (o *Objects) each(f func(written)) {
 	visit(o.Schemas, f)
 	visit(o.Templates, f)
 	visit(o.CheckPolicies, f)
+	visit(o.Definitions, f)
 }
 
 // visit calls f with the objects of a list.

@@ -30,6 +30,7 @@ var counts = map[string][]place{
 	kindConfigMap:    {onBranch, onMain, inConfigs},
 	kindSchema:       {onBranch, onMain, inConfigs},
 	kindCheckPolicy:  {onMain, onBranch},
+	kindDefinition:   {onMain, onBranch},
 	kindWorkload:     {inWorkloads},
 	kindTarget:       {inWorkloads, onMain, onBranch},
 }
@@ -47,7 +48,7 @@ func (p place) misplaced(o *Objects) []Problem {
 		tolerated := p == onBranch && (ref.Kind == kindRegistration || ref.Kind == kindTemplate)
 		switch {
 		case p.takes(ref.Kind) && !tolerated,
-			p == inWorkloads && ref.Kind == kindConfigMap,
+			p == inWorkloads && (ref.Kind == kindConfigMap || ref.Kind == kindDefinition),
 			p == onMain && ref.Kind == kindWorkload, p == onBranch && ref.Kind == kindWorkload:
 			return
 		}

@@ -105,6 +105,7 @@ func (o *Objects) leaveOutDuplicates() {
 	o.Schemas = unique(o, o.Schemas)
 	o.Templates = unique(o, o.Templates)
 	o.CheckPolicies = unique(o, o.CheckPolicies)
+	o.Definitions = unique(o, o.Definitions)
 }
 
 // unique returns the objects sorted by name, without those that share their name with another.

@@ -27,6 +27,8 @@ type Snapshot struct {
 	Templates    []*Template
 	// CheckPolicies are those of main and then those of the environment's branch, each by name: later ones count more.
 	CheckPolicies []Object[v1alpha1.CheckPolicy]
+	// Definitions are those of custom resources, sorted; those of main count before others of the same name.
+	Definitions []*Definition
 
 	// Problems are all problems of reading and assembling, sorted.
 	Problems []Problem

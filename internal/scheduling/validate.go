@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/config"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
@@ -34,6 +35,8 @@ func Validate(loaded *Loaded) Validation {
 		Assignments:  b.Count(),
 		Problems:     append(append([]fleet.Problem{}, b.Problems...), precedence(b)...), // a list even when it is empty
 	}
+	_, policies := check.PolicyOf(s)
+	v.Problems = append(v.Problems, policies...)
 	for _, f := range b.Folders {
 		for i := range f.Assignments {
 			if f.Assignments[i].Held != nil {

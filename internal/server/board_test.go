@@ -19,7 +19,7 @@ func TestARoundThatFailsLeavesWhatWasKnown(t *testing.T) {
 		t.Errorf("the outcome is %v, want that of the round before", got)
 	}
 	dev := b.ControlPlanes()[0].Scheduling["dev"]
-	if dev.Err != broken || dev.Outcome != found || !dev.At.Equal(time.Unix(2, 0)) {
+	if !errors.Is(dev.Err, broken) || dev.Outcome != found || !dev.At.Equal(time.Unix(2, 0)) {
 		t.Errorf("shows %+v", dev)
 	}
 	b.Scheduled(controlPlane, "dev", found, nil, time.Unix(3, 0))

@@ -43,6 +43,9 @@ func Format(s *fleet.Snapshot) string {
 	for _, t := range s.Templates {
 		w.template(t)
 	}
+	for _, d := range s.Definitions {
+		w.line("Definition %s  %s", d.Name, place(d.Position))
+	}
 	for _, p := range s.CheckPolicies {
 		w.line("CheckPolicy %s levels %v rules %v  %s", p.Value.Name, p.Value.Spec.Levels, p.Value.Spec.Rules, place(p.Position))
 	}
