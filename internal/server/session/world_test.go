@@ -30,6 +30,8 @@ type world struct {
 	sessions *session.Sessions
 	server   *httptest.Server
 	log      bytes.Buffer
+	// more are further addresses; nil for none.
+	more func(*http.ServeMux)
 }
 
 // option changes how a world is made.
@@ -81,6 +83,9 @@ func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
 			http.Error(rw, err.Error(), http.StatusForbidden)
 		}
 	})
+	if w.more != nil {
+		w.more(mux)
+	}
 	w.sessions.Renew(mux).ServeHTTP(rw, r)
 }
 
