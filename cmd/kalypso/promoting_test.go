@@ -99,7 +99,7 @@ func TestAnEnvironmentThatNamesNoCommitIsPinned(t *testing.T) {
 					t.Errorf("stage: %s", s.Reason)
 				}
 				w.agree()
-				o = w.quiet()
+				w.quiet()
 			}
 			if got, want := w.files(controlPlaneRepo, "stage")["base-repo.yaml"], bare+"  commit: "+head+"\n"; got != want {
 				t.Fatalf("the BaseRepo:\n%s", got)

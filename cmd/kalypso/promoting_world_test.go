@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-
 	"fmt"
 	"path/filepath"
 	"regexp"

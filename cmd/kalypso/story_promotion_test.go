@@ -42,5 +42,4 @@ func TestStoryOfACommit(t *testing.T) {
 		two[:7], "Deployed", two[:7], "failed", "stage-large", one[:7])
 	s.tells("history cluster stage-large", "ready", "failed", "ready")
 	s.tells("history environment prod", two[:7], one[:7], first[:7])
-
 }

@@ -114,10 +114,10 @@ func (w *way) say(r ProgressResult, format string, args ...any) error {
 
 // look finds the answer: what the environment names counts first, then what is on record, then who is before it.
 func (w *way) look(ctx context.Context) error {
-	switch {
-	case w.commit == "":
+	switch w.commit {
+	case "":
 		return w.say(ProgressWaits, "nothing was ever promoted to %s", w.e.Name)
-	case w.commit == w.e.Commit:
+	case w.e.Commit:
 		return w.say(resultOf(w.e.Phase), "%s", w.e.Reason)
 	}
 	steps, err := w.o.Ledger.Steps(ctx, ledger.StepQuery{Environment: w.e.Name, Commit: w.commit})
@@ -125,7 +125,11 @@ func (w *way) look(ctx context.Context) error {
 		return err
 	}
 	if result, step := recordedResult(steps); step != nil {
-		return w.say(result, "%s on %s: %s", step.Kind, utc(step.At).Format(time.RFC3339), step.Reason)
+		said := fmt.Sprintf("%s on %s", step.Kind, utc(step.At).Format(time.RFC3339))
+		if step.Reason != "" {
+			said += ": " + step.Reason
+		}
+		return w.say(result, "%s", said)
 	}
 	if w.commit == w.e.Candidate {
 		return w.say(ProgressWaits, "%s", w.e.Reason)

@@ -117,8 +117,11 @@ func (t *timeline) sources() []source {
 		all = []source{{EventRollout, t.rollouts}, {EventChange, t.changes}}
 	default:
 		all = []source{
-			{EventPromotion, t.promotions}, {EventCommit, t.commits}, {EventRollout, t.rollouts},
-			{EventChange, t.changes}, {EventRegistration, t.registrations},
+			{EventPromotion, t.promotions},
+			{EventCommit, t.commits},
+			{EventRollout, t.rollouts},
+			{EventChange, t.changes},
+			{EventRegistration, t.registrations},
 		}
 	}
 	if t.q.Audits {

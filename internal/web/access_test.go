@@ -45,7 +45,9 @@ func TestRolesSeeWhatIsTheirs(t *testing.T) {
 		role           access.Role
 		status, audits int
 	}{
-		{access.Reader, http.StatusOK, 0}, {access.Operator, http.StatusOK, 0}, {access.Admin, http.StatusOK, 1},
+		{access.Reader, http.StatusOK, 0},
+		{access.Operator, http.StatusOK, 0},
+		{access.Admin, http.StatusOK, 1},
 		{access.Join, http.StatusForbidden, 0},
 	} {
 		a := w.ask("/history?kind=all", "Authorization", "Bearer "+w.token(tc.role))

@@ -35,6 +35,11 @@ func Sections() []Link { return slices.Clone(sections) }
 
 // sections are the places of the navigation.
 var sections = []Link{
-	{"Fleet", "/"}, {"Workloads", "/workloads"}, {"Clusters", "/clusters"}, {"Promotions", "/promotions"},
-	{"Compare", "/compare"}, {"History", "/history"}, {"Figures", "/figures"},
+	{"Fleet", "/"},
+	{"Workloads", "/workloads"},
+	{"Clusters", "/clusters"},
+	{"Promotions", "/promotions"},
+	{"Compare", "/compare"},
+	{"History", "/history"},
+	{"Figures", "/figures"},
 }

@@ -114,7 +114,8 @@ func members(t *testing.T, l ledger.Ledger) {
 	got, err = l.Members(t.Context(), ledger.MembersQuery{Environment: "prod", Source: ledger.Source{Repository: platform, Ref: "prod", Path: "./large/"}})
 	must(t, err)
 	equal(t, "states", got, []ledger.MemberCount{
-		{ClusterType: "large", State: ledger.StateReady, Count: 1}, {ClusterType: "large", State: ledger.StateFailed, Count: 1},
+		{ClusterType: "large", State: ledger.StateReady, Count: 1},
+		{ClusterType: "large", State: ledger.StateFailed, Count: 1},
 		{ClusterType: "small", State: ledger.StateReady, Count: 1},
 	})
 	got, err = l.Members(t.Context(), ledger.MembersQuery{Environment: "prod", Source: ledger.Source{Repository: platform, Ref: "prod", Path: "large"}, Unready: true})
