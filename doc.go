@@ -29,6 +29,8 @@
 //	cluster          one physical cluster; its memberships say which environments it serves, as which cluster type
 //	report           what a cluster says about one of its reconcilers
 //	ledger           the memory of the fleet: what should run where, what ran where, and who moved it there
+//	delivery         how a workload gets from a commit of its source to the manifests of its targets
+//	finding          something that a rule does not like about a manifest
 //	round            reading everything about an environment and making its change what it should be
 //
 // # Packages
@@ -44,9 +46,11 @@
 //	internal/bundle          assignments to a tree of files
 //	internal/plan            two trees to what changes
 //	internal/git             reading and writing Git repositories
+//	internal/chart           a chart, kustomization or manifests, with layered values, to the manifests of a target
 //	internal/check           manifests to what is wrong with them, before anybody applies them
 //	internal/scheduling      all of it in order: repositories to a plan, and to the one living change request
 //	internal/proposing       files to a living change request, whatever they are
+//	internal/delivery        the same as scheduling for applications: source and configuration to their GitOps repository
 //	internal/forge           what a pull request, a status and a comment are, the same for all forges; adapters below
 //	internal/compliance      expected clusters and what they report, to a verdict on a commit
 //	internal/promotion       facts of a chain of environments, to what happens next and why the rest waits
@@ -57,10 +61,16 @@
 //	internal/observing       questions about the fleet, answered from the ledger and the last rounds
 //	internal/cluster         what the reconcilers of a cluster say about themselves
 //	internal/agent           passes that on to the server
+//	internal/chartrepo       fetches charts of others
+//	internal/sandbox         renders charts in a process with limits
 //	internal/verify          asks URLs and runs programs that verifications name
-//	internal/server          polling, webhooks and the queue that keep fleets moving; access and api below
+//	internal/server          polling, webhooks and the queue that keep fleets moving; access, session and api below
+//	internal/web             the pages
 //	internal/client          the server's API, for commands
 //	internal/simulation      clusters that are only simulated
+//	internal/sample          the tutorial's fleet
+//	internal/schemas         JSON Schemas of others, bounded, and what they wanted
+//	internal/markdown        text of others in Markdown, without meaning
 //	internal/secret          credentials that do not print
 //	cmd/kalypso              the command line
 //
