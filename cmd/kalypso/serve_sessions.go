@@ -8,6 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server/access"
 	sessions "github.com/kalypso-io/kalypso/internal/server/session"
+	"github.com/kalypso-io/kalypso/internal/web/action"
 )
 
 // sessionKeyFile holds what the cookies of browsers are sealed with, in the data folder.
@@ -31,9 +32,11 @@ func (s *serving) openSessions(env map[string]string) error {
 	}
 	guard.Others = append(guard.Others, s.sessions)
 	pages := s.observatory.pages(s.config, s.log)
+	actions := &action.Handlers{Pages: pages, Forms: s.sessions, API: s.server.API, Log: s.log}
 	s.server.Pages = func(mux *http.ServeMux) {
 		pages.Register(mux)
 		s.sessions.Register(mux)
+		actions.Register(mux)
 	}
 	s.server.Around = s.sessions.Renew
 	return nil
