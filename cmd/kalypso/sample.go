@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -87,6 +88,9 @@ func sampleConfig(folder *sample.Folder) (*server.Config, error) {
 		config.Listen, config.Data = s.Listen, folder.Data()
 		config.ControlPlanes = []string{s.Site.Repository(sample.ControlPlane)}
 		config.Poll.Duration = 10 * time.Second
+		if s.Forge != "" {
+			config.Forges = []server.ForgeConfig{{Kind: forge.Kind(s.Forge), URL: s.Site.URL, TokenEnv: s.TokenEnv}}
+		}
 		config.Log.Format = "text"
 	})
 	if err != nil {
@@ -98,8 +102,15 @@ func sampleConfig(folder *sample.Folder) (*server.Config, error) {
 // publish writes what is missing of the repositories, and makes the credentials with which people push.
 func (p *samplePlay) publish(ctx context.Context, repositories []sample.Repository) error {
 	publisher := &sample.Publisher{
-		Forge: p.serving.host, Client: p.serving.work.client, Author: p.serving.work.commits.author, When: p.folder.State.Made,
+		Client: p.serving.work.client, Author: p.serving.work.commits.author, When: p.folder.State.Made,
+		Notice: func(what string) { p.serving.log.Warn(what) },
 	}
+	if p.serving.host == nil {
+		publisher.Forge, publisher.Made = p.serving.work.forges[0], p.folder.AddRepository
+		publisher.Ours = func(url string) bool { return slices.Contains(p.folder.State.Repositories, url) }
+		return publisher.Publish(ctx, repositories)
+	}
+	publisher.Forge = p.serving.host
 	if err := publisher.Publish(ctx, repositories); err != nil {
 		return err
 	}
@@ -136,6 +147,9 @@ func (p *samplePlay) control(repositories []sample.Repository, stop func()) erro
 	control := &sample.Control{
 		Simulation: p.clusters, Repositories: repositories, Token: token, Stop: stop,
 		Forge: func(team sample.Team) forge.Forge {
+			if p.serving.host == nil {
+				return p.serving.work.forges[0] // as whoever the token is
+			}
 			return p.serving.host.As(local.Account{Name: team.Account(), Right: local.Write, Below: string(team)})
 		},
 	}
@@ -238,7 +252,8 @@ func (p *samplePlay) welcome(took time.Duration) {
 	fmt.Fprintf(p.t.out, "%s the sample in %s: 7 repositories and 3 simulated clusters, after %.1f s\n\n", s.green("started"), shown(p.folder.Dir), took.Seconds())
 	where := &table{indent: "  "}
 	where.row(plain("the fleet"), painted(s.bold, "http://"+p.folder.State.Listen+"/"))
-	where.row(plain("pull requests"), plain(site.Repository(sample.GitOps)+"/pulls"))
+	where.row(plain("what the platform changes"), plain(site.Repository(sample.ControlPlane)))
+	where.row(plain("what clusters run"), plain(site.Repository(sample.GitOps)))
 	where.row(plain("hello-world on a cluster"), plain("http://"+p.folder.State.Listen+sample.Root+"/large/dev-large-hello-world-app-performance-test"))
 	where.row(plain("sign in with the token in"), plain(shown(filepath.Join(p.folder.Data(), adminTokenFile))))
 	where.row(plain("what the server says"), plain(shown(p.folder.Log())))

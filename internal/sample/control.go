@@ -136,12 +136,23 @@ func (c *Control) merge(r *http.Request) (any, error) {
 	case len(found) > 1:
 		return nil, fmt.Errorf("%d pull requests are open to branch %q of %s: merge them on their pages", len(found), wanted.Branch, wanted.Repository)
 	}
-	on, err := c.Forge(repository.Team).Repository(repository.URL)
+	host := c.Forge(repository.Team)
+	on, err := host.Repository(repository.URL)
 	if err != nil {
 		return nil, err
 	}
 	commit, err := on.MergeChange(r.Context(), found[0].Number, forge.Merge{Head: found[0].Head.Commit})
-	return Merged{pull(repository, found[0]), repository.Team.Account(), commit}, err
+	return Merged{pull(repository, found[0]), who(r.Context(), host), commit}, err
+}
+
+// who is as whom we do something on a forge.
+func who(ctx context.Context, host forge.Forge) string {
+	if viewer, ok := host.(forge.Viewer); ok {
+		if name, err := viewer.Viewer(ctx); err == nil && name != "" {
+			return name
+		}
+	}
+	return "somebody"
 }
 
 func (c *Control) repository(name string) (Repository, error) {

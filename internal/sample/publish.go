@@ -23,12 +23,13 @@ type Publisher struct {
 	// Author writes the commits, and When is their time. // required
 	Author git.Person
 	When   time.Time
-	// Ours reports whether a repository was made for this sample before; nil for all that there are.
+	// Ours reports whether a repository was made for this sample before. Repositories are private then.
+	// Nil stands for a forge on which everything is ours.
 	Ours func(url string) bool
 	// Made is told of a repository that is there from now on; may be nil.
 	Made func(url string) error
-	// Progress is told what is being written; may be nil.
-	Progress func(what string)
+	// Notice is told what the forge does not allow and the sample can do without; may be nil.
+	Notice func(what string)
 }
 
 // Publish writes what is missing of the repositories. What exists of them stays as it is: somebody may have worked with it.
@@ -38,9 +39,6 @@ func (p *Publisher) Publish(ctx context.Context, repositories []Repository) erro
 		return fmt.Errorf("%s cannot create repositories", p.Forge.Kind())
 	}
 	for _, r := range repositories {
-		if p.Progress != nil {
-			p.Progress(r.Name)
-		}
 		if err := p.publish(ctx, creator, r); err != nil {
 			return fmt.Errorf("publish %s: %w", r.URL, err)
 		}
@@ -66,21 +64,31 @@ func (p *Publisher) publish(ctx context.Context, creator forge.Creator, r Reposi
 		if main == "" {
 			main = head
 		}
-		protector, ok := on.(forge.Protector)
-		if !b.Protected || !ok {
-			continue
-		}
-		if err := protector.Protect(ctx, b.Name, forge.Protection{ChangesOnly: true, Checks: b.Checks}); err != nil {
+		if err := p.protect(ctx, on, b); err != nil {
 			return fmt.Errorf("protect branch %q: %w", b.Name, err)
 		}
 	}
 	return nil
 }
 
+// protect protects a branch that shall be. Not every account may do so: then people have to mind themselves.
+func (p *Publisher) protect(ctx context.Context, on forge.Repository, b Branch) error {
+	protector, ok := on.(forge.Protector)
+	if !b.Protected || !ok {
+		return nil
+	}
+	err := protector.Protect(ctx, b.Name, forge.Protection{ChangesOnly: true, Checks: b.Checks})
+	if errors.Is(err, forge.ErrDenied) && p.Notice != nil {
+		p.Notice(fmt.Sprintf("branch %q is not protected: %v", b.Name, err))
+		return nil
+	}
+	return err
+}
+
 // create makes sure that a repository is there, and ours.
 func (p *Publisher) create(ctx context.Context, creator forge.Creator, r Repository) (forge.Repository, error) {
 	on, err := creator.CreateRepository(ctx, forge.NewRepository{
-		Owner: r.Owner, Name: r.Slug, DefaultBranch: r.Branches[0].Name, Description: r.Description,
+		Owner: r.Owner, Name: r.Slug, DefaultBranch: r.Branches[0].Name, Description: r.Description, Private: p.Ours != nil,
 	})
 	if errors.Is(err, forge.ErrConflict) {
 		if p.Ours != nil && !p.Ours(r.URL) {
