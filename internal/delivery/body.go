@@ -3,7 +3,6 @@ package delivery
 import (
 	"fmt"
 	"html"
-	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/check"
@@ -346,14 +345,4 @@ func (d *Draft) message() string {
 	trailer("Kalypso-Version", d.Build.Version)
 	trailer("Kalypso-Image", d.Build.Image)
 	return b.String()
-}
-
-// severest is the first error of a draft's problems, for a sentence; empty when there is none.
-func (p *Plan) severest() string {
-	i := slices.IndexFunc(p.Problems, func(p fleet.Problem) bool { return p.Severity == fleet.SeverityError && p.Kind != KindDrift })
-	if i < 0 {
-		return ""
-	}
-	f := p.Problems[i]
-	return strings.TrimPrefix(f.Position.String()+": "+f.Message, ": ")
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/check"
-	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/proposing"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
@@ -356,12 +355,4 @@ func checkStatus(d *Draft) forge.Status {
 		s.Description = fmt.Sprintf("target %s cannot be rendered: %s", d.Plan.Targets[held].Name, d.Plan.Targets[held].Reason.Message)
 	}
 	return s
-}
-
-// problems are those of an outcome, for people.
-func (o *Outcome) Problems() []fleet.Problem {
-	if o.Draft == nil || o.Draft.Plan == nil {
-		return nil
-	}
-	return o.Draft.Plan.Problems
 }
