@@ -19,6 +19,17 @@ import (
 // sampleFlags say which sample is meant.
 type sampleFlags struct{ dir string }
 
+// defaultSample is the folder of a sample whose folder nobody names.
+const defaultSample = "kalypso-sample"
+
+// flag is what has to be typed to mean this sample, with a space before it; empty where nothing has to.
+func (f *sampleFlags) flag() string {
+	if f.dir == defaultSample {
+		return ""
+	}
+	return " --dir " + shellWord(f.dir)
+}
+
 func newSample(t *terminal) *cobra.Command {
 	f := &sampleFlags{}
 	cmd := newGroup(&cobra.Command{
@@ -33,7 +44,7 @@ func newSample(t *terminal) *cobra.Command {
 Everything is in one folder, and served by one process. The clusters are simulated: they follow Git and report as real ones do.`,
 		Example: "  kalypso sample up\n  kalypso sample merge gitops stage\n  kalypso sample cluster large fail\n  kalypso sample down",
 	})
-	cmd.PersistentFlags().StringVar(&f.dir, "dir", "kalypso-sample", "the `folder` of the sample")
+	cmd.PersistentFlags().StringVar(&f.dir, "dir", defaultSample, "the `folder` of the sample")
 	_ = cmd.MarkPersistentFlagDirname("dir") // the error only says that the flag does not exist
 	cmd.AddCommand(newSampleUp(t, f), newSampleMerge(t, f), newSampleCluster(t, f), newSampleKubectl(t, f), newSampleGreeting(t, f), newSampleDown(t, f))
 	return cmd

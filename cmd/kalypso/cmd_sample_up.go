@@ -124,7 +124,7 @@ func (c *sampleUpCommand) begin(ctx context.Context) (*sample.Folder, net.Listen
 	if runs(ctx, folder) {
 		return nil, nil, failed(fmt.Errorf("the sample in %s runs already: %w", shown(folder.Dir), err), "kalypso sample down stops and removes it")
 	}
-	return nil, nil, failed(err, "end the program that has the address; or begin anew: kalypso sample down, and kalypso sample up --listen "+freeListen())
+	return nil, nil, failed(err, "end the program that has the address; or remove the sample with kalypso sample down"+c.sample.flag()+", and begin anew: "+c.elsewhere())
 }
 
 // create makes a new sample, which has nothing yet.
@@ -135,7 +135,7 @@ func (c *sampleUpCommand) create() (*sample.Folder, net.Listener, error) {
 	}
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
-		return nil, nil, failed(fmt.Errorf("listen on %s: %w", listen, err), "this address is free: kalypso sample up --listen "+freeListen())
+		return nil, nil, failed(fmt.Errorf("listen on %s: %w", listen, err), "this address is free: "+c.elsewhere())
 	}
 	listen = listener.Addr().String() // a port of 0 is now another one
 	state := sample.State{Listen: listen, Made: c.t.now(), Site: sample.Site{URL: "http://" + listen}}
@@ -148,6 +148,11 @@ func (c *sampleUpCommand) create() (*sample.Folder, net.Listener, error) {
 		return nil, nil, failed(err, "choose another folder with --dir")
 	}
 	return folder, listener, nil
+}
+
+// elsewhere is the command that begins at another address.
+func (c *sampleUpCommand) elsewhere() string {
+	return "kalypso sample up" + c.sample.flag() + " --listen " + freeListen()
 }
 
 // freeListen is an address that nobody listens on at the moment.

@@ -29,8 +29,10 @@ import (
 
 // samplePlay is a sample that runs: the server, wired as everywhere, and the simulated clusters.
 type samplePlay struct {
-	t        *terminal
-	folder   *sample.Folder
+	t      *terminal
+	folder *sample.Folder
+	// flag is what has to be typed to mean this sample.
+	flag     string
 	serving  *serving
 	clusters *simulation.Simulation
 	app      *sampleApp
@@ -39,7 +41,7 @@ type samplePlay struct {
 
 // startSample makes what is missing of a sample. stop ends the process.
 func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder, listener net.Listener, stop func()) (_ *samplePlay, err error) {
-	p := &samplePlay{t: c.t, folder: folder}
+	p := &samplePlay{t: c.t, folder: folder, flag: c.sample.flag()}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -180,7 +182,7 @@ func (p *samplePlay) run(ctx context.Context, begun time.Time) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.t.out, "stopped; kalypso sample up goes on where it was, kalypso sample down removes it\n")
+	fmt.Fprintf(p.t.out, "stopped; kalypso sample up%[1]s goes on where it was, kalypso sample down%[1]s removes it\n", p.flag)
 	return nil
 }
 
@@ -244,11 +246,7 @@ func (p *samplePlay) ready(ctx context.Context) error {
 
 // welcome says where everything is, and what to do with it.
 func (p *samplePlay) welcome(took time.Duration) {
-	s, site := p.t.outStyle, p.folder.State.Site
-	dir := ""
-	if p.folder.Dir != "kalypso-sample" {
-		dir = " --dir " + shellWord(p.folder.Dir)
-	}
+	s, site, dir := p.t.outStyle, p.folder.State.Site, p.flag
 	fmt.Fprintf(p.t.out, "%s the sample in %s: 7 repositories and 3 simulated clusters, after %.1f s\n\n", s.green("started"), shown(p.folder.Dir), took.Seconds())
 	where := &table{indent: "  "}
 	where.row(plain("the fleet"), painted(s.bold, "http://"+p.folder.State.Listen+"/"))

@@ -37,8 +37,6 @@ type State struct {
 	TokenEnv string `json:"tokenEnv,omitempty"`
 	// Repositories are those that were made on that forge, by URL.
 	Repositories []string `json:"repositories,omitempty"`
-	// Contexts are those of the kubeconfig, by the name of the cluster that is real rather than simulated.
-	Contexts map[string]string `json:"contexts,omitempty"`
 }
 
 const format = 1
