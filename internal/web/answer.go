@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/server/access"
@@ -60,6 +61,10 @@ type frame struct {
 	// Section is the place of the navigation that is shown.
 	Section string
 	Search  string
+	// SignIn and SignOut lead to where one does that; empty where one cannot.
+	SignIn, SignOut string
+	// Notice is what is said once; empty for nothing.
+	Notice string
 	// Style and Script are the addresses of the files.
 	Style, Script string
 	Main          template.HTML
@@ -117,7 +122,11 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request, who access.Identit
 	case r.Header.Get(fragmentHeader) != "":
 		send(w, r, http.StatusOK, htmlType, m.mainTag, m.main, m.mainZipped)
 	default:
-		whole, err := s.templates.layout(s.frame(r, who, m.title, m.page.section, m.main))
+		f := s.frame(r, who, m.title, m.page.section, m.main)
+		if s.Notice != nil {
+			f.Notice = s.Notice(w, r)
+		}
+		whole, err := s.templates.layout(f)
 		if err != nil {
 			s.refuse(w, r, who, err)
 			return
@@ -127,11 +136,25 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request, who access.Identit
 }
 
 func (s *site) frame(r *http.Request, who access.Identity, title, section string, main []byte) frame {
-	return frame{
+	f := frame{
 		Title: title, Who: who, Sections: sections, Links: s.links, Section: section, Search: r.URL.Query().Get("q"),
 		Style: assetAddress("kalypso.css"), Script: assetAddress("kalypso.js"),
 		Main: template.HTML(main), //nolint:gosec // a template made it
 	}
+	if who.Source == access.BySession {
+		f.SignOut = s.SignOut
+	} else {
+		f.SignIn = s.signInFor(r)
+	}
+	return f
+}
+
+// signInFor is where somebody signs in to come back here; empty where nobody can.
+func (s *site) signInFor(r *http.Request) string {
+	if s.SignIn == "" || r.Method != http.MethodGet {
+		return s.SignIn
+	}
+	return s.SignIn + "?to=" + url.QueryEscape(r.URL.RequestURI())
 }
 
 const htmlType = "text/html; charset=utf-8"

@@ -39,6 +39,8 @@ type failure struct {
 	Choices []Link
 	// SignIn says that showing who one is may help.
 	SignIn bool
+	// Enter is where browsers sign in; empty where they cannot.
+	Enter string
 	// Request is the name that the log of the server has for it.
 	Request string
 
@@ -142,6 +144,7 @@ func (s *site) logFailure(f failure, err error) {
 
 // failurePage is the failure in its frame. Whoever may not read sees no more of the fleet than its name.
 func (s *site) failurePage(r *http.Request, who access.Identity, f failure) ([]byte, error) {
+	f.Enter = s.signInFor(r)
 	main, err := s.templates.main("failure", body{Page: f, Role: who.Role})
 	if err != nil {
 		return nil, err

@@ -104,9 +104,10 @@ func nodeOf(e observing.Environment) node {
 		n.Gate = fmt.Sprintf("%d of %d", e.Gate.Counts.Reached, e.Gate.Counts.Counted)
 		n.Parts = gateOf(e.Gate).Parts
 	}
-	n.Label = fmt.Sprintf("%s: %s, commit %s", line(e.Name), word(n.State), n.Commit)
+	// What is read out has what is seen in it, in the same words: people say to their computer what they see.
+	n.Label = fmt.Sprintf("%s %s %s", line(e.Name), word(n.State), n.Commit)
 	if n.Gate != "" {
-		n.Label += ", " + n.Gate + " clusters run it"
+		n.Label += " " + n.Gate + " clusters run it"
 	}
 	return n
 }

@@ -39,6 +39,8 @@ func (s *site) promotions(q *question) (*answer, error) {
 type promotionPage struct {
 	observing.PromotionDetail
 	Stages []stageView
+	// Steered says that people steer it here: it is a commit of a control plane that this server keeps.
+	Steered bool
 }
 
 // stageView is the way through one environment.
@@ -69,7 +71,7 @@ func (s *site) promotion(q *question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := promotionPage{PromotionDetail: detail}
+	view := promotionPage{PromotionDetail: detail, Steered: s.keeps(detail.Subject)}
 	for _, stage := range detail.Stages {
 		v := stageOf(stage)
 		if stage.Current && stage.Gate != nil {
@@ -83,6 +85,11 @@ func (s *site) promotion(q *question) (*answer, error) {
 		title: short(detail.Commit) + " " + line(detail.Title), value: detail, view: view, command: s.promotionCommand(detail),
 		concerns: []string{operations("promotions/" + detail.Commit), operations("environments/"), operations("clusters/")},
 	}, nil
+}
+
+// keeps reports whether the rounds of this server promote along a control plane.
+func (s *site) keeps(controlPlane string) bool {
+	return slices.ContainsFunc(s.Observer.Standings(), func(standing observing.Standing) bool { return standing.ControlPlane == controlPlane })
 }
 
 // promotionCommand waits for the commit where it is on its way.

@@ -23,6 +23,11 @@ type Pages struct {
 	URL string
 	// Links are further places in the navigation, such as the repositories of the local forge.
 	Links []Link
+	// SignIn and SignOut are the addresses of pages where browsers do that; empty where they cannot.
+	SignIn, SignOut string
+	// Notice returns what is said once, on the next page that somebody loads, and empty when there is nothing to say. It is called
+	// before anything is sent, and may be nil.
+	Notice func(w http.ResponseWriter, r *http.Request) string
 	// Now tells the time; nil for the clock.
 	Now func() time.Time
 }
