@@ -75,6 +75,12 @@ func (t *Tab) prepare(v View) error {
 	return t.Do(chromedp.EmulateViewport(v.Width, v.Height, size...))
 }
 
+// WithoutScripts lets the scripts of pages not run any more. [Eval] goes on to work.
+func (t *Tab) WithoutScripts() error {
+	_, err := chromedp.Call(t.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	return err
+}
+
 // Close closes the tab.
 func (t *Tab) Close() { t.close() }
 
