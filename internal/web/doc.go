@@ -23,6 +23,7 @@
 // # Adding a page
 //
 // Add a folder to pages with a page.html that defines "main", a function that returns an [answer], and a line to the table
-// in routes.go. What people may do, such as to pause an environment, belongs to handlers of their own beside the table:
-// forms are shown by role, which templates know as .Role.
+// in routes.go. What people may do, such as to pause an environment, belongs to handlers of their own beside the table, in
+// package action: pages only link to them, by role, which templates know as .Role. A form has something of a person in it, so it
+// is never in a main part that is shared; [Frame] shows those pages.
 package web
