@@ -23,25 +23,33 @@ func TestActions(t *testing.T) {
 		audit ledger.AuditEntry
 	}{
 		"pause": {
-			"/environments/prod/pause", []string{"Pause prod", "Nothing enters until it is resumed", "3333333"},
+			"/environments/prod/pause",
+			[]string{"Pause prod", "Nothing enters until it is resumed", "3333333"},
 			"prod is paused. Nothing enters until it is resumed.",
 			ledger.AuditEntry{Action: "pause", Detail: `controlPlane="` + controlPlane + `" why="because"`},
 		},
 		"resume": {
-			"/environments/prod/resume", []string{"Resume prod"}, "prod is resumed.",
+			"/environments/prod/resume",
+			[]string{"Resume prod"},
+			"prod is resumed.",
 			ledger.AuditEntry{Action: "resume", Detail: `controlPlane="` + controlPlane + `" why="because"`},
 		},
 		"promote": {
-			"/environments/prod/promote?commit=" + next[:7], []string{"Promote to prod", "4444444", "Where it was", "Compare them"},
+			"/environments/prod/promote?commit=" + next[:7],
+			[]string{"Promote to prod", "4444444", "Where it was", "Compare them"},
 			"4444444 is the next to enter prod. The next round heeds it.",
 			ledger.AuditEntry{Action: "promote", Detail: `controlPlane="` + controlPlane + `" commit="` + next + `" why="because"`},
 		},
 		"abort": {
-			"/environments/prod/abort", []string{"Give up a commit in prod", "3333333"}, "3333333 is given up in prod.",
+			"/environments/prod/abort",
+			[]string{"Give up a commit in prod", "3333333"},
+			"3333333 is given up in prod.",
 			ledger.AuditEntry{Action: "abort", Detail: `controlPlane="` + controlPlane + `" commit="` + present + `" why="because"`},
 		},
 		"roll back": { // the one in between failed
-			"/environments/prod/rollback", []string{"Roll back prod", "1111111"}, "prod goes back to 1111111. The next round heeds it.",
+			"/environments/prod/rollback",
+			[]string{"Roll back prod", "1111111"},
+			"prod goes back to 1111111. The next round heeds it.",
 			ledger.AuditEntry{Action: "rollback", Detail: `controlPlane="` + controlPlane + `" commit="` + older + `" why="because"`},
 		},
 	} {
