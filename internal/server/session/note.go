@@ -2,6 +2,7 @@ package session
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -21,7 +22,7 @@ type note struct {
 
 // Tell keeps a line for the next page that is shown. It is sealed, so that nobody puts words into the server's mouth.
 func (s *Sessions) Tell(w http.ResponseWriter, text string) {
-	n := note{text[:min(len(text), maxNote)], s.now()}
+	n := note{strings.ToValidUTF8(text[:min(len(text), maxNote)], ""), s.now()}
 	if err := s.setSealed(w, noteCookie, notePurpose, n, noteLength); err != nil {
 		s.Log.Error("keep a note", "error", err)
 	}

@@ -19,14 +19,6 @@ const (
 	donePath    = "/-/sign-on/done"
 )
 
-// SignInAddress is where to sign in, to come back to a path of this server.
-func SignInAddress(back string) string {
-	if back = local(back); back == "/" {
-		return SignInPath
-	}
-	return SignInPath + "?to=" + url.QueryEscape(back)
-}
-
 // Handler answers the pages of this package.
 func (s *Sessions) Handler() http.Handler {
 	mux := http.NewServeMux()

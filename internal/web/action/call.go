@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/kalypso-io/kalypso/internal/server/api"
 )
@@ -72,9 +74,11 @@ func said(p *api.Problem) string {
 	return strings.TrimSpace(strings.Join(texts, " "))
 }
 
+// sentence begins with a capital letter and ends with a full stop.
 func sentence(text string) string {
 	if text == "" {
 		return ""
 	}
-	return strings.ToUpper(text[:1]) + text[1:] + "."
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:] + "."
 }

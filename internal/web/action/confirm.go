@@ -73,7 +73,7 @@ func (s *service) confirmation(r *request, given url.Values) (*view, error) {
 	}
 	why := strings.TrimSpace(given.Get("why"))
 	v := &view{
-		Environment: detail, Action: r.action, Verb: verbs[r.action].verb, Does: verbs[r.action].does, Why: why[:min(len(why), maxWhy)],
+		Environment: detail, Action: r.action, Verb: verbs[r.action].verb, Does: verbs[r.action].does, Why: strings.ToValidUTF8(why[:min(len(why), maxWhy)], ""),
 		NeedsCommit: r.action != "pause" && r.action != "resume",
 		Back:        "/environments/" + url.PathEscape(detail.Name) + "?controlPlane=" + url.QueryEscape(detail.ControlPlane),
 	}
