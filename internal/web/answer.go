@@ -68,6 +68,8 @@ type frame struct {
 	// Style and Script are the addresses of the files.
 	Style, Script string
 	Main          template.HTML
+	// Tag is the ETag of the main part, by which scripts ask whether it is another one by now; empty where it never will be.
+	Tag string
 }
 
 // make turns an answer into what is sent.
@@ -123,6 +125,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request, who access.Identit
 		send(w, r, http.StatusOK, htmlType, m.mainTag, m.main, m.mainZipped)
 	default:
 		f := s.frame(r, who, m.title, m.page.section, m.main)
+		f.Tag = m.mainTag
 		if s.Notice != nil {
 			f.Notice = s.Notice(w, r)
 		}

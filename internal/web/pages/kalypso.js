@@ -61,7 +61,7 @@
 
   // ----- staying up to date -----
 
-  let tag = "";
+  let tag = (page && page.dataset.tag) || "";
   let wanted = false;
   let timer = 0;
   let last = 0;
@@ -124,16 +124,13 @@
   function listen() {
     if (!main() || !main().dataset.concerns || !window.EventSource) return;
     const events = new EventSource("/api/v1/events");
-    let first = true;
     for (const type of ["environment", "promotion", "report", "cluster"]) {
       events.addEventListener(type, (event) => {
         if (concerned(event)) soon();
       });
     }
-    events.addEventListener("reset", () => {
-      if (!first) soon(); // the first one says only that listening begins
-      first = false;
-    });
+    // It is sent first, too: what happened after the page was made and before anybody listened is not told again.
+    events.addEventListener("reset", soon);
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden && wanted) soon();
     });
