@@ -66,6 +66,10 @@ func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder,
 	if err != nil {
 		return nil, err
 	}
+	if p.serving.host != nil {
+		// Nobody else's forge is asked, and somebody watches: both teams' repositories are looked at oftener than a server would.
+		p.serving.server.Keeper.Poll, config.Poll.Duration = 2*time.Second, c.poll
+	}
 	repositories, err := sample.Repositories(folder.State.Site)
 	if err != nil {
 		return nil, err

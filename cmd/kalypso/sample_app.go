@@ -12,16 +12,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/sample"
-	"github.com/kalypso-io/kalypso/internal/verify"
 )
 
-// sampleApp is the machinery of the application team: a simulated CI, and the delivery of what it built.
+// sampleApp is the simulated CI of the application team. What it built, the server delivers.
 type sampleApp struct {
-	work    *flows
-	ledger  delivery.Ledger
-	chain   *delivery.Chain
+	work   *flows
+	ledger delivery.Ledger
+	// told is called when something was built.
+	told    func()
 	request delivery.Request
 	charts  deliveryCharts
 	cache   *fleet.Cache
@@ -41,17 +40,7 @@ func newSampleApp(t *terminal, s *serving, site sample.Site, often time.Duration
 	a := &sampleApp{
 		work: s.work, ledger: s.observatory.ledger, log: s.log, often: often, woken: make(chan struct{}, 1),
 		request: delivery.Request{Source: site.Repository(sample.App), Branch: "main"},
-		charts:  deliveryCharts{charts}, cache: &fleet.Cache{},
-	}
-	promoter := &promoting.Promoter{
-		Ledger: s.observatory.ledger, Ancestry: &gitAncestry{client: s.work.client}, Checks: &verify.Runner{}, Checked: func(string) { a.wake() },
-	}
-	s.ends = append(s.ends, promoter.Close)
-	a.chain = &delivery.Chain{
-		Deliverer: &delivery.Deliverer{
-			Drafter: delivery.Drafter{Memory: &delivery.Memory{}}, Committer: s.work.commits, Forges: s.work.forges,
-		},
-		Promoter: promoter, Lines: gitLines{s.work.client}, Ledger: s.observatory.ledger,
+		charts:  deliveryCharts{charts}, cache: &fleet.Cache{}, told: s.server.Keeper.Reported,
 	}
 	if s.host != nil {
 		s.ends = append(s.ends, s.host.Subscribe(func(forge.Event) { a.wake() }))
@@ -75,7 +64,7 @@ func (a *sampleApp) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := a.round(ctx)
 		if text := fmt.Sprint(err); err != nil && ctx.Err() == nil && text != last {
-			a.log.Error("deliver hello-world-app", "error", err)
+			a.log.Error("build hello-world-app", "error", err)
 			last = text
 		}
 		select {
@@ -86,32 +75,15 @@ func (a *sampleApp) run(ctx context.Context) {
 	}
 }
 
-// round builds what is new, and takes what was built along its environments.
+// round builds what is new.
 func (a *sampleApp) round(ctx context.Context) error {
 	// What one loader resolved stays: each round begins anew.
 	loader := &delivery.Loader{Repositories: deliveryRepositories{newRepositories(a.work.client)}, Charts: a.charts, Cache: a.cache}
-	a.chain.Deliverer.Loader = loader
 	app, err := loader.Application(ctx, a.request, "")
 	if err != nil {
 		return err
 	}
-	if err := a.build(ctx, app); err != nil {
-		return err
-	}
-	delivered, err := a.chain.Round(ctx, a.request)
-	if err != nil {
-		return err
-	}
-	for _, did := range delivered.Did {
-		a.log.Info(did, "application", "hello-world-app")
-	}
-	var failed []error
-	for _, e := range app.Environments() {
-		if err := delivered.Errors[e]; err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", e, err))
-		}
-	}
-	return errors.Join(failed...)
+	return a.build(ctx, app)
 }
 
 // build does what CI would: it gives the head of the source a version, and says so on the commit. There is no image.
@@ -136,6 +108,7 @@ func (a *sampleApp) build(ctx context.Context, app *delivery.Application) error 
 		if err := a.say(ctx, head, "Built "+version+" (simulated)"); err != nil {
 			return err
 		}
+		a.told()
 		a.log.Info("built "+version, "application", "hello-world-app", "commit", head)
 	}
 	a.built = head

@@ -94,6 +94,9 @@ func startSampleUp(t *testing.T, dir string, env []string, args ...string) strin
 	})
 	select {
 	case text := <-said:
+		if !strings.Contains(text, "started the sample") {
+			t.Fatalf("kalypso sample up says only %q", text)
+		}
 		return text
 	case <-time.After(patience):
 		t.Fatal("kalypso sample up says nothing")
@@ -131,7 +134,7 @@ func newShell(t *testing.T, dir string, env []string) *shell {
 func (s *shell) do(command string) (text string, code int) {
 	s.t.Helper()
 	const mark = "--- the end of a command ---"
-	fmt.Fprintf(s.in, "{ %s\n} </dev/null 2>&1; echo; echo \"%s $?\"\n", command, mark)
+	fmt.Fprintf(s.in, "{ %s\n} </dev/null 2>&1; code=$?; echo; echo \"%s $code\"\n", command, mark)
 	for {
 		line, err := s.out.ReadString('\n')
 		if err != nil {
