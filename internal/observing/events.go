@@ -2,6 +2,7 @@ package observing
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,9 +24,21 @@ func (t *timeline) promotions(ctx context.Context, to time.Time, limit int) ([]E
 			e.Commit = s.Commit
 			e.Summary = fmt.Sprintf("%s: %s %s", s.Environment, short(s.Commit), s.Kind)
 		}
+		if on := shownOn(s); on != "" {
+			e.Summary = fmt.Sprintf("%s: status of %s", s.Environment, short(on))
+		}
 		events[i] = e
 	}
 	return events, err
+}
+
+// shownOn is the commit that a status was shown on, which may be one of the environment's own branch; empty for other steps.
+func shownOn(s ledger.Step) string {
+	var detail promoting.Detail
+	if s.Kind != string(promoting.Shown) || json.Unmarshal(s.Detail, &detail) != nil {
+		return ""
+	}
+	return detail.On
 }
 
 // commits are those of GitOps branches, at the time at which they were recorded.

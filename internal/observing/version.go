@@ -70,5 +70,5 @@ func (o *Observer) noVersions(ctx context.Context, workload string) error {
 
 // versionKey sorts versions, and is different for different ones.
 func versionKey(v ledger.Version) string {
-	return key(v.Environment, v.Workload, v.Target, v.Version, v.Build, v.Commit, v.Path, v.Workspace)
+	return key(v.Environment, v.Workload, v.Target, v.Version, v.Build, v.Commit, v.Path, v.Workspace, strconv.FormatInt(v.Built.UnixMicro(), 10))
 }
