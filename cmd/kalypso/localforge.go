@@ -52,7 +52,7 @@ func openLocalForge(ctx context.Context, config *server.Config, log *slog.Logger
 
 // reservedOwners are the first parts of the paths that the server answers itself.
 func reservedOwners() []string {
-	return append(web.Roots(), "api", "healthz", "readyz", "metrics", "webhooks")
+	return append(web.Roots(), "api", "healthz", "readyz", "metrics", "webhooks", "sample")
 }
 
 // forgePlaces are the pages of the fleet, in the navigation of the forge.
