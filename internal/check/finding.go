@@ -24,14 +24,6 @@ const (
 // levels are all of them, by severity.
 var levels = []Level{Off, Inform, Warn, Refuse}
 
-// ParseLevel reads a level.
-func ParseLevel(text string) (Level, error) {
-	if l := Level(text); slices.Contains(levels, l) {
-		return l, nil
-	}
-	return "", fmt.Errorf("level %.100q: want off, inform, warn or refuse", text)
-}
-
 // AtLeast reports whether a level is as severe as another one.
 func (l Level) AtLeast(o Level) bool { return slices.Index(levels, l) >= slices.Index(levels, o) }
 

@@ -129,14 +129,6 @@ func timeOf(micros int64) time.Time {
 // never is the end of what has not ended.
 const never = int64(1<<63 - 1)
 
-// until is the end of a span of time that may have none.
-func until(t time.Time) int64 {
-	if t.IsZero() {
-		return never
-	}
-	return micros(t)
-}
-
 // checkText refuses what not every database can store.
 func checkText(what string, texts ...string) error {
 	for _, text := range texts {
