@@ -129,8 +129,9 @@
         if (concerned(event)) soon();
       });
     }
-    // It is sent first, too: what happened after the page was made and before anybody listened is not told again.
     events.addEventListener("reset", soon);
+    // What happened after the page was made and before anybody listened is not told again.
+    events.addEventListener("open", soon);
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden && wanted) soon();
     });
