@@ -2,13 +2,13 @@ package main
 
 import (
 	"errors"
+	"strings"
+	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"strings"
-	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/delivery"
 )

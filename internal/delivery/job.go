@@ -72,7 +72,7 @@ func (l *Loader) part(ctx context.Context, w *work, service *app.Service) *part 
 	switch {
 	case service != nil:
 		l.progress("fetching the chart of %s", service.Name)
-		p.chart(w, service.Chart, l, ctx)
+		p.chart(ctx, w, service.Chart, l)
 	case d.Kustomization != "":
 		p.job.Form = chart.FormKustomization
 		p.folder(w, d.Kustomization)
@@ -80,7 +80,7 @@ func (l *Loader) part(ctx context.Context, w *work, service *app.Service) *part 
 		p.job.Form = chart.FormManifests
 		p.folder(w, d.Manifests)
 	default:
-		p.chart(w, *d.Chart, l, ctx)
+		p.chart(ctx, w, *d.Chart, l)
 	}
 	if schema := d.Config.Schema; schema != "" && p.err == nil {
 		p.schema(w, schema)
@@ -99,7 +99,7 @@ func (p *part) schema(w *work, at string) {
 }
 
 // chart reads or fetches a chart.
-func (p *part) chart(w *work, ref app.Chart, l *Loader, ctx context.Context) {
+func (p *part) chart(ctx context.Context, w *work, ref app.Chart, l *Loader) {
 	fetch := func() (*Chart, error) { return l.Charts.Fetch(ctx, ref) }
 	if ref.Repository == "" {
 		folder, _ := fleet.CleanPath(cmp.Or(ref.Path, app.DefaultChart)) // checked when it was read
