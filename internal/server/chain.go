@@ -67,12 +67,12 @@ type Promoted struct {
 }
 
 // How long a chain is left alone after something happened to it: clusters report one after the other, and one look is enough
-// for all that report within a moment. A look at a large fleet takes longer, and the next one comes when at least as much time
-// has passed four times over, so that looking takes a fifth of a processor at most.
+// for all that report within a moment. A look at a large fleet takes longer, and the next one waits for twice as long, so that
+// clusters that report all the time do not keep the server busy; but never so long that people wonder.
 const (
 	settle     = 200 * time.Millisecond
-	settleMost = 10 * time.Second
-	settleTime = 4
+	settleMost = time.Second
+	settleTime = 2
 )
 
 // settles is how long a chain is left alone.

@@ -162,14 +162,14 @@ func TestWhatWasRecordedIsSaidInWords(t *testing.T) {
 func TestALargeFleetIsNotLookedAtAllTheTime(t *testing.T) {
 	c := &fakeChains{flows: &fakeFlows{}}
 	keepChains(t, c, func(k *Keeper) {
-		c.takes = time.Second
+		c.takes = 400 * time.Millisecond
 		k.Reported()
 		time.Sleep(settle + c.takes)
 		want(t, c.flows, "promote")
 		k.Reported()
-		time.Sleep(3 * time.Second)
+		time.Sleep(700 * time.Millisecond)
 		want(t, c.flows)
-		time.Sleep(2 * time.Second)
+		time.Sleep(time.Second)
 		want(t, c.flows, "promote")
 	})
 }
