@@ -193,12 +193,16 @@ func (s *story) sayAs(token secret.Value, args ...string) (code int, text string
 }
 
 // tells wants a command to end well, and to say all of that, in that order.
+// A status is written a moment before the round that wrote it ends and is shown, so it asks until it is told.
 func (s *story) tells(command string, wants ...string) {
 	s.Helper()
-	code, text := s.say(strings.Fields(command)...)
-	if err := inOrder(text, wants...); err != nil || code != 0 {
-		s.Errorf("kalypso %s: exit code %d, %v", command, code, err)
-	}
+	s.until("kalypso "+command, func() error {
+		code, text := s.say(strings.Fields(command)...)
+		if code != 0 {
+			return fmt.Errorf("exit code %d:\n%s", code, text)
+		}
+		return inOrder(text, wants...)
+	})
 }
 
 func inOrder(text string, wants ...string) error {
