@@ -85,12 +85,12 @@ func Example() {
 	// Output:
 	// nothing
 	//   shown: Deploying 0/1
-	//   1f0c2aa waits: 1 of 1 cluster missing: large-01 has not reported yet; more when that is on record
+	//   1f0c2aa waits: 1 of 1 cluster missing: large-01 has not reported yet
 	// nothing
 	//   1f0c2aa waits: 1 of 1 cluster missing: large-01 has not reported yet
 	// large-01 reports
 	//   shown: Deployed
-	//   1f0c2aa is deployed; more when that is on record
+	//   1f0c2aa is deployed
 	// nothing
 	//   1f0c2aa is deployed
 }

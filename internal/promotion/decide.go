@@ -72,11 +72,9 @@ func (r *round) decide(p *place) Decision {
 	c := r.candidate(p)
 	d.Candidate = c.commit
 	d.wake(c.until, r.now)
-	if len(unrecorded) > 0 {
-		d.Reason += "; more when that is on record"
-		return d
+	if len(unrecorded) == 0 {
+		r.move(p, c, &d)
 	}
-	r.move(p, c, &d)
 	return d
 }
 
