@@ -71,6 +71,27 @@ var abilityRules = []rule{
 		_, err = creator.CreateRepository(s.ctx, forge.NewRepository{Owner: s.Owner, Name: name})
 		s.wantKind(err, forge.ErrConflict)
 	}},
+	{"repositories say what they are, and are removed", func(s *suite) {
+		creator := can[forge.Creator](s, s.Forge)
+		if s.Owner == "" {
+			s.Skip("the harness names no owner")
+		}
+		name := s.repo.ID().Name() + "-removed"
+		r, err := creator.CreateRepository(s.ctx, forge.NewRepository{Owner: s.Owner, Name: name, Private: true, Description: "For a while"})
+		s.must(err)
+		remover := can[forge.Remover](s, r)
+		if got, err := remover.Description(s.ctx); err != nil || got != "For a while" {
+			s.Errorf("it says about itself %q, %v", got, err)
+		}
+		for range 2 {
+			s.must(remover.Remove(s.ctx))
+		}
+		s.eventually("it is still there", func() bool {
+			_, err := remover.Description(s.ctx)
+			return errors.Is(err, forge.ErrNotFound)
+		})
+		s.must(s.repo.EnsureLabel(s.ctx, promoted)) // the other one is as it was
+	}},
 }
 
 var hookRules = []rule{

@@ -102,11 +102,15 @@ func (w *World) AddRepo(path string) *Repo {
 	return r
 }
 
+// RemoveRepo deletes a repository.
+func (w *World) RemoveRepo(r *Repo) { delete(w.repos, strings.ToLower(r.Path)) }
+
 // Repo is a repository of a [World].
 type Repo struct {
 	ID            int
 	Path          string
 	DefaultBranch string
+	Description   string
 	Private       bool
 	Branches      map[string]string
 	Labels        []*LabelEntry

@@ -14,6 +14,7 @@ var (
 	_ forge.Forge           = (*gitea.Forge)(nil)
 	_ forge.Viewer          = (*gitea.Forge)(nil)
 	_ forge.Creator         = (*gitea.Forge)(nil)
+	_ forge.Remover         = (*gitea.Repository)(nil)
 	_ forge.WebhookVerifier = (*gitea.Forge)(nil)
 	_ forge.Brancher        = (*gitea.Repository)(nil)
 	_ forge.LabelHistorian  = (*gitea.Repository)(nil)

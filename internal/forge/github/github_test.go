@@ -18,6 +18,7 @@ var (
 	_ forge.Forge           = (*github.Forge)(nil)
 	_ forge.Viewer          = (*github.Forge)(nil)
 	_ forge.Creator         = (*github.Forge)(nil)
+	_ forge.Remover         = (*github.Repository)(nil)
 	_ forge.WebhookVerifier = (*github.Forge)(nil)
 	_ forge.Brancher        = (*github.Repository)(nil)
 	_ forge.LabelHistorian  = (*github.Repository)(nil)

@@ -14,6 +14,7 @@ var (
 	_ forge.Forge           = (*gitlab.Forge)(nil)
 	_ forge.Viewer          = (*gitlab.Forge)(nil)
 	_ forge.Creator         = (*gitlab.Forge)(nil)
+	_ forge.Remover         = (*gitlab.Repository)(nil)
 	_ forge.WebhookVerifier = (*gitlab.Forge)(nil)
 
 	_ forge.Repository     = (*gitlab.Repository)(nil)

@@ -88,6 +88,8 @@ func (f *Fake) routes() http.Handler {
 	mux.Handle("GET /api/v1/user", f.handle(func(c *call) { c.JSON(200, userOf(c.Actor)) }))
 	mux.Handle("POST /api/v1/orgs/{owner}/repos", f.handle((*call).createRepository))
 	for pattern, handler := range map[string]func(*call){
+		"GET ":                                   (*call).getRepository,
+		"DELETE ":                                (*call).removeRepository,
 		"GET /pulls":                             (*call).listPulls,
 		"POST /pulls":                            (*call).openPull,
 		"GET /pulls/{number}":                    (*call).getPull,

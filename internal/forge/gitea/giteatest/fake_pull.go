@@ -13,13 +13,22 @@ type object = map[string]any
 func userOf(name string) object { return object{"id": len(name), "login": name, "username": name} }
 
 func (c *call) createRepository() {
-	var in struct{ Name string }
+	var in struct{ Name, Description string }
 	c.Read(&in)
-	if c.fake.World.AddRepo(c.PathValue("owner")+"/"+in.Name) == nil {
+	r := c.fake.World.AddRepo(c.PathValue("owner") + "/" + in.Name)
+	if r == nil {
 		c.fail(409, "The repository with the same name already exists.")
 		return
 	}
-	c.JSON(201, object{"full_name": c.PathValue("owner") + "/" + in.Name})
+	r.Description = in.Description
+	c.JSON(201, repoOf(r))
+}
+
+func (c *call) getRepository() { c.JSON(200, repoOf(c.Repo)) }
+
+func (c *call) removeRepository() {
+	c.fake.World.RemoveRepo(c.Repo)
+	c.JSON(204, nil)
 }
 
 // pullOf is a pull request as the API has it: merged ones are closed.
@@ -48,7 +57,9 @@ func pullOf(base string, r *forgetest.Repo, p *forgetest.Change) object {
 	return out
 }
 
-func repoOf(r *forgetest.Repo) object { return object{"id": r.ID, "full_name": r.Path} }
+func repoOf(r *forgetest.Repo) object {
+	return object{"id": r.ID, "full_name": r.Path, "description": r.Description}
+}
 
 func labelsOf(r *forgetest.Repo, names []string) []object {
 	out := []object{}

@@ -19,11 +19,11 @@ func userOf(name string) object {
 }
 
 func repoOf(r *forgetest.Repo) object {
-	return object{"id": r.ID, "full_name": r.Path, "html_url": "https://github.example.com/" + r.Path}
+	return object{"id": r.ID, "full_name": r.Path, "html_url": "https://github.example.com/" + r.Path, "description": r.Description}
 }
 
 func (c *call) createRepository() {
-	var in struct{ Name string }
+	var in struct{ Name, Description string }
 	c.Read(&in)
 	r := c.fake.World.AddRepo(c.PathValue("owner") + "/" + in.Name)
 	if r == nil {
@@ -32,7 +32,15 @@ func (c *call) createRepository() {
 		})
 		return
 	}
+	r.Description = in.Description
 	c.JSON(201, repoOf(r))
+}
+
+func (c *call) getRepository() { c.JSON(200, repoOf(c.Repo)) }
+
+func (c *call) removeRepository() {
+	c.fake.World.RemoveRepo(c.Repo)
+	c.JSON(204, nil)
 }
 
 // pullOf is a pull request as a list has it: merged ones are closed, and who merged is not told.

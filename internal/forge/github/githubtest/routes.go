@@ -2,6 +2,8 @@ package githubtest
 
 // routes are the requests about repositories that the fake answers; escaped slashes belong to their segment.
 var routes = map[string]func(*call){
+	"GET ":                                   (*call).getRepository,
+	"DELETE ":                                (*call).removeRepository,
 	"GET /pulls":                             (*call).listPulls,
 	"POST /pulls":                            (*call).openPull,
 	"GET /pulls/{number}":                    (*call).getPull,

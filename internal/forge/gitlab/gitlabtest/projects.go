@@ -18,6 +18,7 @@ func (s *Server) projectRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /api/v4/projects", s.createProject)
 	s.route(mux, "GET", "", (*call).readProject)
 	s.route(mux, "PUT", "", (*call).editProject)
+	s.route(mux, "DELETE", "", (*call).removeProject)
 	s.route(mux, "GET", "/repository/branches/{branch}", (*call).readBranch)
 	s.route(mux, "POST", "/repository/branches", (*call).createBranch)
 	s.route(mux, "DELETE", "/repository/branches/{branch}", (*call).deleteBranch)
@@ -42,6 +43,7 @@ func (s *Server) createProject(w http.ResponseWriter, r *http.Request) {
 		Path      string `json:"path"`
 		Namespace int    `json:"namespace_id"`
 		Branch    string `json:"default_branch"`
+		About     string `json:"description"`
 	}
 	if json.NewDecoder(r.Body).Decode(&in) != nil || in.Namespace < 1 || in.Namespace > len(s.namespaces) {
 		answer(w, http.StatusBadRequest, map[string]any{"message": map[string]any{"namespace": []string{"is not valid"}}})
@@ -55,15 +57,21 @@ func (s *Server) createProject(w http.ResponseWriter, r *http.Request) {
 		}})
 		return
 	}
-	repo.DefaultBranch = in.Branch
+	repo.DefaultBranch, repo.Description = in.Branch, in.About
 	answer(w, http.StatusCreated, map[string]any{"id": repo.ID, "path_with_namespace": repo.Path})
 }
 
 func (c *call) readProject() {
 	answer(c.w, http.StatusOK, map[string]any{
-		"id": c.repo.ID, "path_with_namespace": c.repo.Path, "default_branch": c.repo.DefaultBranch,
+		"id": c.repo.ID, "path_with_namespace": c.repo.Path, "default_branch": c.repo.DefaultBranch, "description": c.repo.Description,
 		"only_allow_merge_if_pipeline_succeeds": c.project.pipelines,
 	})
+}
+
+// removeProject deletes later, as GitLab does.
+func (c *call) removeProject() {
+	c.World.RemoveRepo(c.repo)
+	answer(c.w, http.StatusAccepted, map[string]any{"message": "202 Accepted"})
 }
 
 func (c *call) editProject() {

@@ -1,0 +1,28 @@
+package gitea
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+// Description is what the repository says about itself.
+func (r *Repository) Description(ctx context.Context) (string, error) {
+	var found struct {
+		Description string `json:"description"`
+	}
+	err := r.do(ctx, rest.Request{Op: "read repository", Right: "read:repository", Out: &found})
+	return found.Description, err
+}
+
+// Remove deletes the repository. Its owner alone may do so: the token needs the administration of the repository.
+func (r *Repository) Remove(ctx context.Context) error {
+	err := r.do(ctx, rest.Request{Op: "delete repository", Method: http.MethodDelete})
+	if errors.Is(err, forge.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,30 @@
+package github
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// Description is what the repository says about itself.
+func (r *Repository) Description(ctx context.Context) (string, error) {
+	owner, name := r.names()
+	found, answer, err := r.forge.client.Repositories.Get(readRepository.on(ctx), owner, name)
+	return found.GetDescription(), r.explain(readRepository, answer, err)
+}
+
+// Remove deletes the repository. Classic tokens need the scope delete_repo for that.
+func (r *Repository) Remove(ctx context.Context) error {
+	owner, name := r.names()
+	answer, err := r.forge.client.Repositories.Delete(removeRepository.on(ctx), owner, name)
+	if err = r.explain(removeRepository, answer, err); errors.Is(err, forge.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+var (
+	readRepository   = operation{name: "read repository", right: "metadata=read"}
+	removeRepository = operation{name: "delete repository", right: "administration=write"}
+)
