@@ -40,11 +40,6 @@ func writeAnnotations(w io.Writer, problems []found) error {
 	return nil
 }
 
-// isElsewhere tells another repository from a branch of the control plane, which is called by its name alone.
-func isElsewhere(source string) bool {
-	return strings.HasPrefix(source, ".") || strings.HasPrefix(source, "/") || strings.Contains(source, ":")
-}
-
 var (
 	annotationText     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	annotationProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")

@@ -10,8 +10,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/observing"
 )
 
-// comparisonText shows how two environments differ, side by side.
-type comparisonText struct{ t *terminal }
+// comparison shows how two environments differ, side by side.
+func (v view) comparison(w io.Writer, c observing.Comparison) error {
+	return comparisonText{v}.write(w, c)
+}
+
+type comparisonText struct{ view }
 
 func (s comparisonText) write(w io.Writer, c observing.Comparison) error {
 	if err := s.sides(w, c); err != nil {
@@ -32,7 +36,7 @@ func (s comparisonText) write(w io.Writer, c observing.Comparison) error {
 }
 
 func (s comparisonText) sides(w io.Writer, c observing.Comparison) error {
-	style := s.t.outStyle
+	style := s.style
 	var t table
 	t.row(plain(""), painted(style.bold, c.A.Environment), painted(style.bold, c.B.Environment))
 	mark := style.yellow
@@ -40,13 +44,13 @@ func (s comparisonText) sides(w io.Writer, c observing.Comparison) error {
 		mark = style.green
 	}
 	t.row(plain("commit"), painted(mark, cmp.Or(short(c.A.Commit), "-")), painted(mark, cmp.Or(short(c.B.Commit), "-")))
-	t.row(plain("since"), plain(s.t.when(c.A.Since)), plain(s.t.when(c.B.Since)))
+	t.row(plain("since"), plain(s.when(c.A.Since)), plain(s.when(c.B.Since)))
 	t.row(plain("GitOps"), plain(cmp.Or(short(c.A.GitOpsCommit), "-")), plain(cmp.Or(short(c.B.GitOpsCommit), "-")))
 	return t.write(w)
 }
 
 func (s comparisonText) targets(w io.Writer, c observing.Comparison) error {
-	style := s.t.outStyle
+	style := s.style
 	var t table
 	t.row(style.heads("WORKLOAD", "TARGET", "IN "+c.A.Environment, "IN "+c.B.Environment)...)
 	for _, d := range c.Targets {
@@ -78,7 +82,7 @@ func versions(v *observing.TargetVersions) string {
 }
 
 func (s comparisonText) assignments(w io.Writer, c observing.Comparison) error {
-	style := s.t.outStyle
+	style := s.style
 	var t table
 	t.row(style.heads("ONLY IN", "CLUSTER TYPE", "WORKLOAD", "TARGET")...)
 	for _, d := range c.Assignments {

@@ -10,20 +10,24 @@ import (
 	"github.com/kalypso-io/kalypso/internal/observing"
 )
 
-// eventText shows what happened for people, one line an event.
-type eventText struct{ t *terminal }
+// events shows what happened, one line an event.
+func (v view) events(w io.Writer, events []observing.Event) error {
+	return eventText{v}.write(w, events)
+}
+
+type eventText struct{ view }
 
 func (e eventText) write(w io.Writer, events []observing.Event) error {
 	var t table
 	for _, event := range events {
-		t.row(painted(e.t.outStyle.dim, e.t.when(event.At)), e.kind(event), plain(e.line(event)))
+		t.row(painted(e.style.dim, e.when(event.At)), e.kind(event), plain(e.line(event)))
 	}
 	return t.write(w)
 }
 
 // kind is what an event is about, in the colour of how it is.
 func (e eventText) kind(event observing.Event) cell {
-	s := e.t.outStyle
+	s := e.style
 	switch {
 	case event.State == ledger.StateFailed || event.Step == "failed":
 		return painted(s.red, string(event.Kind))
@@ -45,39 +49,28 @@ func (e eventText) line(event observing.Event) string {
 	return line
 }
 
-// thenText shows how something was at a time.
-type thenText struct{ t *terminal }
-
-func (s thenText) write(w io.Writer, at *then) error {
-	fmt.Fprintf(w, "as of %s\n\n", s.t.when(at.AsOf))
-	if at.Cluster != nil {
-		return clusterText(s).write(w, *at.Cluster)
+// environment shows how one environment was: its commit, and how that of its GitOps branch stood.
+func (v view) environment(w io.Writer, e observing.EnvironmentDetail) error {
+	var t table
+	t.row(painted(v.style.bold, e.Name), plain("commit"), plain(cmp.Or(short(e.Commit), "-")), v.style.phase(e.Phase), plain(reasonOf(e.Environment)))
+	if e.GitOps != nil {
+		t.row(plain(""), plain("GitOps"), plain(cmp.Or(short(e.GitOps.Commit), "-")), v.style.gate(e.Gate))
 	}
-	if e := at.Environment; e != nil {
-		var t table
-		t.row(painted(s.t.outStyle.bold, e.Name), plain("commit"), plain(cmp.Or(short(e.Commit), "-")), s.t.outStyle.phase(e.Phase), plain(reasonOf(e.Environment)))
-		if e.GitOps != nil {
-			t.row(plain(""), plain("GitOps"), plain(cmp.Or(short(e.GitOps.Commit), "-")), s.t.outStyle.gate(e.Gate))
-		}
-		if err := t.write(w); err != nil {
-			return err
-		}
-		fmt.Fprintln(w)
-	}
-	return s.versions(w, at.Versions)
+	return t.write(w)
 }
 
-func (s thenText) versions(w io.Writer, versions []observing.Version) error {
+// versions lists which versions of workloads ran where.
+func (v view) versions(w io.Writer, versions []observing.Version) error {
 	if len(versions) == 0 {
 		_, err := fmt.Fprintln(w, "no workload's version was known; they come from DeploymentDescriptors in application GitOps repositories")
 		return err
 	}
-	style := s.t.outStyle
+	style := v.style
 	var t table
 	t.row(style.heads("ENVIRONMENT", "WORKLOAD", "TARGET", "VERSION", "STATE", "RECONCILERS", "SINCE")...)
-	for _, v := range versions {
-		t.row(plain(v.Environment), plain(v.Workload), plain(v.Target), plain(v.VersionState.Version.Version), style.state(v.State),
-			plain(fmt.Sprint(v.Reconcilers)), plain(s.t.when(v.Since)))
+	for _, r := range versions {
+		t.row(plain(r.Environment), plain(r.Workload), plain(r.Target), plain(r.VersionState.Version.Version), style.state(r.State),
+			plain(fmt.Sprint(r.Reconcilers)), plain(v.when(r.Since)))
 	}
 	return t.write(w)
 }

@@ -10,6 +10,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promotion"
 )
 
+// environments shows environments: a table, and below it what a person can do something about.
+func (v view) environments(w io.Writer, all []observing.Environment) error {
+	return statusText{v.style}.write(w, all)
+}
+
+// standings is the table of environments alone.
+func (v view) standings(w io.Writer, all []observing.Environment) error {
+	return statusText{v.style}.table(w, all)
+}
+
 // statusText shows environments for people.
 type statusText struct{ style style }
 
@@ -117,23 +127,6 @@ func worstOf(r compliance.Reconciler) string {
 	return fmt.Sprintf("%s is %s%s", r.Cluster, r.State, because(r.Reason))
 }
 
-// because adds a reason, where there is one.
-func because(why string) string {
-	if why == "" {
-		return ""
-	}
-	return " (" + why + ")"
-}
-
-// heads are the names of columns.
-func (s style) heads(names ...string) []cell {
-	cells := make([]cell, len(names))
-	for i, name := range names {
-		cells[i] = painted(s.dim, name)
-	}
-	return cells
-}
-
 // phase names where a commit stands.
 func (s style) phase(p promotion.Phase) cell {
 	switch p {
@@ -160,4 +153,17 @@ func (s style) gate(g *observing.Gate) cell {
 		return painted(s.red, text)
 	}
 	return painted(s.yellow, text)
+}
+
+// standing is how a cluster stands to what it should run.
+func (s style) standing(state compliance.State) cell {
+	switch state {
+	case compliance.Reached:
+		return painted(s.green, string(state))
+	case compliance.Broken, compliance.Offline:
+		return painted(s.red, string(state))
+	case "":
+		return painted(s.dim, "-")
+	}
+	return painted(s.yellow, string(state))
 }

@@ -261,5 +261,5 @@ func (c *appPromoteCommand) show(w io.Writer, r *appPromoted) error {
 	for _, s := range r.Environments {
 		standing = append(standing, observing.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
 	}
-	return statusText{c.t.outStyle}.table(w, standing)
+	return c.t.view().standings(w, standing)
 }

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,69 +70,5 @@ func (c *clusterListCommand) run(cmd *cobra.Command) error {
 	if more {
 		fmt.Fprintf(c.t.err, "there are more than %d; --limit shows more of them\n", c.limit)
 	}
-	return c.output.write(c.t.out, observing.Page[observing.Cluster]{Items: clusters}, func(w io.Writer) error { return c.show(w, clusters) })
-}
-
-func (c *clusterListCommand) show(w io.Writer, clusters []observing.Cluster) error {
-	if len(clusters) == 0 {
-		_, err := fmt.Fprintln(w, "no clusters; kalypso cluster register NAME --member ENVIRONMENT/CLUSTERTYPE adds one")
-		return err
-	}
-	s := c.t.outStyle
-	var t table
-	t.row(s.heads("CLUSTER", "HEARD", "MEMBER OF", "STATE", "LABELS")...)
-	for _, one := range clusters {
-		heard := plain(c.t.ago(one.LastHeard))
-		if one.Offline {
-			heard = painted(s.red, heard.text)
-		}
-		first := []cell{plain(one.Name), heard}
-		for i, m := range one.Memberships {
-			if i > 0 {
-				first = []cell{plain(""), plain("")}
-			}
-			row := append(first, plain(m.Environment+"/"+m.ClusterType), s.standing(m.State))
-			if i == 0 {
-				row = append(row, painted(s.dim, labels(one.Labels)))
-			}
-			t.row(row...)
-		}
-		if len(one.Memberships) == 0 {
-			t.row(append(first, painted(s.dim, unregistered(one)), plain(""), painted(s.dim, labels(one.Labels)))...)
-		}
-	}
-	return t.write(w)
-}
-
-// unregistered says why a cluster is a member of nothing.
-func unregistered(c observing.Cluster) string {
-	switch {
-	case c.Revoked:
-		return "revoked"
-	case !c.Registered:
-		return "unknown"
-	}
-	return "-"
-}
-
-// labels are shown as they are typed.
-func labels(l map[string]string) string {
-	var words []string
-	for _, key := range slices.Sorted(maps.Keys(l)) {
-		words = append(words, key+"="+l[key])
-	}
-	return strings.Join(words, ",")
-}
-
-// standing is how a cluster stands to what it should run.
-func (s style) standing(state compliance.State) cell {
-	switch state {
-	case compliance.Reached:
-		return painted(s.green, string(state))
-	case compliance.Broken, compliance.Offline:
-		return painted(s.red, string(state))
-	case "":
-		return painted(s.dim, "-")
-	}
-	return painted(s.yellow, string(state))
+	return c.output.write(c.t.out, observing.Page[observing.Cluster]{Items: clusters}, func(w io.Writer) error { return c.t.view().clusters(w, clusters) })
 }

@@ -50,7 +50,7 @@ func (c *compareCommand) run(cmd *cobra.Command, a, b string) error {
 	if err := errors.Join(answered(err), who.close()); err != nil {
 		return err
 	}
-	if err := c.output.write(c.t.out, result, func(w io.Writer) error { return comparisonText{c.t}.write(w, result) }); err != nil {
+	if err := c.output.write(c.t.out, result, func(w io.Writer) error { return c.t.view().comparison(w, result) }); err != nil {
 		return err
 	}
 	if c.exitCode && differs(result) {

@@ -72,7 +72,7 @@ func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
 		if err := errors.Join(err, who.close()); err != nil {
 			return err
 		}
-		return c.output.write(c.t.out, then, func(w io.Writer) error { return thenText{c.t}.write(w, then) })
+		return c.output.write(c.t.out, then, func(w io.Writer) error { return c.showThen(w, then) })
 	}
 	events, more, err := c.events(cmd.Context(), who, of, name)
 	if err := errors.Join(err, who.close()); err != nil {
@@ -86,7 +86,7 @@ func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
 			_, err := fmt.Fprintf(w, "nothing is on record about %s %s in this time\n", of, printable(name))
 			return err
 		}
-		return eventText{c.t}.write(w, events)
+		return c.t.view().events(w, events)
 	})
 }
 
@@ -155,4 +155,19 @@ func (c *historyCommand) then(ctx context.Context, who fleetAnswers, of, name st
 		return who.Versions(ctx, q)
 	})
 	return at, err
+}
+
+func (c *historyCommand) showThen(w io.Writer, at *then) error {
+	v := c.t.view()
+	fmt.Fprintf(w, "as of %s\n\n", v.when(at.AsOf))
+	if at.Cluster != nil {
+		return v.cluster(w, *at.Cluster)
+	}
+	if at.Environment != nil {
+		if err := v.environment(w, *at.Environment); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	return v.versions(w, at.Versions)
 }

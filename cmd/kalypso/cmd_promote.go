@@ -1,16 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/promotion"
 )
 
 // promoteCommand is "kalypso promote".
@@ -89,7 +86,7 @@ func (c *promoteCommand) explain(cmd *cobra.Command) error {
 		return err
 	}
 	return c.output.write(c.t.out, observing.Page[observing.EnvironmentDetail]{Items: details}, func(w io.Writer) error {
-		return waitText{c.t}.write(w, details)
+		return c.t.view().waits(w, details)
 	})
 }
 
@@ -107,56 +104,4 @@ func (c *promoteCommand) details(ctx context.Context, who *asked) ([]observing.E
 		details = append(details, d)
 	}
 	return details, err
-}
-
-// waitText says why environments wait, in a few lines for each.
-type waitText struct{ t *terminal }
-
-func (s waitText) write(w io.Writer, environments []observing.EnvironmentDetail) error {
-	if len(environments) == 0 {
-		return statusText{s.t.outStyle}.write(w, nil)
-	}
-	for i, e := range environments {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		var t table
-		t.row(painted(s.t.outStyle.bold, e.Name), plain(cmp.Or(short(e.Commit), "-")), s.t.outStyle.phase(e.Phase), s.t.outStyle.gate(e.Gate))
-		if err := t.write(w); err != nil {
-			return err
-		}
-		lines := table{indent: "  "}
-		s.reasons(&lines, e)
-		if err := lines.write(w); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s waitText) reasons(t *table, e observing.EnvironmentDetail) {
-	row := func(what, text string) {
-		if text != "" {
-			t.row(painted(s.t.outStyle.dim, what), plain(shortHashes(text)))
-		}
-	}
-	row("next", e.Candidate)
-	row("why", reasonOf(e.Environment))
-	if o := e.Ordered; o != nil {
-		row("ordered", o.Commit+byWhom(o.By)+because(o.Why))
-	}
-	for _, p := range e.Proposals {
-		if p.State == promotion.ProposalOpen {
-			row("approve", cmp.Or(p.URL, "a change for "+p.Commit+" is open"))
-		}
-	}
-	for _, check := range e.Checks {
-		row("verified", check.Name+": "+cmp.Or(string(check.State), "not run yet")+because(check.Reason))
-	}
-	for _, a := range e.Aborted {
-		row("aborted", a.Commit+byWhom(a.By)+because(a.Why))
-	}
-	for _, note := range notesOf(e.Environment) {
-		row("", note)
-	}
 }

@@ -183,5 +183,5 @@ func (c *promoteRoundCommand) show(w io.Writer, o *promoting.Outcome) error {
 	for _, s := range o.Environments {
 		standing = append(standing, observing.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
 	}
-	return statusText{c.t.outStyle}.table(w, standing)
+	return c.t.view().standings(w, standing)
 }

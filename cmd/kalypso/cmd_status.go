@@ -66,7 +66,7 @@ func (c *statusCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	return c.output.write(c.t.out, observing.Page[observing.Environment]{Items: environments}, func(w io.Writer) error {
-		return statusText{c.t.outStyle}.write(w, environments)
+		return c.t.view().environments(w, environments)
 	})
 }
 
@@ -100,7 +100,7 @@ func (c *statusCommand) watchIt(ctx context.Context, who *asked) error {
 			return err
 		}
 		var text strings.Builder
-		if err := (statusText{c.t.outStyle}).write(&text, environments); err != nil {
+		if err := c.t.view().environments(&text, environments); err != nil {
 			return err
 		}
 		if text.String() != shown {
@@ -121,6 +121,6 @@ func (c *statusCommand) redraw(text string) error {
 		_, err := fmt.Fprint(c.t.out, "\x1b[H\x1b[2J", text)
 		return err
 	}
-	_, err := fmt.Fprintf(c.t.out, "%s\n%s\n", c.t.now().Format(timeLayout), text)
+	_, err := fmt.Fprintf(c.t.out, "%s\n%s\n", c.t.view().when(c.t.now()), text)
 	return err
 }

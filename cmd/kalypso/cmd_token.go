@@ -141,7 +141,7 @@ func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.Toke
 func (c *tokenCreateCommand) show(w io.Writer, made issuedToken) error {
 	ends := "does not expire"
 	if !made.Expires.IsZero() {
-		ends = "expires " + c.t.when(made.Expires)
+		ends = "expires " + c.t.view().when(made.Expires)
 	}
 	fmt.Fprintf(w, "token %s for %s has the role %s and %s\n", printable(made.ID), printable(made.Name), printable(made.Role), ends)
 	if made.File != "" {
@@ -206,14 +206,14 @@ func (c *tokenListCommand) show(w io.Writer, kept []api.Token) error {
 	var t table
 	t.row(s.heads("ID", "NAME", "ROLE", "CREATED", "EXPIRES", "BY")...)
 	for _, i := range kept {
-		expires := plain(cmp.Or(strings.TrimPrefix(c.t.when(i.Expires), "-"), "never"))
+		expires := plain(cmp.Or(strings.TrimPrefix(c.t.view().when(i.Expires), "-"), "never"))
 		switch {
 		case !i.Revoked.IsZero():
-			expires = painted(s.dim, "revoked "+c.t.when(i.Revoked))
+			expires = painted(s.dim, "revoked "+c.t.view().when(i.Revoked))
 		case over(i, c.t.now()):
-			expires = painted(s.dim, "expired "+c.t.when(i.Expires))
+			expires = painted(s.dim, "expired "+c.t.view().when(i.Expires))
 		}
-		t.row(plain(i.ID), plain(i.Name), plain(i.Role), plain(c.t.when(i.Created)), expires, plain(i.By))
+		t.row(plain(i.ID), plain(i.Name), plain(i.Role), plain(c.t.view().when(i.Created)), expires, plain(i.By))
 	}
 	return t.write(w)
 }

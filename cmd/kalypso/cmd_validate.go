@@ -165,7 +165,7 @@ func (c *validateCommand) show(w io.Writer, r *validationReport) error {
 	if err := t.write(w); err != nil {
 		return err
 	}
-	if len(t.rows) > 0 {
+	if len(r.Environments) > 0 {
 		fmt.Fprintln(w)
 	}
 	counts := r.count()
@@ -206,12 +206,4 @@ func inEnvironments(p found, r *validationReport) string {
 		return ""
 	}
 	return "(" + printable(strings.Join(p.environments, ", ")) + ")"
-}
-
-// count says how many there are of something.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -50,8 +50,6 @@ func wasAt(commit string) string {
 	return ", it was at " + short(commit)
 }
 
-func short(commit string) string { return printable(commit[:min(7, len(commit))]) }
-
 // drift lists what was changed by hand.
 func (v planText) drift(w io.Writer) {
 	if len(v.plan.Drift) == 0 {

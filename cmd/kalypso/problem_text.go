@@ -76,3 +76,8 @@ func placed(message string, p fleet.Position) string {
 	}
 	return strings.Replace(message, p.File, p.String(), 1)
 }
+
+// isElsewhere tells another repository from a branch of the control plane, which is called by its name alone.
+func isElsewhere(source string) bool {
+	return strings.HasPrefix(source, ".") || strings.HasPrefix(source, "/") || strings.Contains(source, ":")
+}

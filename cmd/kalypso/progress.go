@@ -23,15 +23,15 @@ type progress struct {
 	ended bool
 }
 
-// progress starts a line that appears after a second, if stderr is a terminal. The caller ends it.
-func (t *terminal) progress() *progress {
-	if !isTerminal(t.err) {
+// startProgress starts a line that appears after a second, if w is a terminal; elsewhere it returns nil. The caller ends it.
+func startProgress(w io.Writer, s style) *progress {
+	if !isTerminal(w) {
 		return nil
 	}
-	return startProgress(t.err, t.errStyle)
+	return newProgress(w, s)
 }
 
-func startProgress(w io.Writer, s style) *progress {
+func newProgress(w io.Writer, s style) *progress {
 	p := &progress{w: w, style: s}
 	p.timer = time.AfterFunc(progressDelay, p.show)
 	return p

@@ -10,7 +10,7 @@ import (
 func TestProgressIsSilentForASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b strings.Builder
-		p := startProgress(&b, style{})
+		p := newProgress(&b, style{})
 		p.say("reading dev")
 		time.Sleep(progressDelay - 1)
 		synctest.Wait()
@@ -26,7 +26,7 @@ func TestProgressIsSilentForASecond(t *testing.T) {
 func TestProgressShowsTheLatestTextAndGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b strings.Builder
-		p := startProgress(&b, style{})
+		p := newProgress(&b, style{})
 		p.say("reading dev")
 		p.say("reading %s", "main")
 		time.Sleep(progressDelay)

@@ -2,11 +2,8 @@ package main
 
 import (
 	"io"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 )
 
 // terminal is what a command talks to: the three streams, the environment and the clock.
@@ -33,34 +30,8 @@ func newTerminal(env []string, stdin io.Reader, stdout, stderr io.Writer) *termi
 	return t
 }
 
-// isTerminal reports whether a person watches w.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
+// view is how answers are shown to whoever reads stdout.
+func (t *terminal) view() view { return view{style: t.outStyle, now: t.now()} }
 
-// columns returns the width of the terminal behind w; 80 when nobody knows.
-func columns(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			return width
-		}
-	}
-	return 80
-}
-
-// style paints text. The zero value paints nothing.
-type style struct{ on bool }
-
-func (s style) bold(text string) string   { return s.paint("1", text) }
-func (s style) dim(text string) string    { return s.paint("2", text) }
-func (s style) red(text string) string    { return s.paint("31", text) }
-func (s style) green(text string) string  { return s.paint("32", text) }
-func (s style) yellow(text string) string { return s.paint("33", text) }
-
-func (s style) paint(code, text string) string {
-	if !s.on || text == "" {
-		return text
-	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
-}
+// progress starts a line that appears after a second, if stderr is a terminal. The caller ends it.
+func (t *terminal) progress() *progress { return startProgress(t.err, t.errStyle) }

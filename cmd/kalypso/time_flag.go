@@ -2,50 +2,10 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
-
-// timeLayout is how people see a time, in the time zone of their machine.
-const timeLayout = "2006-01-02 15:04:05 MST"
-
-// when shows a time for people; zero is a dash.
-func (t *terminal) when(at time.Time) string {
-	if at.IsZero() {
-		return "-"
-	}
-	return at.In(t.now().Location()).Format(timeLayout)
-}
-
-// ago says how long ago a time is, in its largest unit; zero is never.
-func (t *terminal) ago(at time.Time) string {
-	if at.IsZero() {
-		return "never"
-	}
-	return age(t.now().Sub(at)) + " ago"
-}
-
-// age is a duration in its largest unit.
-func age(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0s"
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
-
-var fullHash = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
-
-// shortHashes shortens the commits that a text names.
-func shortHashes(text string) string { return fullHash.ReplaceAllStringFunc(text, short) }
 
 // timeFlag is a time that people type: 2026-11-17, 2026-11-17T10:00, RFC 3339, or 36h and 7d for that long ago.
 type timeFlag struct {

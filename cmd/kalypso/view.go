@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// view is how answers are shown to somebody: in which style, and at which time, in whose time zone other times are shown.
+type view struct {
+	style style
+	now   time.Time
+}
+
+// timeLayout is how people see a time, in the time zone of their machine.
+const timeLayout = "2006-01-02 15:04:05 MST"
+
+// when shows a time for people; zero is a dash.
+func (v view) when(at time.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return at.In(v.now.Location()).Format(timeLayout)
+}
+
+// ago says how long ago a time is, in its largest unit; zero is never.
+func (v view) ago(at time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	return age(v.now.Sub(at)) + " ago"
+}
+
+// age is a duration in its largest unit.
+func age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
