@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"time"
 )
 
 // Kalypso is the program under test, with the environment of somebody who uses it.
@@ -20,6 +21,8 @@ type Kalypso struct {
 type Result struct {
 	Stdout, Stderr string
 	Code           int
+	// Processor is the processor time that it took on all cores, which other programs do not stretch.
+	Processor time.Duration
 }
 
 // BuildKalypso builds the program from the sources in a folder.
@@ -59,7 +62,12 @@ func (k *Kalypso) Run(ctx context.Context, args ...string) (Result, error) {
 	if err != nil && !errors.As(err, &exit) {
 		return Result{}, fmt.Errorf("run kalypso %s: %w", args[0], err)
 	}
-	return Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}, nil
+	return Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), ProcessorTime(cmd)}, nil
+}
+
+// ProcessorTime is what a program that has ended took of all cores.
+func ProcessorTime(cmd *exec.Cmd) time.Duration {
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
 // Start starts a command that goes on, such as serve.

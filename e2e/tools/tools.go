@@ -4,6 +4,7 @@
 //	flux/     source-controller, kustomize-controller
 //	gitea/    gitea
 //	argocd/   nothing is built, but the definition of its kind is read
+//	helm/     helm, only to be compared with: see [Helm]
 //
 // Each folder is a Go module whose go.mod and go.sum pin what is built. They are several, since the programs want different
 // versions of the same libraries and replace some of them. A program is built once: it is kept in the user's cache folder,
