@@ -1,6 +1,6 @@
 // Package proposing keeps the one living change request from a branch to another what it should be.
 //
-//	files, title, text ─► commit ─► push to the head branch ─► statuses ─► open or edit ─► labels ─► merge
+//	files, title, text ─► commit ─► push to the head branch ─► statuses ─► open or edit ─► labels ─► merge ─► annotations
 //	nothing to change  ─► say so ─► delete the head branch ─► close
 //
 // It is level-triggered: whoever keeps a change begins with [Living.Find], and does what is missing. It may be killed after

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
@@ -62,6 +63,8 @@ type Proposal struct {
 	Inputs map[string]string
 	// Statuses are said on the commit.
 	Statuses []forge.Status
+	// Findings are what checks found; those in the files of Put are shown at their places, where the forge can do that.
+	Findings []check.Finding
 	// Labels are ensured to exist. Those that are worn are on the change, the others are not.
 	Labels []Label
 	// AutoMerge merges it when every status of its commit has succeeded. Where the forge can merge later by itself it is asked to,
@@ -135,10 +138,13 @@ func (l *Living) Propose(ctx context.Context, p Proposal) error {
 	if err := l.commit(ctx, &p, &mark); err != nil {
 		return err
 	}
-	if l.Open != nil && MarkOf(l.Open.Body).Merging == mark.Commit {
-		mark.Merging = mark.Commit
+	if l.Open != nil {
+		was := MarkOf(l.Open.Body)
+		if mark.Annotated = was.Annotated; was.Merging == mark.Commit {
+			mark.Merging = mark.Commit
+		}
 	}
-	for _, do := range []func(context.Context, *Proposal, *Mark) error{l.judge, l.describe, l.label, l.merge} {
+	for _, do := range []func(context.Context, *Proposal, *Mark) error{l.judge, l.describe, l.label, l.merge, l.annotate} {
 		if err := do(ctx, &p, &mark); err != nil {
 			return err
 		}
@@ -268,6 +274,16 @@ func (l *Living) describe(ctx context.Context, p *Proposal, mark *Mark) error {
 	}
 	l.Open.Title, l.Open.Body = p.Title, body
 	return l.done("edited", fmt.Sprintf("edited change %d", l.Open.Number))
+}
+
+// remark makes the text carry a mark that changed after it was written.
+func (l *Living) remark(ctx context.Context, p *Proposal, mark *Mark) error {
+	body := l.body(p, mark)
+	if err := l.Repository.EditChange(ctx, l.Open.Number, forge.ChangeEdit{Body: &body}); err != nil {
+		return fmt.Errorf("edit change %d: %w", l.Open.Number, err)
+	}
+	l.Open.Body = body
+	return nil
 }
 
 // label makes the change wear the labels that it should.

@@ -20,6 +20,8 @@ type Mark struct {
 	Statuses map[string]forge.StatusState `json:"statuses,omitempty"`
 	// Merging is the commit that the forge was asked to merge by itself; empty when it was not.
 	Merging string `json:"merging,omitempty"`
+	// Annotated identifies the findings that are shown at their places; empty when there are none.
+	Annotated string `json:"annotated,omitempty"`
 	// Inputs are the commits of the sources by name.
 	Inputs map[string]string `json:"inputs,omitempty"`
 }

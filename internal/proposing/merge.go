@@ -85,12 +85,7 @@ func (l *Living) leaveMerging(ctx context.Context, later forge.AutoMerger, p *Pr
 	}
 	l.Waits = waitsForForge
 	mark.Merging = mark.Commit
-	body := l.body(p, mark)
-	if err := l.Repository.EditChange(ctx, l.Open.Number, forge.ChangeEdit{Body: &body}); err != nil {
-		return fmt.Errorf("edit change %d: %w", l.Open.Number, err)
-	}
-	l.Open.Body = body
-	return nil
+	return l.remark(ctx, p, mark)
 }
 
 // unfinished says what speaks against merging a commit: a status or check that has not succeeded.
