@@ -15,4 +15,5 @@
 //
 // A [Proposer] then makes the one living change request of an environment what it should be, in rounds that may be killed
 // anywhere and run again, and a [Previewer] says on the changes of a control plane what they would do.
+// It also answers a [Trial]: what any branch, change or commit would do, without a word to anybody.
 package scheduling

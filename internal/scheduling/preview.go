@@ -27,6 +27,8 @@ type Previewer struct {
 	// Forks previews changes from forks as well. Such a change may name any repository and any template,
 	// and whoever can fork can open one: planning it reads what strangers choose, with our credentials.
 	Forks bool
+	// Answers keeps what was planned last; nil keeps nothing.
+	Answers *Answers
 }
 
 // Preview is what a change of a control plane would do.
@@ -56,7 +58,7 @@ func (p *Previewer) Preview(ctx context.Context, controlPlane string, change for
 	if change.Head.Fork != "" && !p.Forks {
 		return nil, setStatus(ctx, repo, host.Limits(), change.Head.Commit, notPlanned)
 	}
-	preview, err := p.compare(ctx, controlPlane, change)
+	preview, err := p.merged(ctx, controlPlane, mergeOf(change))
 	if err != nil {
 		return nil, p.unable(ctx, repo, host.Limits(), change, err)
 	}
@@ -68,27 +70,45 @@ var notPlanned = forge.Status{
 	Context: StatusPlan, State: forge.Errored, Description: "changes from forks are not planned; previewForks allows it",
 }
 
-// compare plans every environment that a change touches.
-func (p *Previewer) compare(ctx context.Context, controlPlane string, change forge.Change) (*Preview, error) {
+// merge is a commit that would be merged into a branch of a control plane.
+type merge struct {
+	head, base string
+	// fetch is where the commit can be fetched from, when it is on no branch.
+	fetch string
+	// environment is the only one that is asked about; empty for all.
+	environment string
+}
+
+func mergeOf(c forge.Change) merge {
+	return merge{head: c.Head.Commit, base: c.Base.Branch, fetch: c.Fetch}
+}
+
+// merged plans every environment that a merge touches.
+func (p *Previewer) merged(ctx context.Context, controlPlane string, m merge) (*Preview, error) {
 	request := Request{ControlPlane: controlPlane}
 	branches, err := p.Loader.EnvironmentBranches(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	head, base := change.Head.Commit, change.Base.Branch
-	fork, err := p.Loader.Repositories.Fork(ctx, Location{Repo: controlPlane, Branch: base}, change.Fetch, head)
+	fork, err := p.Loader.Repositories.Fork(ctx, Location{Repo: controlPlane, Branch: m.base}, m.fetch, m.head)
 	if err != nil {
 		return nil, fmt.Errorf("find where the change begins: %w", err)
 	}
 	preview := &Preview{Problems: map[string][]fleet.Problem{}}
+	if m.environment != "" && !slices.ContainsFunc(branches, func(b EnvironmentBranch) bool { return b.Environment == m.environment }) {
+		return nil, fmt.Errorf("%w: the control plane has no environment %q", ErrTrial, m.environment)
+	}
 	for _, b := range branches {
+		if m.environment != "" && b.Environment != m.environment {
+			continue
+		}
 		before, after := request, request
 		before.Environment, after.Environment = b.Environment, b.Environment
-		switch base {
+		switch m.base {
 		case b.Branch:
-			before.BranchRef, after.BranchRef = fork, head
+			before.BranchRef, after.BranchRef = fork, m.head
 		case DefaultBase:
-			before.MainRef, after.MainRef = fork, head
+			before.MainRef, after.MainRef = fork, m.head
 		default:
 			continue
 		}
@@ -109,15 +129,19 @@ func (p *Previewer) environment(ctx context.Context, before, after Request, prev
 	if err != nil {
 		return err
 	}
-	old := bundle.Build(was.Snapshot, nil, nil)
-	now := bundle.Build(is.Snapshot, nil, old)
-	result, err := plan.Compare(plan.BundleState(was.Name(), old), is.Name(), now)
+	one, err := p.Answers.get(answerKey(after.Environment, "", was, is), func() (planned, error) {
+		p.Loader.progress("planning " + after.Environment)
+		old := bundle.Build(was.Snapshot, nil, nil)
+		now := bundle.Build(is.Snapshot, nil, old)
+		result, err := plan.Compare(plan.BundleState(was.Name(), old), is.Name(), now)
+		return planned{result, newErrors(old.Problems, now.Problems)}, err
+	})
 	if err != nil {
 		return err
 	}
-	preview.Plans = append(preview.Plans, result)
-	if found := newErrors(old.Problems, now.Problems); len(found) > 0 {
-		preview.Problems[after.Environment] = found
+	preview.Plans = append(preview.Plans, one.plan)
+	if len(one.problems) > 0 {
+		preview.Problems[after.Environment] = one.problems
 	}
 	return nil
 }
