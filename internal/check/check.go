@@ -20,6 +20,8 @@ type Policy struct {
 	Levels map[string]Level
 	// Rules are the teams' own.
 	Rules []Rule
+	// Scans are the programs that look at images and charts. They are not part of what a [Checker] does.
+	Scans []Scan
 	// Unreadable are policies whose rules nobody knows; nothing passes while there are any.
 	Unreadable []string
 	// Definitions are CustomResourceDefinitions, by what people call them, whose kinds are checked as well.
@@ -71,6 +73,12 @@ func New(policy Policy) (*Checker, error) {
 		if r.Level != "" {
 			c.levels[r.Name] = r.Level
 		}
+	}
+	for _, s := range policy.Scans {
+		if _, taken := c.levels[s.Name]; taken || s.Name == "" {
+			return nil, fmt.Errorf("scan %q: the name is taken, or empty; give it one of its own", s.Name)
+		}
+		c.levels[s.Name] = s.Level
 	}
 	for _, name := range slices.Sorted(maps.Keys(policy.Levels)) {
 		if _, known := c.levels[name]; !known {

@@ -5,48 +5,40 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// PolicyOf returns what the check policies of an environment say together, with what is wrong with them: of each rule and each
+// PolicyOf returns what the check policies of an environment say together, with what is wrong with them: of each rule, scan and
 // level the last one counts, which is that of the environment's own branch. A policy that cannot be read counts as one that
 // cannot be asked: then nothing is good.
 func PolicyOf(s *fleet.Snapshot) (Policy, []fleet.Problem) {
-	p := Policy{Environment: s.Environment, Levels: map[string]Level{}}
-	rules := map[string]Rule{}
+	p := Policy{Environment: s.Environment, Levels: map[string]Level{}, Unreadable: unreadable(s)}
+	rules, scans := map[string]Rule{}, map[string]Scan{}
 	for _, policy := range s.CheckPolicies {
 		for _, r := range policy.Value.Spec.Rules {
 			rules[r.Name] = Rule{Name: r.Name, Kinds: r.Kinds, Expression: r.Expression, Message: r.Message, Hint: r.Hint, Level: Level(r.Level)}
 		}
+		for _, scan := range policy.Value.Spec.Scans {
+			scans[scan.Name] = scanOf(scan)
+		}
 	}
-	var problems []fleet.Problem
 	builtIn := DefaultLevels()
 	for _, name := range slices.Sorted(maps.Keys(rules)) {
 		if _, taken := builtIn[name]; !taken {
 			p.Rules = append(p.Rules, rules[name])
 		}
 	}
-	known := slices.Concat(slices.Sorted(maps.Keys(rules)), slices.Sorted(maps.Keys(builtIn)))
-	for _, policy := range s.CheckPolicies {
-		report := func(message, hint string) {
-			problems = append(problems, fleet.Problem{
-				Severity: fleet.SeverityError, Kind: fleet.KindInvalidValue, Object: policy.Ref, Position: policy.Position, Message: message, Hint: hint,
-			})
-		}
-		for _, r := range policy.Value.Spec.Rules {
-			if _, taken := builtIn[r.Name]; taken {
-				report(fmt.Sprintf("the rule %q has the name of one that comes with Kalypso", r.Name), "give it a name of its own")
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(policy.Value.Spec.Levels)) {
-			if !slices.Contains(known, name) {
-				report(fmt.Sprintf("there is no rule %q, whose level is given", name), meantRule(name, known))
-				continue
-			}
-			p.Levels[name] = Level(policy.Value.Spec.Levels[name])
+	for _, name := range slices.Sorted(maps.Keys(scans)) {
+		if _, taken := builtIn[name]; !taken && rules[name].Name == "" {
+			p.Scans = append(p.Scans, scans[name])
 		}
 	}
-	p.Unreadable = unreadable(s)
+	known := slices.Concat(slices.Sorted(maps.Keys(rules)), slices.Sorted(maps.Keys(scans)), slices.Sorted(maps.Keys(builtIn)))
+	var problems []fleet.Problem
+	for _, policy := range s.CheckPolicies {
+		problems = append(problems, p.name(policy, rules, known)...)
+	}
 	for _, d := range s.Definitions {
 		if p.Definitions == nil {
 			p.Definitions = map[string][]byte{}
@@ -54,6 +46,37 @@ func PolicyOf(s *fleet.Snapshot) (Policy, []fleet.Problem) {
 		p.Definitions[d.Position.String()] = d.Document
 	}
 	return p, append(problems, uncompiled(s, p.Rules)...)
+}
+
+// name takes the levels of a policy, and says which of its names are none, or taken. A scan whose name is taken is not run, so
+// that its policy counts as one that cannot be read.
+func (p *Policy) name(policy fleet.Object[v1alpha1.CheckPolicy], rules map[string]Rule, known []string) []fleet.Problem {
+	var problems []fleet.Problem
+	report := func(message, hint string) {
+		problems = append(problems, fleet.Problem{
+			Severity: fleet.SeverityError, Kind: fleet.KindInvalidValue, Object: policy.Ref, Position: policy.Position, Message: message, Hint: hint,
+		})
+	}
+	builtIn, spec := DefaultLevels(), policy.Value.Spec
+	for _, r := range spec.Rules {
+		if _, taken := builtIn[r.Name]; taken {
+			report(fmt.Sprintf("the rule %q has the name of one that comes with Kalypso", r.Name), "give it a name of its own")
+		}
+	}
+	for _, scan := range spec.Scans {
+		if _, taken := builtIn[scan.Name]; taken || rules[scan.Name].Name != "" {
+			report(fmt.Sprintf("the scan %q has the name of a rule", scan.Name), "give it a name of its own; until then nothing passes")
+			p.Unreadable = append(p.Unreadable, policy.Ref.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(spec.Levels)) {
+		if !slices.Contains(known, name) {
+			report(fmt.Sprintf("there is no rule %q, whose level is given", name), meantRule(name, known))
+			continue
+		}
+		p.Levels[name] = Level(spec.Levels[name])
+	}
+	return problems
 }
 
 // uncompiled are rules whose expressions cannot be used, each at its policy.

@@ -48,6 +48,9 @@ func Format(s *fleet.Snapshot) string {
 	}
 	for _, p := range s.CheckPolicies {
 		w.line("CheckPolicy %s levels %v rules %v  %s", p.Value.Name, p.Value.Spec.Levels, p.Value.Spec.Rules, place(p.Position))
+		for _, s := range p.Value.Spec.Scans {
+			w.line("  scan %s of %s %q exit codes %v level %q", s.Name, s.What, s.Command.Args, s.Command.ExitCodes, s.Level)
+		}
 	}
 	w.trouble(s)
 	return w.String()
