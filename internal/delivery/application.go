@@ -17,7 +17,6 @@ import (
 	scheduler "github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
@@ -314,14 +313,8 @@ func listedService(content []byte) (app.Service, bool) {
 	return s.Service(), true
 }
 
-// Subject is what the ledger knows the application by.
-func (a *Application) Subject() string {
-	subject := ledger.CleanRepository(a.Request.Source)
-	if !a.Alone {
-		subject += "#" + a.Workload.Name
-	}
-	return subject
-}
+// Subject is what the ledger knows the application by; see [SubjectOf].
+func (a *Application) Subject() string { return SubjectOf(a.Request.Source, a.Workload.Name) }
 
 // HeadBranch is the branch that changes of an environment are proposed from.
 func (a *Application) HeadBranch(environment string) string {

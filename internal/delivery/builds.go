@@ -17,8 +17,8 @@ import (
 // stepBuilt is the kind of the steps that say what CI made of a commit.
 const stepBuilt = "built"
 
-// everywhere stands for the environment in steps that are about a commit as a whole.
-const everywhere = "*"
+// Everywhere stands for the environment in steps that are about a commit as a whole.
+const Everywhere = "*"
 
 // RecordBuild puts on record what CI made of a commit, so that every environment gets the same.
 func RecordBuild(ctx context.Context, l Ledger, subject string, b Build, by string, now time.Time) error {
@@ -30,7 +30,7 @@ func RecordBuild(ctx context.Context, l Ledger, subject string, b Build, by stri
 		return err
 	}
 	return l.RecordStep(ctx, ledger.Step{
-		PromotionID: ledger.PromotionID{Subject: subject, Commit: b.Commit, Environment: everywhere},
+		PromotionID: ledger.PromotionID{Subject: subject, Commit: b.Commit, Environment: Everywhere},
 		Kind:        stepBuilt, Reason: "CI built " + b.Name(), By: by, At: now.UTC(), Detail: detail,
 	})
 }
@@ -40,7 +40,7 @@ const maxBuilds = 5000
 
 // RecordedBuilds returns what CI made of commits, by commit; of one that was built twice the later build.
 func RecordedBuilds(ctx context.Context, l Ledger, subject string) (map[string]Build, error) {
-	steps, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: everywhere, Kind: stepBuilt, Limit: maxBuilds})
+	steps, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: Everywhere, Kind: stepBuilt, Limit: maxBuilds})
 	if err != nil {
 		return nil, fmt.Errorf("read what CI built: %w", err)
 	}

@@ -30,6 +30,12 @@ type Delivered struct {
 	Errors       map[string]error
 	// Promotion is nil when it was not come to.
 	Promotion *promoting.Outcome
+	// App is what the head of the source says; nil when it cannot be read.
+	App *Application
+	// Commits are those of the source branch, the oldest first, and Builds what CI made of them, by commit.
+	// Both are empty when promotion was not come to.
+	Commits []promoting.Commit
+	Builds  map[string]Build
 	// Did lists everything that was done, in order.
 	Did []string
 }
@@ -42,6 +48,7 @@ func (c *Chain) Round(ctx context.Context, request Request) (*Delivered, error) 
 	if err != nil {
 		return d, err
 	}
+	d.App = a
 	c.environments(ctx, request, a, d)
 	if err := ctx.Err(); err != nil {
 		return d, err
@@ -56,7 +63,9 @@ func (c *Chain) Round(ctx context.Context, request Request) (*Delivered, error) 
 	if err := c.remember(ctx, a, d); err != nil {
 		return d, err
 	}
-	d.Promotion, err = c.Promoter.Round(ctx, c.Pipeline(request, d))
+	pipeline := c.Pipeline(request, d)
+	d.Promotion, err = c.Promoter.Round(ctx, pipeline)
+	d.Commits, d.Builds = pipeline.line, pipeline.builds
 	if d.Promotion != nil {
 		d.Did = append(d.Did, d.Promotion.Did...)
 	}

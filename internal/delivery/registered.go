@@ -43,6 +43,7 @@ func (l *Loader) Registered(ctx context.Context, controlPlane string) ([]Request
 			continue
 		}
 		if a.Written {
+			request.Workload = a.Workload.Name
 			requests = append(requests, request)
 		}
 	}

@@ -75,8 +75,11 @@ type GitOps struct {
 // Gate is how an environment's clusters stand to a commit.
 type Gate struct {
 	// Commit is the commit of the GitOps branch.
-	Commit string            `json:"commit"`
-	Result compliance.Result `json:"result"`
+	Commit string `json:"commit"`
+	// SourceCommit is the promoted commit that it was rendered from: another than the environment's while that one is only proposed.
+	// Empty when that is not known.
+	SourceCommit string            `json:"sourceCommit,omitempty"`
+	Result       compliance.Result `json:"result"`
 	// Reason says the result in words.
 	Reason string            `json:"reason"`
 	Counts compliance.Counts `json:"counts"`
@@ -126,6 +129,13 @@ type EnvironmentDetail struct {
 	HeldList []HeldAssignment `json:"heldList"`
 	// ClusterTypes are sorted by name.
 	ClusterTypes []ClusterType `json:"clusterTypes"`
+	Words
+	// Steps are the last steps of promotions here, the newest first, at most 20.
+	Steps []Step `json:"steps"`
+}
+
+// Words are what is said about an environment besides how it stands: rules, what verifications found, and what people want.
+type Words struct {
 	// Rules are the rules of promotion as they are written; absent when there are none, or where only the ledger is asked.
 	Rules *v1alpha1.Promotion `json:"rules,omitempty"`
 	// Checks are the verifications of the commit, in the order of the rules.
@@ -136,8 +146,6 @@ type EnvironmentDetail struct {
 	Aborted []Abort `json:"aborted"`
 	// Ordered is what a person wants to run here next.
 	Ordered *Order `json:"ordered,omitempty"`
-	// Steps are the last steps of promotions here, the newest first, at most 20.
-	Steps []Step `json:"steps"`
 }
 
 // PlanSummary says what a change does, in numbers.

@@ -30,7 +30,7 @@ func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (Environ
 		return EnvironmentDetail{}, err
 	}
 	d := EnvironmentDetail{
-		ProblemList: []fleet.Problem{}, HeldList: []HeldAssignment{}, Checks: []Check{}, Proposals: []Proposal{}, Aborted: []Abort{},
+		ProblemList: []fleet.Problem{}, HeldList: []HeldAssignment{}, Words: wordsOf(&promoting.Standing{}),
 	}
 	if d.Environment, err = o.glance(ctx, sc, verdict, q.AsOf); err != nil {
 		return EnvironmentDetail{}, err
@@ -112,20 +112,25 @@ func (d *EnvironmentDetail) addPlan(s *Scheduled) {
 
 // addWords adds verifications, proposals and what people said.
 func (d *EnvironmentDetail) addWords(p *promoting.Standing) {
-	if p == nil {
-		return
+	if p != nil {
+		d.Words = wordsOf(p)
 	}
+}
+
+// wordsOf are what is said about an environment besides how it stands.
+func wordsOf(p *promoting.Standing) Words {
+	w := Words{Rules: p.Rules, Checks: []Check{}, Proposals: []Proposal{}, Aborted: []Abort{}}
 	for _, c := range p.Checks {
-		d.Checks = append(d.Checks, Check{Name: c.Name, State: c.State, Reason: c.Reason})
+		w.Checks = append(w.Checks, Check{Name: c.Name, State: c.State, Reason: c.Reason})
 	}
 	for _, c := range p.Proposals {
-		d.Proposals = append(d.Proposals, Proposal{From: c.From, Commit: c.Commit, State: c.State, URL: c.URL})
+		w.Proposals = append(w.Proposals, Proposal{From: c.From, Commit: c.Commit, State: c.State, URL: c.URL})
 	}
 	for _, a := range p.Aborts {
-		d.Aborted = append(d.Aborted, Abort{Commit: a.Commit, By: a.By, Why: a.Why, At: utc(a.At)})
+		w.Aborted = append(w.Aborted, Abort{Commit: a.Commit, By: a.By, Why: a.Why, At: utc(a.At)})
 	}
 	if p.Order != nil {
-		d.Ordered = &Order{ID: p.Order.ID, Commit: p.Order.Commit, By: p.Order.By, Why: p.Order.Why}
+		w.Ordered = &Order{ID: p.Order.ID, Commit: p.Order.Commit, By: p.Order.By, Why: p.Order.Why}
 	}
-	d.Rules = p.Rules
+	return w
 }

@@ -24,6 +24,8 @@ type ControlPlane struct {
 	Promotion *promoting.Outcome
 	// Scheduling is what the last rounds of its environments found, by name.
 	Scheduling map[string]*Scheduled
+	// Applications are those that it registers and that are delivered, with what their last rounds found.
+	Applications []*Application
 }
 
 // Standing is an environment that the rounds of a server know, and what the last ones found about it.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
@@ -76,9 +76,15 @@ func (e *Environment) addPromotion(p *promoting.Standing) {
 			Repository: ledger.CleanRepository(p.GitOps.Repo), Branch: p.GitOps.Branch, Path: p.GitOps.Path, Commit: p.Rollout.Commit,
 		}
 	}
-	if p.Pause != nil {
-		e.Paused = &Pause{By: p.Pause.By, Why: p.Pause.Why, At: utc(p.Pause.At)}
+	e.Paused = pauseOf(p.Pause)
+}
+
+// pauseOf is a pause as it is shown; nil when there is none.
+func pauseOf(p *promotion.Pause) *Pause {
+	if p == nil {
+		return nil
 	}
+	return &Pause{By: p.By, Why: p.Why, At: utc(p.At)}
 }
 
 // addRecorded adds what the ledger knows: the last decision, and whether somebody lets nothing in.
@@ -151,7 +157,7 @@ func (e *Environment) addScheduled(s *Scheduled) {
 	if s.Outcome == nil {
 		return
 	}
-	e.Change = changeOf(s.Outcome)
+	e.Change = changeOf(s.Outcome.Change, s.Outcome.Waits)
 	if s.Outcome.Plan != nil {
 		e.Held = s.Outcome.Plan.Counts.Held
 		for _, p := range s.Outcome.Plan.Problems {
@@ -171,15 +177,12 @@ func (c *ProblemCounts) add(s fleet.Severity) {
 	}
 }
 
-// changeOf is the open change; nil when there is none.
-func changeOf(s *scheduling.Outcome) *Change {
-	if s.Change == nil {
+// changeOf is an open change as it is shown; nil when there is none.
+func changeOf(c *forge.Change, waits string) *Change {
+	if c == nil || c.State == forge.Merged {
 		return nil
 	}
-	return &Change{
-		Number: s.Change.Number, Title: s.Change.Title, URL: s.Change.URL, Labels: s.Change.Labels,
-		Opened: utc(s.Change.CreatedAt), Waits: s.Waits,
-	}
+	return &Change{Number: c.Number, Title: c.Title, URL: c.URL, Labels: c.Labels, Opened: utc(c.CreatedAt), Waits: waits}
 }
 
 // counts are how much there is.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
@@ -17,8 +18,11 @@ import (
 
 // Promotion is a commit on its way into an environment, with its last step.
 type Promotion struct {
-	// Subject is what is promoted: the URL of a control plane, or of an application's source.
-	Subject     string `json:"subject"`
+	// Subject is what is promoted: the URL of a control plane, or that of an application's source with "#" and its workload.
+	Subject string `json:"subject"`
+	// Moves says which of the two it is, and Workload whose application.
+	Moves       Moves  `json:"moves"`
+	Workload    string `json:"workload,omitempty"`
 	Commit      string `json:"commit"`
 	Environment string `json:"environment"`
 	// Step is the kind of the last step.
@@ -44,7 +48,10 @@ type Step struct {
 // PromotionDetail is a commit's way through the environments.
 type PromotionDetail struct {
 	Subject string `json:"subject"`
-	Commit  string `json:"commit"`
+	// Moves says what the subject is, and Workload whose application.
+	Moves    Moves  `json:"moves"`
+	Workload string `json:"workload,omitempty"`
+	Commit   string `json:"commit"`
 	// Title is the first line of its message; empty when that is not known.
 	Title string `json:"title,omitempty"`
 	// Stages are the environments that it was in or has before it, in the order of the chain where that is known,
@@ -74,7 +81,11 @@ type PromotionStage struct {
 
 // PromotionsQuery says which promotions are wanted. Empty fields do not restrict.
 type PromotionsQuery struct {
-	Subject     string
+	Subject string
+	// Moves wants those of control planes, or those of applications.
+	Moves Moves
+	// Workload wants those of its application.
+	Workload    string
 	Environment string
 	Commit      string
 	From, To    time.Time // of the last step; from, inclusive, to, exclusive
@@ -121,13 +132,25 @@ func (o *Observer) Promotions(ctx context.Context, q PromotionsQuery) (Page[Prom
 	}
 	items := []Promotion{}
 	for _, s := range all {
-		if s.Commit != promoting.EveryCommit {
-			items = append(items, Promotion{
-				Subject: s.Subject, Commit: s.Commit, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By, At: utc(s.At),
-			})
+		if p := promotionOf(s); s.Commit != promoting.EveryCommit && s.Environment != delivery.Everywhere && q.wants(&p) {
+			items = append(items, p)
 		}
 	}
 	return cut(items, q.Paging, func(p *Promotion) string { return key(newestFirst(p.At), p.Environment, p.Commit, p.Subject) })
+}
+
+// promotionOf is a promotion by its last step.
+func promotionOf(s ledger.Step) Promotion {
+	p := Promotion{
+		Subject: s.Subject, Commit: s.Commit, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By, At: utc(s.At),
+	}
+	p.Moves, p.Workload = movesOf(s.Subject)
+	return p
+}
+
+// wants reports whether a promotion is of what is asked for.
+func (q PromotionsQuery) wants(p *Promotion) bool {
+	return (q.Moves == "" || q.Moves == p.Moves) && (q.Workload == "" || q.Workload == p.Workload)
 }
 
 // newestFirst is the part of a key that sorts later times first.
@@ -147,6 +170,7 @@ func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDe
 		return PromotionDetail{}, err
 	}
 	d := PromotionDetail{Subject: id.Subject, Commit: id.Commit, Stages: []PromotionStage{}}
+	d.Moves, d.Workload = movesOf(id.Subject)
 	stages := map[string]*PromotionStage{}
 	var order []string
 	stage := func(environment string) *PromotionStage {

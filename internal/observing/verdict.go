@@ -21,18 +21,18 @@ func gateOf(v compliance.Verdict) *Gate {
 	if v.Commit == "" {
 		return nil
 	}
-	return &Gate{Commit: v.Commit, Result: v.Result, Reason: v.Reason, Counts: v.Counts, Worst: worst(v.Reconcilers), Since: utc(v.Since), Next: utc(v.Next)}
+	return &Gate{Commit: v.Commit, Result: v.Result, Reason: v.Reason, Counts: v.Counts, Worst: worst(v.Reconcilers, worstCount), Since: utc(v.Since), Next: utc(v.Next)}
 }
 
 // badness orders states by how much they want to be looked at.
 var badness = map[compliance.State]int{compliance.Broken: 1, compliance.Offline: 2, compliance.Missing: 3, compliance.Behind: 4}
 
-func worst(all []compliance.Reconciler) []compliance.Reconciler {
+func worst(all []compliance.Reconciler, most int) []compliance.Reconciler {
 	bad := slices.DeleteFunc(slices.Clone(all), func(r compliance.Reconciler) bool { return r.State == compliance.Reached })
 	slices.SortStableFunc(bad, func(a, b compliance.Reconciler) int {
 		return cmp.Or(cmp.Compare(badness[a.State], badness[b.State]), a.Since.Compare(b.Since))
 	})
-	return bad[:min(worstCount, len(bad))]
+	return bad[:min(most, len(bad))]
 }
 
 // verdicts give the verdict on clusters in the environments that one question is about.

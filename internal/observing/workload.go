@@ -48,6 +48,8 @@ type WorkloadDetail struct {
 	Workload
 	// Targets are those of all environments, by environment and name.
 	Targets []Target `json:"targets"`
+	// Applications are those that deliver it, as a server keeps them: mostly one, and none where its team delivers by itself.
+	Applications []Application `json:"applications"`
 	// History is what happened last, the newest first, at most 20 events.
 	History []Event `json:"history"`
 }
@@ -134,7 +136,7 @@ func (o *Observer) Workload(ctx context.Context, name string) (WorkloadDetail, e
 		return WorkloadDetail{}, err
 	}
 	all := map[string]*Workload{}
-	d := WorkloadDetail{Targets: []Target{}}
+	d := WorkloadDetail{Targets: []Target{}, Applications: o.deliveredAs(name)}
 	for _, sc := range scenes {
 		sc.addWorkloads(all)
 		for i := range sc.placed {

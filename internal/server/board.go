@@ -1,12 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
@@ -32,7 +34,9 @@ func (b *Board) plane(url string) *observing.ControlPlane {
 	if was == nil {
 		was = &observing.ControlPlane{URL: url}
 	}
-	now := &observing.ControlPlane{URL: url, Promotion: was.Promotion, Scheduling: maps.Clone(was.Scheduling)}
+	now := &observing.ControlPlane{
+		URL: url, Promotion: was.Promotion, Scheduling: maps.Clone(was.Scheduling), Applications: slices.Clone(was.Applications),
+	}
 	if now.Scheduling == nil {
 		now.Scheduling = map[string]*observing.Scheduled{}
 	}
@@ -78,6 +82,36 @@ func (b *Board) Promoted(controlPlane string, o *promoting.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.plane(controlPlane).Promotion = o
+}
+
+// Registered says which applications a control plane delivers, by their subjects; what is known of others is forgotten.
+func (b *Board) Registered(controlPlane string, subjects []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	plane := b.plane(controlPlane)
+	plane.Applications = slices.DeleteFunc(plane.Applications, func(a *observing.Application) bool { return !slices.Contains(subjects, a.Subject) })
+}
+
+// Delivered says what a round of an application found. It returns what is known of the application now, and was before; nil for
+// nothing.
+func (b *Board) Delivered(r observing.Round) (now, was *observing.Application) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	plane := b.plane(r.ControlPlane)
+	subject := delivery.SubjectOf(r.Request.Source, r.Request.Workload)
+	i := slices.IndexFunc(plane.Applications, func(a *observing.Application) bool { return a.Subject == subject })
+	if i < 0 {
+		now = observing.Delivered(r, nil)
+		plane.Applications = append(plane.Applications, now)
+		slices.SortFunc(plane.Applications, func(x, y *observing.Application) int {
+			return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Subject, y.Subject))
+		})
+		return now, nil
+	}
+	was = plane.Applications[i]
+	now = observing.Delivered(r, was)
+	plane.Applications[i] = now
+	return now, was
 }
 
 // Outcome returns what the last round of an environment that did not fail found; nil when there was none.

@@ -39,11 +39,11 @@ type webhooks struct {
 	now     func() time.Time
 
 	mu   sync.Mutex
-	seen map[delivery]time.Time
+	seen map[posted]time.Time
 }
 
 func newWebhooks(hooks []Hook, handle func(forge.Event), metrics *Metrics) *webhooks {
-	w := &webhooks{hooks: map[string]Hook{}, handle: handle, metrics: metrics, now: time.Now, seen: map[delivery]time.Time{}}
+	w := &webhooks{hooks: map[string]Hook{}, handle: handle, metrics: metrics, now: time.Now, seen: map[posted]time.Time{}}
 	for _, h := range hooks {
 		w.hooks[h.Name] = h
 	}
@@ -84,8 +84,8 @@ func (w *webhooks) receive(hook Hook, response http.ResponseWriter, request *htt
 	return http.StatusAccepted, "accepted"
 }
 
-// delivery identifies what was delivered. What a forge calls it is not signed, so the content counts.
-type delivery struct {
+// posted identifies what was delivered. What a forge calls it is not signed, so the content counts.
+type posted struct {
 	hook string
 	body [sha256.Size]byte
 }
@@ -100,7 +100,7 @@ func (w *webhooks) replayed(hook string, e forge.Event, body [sha256.Size]byte) 
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	key := delivery{hook, body}
+	key := posted{hook, body}
 	if at, ok := w.seen[key]; ok && now.Sub(at) < replayWindow {
 		return true
 	}

@@ -192,12 +192,26 @@ func CommentKey(t reflect.Type) string {
 	return packageOf(t) + "." + name
 }
 
-// Types returns the types that the API answers and takes, by name.
+// Types returns the types that the API answers and takes, by name, and those that are embedded in them.
 func Types() []reflect.Type {
 	schemas := undocumented("").OpenAPI().Components.Schemas
 	var all []reflect.Type
+	add := func(t reflect.Type) {
+		if !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(schemas.Map())) {
-		all = append(all, schemas.TypeFromRef(schemaPrefix+name))
+		t := schemas.TypeFromRef(schemaPrefix + name)
+		add(t)
+		if t.Kind() != reflect.Struct {
+			continue
+		}
+		for _, f := range reflect.VisibleFields(t) {
+			if f.Anonymous && f.Type.Kind() == reflect.Struct {
+				add(f.Type)
+			}
+		}
 	}
 	return all
 }

@@ -15,6 +15,7 @@ type SignalType string
 // The types of signals.
 const (
 	SignalEnvironment SignalType = "environment" // commit, gate, open change, problems or plan of an environment
+	SignalApplication SignalType = "application" // commit, gate, open change, problems or plan of an application
 	SignalPromotion   SignalType = "promotion"   // a step of a commit in an environment
 	SignalReport      SignalType = "report"      // what a cluster runs
 	SignalCluster     SignalType = "cluster"     // what a cluster is: registered, something else, revoked
@@ -27,7 +28,9 @@ type Signal struct {
 	Type         SignalType `json:"-"`
 	ControlPlane string     `json:"controlPlane,omitempty"`
 	Environment  string     `json:"environment,omitempty"`
-	Cluster      string     `json:"cluster,omitempty"`
+	// Application is the workload that it delivers.
+	Application string `json:"application,omitempty"`
+	Cluster     string `json:"cluster,omitempty"`
 	// Commit is the promoted commit that it is about.
 	Commit string `json:"commit,omitempty"`
 	// Fetch are the addresses whose answers may be others now, besides the lists that these are in.
@@ -147,7 +150,7 @@ func (e *Events) process() string {
 
 // key is the same for signals of which one is enough.
 func (s Signal) key() string {
-	return strings.Join(append([]string{string(s.Type), s.ControlPlane, s.Environment, s.Cluster, s.Commit}, s.Fetch...), "\x00")
+	return strings.Join(append([]string{string(s.Type), s.ControlPlane, s.Environment, s.Application, s.Cluster, s.Commit}, s.Fetch...), "\x00")
 }
 
 // addresses are those whose answers a signal concerns.
@@ -157,7 +160,7 @@ func (s Signal) addresses() []string {
 	}
 	var all []string
 	for _, part := range []struct{ folder, name string }{
-		{"environments", s.Environment}, {"clusters", s.Cluster}, {"promotions", s.Commit},
+		{"environments", s.Environment}, {"applications", s.Application}, {"workloads", s.Application}, {"clusters", s.Cluster}, {"promotions", s.Commit},
 	} {
 		if part.name != "" {
 			all = append(all, Root+"/"+part.folder+"/"+escape(part.name))

@@ -155,7 +155,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			address = strings.ReplaceAll(address, "{name}", "dev")
 		case "get-cluster":
 			address = strings.ReplaceAll(address, "{name}", "large-07")
-		case "get-workload":
+		case "get-workload", "get-application":
 			address = strings.ReplaceAll(address, "{name}", "hello")
 		case "list-assignments", "get-matrix", "get-history":
 			address += "?environment=dev"

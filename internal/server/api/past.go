@@ -11,6 +11,8 @@ import (
 
 type promotionsInput struct {
 	Subject     string    `query:"subject" maxLength:"2048" doc:"Only those of this control plane, or application source."`
+	Moves       string    `query:"moves" enum:"platform,application" doc:"Only those of control planes, or of applications."`
+	Workload    string    `query:"workload" maxLength:"253" doc:"Only those of the application of this workload."`
 	Environment string    `query:"environment" maxLength:"253" doc:"Only those into this environment."`
 	Commit      string    `query:"commit" maxLength:"64" doc:"Only those of this commit: the full hash."`
 	From        time.Time `query:"from" doc:"Only those whose last step was then or later."`
@@ -52,7 +54,10 @@ func registerPast(s *service) {
 	askList(s, operation{
 		id: "list-promotions", path: "/promotions", summary: "Commits on their way, each with its last step",
 	}, func(ctx context.Context, in *promotionsInput) (page observing.Page[observing.Promotion], err error) {
-		q := observing.PromotionsQuery{Subject: in.Subject, Environment: in.Environment, Commit: in.Commit, From: in.From, To: in.To}
+		q := observing.PromotionsQuery{
+			Subject: in.Subject, Moves: observing.Moves(in.Moves), Workload: in.Workload, Environment: in.Environment,
+			Commit: in.Commit, From: in.From, To: in.To,
+		}
 		if q.Paging, err = in.of(); err != nil {
 			return page, err
 		}

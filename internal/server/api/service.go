@@ -35,7 +35,7 @@ func newService(s *Server) *service {
 	v.api = humago.New(v.mux, v.config())
 	v.api.UseMiddleware(v.admit)
 	for _, register := range []func(*service){
-		registerEnvironments, registerWorkloads, registerClusters, registerPast, registerMoves, registerReports,
+		registerEnvironments, registerApplications, registerWorkloads, registerClusters, registerPast, registerMoves, registerReports,
 		registerCredentials, registerSelf,
 	} {
 		register(v)

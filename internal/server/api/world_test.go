@@ -19,11 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/promotion"
 	"github.com/kalypso-io/kalypso/internal/reporting"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server/access"
 	"github.com/kalypso-io/kalypso/internal/server/api"
@@ -53,6 +56,22 @@ func (f fleet) ControlPlanes() []observing.ControlPlane { return f }
 // commit is a full hash that begins with a digit.
 func commit(digit string) string { return strings.Repeat(digit, 40) }
 
+// hello is an application after a round.
+func hello() *observing.Application {
+	const source = "https://git.example.com/acme/hello"
+	return observing.Delivered(observing.Round{
+		ControlPlane: controlPlane, Request: delivery.Request{Source: source, Workload: "hello", Workspace: "shop"}, At: time.Now(),
+		Found: &delivery.Delivered{
+			App:     &delivery.Application{Source: scheduling.Input{Commit: commit("e")}},
+			Commits: []promoting.Commit{{SHA: commit("e"), Subject: "Greet more warmly"}},
+			Builds:  map[string]delivery.Build{commit("e"): {Commit: commit("e"), Version: "1.4.0", Image: "1.4.0"}},
+			Promotion: &promoting.Outcome{Environments: []promoting.Standing{{
+				Environment: "dev", Phase: promotion.Deploying, Commit: commit("e"), Reason: "waits: 1 of 2 reconcilers are behind",
+			}}},
+		},
+	}, nil)
+}
+
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
@@ -68,7 +87,7 @@ func newWorld(t testing.TB) *world {
 	known := fleet{
 		{URL: controlPlane, Promotion: &promoting.Outcome{
 			Subject: controlPlane, Environments: []promoting.Standing{{Environment: "dev", Commit: commit("c"), Rules: rules}, {Environment: "prod"}},
-		}},
+		}, Applications: []*observing.Application{hello()}},
 		{URL: controlPlane + "-2", Promotion: &promoting.Outcome{
 			Subject: controlPlane + "-2", Environments: []promoting.Standing{{Environment: "prod"}},
 		}},
