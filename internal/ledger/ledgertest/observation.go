@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -136,7 +137,7 @@ func anyOrderSameState(t *testing.T, l ledger.Ledger) {
 	counted(t, l)
 }
 
-// counted: reconcilers that are counted by version are those that have it.
+// counted: reconcilers that are counted by version are those that have it, or had it.
 func counted(t *testing.T, l ledger.Ledger) {
 	t.Helper()
 	version := shopVersion("1.0", 0)
@@ -145,18 +146,20 @@ func counted(t *testing.T, l ledger.Ledger) {
 		Repository: platform, Branch: "prod", SHA: sha(1), Kind: ledger.BranchApplication, Environment: "prod",
 		Recorded: at(0), Versions: []ledger.Version{version},
 	}))
-	got, want := map[ledger.State]int{}, map[ledger.State]int{}
-	all, err := l.Versions(t.Context(), ledger.VersionQuery{})
-	must(t, err)
-	for _, v := range all {
-		got[v.State] += v.Reconcilers
-	}
-	for _, s := range states(t, l, ledger.StateQuery{}) {
-		if s.Revision == sha(1) {
-			want[s.State]++
+	for _, asOf := range []time.Time{{}, at(1), at(20), at(45), at(60), at(75), at(200)} {
+		got, want := map[ledger.State]int{}, map[ledger.State]int{}
+		all, err := l.Versions(t.Context(), ledger.VersionQuery{AsOf: asOf})
+		must(t, err)
+		for _, v := range all {
+			got[v.State] += v.Reconcilers
 		}
+		for _, s := range states(t, l, ledger.StateQuery{AsOf: asOf}) {
+			if s.Revision == sha(1) {
+				want[s.State]++
+			}
+		}
+		equal(t, "counted as of "+asOf.String(), got, want)
 	}
-	equal(t, "counted", got, want)
 }
 
 func compareStates(t *rapid.T, l ledger.Ledger, ordered, other string, since bool) {

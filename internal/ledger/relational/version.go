@@ -1,10 +1,13 @@
 package relational
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -73,16 +76,16 @@ func scanVersionState(row scanner) (v ledger.VersionState, err error) {
 }
 
 const (
-	// Those that were not there yet are counted as well, at no outcome: with a condition that leaves them out, databases look
-	// everybody up twice.
-	countPast = `
-SELECT COALESCE(outcome_id, 0), COUNT(*) FROM (
-    SELECT (SELECT y.outcome_id ` + newestUntil + `) AS outcome_id
-    FROM (SELECT id AS reconciler_id FROM reconciler WHERE id > $2 AND id <= $3) x) p
-GROUP BY outcome_id`
-	lastReconciler = `SELECT COALESCE(MAX(id), 0) FROM reconciler`
-	// counters is how many connections count at the same time.
-	counters = 4
+	lastReconciler = `SELECT COALESCE(MAX(reconciler_id), 0) FROM reconciler_state`
+	// What has not changed since then needs no looking up. All outcomes come as one text, since to give out or to group
+	// as many rows takes databases longer than to find them; those that were not there yet are not in it.
+	listPast = `
+SELECT COALESCE(string_agg(CAST(CASE WHEN x.since <= $1 THEN x.outcome_id ELSE (SELECT y.outcome_id ` + newestUntil + `) END AS TEXT), ' '), '')
+FROM reconciler_state x WHERE x.reconciler_id > $2 AND x.reconciler_id <= $3`
+	// perList bounds a text: to 20 bytes each.
+	perList = 50_000
+	// listers is how many connections list at the same time.
+	listers = 4
 
 	outcomeVersions = `
 SELECT v.outcome_id, v.first_observed, v.state, v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built
@@ -132,36 +135,40 @@ func (s *Store) everyPastVersion(ctx context.Context, q ledger.VersionQuery) ([]
 	return all, nil
 }
 
-// pastCounts is how many reconcilers were at which outcome. Several connections count a part of them each.
+// pastCounts is how many reconcilers were at which outcome. Several connections list a part of them each.
 func (s *Store) pastCounts(ctx context.Context, at int64) (map[int64]int, error) {
 	var last int64
 	if err := s.Read.QueryRowContext(ctx, lastReconciler).Scan(&last); err != nil {
 		return nil, err
 	}
-	parts := make([][]outcomeCount, counters)
+	var mu sync.Mutex
+	counts := map[int64]int{}
 	group, ctx := errgroup.WithContext(ctx)
-	for part := range int64(counters) {
-		group.Go(func() (err error) {
-			parts[part], err = query(ctx, s.Read, scanCount, countPast, at, last*part/counters, last*(part+1)/counters)
-			return err
+	group.SetLimit(listers)
+	for first := int64(0); first < last; first += perList {
+		group.Go(func() error {
+			var list []byte
+			if err := s.Read.QueryRowContext(ctx, listPast, at, first, first+perList).Scan(&list); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			return countOutcomes(counts, list)
 		})
 	}
-	counts := map[int64]int{}
-	err := group.Wait()
-	for _, c := range slices.Concat(parts...) {
-		counts[c.outcome] += c.reconcilers
+	return counts, group.Wait()
+}
+
+// countOutcomes counts the outcomes of a list.
+func countOutcomes(counts map[int64]int, list []byte) error {
+	for outcome := range bytes.FieldsSeq(list) {
+		id, err := strconv.ParseInt(string(outcome), 10, 64)
+		if err != nil {
+			return err
+		}
+		counts[id]++
 	}
-	return counts, err
-}
-
-type outcomeCount struct {
-	outcome     int64
-	reconcilers int
-}
-
-func scanCount(row scanner) (c outcomeCount, err error) {
-	err = row.Scan(&c.outcome, &c.reconcilers)
-	return c, err
+	return nil
 }
 
 // outcomeVersion is the version that an outcome holds, not counted yet.
