@@ -10,7 +10,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/plan"
 )
 
-// Answers keeps plans by the commits that they were made of: the same commits make the same plan.
+// Answers keeps plans of merges by the commits that they were made of: the same commits make the same plan. Plans of what is
+// pending are not kept: they read the GitOps branch when their differences are shown, for as long as their context lasts.
 // It is only ever faster to have some. It is safe for concurrent use; the zero value is ready, and nil keeps nothing.
 type Answers struct {
 	mu sync.Mutex
@@ -36,10 +37,10 @@ const (
 )
 
 // answerKey names everything that a plan is made of. What could not be read has no commit, and shows in the number of problems.
-func answerKey(environment, published string, loaded ...*Loaded) string {
+func answerKey(before, after *Loaded) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s", environment, published)
-	for _, l := range loaded {
+	b.WriteString(after.Snapshot.Environment)
+	for _, l := range []*Loaded{before, after} {
 		fmt.Fprintf(&b, "\n%s %d", l.controlPlane, len(l.Snapshot.Problems))
 		for _, input := range l.Inputs.all() {
 			fmt.Fprintf(&b, " %s@%s", input.Repo, input.Commit)

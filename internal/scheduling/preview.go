@@ -27,7 +27,7 @@ type Previewer struct {
 	// Forks previews changes from forks as well. Such a change may name any repository and any template,
 	// and whoever can fork can open one: planning it reads what strangers choose, with our credentials.
 	Forks bool
-	// Answers keeps what was planned last; nil keeps nothing.
+	// Answers keeps what merges would do; nil keeps nothing.
 	Answers *Answers
 }
 
@@ -37,6 +37,8 @@ type Preview struct {
 	Plans []*plan.Plan
 	// Problems are errors that the change brings in, by environment.
 	Problems map[string][]fleet.Problem
+	// Change is the one that a [Trial] asked about; nil where it asked about something else.
+	Change *forge.Change
 }
 
 // Preview compares the control plane with and without a change, for each environment that it touches,
@@ -129,7 +131,7 @@ func (p *Previewer) environment(ctx context.Context, before, after Request, prev
 	if err != nil {
 		return err
 	}
-	one, err := p.Answers.get(answerKey(after.Environment, "", was, is), func() (planned, error) {
+	one, err := p.Answers.get(answerKey(was, is), func() (planned, error) {
 		p.Loader.progress("planning " + after.Environment)
 		old := bundle.Build(was.Snapshot, nil, nil)
 		now := bundle.Build(is.Snapshot, nil, old)

@@ -73,7 +73,12 @@ func (p *Previewer) tryChange(ctx context.Context, t Trial) (*Preview, error) {
 	}
 	m := mergeOf(change)
 	m.environment = t.Environment
-	return p.merged(ctx, t.ControlPlane, m)
+	preview, err := p.merged(ctx, t.ControlPlane, m)
+	if err != nil {
+		return nil, err
+	}
+	preview.Change = &change
+	return preview, nil
 }
 
 // tryBranch plans a merge. What is merged into nothing is planned where it counts: the branch of an environment for that
@@ -127,13 +132,10 @@ func (p *Previewer) pending(ctx context.Context, r Request) (*Preview, error) {
 	if err != nil {
 		return nil, err
 	}
-	one, err := p.Answers.get(answerKey(r.Environment, gitops.Head.Commit, loaded), func() (planned, error) {
-		p.Loader.progress("planning " + r.Environment)
-		result, err := gitops.Plan(loaded, bundle.Build(loaded.Snapshot, gitops.Published, nil))
-		return planned{plan: result}, err
-	})
+	p.Loader.progress("planning " + r.Environment)
+	result, err := gitops.Plan(loaded, bundle.Build(loaded.Snapshot, gitops.Published, nil))
 	if err != nil {
 		return nil, err
 	}
-	return &Preview{Plans: []*plan.Plan{one.plan}}, nil
+	return &Preview{Plans: []*plan.Plan{result}}, nil
 }
