@@ -3,6 +3,7 @@ package forge
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,12 +34,26 @@ func (a Annotations) Notes() []Note {
 	return notes
 }
 
+// Place writes a note at its line or, where the forge refuses that, at its file.
+// One that is refused there as well has no place in the change, and is left out.
+func (n Note) Place(write func(body string, atLine bool) error) error {
+	for _, atLine := range []bool{true, false} {
+		if atLine && n.Line <= 0 {
+			continue
+		}
+		if err := write(n.Body(atLine), atLine); !errors.Is(err, ErrInvalid) {
+			return err
+		}
+	}
+	return nil
+}
+
 // Turn compares the annotations with the comments that are there: gone are those to be deleted, missing the notes to write.
 // Comments that are no annotations of this name do not count.
 func (a Annotations) Turn(there []Standing) (gone []Standing, missing []Note) {
 	missing = a.Notes()
 	for _, s := range there {
-		if !a.wrote(s.Body) {
+		if !a.Wrote(s.Body) {
 			continue
 		}
 		i := slices.IndexFunc(missing, func(n Note) bool { return !s.Outdated && Marked(s.Body, n.Marker) })
@@ -51,8 +66,8 @@ func (a Annotations) Turn(there []Standing) (gone []Standing, missing []Note) {
 	return gone, missing
 }
 
-// wrote reports whether a text has the marker of an annotation of this name.
-func (a Annotations) wrote(body string) bool {
+// Wrote reports whether a text has the marker of an annotation of this name.
+func (a Annotations) Wrote(body string) bool {
 	prefix := strings.TrimSuffix(markerLine(a.Name), "-->")
 	for line := range strings.Lines(body) {
 		if strings.HasPrefix(line, prefix) && strings.HasSuffix(strings.TrimSpace(line), "-->") {

@@ -18,6 +18,10 @@ type thread struct {
 	ID       int       `json:"id"`
 	Deleted  bool      `json:"isDeleted"`
 	Comments []comment `json:"comments"`
+	// Place is the file and line that it is about; nil for one about the whole pull request.
+	Place *struct {
+		File string `json:"filePath"`
+	} `json:"threadContext"`
 }
 
 // comment is what somebody wrote, or what the forge itself says: that a reviewer was added.
@@ -48,9 +52,9 @@ func (r *Repository) comment(change, thread int, c comment) authored {
 	return a
 }
 
-// Comments reads the conversation on a pull request, without what the forge says in it.
+// Comments reads the conversation on a pull request, without what the forge says in it and what is said at lines.
 func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment, error) {
-	all, err := r.conversation(ctx, change)
+	all, err := r.conversation(ctx, change, false)
 	comments := make([]forge.Comment, 0, len(all))
 	for _, c := range all {
 		comments = append(comments, c.Comment)
@@ -58,7 +62,8 @@ func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment,
 	return comments, err
 }
 
-func (r *Repository) conversation(ctx context.Context, change int) ([]authored, error) {
+// conversation reads what people and programs say about the whole pull request or at lines, the oldest first.
+func (r *Repository) conversation(ctx context.Context, change int, atLines bool) ([]authored, error) {
 	var threads values[thread]
 	if err := r.do(ctx, rest.Request{Op: "read comments", Path: pull(change, "threads"), Out: &threads}); err != nil {
 		return nil, err
@@ -66,7 +71,7 @@ func (r *Repository) conversation(ctx context.Context, change int) ([]authored, 
 	var all []authored
 	for _, t := range threads.Value {
 		for _, c := range t.Comments {
-			if !t.Deleted && !c.Deleted && c.Type != "system" && c.Type != "codeChange" {
+			if !t.Deleted && (t.Place != nil) == atLines && !c.Deleted && c.Type != "system" && c.Type != "codeChange" {
 				all = append(all, r.comment(change, t.ID, c))
 			}
 		}
@@ -79,7 +84,7 @@ func (r *Repository) conversation(ctx context.Context, change int) ([]authored, 
 func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body string) (forge.Comment, error) {
 	limit := r.forge.Limits().Comment
 	body = fit(forge.Mark(body, marker, limit), limit)
-	all, err := r.conversation(ctx, change)
+	all, err := r.conversation(ctx, change, false)
 	if err != nil {
 		return forge.Comment{}, err
 	}

@@ -22,6 +22,11 @@ type Harness struct {
 	// Fork opens a change to main, from a branch of a fork that somebody else has, and returns its number; may be nil.
 	Fork func(t *testing.T, url, branch string) int
 
+	// Notes returns what is shown at places of a change; nil skips the rules about annotations.
+	Notes func(t *testing.T, url string, change int) []Note
+	// Put adds a commit with a file to a branch; nil for forges that do not look into files.
+	Put func(t *testing.T, url, branch, file, text string)
+
 	// Person is the same forge, seen with the credential of somebody else who may write everywhere; may be nil.
 	Person forge.Forge
 	// Weak is the same forge, seen with a credential that may only read; may be nil.

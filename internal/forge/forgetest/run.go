@@ -20,6 +20,7 @@ func Run(t *testing.T, start func(t *testing.T) Harness) {
 		{"labels", labelRules},
 		{"statuses", statusRules},
 		{"comments", commentRules},
+		{"annotations", annotationRules},
 		{"issues", issueRules},
 		{"abilities", abilityRules},
 		{"hooks", hookRules},

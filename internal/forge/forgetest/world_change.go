@@ -13,6 +13,7 @@ import (
 type Change struct {
 	forge.Change
 	Comments []*forge.Comment
+	Notes    []*Note
 	History  []LabelEvent
 	// Auto is the merge that waits for the checks; nil when none does.
 	Auto   *forge.Merge

@@ -134,21 +134,8 @@ type event struct {
 }
 
 // timeline hands everything that happened to use, the oldest first.
-// Its pages name no next one, and are shorter than asked for where something may not be seen: an empty one is the last.
 func (r *Repository) timeline(ctx context.Context, number int, use func(event)) error {
-	for page := 1; ; page++ {
-		var events []event
-		err := r.do(ctx, rest.Request{
-			Op: "read timeline", Path: numbered("/issues", number, "timeline"), Out: &events,
-			Query: url.Values{"page": {fmt.Sprint(page)}, "limit": {pageSize}},
-		})
-		if err != nil || len(events) == 0 {
-			return err
-		}
-		for _, e := range events {
-			use(e)
-		}
-	}
+	return listUnlinked(ctx, r, rest.Request{Op: "read timeline", Path: numbered("/issues", number, "timeline")}, use)
 }
 
 // OpenChange opens a pull request. A draft is one whose title says so.

@@ -54,6 +54,21 @@ func list[T any](ctx context.Context, r *Repository, q rest.Request, use func(T)
 	return explain(rest.Pages(ctx, &r.forge.client, r.request(q), use))
 }
 
+// listUnlinked reads all of a list whose pages name no next one, and are shorter than asked for where something may not be seen:
+// an empty one is the last.
+func listUnlinked[T any](ctx context.Context, r *Repository, q rest.Request, use func(T)) error {
+	for page := 1; ; page++ {
+		var elements []T
+		q.Out, q.Query = &elements, url.Values{"page": {strconv.Itoa(page)}, "limit": {pageSize}}
+		if err := r.do(ctx, q); err != nil || len(elements) == 0 {
+			return err
+		}
+		for _, element := range elements {
+			use(element)
+		}
+	}
+}
+
 // explain puts the forge's own word on what a token lacks in the place of ours.
 func explain(err error) error {
 	var e *forge.Error

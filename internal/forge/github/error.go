@@ -69,7 +69,7 @@ func message(err error) string {
 
 // isConflict tells from what a failed validation says whether it could succeed another time.
 func isConflict(detail string) bool {
-	for _, said := range []string{"already exists", "cannot be reopened", "cannot be changed", "base branch was modified"} {
+	for _, said := range []string{"already exists", "cannot be reopened", "cannot be changed", "base branch was modified", "is not part of the pull request"} {
 		if strings.Contains(detail, said) {
 			return true
 		}

@@ -21,6 +21,7 @@ var (
 	_ forge.Remover         = (*github.Repository)(nil)
 	_ forge.WebhookVerifier = (*github.Forge)(nil)
 	_ forge.Brancher        = (*github.Repository)(nil)
+	_ forge.Annotator       = (*github.Repository)(nil)
 	_ forge.LabelHistorian  = (*github.Repository)(nil)
 	_ forge.Checker         = (*github.Repository)(nil)
 	_ forge.AutoMerger      = (*github.Repository)(nil)

@@ -38,6 +38,10 @@ var (
 	createComment = operation{name: "create comment", right: "issues=write"}
 	editComment   = operation{name: "edit comment", right: "issues=write"}
 
+	readNotes  = operation{name: "read annotations", right: "pull_requests=read"}
+	writeNote  = operation{name: "annotate change", right: "pull_requests=write"}
+	removeNote = operation{name: "remove annotation", right: "pull_requests=write"}
+
 	findIssues = operation{name: "find issues", right: "issues=read"}
 	openIssue  = operation{name: "open issue", right: "issues=write"}
 	editIssue  = operation{name: "edit issue", right: "issues=write"}

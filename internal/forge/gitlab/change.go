@@ -39,9 +39,14 @@ type mergeRequest struct {
 	SquashCommit  string     `json:"squash_commit_sha"`
 	Labels        []string   `json:"labels"`
 	MergeStatus   string     `json:"merge_status"`
-	Refs          struct {
-		Start string `json:"start_sha"` // the base branch's head
-	} `json:"diff_refs"`
+	Refs          diffRefs   `json:"diff_refs"`
+}
+
+// diffRefs are the commits that a difference is between.
+type diffRefs struct {
+	Base  string `json:"base_sha"`
+	Head  string `json:"head_sha"`
+	Start string `json:"start_sha"` // the base branch's head
 }
 
 // draftPrefix is how a title says that a merge request is a draft.

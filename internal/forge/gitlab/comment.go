@@ -20,7 +20,12 @@ type note struct {
 	Body      string    `json:"body"`
 	System    bool      `json:"system"`
 	CreatedAt time.Time `json:"created_at"`
+	// Type is diffNote for one at a place in the difference, of which Position says where; else it is not told, or another.
+	Type     string    `json:"type"`
+	Position *diffRefs `json:"position"`
 }
+
+const diffNote = "DiffNote"
 
 func (r *Repository) comment(change int, n note) forge.Comment {
 	return forge.Comment{
@@ -29,20 +34,29 @@ func (r *Repository) comment(change int, n note) forge.Comment {
 	}
 }
 
-// Comments reads the conversation on a merge request, without what GitLab says in it.
+// Comments reads the conversation on a merge request, without what GitLab says in it and what is said at lines.
 func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment, error) {
 	var comments []forge.Comment
+	err := r.notes(ctx, change, func(n note) {
+		if n.Type != diffNote {
+			comments = append(comments, r.comment(change, n))
+		}
+	})
+	return comments, err
+}
+
+// notes reads what people and programs say about a merge request, the oldest first.
+func (r *Repository) notes(ctx context.Context, change int, use func(note)) error {
 	request := rest.Request{
 		Op: "read comments", Path: numbered("/merge_requests", change, "notes"),
 		Query: url.Values{"order_by": {"created_at"}, "sort": {"asc"}},
 	}
-	err := list(ctx, r, request, func(n note) bool {
+	return list(ctx, r, request, func(n note) bool {
 		if !n.System {
-			comments = append(comments, r.comment(change, n))
+			use(n)
 		}
 		return true
 	})
-	return comments, err
 }
 
 // UpsertComment keeps our comment with a marker up to date.

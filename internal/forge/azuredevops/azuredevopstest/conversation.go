@@ -12,6 +12,7 @@ func (s *Server) conversationRoutes(mux *http.ServeMux) {
 	s.route(mux, "GET", "/pullrequests/{number}/threads", (*call).listThreads)
 	s.route(mux, "POST", "/pullrequests/{number}/threads", (*call).createThread)
 	s.route(mux, "PATCH", "/pullrequests/{number}/threads/{thread}/comments/{comment}", (*call).editComment)
+	s.route(mux, "DELETE", "/pullrequests/{number}/threads/{thread}/comments/{comment}", (*call).deleteComment)
 	s.route(mux, "POST", "/commits/{commit}/statuses", (*call).setStatus)
 	s.route(mux, "GET", "/commits/{commit}/statuses", (*call).listStatuses)
 }
@@ -36,6 +37,9 @@ func (c *call) listThreads() {
 	for _, comment := range change.Comments {
 		all = append(all, thread(comment, "text"))
 	}
+	for _, n := range change.Notes {
+		all = append(all, threadAt(n))
+	}
 	c.list(all)
 }
 
@@ -48,10 +52,15 @@ func (c *call) createThread() {
 		Comments []struct {
 			Content string `json:"content"`
 		} `json:"comments"`
+		Place *place `json:"threadContext"`
 	}
 	c.Read(&in)
 	if len(in.Comments) != 1 || utf16Len(in.Comments[0].Content) > 150_000 {
 		refuse(c.Out, http.StatusBadRequest, "ArgumentException", "The comment is too long, or none.")
+		return
+	}
+	if in.Place != nil {
+		c.createThreadAt(change, *in.Place, in.Comments[0].Content)
 		return
 	}
 	c.JSON(http.StatusOK, thread(c.Repo.AddComment(c.Actor, change, in.Comments[0].Content), "text"))

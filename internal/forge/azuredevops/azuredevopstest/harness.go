@@ -42,6 +42,9 @@ func Start(t *testing.T) (*Server, forgetest.Harness) {
 			return s.AddRepository(fmt.Sprintf("gitops-%d", repositories))
 		},
 		Commit: func(_ *testing.T, url, branch string) string { return s.Commit(url, branch) },
+		Notes: func(t *testing.T, url string, change int) []forgetest.Note {
+			return s.World.NotesOf(s.path(url))(t, url, change)
+		},
 		Fork: func(t *testing.T, url, branch string) int {
 			s.AddRepository("fork")
 			return s.World.ForkOf(s.path(url), Organization+"/Fleet/fork")(t, url, branch)

@@ -19,6 +19,9 @@ type Fake struct {
 	*httptest.Server
 	World  *forgetest.World
 	Faults *forgetest.Faults
+
+	reviews map[*forgetest.Change][]*review
+	counter int
 }
 
 // Tokens that the fake knows, and what they may do.
@@ -31,7 +34,7 @@ const (
 // New starts a fake with the accounts of the tokens, and stops it when the test ends.
 func New(t *testing.T) *Fake {
 	t.Helper()
-	f := &Fake{World: forgetest.NewWorld(), Faults: &forgetest.Faults{}}
+	f := &Fake{World: forgetest.NewWorld(), Faults: &forgetest.Faults{}, reviews: map[*forgetest.Change][]*review{}}
 	f.World.Grant(Token, "kalypso-bot", "admin")
 	f.World.Grant(Person, "a-person", "admin")
 	f.World.Grant(Weak, "a-reader", "read")
@@ -68,6 +71,7 @@ func Harness(t *testing.T) forgetest.Harness {
 			return f.URL + "/acme/gitops"
 		},
 		Commit: f.World.CommitTo("acme/gitops"), Fork: f.World.ForkOf("acme/gitops", "stranger/gitops"),
+		Notes: f.World.NotesOf("acme/gitops"),
 		Fake: &forgetest.Fake{
 			Faults: f.Faults, Clock: clock, Secrets: []string{Token},
 			RateLimits: map[string]func(time.Duration) forgetest.Fault{"too many requests": forgetest.TooManyRequests},
@@ -95,6 +99,9 @@ func (f *Fake) routes() http.Handler {
 		"GET /pulls/{number}":                    (*call).getPull,
 		"PATCH /pulls/{number}":                  (*call).editPull,
 		"POST /pulls/{number}/merge":             (*call).mergePull,
+		"GET /pulls/{number}/reviews":            (*call).listReviews,
+		"POST /pulls/{number}/reviews":           (*call).createReview,
+		"DELETE /pulls/{number}/reviews/{id}":    (*call).deleteReview,
 		"GET /labels":                            (*call).listLabels,
 		"POST /labels":                           (*call).createLabel,
 		"GET /issues/{number}/labels":            (*call).pullLabels,

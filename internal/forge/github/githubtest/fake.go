@@ -73,6 +73,7 @@ func Harness(t *testing.T) forgetest.Harness {
 			return f.URL + "/acme/gitops"
 		},
 		Commit: f.World.CommitTo("acme/gitops"), Fork: f.World.ForkOf("acme/gitops", "stranger/gitops"),
+		Notes: f.World.NotesOf("acme/gitops"),
 		Fake: &forgetest.Fake{
 			Faults: f.Faults, Clock: clock, Secrets: []string{Token}, Stranger: adapter("ghp_token_of_a_stranger"),
 			Impatient: f.Forge(t, github.Options{

@@ -14,6 +14,9 @@ func (s *Server) conversationRoutes(mux *http.ServeMux) {
 	s.route(mux, "GET", "/merge_requests/{number}/notes", (*call).listNotes)
 	s.route(mux, "POST", "/merge_requests/{number}/notes", (*call).createNote)
 	s.route(mux, "PUT", "/merge_requests/{number}/notes/{note}", (*call).editNote)
+	s.route(mux, "DELETE", "/merge_requests/{number}/notes/{note}", (*call).deleteNote)
+	s.route(mux, "POST", "/merge_requests/{number}/discussions", (*call).startDiscussion)
+	s.route(mux, "PUT", "/merge_requests/{number}/discussions/{note}", (*call).resolveDiscussion)
 	s.route(mux, "GET", "/issues", (*call).listIssues)
 	s.route(mux, "POST", "/issues", (*call).openIssue)
 	s.route(mux, "PUT", "/issues/{number}", (*call).editIssue)
@@ -39,6 +42,9 @@ func (c *call) listNotes() {
 	notes := []map[string]any{note(&forge.Comment{ID: "1", Body: "assigned to @somebody", Author: "gitlab", CreatedAt: change.CreatedAt}, true)}
 	for _, n := range change.Comments {
 		notes = append(notes, note(n, false))
+	}
+	for _, n := range change.Notes {
+		notes = append(notes, diffNote(change, n))
 	}
 	pages(c, notes)
 }

@@ -37,6 +37,9 @@ func Start(t *testing.T) (*Server, forgetest.Harness) {
 			return s.AddProject(fmt.Sprintf("platform/teams/gitops-%d", repositories))
 		},
 		Commit: func(_ *testing.T, url, branch string) string { return s.Commit(url, branch) },
+		Notes: func(t *testing.T, url string, change int) []forgetest.Note {
+			return s.World.NotesOf(strings.TrimPrefix(url, s.URL+"/"))(t, url, change)
+		},
 		Fork: func(t *testing.T, url, branch string) int {
 			s.AddProject("a-stranger/fork")
 			return s.World.ForkOf(strings.TrimPrefix(url, s.URL+"/"), "a-stranger/fork")(t, url, branch)

@@ -64,7 +64,7 @@ func (s *Server) createProject(w http.ResponseWriter, r *http.Request) {
 func (c *call) readProject() {
 	answer(c.w, http.StatusOK, map[string]any{
 		"id": c.repo.ID, "path_with_namespace": c.repo.Path, "default_branch": c.repo.DefaultBranch, "description": c.repo.Description,
-		"only_allow_merge_if_pipeline_succeeds": c.project.pipelines,
+		"only_allow_merge_if_pipeline_succeeds": c.project.pipelines, "only_allow_merge_if_all_discussions_are_resolved": c.project.threads,
 	})
 }
 

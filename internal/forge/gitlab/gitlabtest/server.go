@@ -33,8 +33,9 @@ type Server struct {
 type project struct {
 	protected map[string]*protectedBranch
 	rules     []*approvalRule
-	// pipelines says that they must succeed.
-	pipelines bool
+	// pipelines says that they must succeed, threads that they must be resolved; resolved are those that are.
+	pipelines, threads bool
+	resolved           map[string]bool
 	// auto are the merges that wait for a pipeline.
 	auto map[*forgetest.Change]autoMerge
 	// signing are the hooks' keys, by URL.
@@ -145,6 +146,7 @@ func (s *Server) projectOf(repo *forgetest.Repo) *project {
 	if s.projects[repo] == nil {
 		s.projects[repo] = &project{
 			protected: map[string]*protectedBranch{}, auto: map[*forgetest.Change]autoMerge{}, signing: map[string]string{},
+			resolved: map[string]bool{},
 		}
 	}
 	return s.projects[repo]

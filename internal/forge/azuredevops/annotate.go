@@ -1,0 +1,75 @@
+package azuredevops
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+// Annotate shows annotations as threads at lines. The forge takes every line, and moves threads along with later commits itself.
+func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotations) error {
+	there, err := r.standing(ctx, change)
+	if err != nil {
+		return err
+	}
+	gone, missing := a.Turn(there)
+	for _, n := range gone {
+		at, number, _ := strings.Cut(n.ID, "/")
+		err := r.do(ctx, rest.Request{
+			Op: "remove annotation", Method: http.MethodDelete, Path: pull(change, "threads", at, "comments", number),
+		})
+		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+			return err
+		}
+	}
+	for _, n := range missing {
+		err := n.Place(func(body string, atLine bool) error { return r.startThread(ctx, change, n, body, atLine) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// standing are our comments at lines.
+func (r *Repository) standing(ctx context.Context, change int) ([]forge.Standing, error) {
+	all, err := r.conversation(ctx, change, true)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	viewer, err := r.forge.viewer(ctx, r.organization)
+	if err != nil {
+		return nil, err
+	}
+	var ours []forge.Standing
+	for _, c := range all {
+		if c.by == viewer.ID {
+			ours = append(ours, forge.Standing{ID: c.ID, Body: c.Body})
+		}
+	}
+	return ours, nil
+}
+
+// startThread begins a thread at a line. Policies may demand that threads are resolved, and only a refusal may stop a merge.
+func (r *Repository) startThread(ctx context.Context, change int, n forge.Note, body string, atLine bool) error {
+	place := map[string]any{"filePath": "/" + n.File}
+	if atLine {
+		place["rightFileStart"] = map[string]any{"line": n.Line, "offset": 1}
+		place["rightFileEnd"] = map[string]any{"line": n.Line, "offset": 2}
+	}
+	status := "closed"
+	if n.Level == forge.Refusal {
+		status = "active"
+	}
+	return r.do(ctx, rest.Request{
+		Op: "annotate change", Method: http.MethodPost, Path: pull(change, "threads"),
+		In: map[string]any{
+			"status": status, "threadContext": place,
+			"comments": []map[string]any{{"parentCommentId": 0, "content": body, "commentType": "text"}},
+		},
+	})
+}

@@ -1,0 +1,63 @@
+package azuredevopstest
+
+import (
+	"net/http"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+)
+
+// place is where in a difference a thread is. A path begins with a slash; lines and offsets count from 1.
+type place struct {
+	File  string    `json:"filePath"`
+	Start *position `json:"rightFileStart"`
+	End   *position `json:"rightFileEnd"`
+}
+
+type position struct {
+	Line   int `json:"line"`
+	Offset int `json:"offset"`
+}
+
+// threadAt is a thread at a place.
+func threadAt(n *forgetest.Note) map[string]any {
+	t := thread(&forge.Comment{ID: n.ID, Author: n.Author, Body: n.Text}, "text")
+	at := place{File: "/" + n.File}
+	if n.Line > 0 {
+		at.Start, at.End = &position{n.Line, 1}, &position{n.Line, 2}
+	}
+	t["threadContext"] = at
+	return t
+}
+
+// createThreadAt takes any line, as the forge does.
+func (c *call) createThreadAt(change *forgetest.Change, at place, text string) {
+	n := forgetest.Note{Author: c.Actor, Text: text}
+	if len(at.File) < 2 || at.File[0] != '/' || at.Start != nil && (at.Start.Line < 1 || at.Start.Offset < 1 || at.End == nil) {
+		refuse(c.Out, http.StatusBadRequest, "ArgumentException", "The thread context is not valid.")
+		return
+	}
+	n.File = at.File[1:]
+	added, err := c.Repo.AddNote(change, change.Head.Commit, n)
+	if err != nil {
+		added = &forgetest.Note{ID: "0", File: n.File} // it is nowhere to be seen
+	}
+	if at.Start != nil {
+		added.Line = at.Start.Line
+	}
+	c.JSON(http.StatusOK, threadAt(added))
+}
+
+// deleteComment deletes the only comment of a thread at a place, and with it the thread.
+func (c *call) deleteComment() {
+	n, change := c.Repo.Note(c.PathValue("thread"))
+	switch {
+	case n == nil || change.Number != c.Number("number") || c.PathValue("comment") != "1":
+		refuse(c.Out, http.StatusNotFound, "DiscussionThreadNotFoundException", "The thread was not found.")
+	case n.Author != c.Actor:
+		refuse(c.Out, http.StatusForbidden, "GitNeedsPermissionException", "Only its author can delete a comment.")
+	default:
+		c.Repo.RemoveNote(n)
+		c.JSON(http.StatusOK, nil)
+	}
+}

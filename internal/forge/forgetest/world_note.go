@@ -1,0 +1,75 @@
+package forgetest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// Note is something that is shown at a place of a change: a comment at a line.
+type Note struct {
+	ID, Author string
+	File       string
+	// Line is 0 for one at a file.
+	Line int
+	Text string
+	// Outdated says that the forge does not show it at its line any more.
+	Outdated bool
+}
+
+// The difference that a change of a [World] makes has every file but those of a folder, and the first lines of each.
+const (
+	notInChange = "unchanged/"
+	lastLine    = 50
+)
+
+// AddNote adds a comment at a place, if the change has it.
+func (r *Repo) AddNote(c *Change, commit string, n Note) (*Note, error) {
+	switch {
+	case commit != c.Head.Commit:
+		return nil, refuse(forge.ErrInvalid, "commit_id is not part of the pull request")
+	case strings.HasPrefix(n.File, notInChange):
+		return nil, refuse(forge.ErrInvalid, "path is missing")
+	case n.Line < 0 || n.Line > lastLine:
+		return nil, refuse(forge.ErrInvalid, "line must be part of the diff")
+	}
+	r.world.counter++
+	n.ID = strconv.Itoa(r.world.counter)
+	c.Notes = append(c.Notes, &n)
+	return &n, nil
+}
+
+// Note finds a comment at a place, and the change it is on; nil when there is none.
+func (r *Repo) Note(id string) (*Note, *Change) {
+	for _, c := range r.Changes {
+		for _, n := range c.Notes {
+			if n.ID == id {
+				return n, c
+			}
+		}
+	}
+	return nil, nil
+}
+
+// RemoveNote deletes a comment at a place.
+func (r *Repo) RemoveNote(n *Note) {
+	for _, c := range r.Changes {
+		c.Notes = slices.DeleteFunc(c.Notes, func(other *Note) bool { return other == n })
+	}
+}
+
+// NotesOf returns a harness' way to see what is shown at places of the changes of a repository.
+func (w *World) NotesOf(path string) func(t *testing.T, url string, change int) []Note {
+	return func(_ *testing.T, _ string, change int) []Note {
+		w.Lock()
+		defer w.Unlock()
+		var notes []Note
+		for _, n := range w.Repo(path).Change(change).Notes {
+			notes = append(notes, *n)
+		}
+		return notes
+	}
+}

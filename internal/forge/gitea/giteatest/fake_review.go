@@ -1,0 +1,85 @@
+package giteatest
+
+import (
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+)
+
+// review is what somebody said at several lines at once.
+type review struct {
+	id           int
+	author, body string
+	notes        []*forgetest.Note
+}
+
+func (v *review) object() object {
+	return object{"id": v.id, "user": userOf(v.author), "state": "COMMENT", "body": v.body, "comments_count": len(v.notes)}
+}
+
+// listReviews names no next page, as the forge does.
+func (c *call) listReviews() {
+	p := c.pull()
+	if p == nil {
+		return
+	}
+	all := []object{}
+	for _, v := range c.fake.reviews[p] {
+		all = append(all, v.object())
+	}
+	page := forgetest.Page(c.Call, all, "limit", 50)
+	c.Out.Header().Del("Link")
+	c.JSON(200, page)
+}
+
+// createReview takes every line of every file, as the forge does; what is not in the difference is not seen.
+func (c *call) createReview() {
+	var in struct {
+		Event, Body string
+		Commit      string `json:"commit_id"`
+		Comments    []struct {
+			Path, Body string
+			Line       int `json:"new_position"`
+		}
+	}
+	p := c.pull()
+	if p == nil {
+		return
+	}
+	c.Read(&in)
+	if in.Event != "COMMENT" || in.Body == "" && len(in.Comments) == 0 {
+		c.fail(422, "review event COMMENT requires a body or a comment")
+		return
+	}
+	c.fake.counter++
+	v := &review{id: c.fake.counter, author: c.Actor, body: in.Body}
+	for _, comment := range in.Comments {
+		n, err := c.Repo.AddNote(p, in.Commit, forgetest.Note{Author: c.Actor, File: comment.Path, Text: comment.Body})
+		if err == nil {
+			n.Line = comment.Line
+			v.notes = append(v.notes, n)
+		}
+	}
+	c.fake.reviews[p] = append(c.fake.reviews[p], v)
+	c.JSON(200, v.object())
+}
+
+func (c *call) deleteReview() {
+	p := c.pull()
+	if p == nil {
+		return
+	}
+	i := slices.IndexFunc(c.fake.reviews[p], func(v *review) bool { return v.id == c.Number("id") })
+	switch {
+	case i < 0:
+		c.fail(404, "not found")
+	case c.fake.reviews[p][i].author != c.Actor:
+		c.fail(403, "")
+	default:
+		for _, n := range c.fake.reviews[p][i].notes {
+			c.Repo.RemoveNote(n)
+		}
+		c.fake.reviews[p] = slices.Delete(c.fake.reviews[p], i, i+1)
+		c.JSON(204, nil)
+	}
+}

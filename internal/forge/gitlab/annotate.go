@@ -1,0 +1,108 @@
+package gitlab
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/rest"
+)
+
+// Annotate shows annotations as threads at lines. Reports of code quality would be an alternative,
+// but only the jobs of a pipeline can make those.
+func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotations) error {
+	m, err := r.mergeRequest(ctx, change)
+	if err != nil {
+		return err
+	}
+	if m.Refs.Head != a.Commit {
+		return r.fail(forge.ErrConflict, "annotate change", "its difference is of another commit")
+	}
+	there, err := r.standing(ctx, m)
+	if err != nil {
+		return err
+	}
+	gone, missing := a.Turn(there)
+	for _, n := range gone {
+		err := r.do(ctx, rest.Request{
+			Op: "remove annotation", Method: http.MethodDelete, Path: numbered("/merge_requests", change, "notes", n.ID),
+		})
+		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+			return err
+		}
+	}
+	return r.discuss(ctx, m, missing)
+}
+
+// standing are our comments at lines. One that could not be carried over to the newest difference is outdated.
+func (r *Repository) standing(ctx context.Context, m mergeRequest) ([]forge.Standing, error) {
+	var all []note
+	err := r.notes(ctx, m.Number, func(n note) {
+		if n.Type == diffNote {
+			all = append(all, n)
+		}
+	})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	viewer, err := r.forge.Viewer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ours []forge.Standing
+	for _, n := range all {
+		if n.Author.name() == viewer {
+			outdated := n.Position != nil && n.Position.Head != m.Refs.Head
+			ours = append(ours, forge.Standing{ID: strconv.Itoa(n.ID), Body: n.Body, Outdated: outdated})
+		}
+	}
+	return ours, nil
+}
+
+// discuss starts threads. Where a project demands that all are resolved before it merges, only refusals may stop it.
+func (r *Repository) discuss(ctx context.Context, m mergeRequest, notes []forge.Note) error {
+	if len(notes) == 0 {
+		return nil
+	}
+	var project struct {
+		Resolved bool `json:"only_allow_merge_if_all_discussions_are_resolved"`
+	}
+	if err := r.do(ctx, rest.Request{Op: "read project", Out: &project}); err != nil {
+		return err
+	}
+	for _, n := range notes {
+		err := n.Place(func(body string, atLine bool) error {
+			return r.startThread(ctx, m, n, body, atLine, project.Resolved && n.Level != forge.Refusal)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Repository) startThread(ctx context.Context, m mergeRequest, n forge.Note, body string, atLine, resolved bool) error {
+	position := map[string]any{
+		"base_sha": m.Refs.Base, "start_sha": m.Refs.Start, "head_sha": m.Refs.Head,
+		"old_path": n.File, "new_path": n.File, "position_type": "file",
+	}
+	if atLine {
+		position["position_type"], position["new_line"] = "text", n.Line
+	}
+	var thread struct {
+		ID string `json:"id"`
+	}
+	threads := numbered("/merge_requests", m.Number, "discussions")
+	err := r.do(ctx, rest.Request{
+		Op: "annotate change", Method: http.MethodPost, Path: threads, Out: &thread,
+		In: map[string]any{"body": body, "position": position},
+	})
+	if err != nil || !resolved {
+		return err
+	}
+	return r.do(ctx, rest.Request{
+		Op: "resolve annotation", Method: http.MethodPut, Path: threads + rest.Path(thread.ID), In: map[string]any{"resolved": true},
+	})
+}
