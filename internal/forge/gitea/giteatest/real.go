@@ -30,7 +30,7 @@ func (real Real) Harness(t *testing.T) forgetest.Harness {
 	h := &realHarness{real: real, counter: time.Now().UnixNano()}
 	return forgetest.Harness{
 		Forge: h.forge(t, real.Token), Person: h.forge(t, real.Person), Weak: h.forge(t, real.Weak), Owner: real.Organization,
-		NewRepository: h.newRepository, Commit: h.commit, Fork: h.fork, Eventually: eventually,
+		NewRepository: h.newRepository, Commit: h.commit, Put: h.put, Notes: h.notes, Fork: h.fork, Eventually: eventually,
 	}
 }
 
@@ -66,6 +66,45 @@ func (h *realHarness) commit(t *testing.T, url, branch string) string {
 	return h.commitAs(t, h.real.Token, url, branch)
 }
 
+func (h *realHarness) put(t *testing.T, url, branch, file, text string) {
+	t.Helper()
+	h.putAs(t, h.real.Token, url, branch, file, text)
+}
+
+// notes reads all comments of all reviews.
+func (h *realHarness) notes(t *testing.T, url string, change int) []forgetest.Note {
+	t.Helper()
+	var reviews []struct{ ID int }
+	path := fmt.Sprintf("/pulls/%d/reviews", change)
+	h.get(t, url, path, &reviews)
+	notes := []forgetest.Note{}
+	for _, v := range reviews {
+		var comments []struct {
+			Path, Body string
+			Line       int `json:"position"`
+		}
+		h.get(t, url, fmt.Sprintf("%s/%d/comments", path, v.ID), &comments)
+		for _, c := range comments {
+			notes = append(notes, forgetest.Note{File: c.Path, Line: c.Line, Text: c.Body})
+		}
+	}
+	return notes
+}
+
+func (h *realHarness) get(t *testing.T, url, path string, out any) {
+	t.Helper()
+	id, err := forge.ParseID(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.client(t, h.real.Token).Do(t.Context(), rest.Request{
+		Op: "read", Where: url, Path: "/repos" + rest.Path(id.Owner(), id.Name()) + path, Out: out,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // fork opens a pull request from a person's fork.
 func (h *realHarness) fork(t *testing.T, url, branch string) int {
 	t.Helper()
@@ -97,6 +136,11 @@ func (h *realHarness) fork(t *testing.T, url, branch string) int {
 func (h *realHarness) commitAs(t *testing.T, token forge.Secret, url, branch string) string {
 	t.Helper()
 	h.counter++
+	return h.putAs(t, token, url, branch, fmt.Sprint("file-", h.counter), fmt.Sprint(h.counter))
+}
+
+func (h *realHarness) putAs(t *testing.T, token forge.Secret, url, branch, file, text string) string {
+	t.Helper()
 	id, err := forge.ParseID(url)
 	if err != nil {
 		t.Fatal(err)
@@ -106,8 +150,7 @@ func (h *realHarness) commitAs(t *testing.T, token forge.Secret, url, branch str
 	in := map[string]any{
 		"branch": "main", "new_branch": branch, "message": "change",
 		"files": []any{map[string]any{
-			"operation": "create", "path": fmt.Sprint("file-", h.counter),
-			"content": base64.StdEncoding.EncodeToString(fmt.Append(nil, h.counter)),
+			"operation": "create", "path": file, "content": base64.StdEncoding.EncodeToString([]byte(text)),
 		}},
 	}
 	_, err = client.Do(t.Context(), rest.Request{Op: "read branch", Where: url, Path: path + "/branches" + rest.Path(branch)})
