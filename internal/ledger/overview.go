@@ -80,6 +80,8 @@ type RegistrationQuery struct {
 // MembersQuery says which members are counted.
 type MembersQuery struct {
 	Environment string // required
+	// AsOf is the time whose members are counted; zero means now. What their reconcilers were at is not counted of the past.
+	AsOf time.Time
 	// Source counts their reconcilers that follow it, by state. The zero value counts the members themselves.
 	Source Source
 	// Unready leaves out, of those that follow a source, what is ready: mostly they are few, and quicker to count.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func BenchmarkObserver(b *testing.B) {
 		name string
 		*observing.Observer
 	}{{"ledger alone", alone}, {"server", server}} {
-		for _, q := range benchmarks(o.Observer) {
+		for _, q := range slices.Concat(benchmarks(o.Observer), pastBenchmarks(o.Observer, start)) {
 			b.Run(fmt.Sprintf("%s/%s/clusters=%d", o.name, q.name, clusters), func(b *testing.B) { measure(b, q.ask) })
 		}
 	}
@@ -89,6 +90,24 @@ func benchmarks(o *observing.Observer) []question {
 			return o.Figures(ctx, observing.FiguresQuery{})
 		}},
 	}
+}
+
+// pastBenchmarks ask for a time in the middle of the facts, since when everything has changed, and for one since when nothing has.
+func pastBenchmarks(o *observing.Observer, start time.Time) []question {
+	var all []question
+	for _, at := range []struct {
+		name string
+		time time.Time
+	}{{"long ago", start.Add(5 * time.Hour)}, {"lately", start.Add(24 * time.Hour)}} {
+		all = append(all, question{"versions " + at.name, func(ctx context.Context) (any, error) {
+			return o.Versions(ctx, observing.VersionsQuery{Environment: "prod", AsOf: at.time})
+		}}, question{"matrix " + at.name, func(ctx context.Context) (any, error) {
+			return o.Matrix(ctx, observing.AssignmentsQuery{Environment: "prod", AsOf: at.time})
+		}}, question{"environment " + at.name, func(ctx context.Context) (any, error) {
+			return o.Environment(ctx, observing.EnvironmentQuery{Name: "prod", AsOf: at.time})
+		}})
+	}
+	return all
 }
 
 func measure(b *testing.B, ask func(context.Context) (any, error)) {

@@ -93,21 +93,10 @@ func (o *Observer) addUnrecorded(ctx context.Context, sc *scene) error {
 
 // members counts the clusters of an environment by cluster type.
 func (o *Observer) members(ctx context.Context, environment string, asOf time.Time) (map[string]int, error) {
+	members, err := o.Ledger.Members(ctx, ledger.MembersQuery{Environment: environment, AsOf: asOf})
 	counts := map[string]int{}
-	if asOf.IsZero() {
-		members, err := o.Ledger.Members(ctx, ledger.MembersQuery{Environment: environment})
-		for _, m := range members {
-			counts[m.ClusterType] = m.Count
-		}
-		return counts, err
-	}
-	clusters, err := o.Ledger.Clusters(ctx, ledger.ClusterQuery{Environment: environment, AsOf: asOf})
-	for _, c := range clusters {
-		for _, m := range c.Registration.Memberships {
-			if m.Environment == environment {
-				counts[m.ClusterType]++
-			}
-		}
+	for _, m := range members {
+		counts[m.ClusterType] = m.Count
 	}
 	return counts, err
 }

@@ -111,6 +111,19 @@ func members(t *testing.T, l ledger.Ledger) {
 	got, err := l.Members(t.Context(), ledger.MembersQuery{Environment: "prod"})
 	must(t, err)
 	equal(t, "members", got, []ledger.MemberCount{{ClusterType: "large", Count: 2}, {ClusterType: "small", Count: 1}})
+	must(t, l.Register(t.Context(), ledger.Registration{Cluster: "large-02", Revoked: true, At: at(5)}))
+	for asOf, want := range map[int]int{-1: 0, 4: 2, 5: 1} {
+		got, err = l.Members(t.Context(), ledger.MembersQuery{Environment: "prod", AsOf: at(asOf)})
+		must(t, err)
+		large := 0
+		for _, m := range got {
+			if m.ClusterType == "large" {
+				large = m.Count
+			}
+		}
+		equal(t, fmt.Sprintf("large members as of %d", asOf), large, want)
+	}
+	must(t, l.Register(t.Context(), ledger.Registration{Cluster: "large-02", Memberships: member("prod"), At: at(6)}))
 	got, err = l.Members(t.Context(), ledger.MembersQuery{Environment: "prod", Source: ledger.Source{Repository: platform, Ref: "prod", Path: "./large/"}})
 	must(t, err)
 	equal(t, "states", got, []ledger.MemberCount{

@@ -120,14 +120,18 @@ func scanCluster(row scanner) (c clusterRow, err error) {
 	return c, json.Unmarshal([]byte(labels), &r.Labels)
 }
 
+// inForce is the time at which the registrations are in force that count at a time, of which zero means now:
+// never-1, since those end at never.
+func inForce(asOf time.Time) int64 {
+	if asOf.IsZero() {
+		return never - 1
+	}
+	return micros(asOf)
+}
+
 // Clusters implements [ledger.Clusters].
 func (s *Store) Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error) {
-	// never-1, since a registration in force ends at never.
-	at := never - 1
-	if !q.AsOf.IsZero() {
-		at = micros(q.AsOf)
-	}
-	w := where{args: []any{at}}
+	w := where{args: []any{inForce(q.AsOf)}}
 	w.text("c.name = ?", q.Name)
 	w.text("c.name > ?", q.After)
 	if q.Environment != "" || q.ClusterType != "" {

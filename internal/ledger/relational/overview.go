@@ -168,7 +168,9 @@ func (s *Store) Registered(ctx context.Context, q ledger.RegistrationQuery) ([]l
 }
 
 const (
-	countMembers = `SELECT cluster_type, 0, COUNT(*) FROM current_membership WHERE environment = $1 GROUP BY cluster_type`
+	countMembers = `
+SELECT m.cluster_type, 0, COUNT(*) FROM membership m JOIN registration g ON g.id = m.registration_id
+WHERE m.environment = $1 AND g.at <= $2 AND g.until > $2 AND g.revoked = 0 GROUP BY m.cluster_type`
 	// From the reconcilers that follow the source to the memberships of their clusters; see stateColumns for the joins.
 	countMemberStates = `
 SELECT m.cluster_type, o.state, COUNT(*)
@@ -182,10 +184,13 @@ GROUP BY m.cluster_type, o.state`
 
 // Members implements [ledger.Overviews].
 func (s *Store) Members(ctx context.Context, q ledger.MembersQuery) ([]ledger.MemberCount, error) {
-	text, args := countMembers, []any{q.Environment}
+	text, args := countMembers, []any{q.Environment, inForce(q.AsOf)}
 	if q.Source != (ledger.Source{}) {
+		if !q.AsOf.IsZero() {
+			return nil, fmt.Errorf("count members of %q: %w: what they were at is not counted of the past", q.Environment, ledger.ErrInvalid)
+		}
 		// Ready is the least severe of the states.
-		text, args = countMemberStates, append(args, q.Source.Repository, q.Source.Ref, ledger.CleanPath(q.Source.Path), number(q.Unready))
+		text, args = countMemberStates, []any{q.Environment, q.Source.Repository, q.Source.Ref, ledger.CleanPath(q.Source.Path), number(q.Unready)}
 	}
 	all, err := query(ctx, s.Read, scanMemberCount, text, args...)
 	if err != nil {

@@ -84,8 +84,8 @@ SELECT COALESCE(string_agg(CAST(CASE WHEN x.since <= $1 THEN x.outcome_id ELSE (
 FROM reconciler_state x WHERE x.reconciler_id > $2 AND x.reconciler_id <= $3`
 	// perList bounds a text: to 20 bytes each.
 	perList = 50_000
-	// listers is how many connections list at the same time.
-	listers = 4
+	// listers is how many connections list at the same time. More of them mostly wait for each other.
+	listers = 2
 
 	outcomeVersions = `
 SELECT v.outcome_id, v.first_observed, v.state, v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built
