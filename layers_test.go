@@ -36,7 +36,7 @@ var layers = []layer{
 		name: "core",
 		folders: []string{
 			"internal/fleet", "internal/placement", "internal/config", "internal/render", "internal/bundle", "internal/plan",
-			"internal/chart", "internal/check", "internal/schemas", "internal/compliance", "internal/promotion", "internal/secret", "internal/markdown",
+			"internal/chart", "internal/check", "internal/scan", "internal/schemas", "internal/compliance", "internal/promotion", "internal/secret", "internal/markdown",
 		},
 		imports: []string{"api"},
 		forbids: []ban{
@@ -58,7 +58,7 @@ var layers = []layer{
 	{
 		name: "flow",
 		folders: []string{
-			"internal/proposing", "internal/scheduling", "internal/delivery", "internal/promoting", "internal/reporting", "internal/recording", "internal/observing",
+			"internal/proposing", "internal/scheduling", "internal/delivery", "internal/promoting", "internal/reporting", "internal/recording", "internal/observing", "internal/scanning",
 		},
 		imports: []string{"port", "core", "api"},
 		forbids: []ban{
@@ -69,7 +69,7 @@ var layers = []layer{
 	{
 		name: "edge",
 		folders: []string{
-			"internal/git", "internal/chartrepo", "internal/sandbox", "internal/cluster", "internal/client", "internal/verify",
+			"internal/git", "internal/chartrepo", "internal/sandbox", "internal/cluster", "internal/client", "internal/verify", "internal/scan/folder",
 			"internal/ledger/relational", "internal/ledger/sqlite", "internal/ledger/postgres",
 			"internal/forge/github", "internal/forge/gitlab", "internal/forge/gitea", "internal/forge/azuredevops", "internal/forge/local",
 			"internal/forge/rest", "internal/forge/transport",
@@ -111,7 +111,7 @@ var bannedEverywhere = []struct {
 	but []string
 }{
 	{ban{[]string{"testing"}, "a program does not carry its tests"}, []string{"support"}},
-	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, verifications that the operator allows, ourselves to render charts with limits, in tests PostgreSQL, and nothing else"}, []string{"internal/git", "internal/sandbox", "internal/forge/local", "internal/verify", "internal/ledger/postgrestest"}},
+	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, verifications and scans that the operator allows, ourselves to render charts with limits, in tests PostgreSQL, and nothing else"}, []string{"internal/git", "internal/sandbox", "internal/forge/local", "internal/verify", "internal/ledger/postgrestest"}},
 	// The local forge is a Git server: it works on the repositories that it keeps, not on somebody's.
 	{
 		ban{[]string{"github.com/go-git/"}, "repositories are read and written in one place, where credentials, damage and limits are handled"},

@@ -16,4 +16,6 @@
 // links, devices and paths that leave the chart are refused; an archive has to have the digest that was announced.
 //
 // Credentials come from a callback and go to the host that they are for, and nowhere else.
+//
+// The tags of container images are looked up in the same registries, by the same rules ([Client.Digest]).
 package chartrepo

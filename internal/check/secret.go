@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/zricethezav/gitleaks/v8/detect"
@@ -36,6 +38,27 @@ func secrets(file string, data []byte) []Finding {
 		})
 	}
 	return findings
+}
+
+// hidden stands for what looked like a credential.
+const hidden = "***"
+
+// authorization is what follows the scheme in a header that shows who asks.
+var authorization = regexp.MustCompile(`(?i)\b(bearer|basic|token|apikey)([ :=]+)[a-z0-9._~+/-]{8,}=*`)
+
+// Redact returns a text, such as the output of a program, without what looks like a credential.
+func Redact(text string) string {
+	text = authorization.ReplaceAllString(text, "$1$2"+hidden)
+	shared, err := detector()
+	if err != nil {
+		return hidden // the patterns are part of the program
+	}
+	for _, found := range shared.Detect(detect.Fragment{Raw: text}) { //nolint:staticcheck // its successor is for the next major version
+		if found.Secret != "" {
+			text = strings.ReplaceAll(text, found.Secret, hidden)
+		}
+	}
+	return text
 }
 
 // plainSecret finds Secrets whose values anybody can read who can read the repository.

@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/markdown"
 	"github.com/kalypso-io/kalypso/internal/proposing"
+	"github.com/kalypso-io/kalypso/internal/scan"
 )
 
 // MarkdownOptions say how much of a draft is shown.
@@ -41,6 +42,7 @@ func (d *Draft) Markdown(o MarkdownOptions) string {
 	m.drift()
 	m.problems()
 	m.WriteString(check.Markdown(d.Findings))
+	m.WriteString(scan.Markdown(d.Scans))
 	footer := m.footer()
 	m.diffs(len(footer))
 	text := m.String() + footer

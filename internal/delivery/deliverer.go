@@ -275,16 +275,21 @@ func (r *round) proposed(ctx context.Context) error {
 		return err
 	}
 	r.outcome.Merges = r.outcome.App.environment(r.order.Environment).AutoMerge && !r.byHand
+	demands := []string{StatusDeletions, StatusChecks}
 	put, remove := scheduling.Edits(d.changes)
 	deletions, checks := r.deletionStatus(), checkStatus(d)
+	scans := r.scanStatuses()
+	for _, s := range scans {
+		demands = append(demands, s.Context)
+	}
 	agreed := deletions.State == forge.Success
 	return r.living.Propose(ctx, proposing.Proposal{
 		Put: put, Delete: remove, Message: d.message(), When: d.work.when(), Title: d.Plan.Title(),
 		Body: func(room int) string {
 			return d.Markdown(MarkdownOptions{Link: r.link, Agreed: agreed, Limit: room})
 		},
-		Digest: d.digest(), Inputs: r.inputs(), Statuses: []forge.Status{deletions, checks}, Labels: r.labels(deletions),
-		AutoMerge: r.outcome.Merges, Demands: []string{StatusDeletions, StatusChecks},
+		Digest: d.digest(), Inputs: r.inputs(), Statuses: append([]forge.Status{deletions, checks}, scans...), Labels: r.labels(deletions),
+		AutoMerge: r.outcome.Merges, Demands: demands,
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/scan"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
@@ -29,6 +30,9 @@ type Draft struct {
 	Plan   *Plan
 	// Findings are what the checks found in the manifests that change.
 	Findings []check.Finding
+	// Scanned is whether the policy wants scans, and Scans is how those of the images and charts that change stand.
+	Scanned bool
+	Scans   []scan.Result
 	// Read are the locations that were read.
 	Read []scheduling.Location
 
@@ -45,6 +49,8 @@ type Drafter struct {
 	Renderer Renderer
 	// Policies are what the platform team checks; nil for the rules that come with Kalypso.
 	Policies Policies
+	// Scanner runs the scans of the policies; nil runs none, so that changes wait for those that are wanted.
+	Scanner Scanner
 	// Memory holds what was rendered before, so that only what changed is rendered again; nil for none.
 	Memory *Memory
 }
@@ -248,14 +254,15 @@ func (d *Drafter) check(ctx context.Context, draft *Draft) error {
 		}
 		draft.Plan.Problems = fleet.SortProblems(append(draft.Plan.Problems, problems...))
 	}
+	d.scan(ctx, draft, policy.Wanted())
 	files := map[string][]byte{}
 	for _, c := range draft.changes {
 		if path.Base(c.Path) == "manifests.yaml" && c.Content != nil {
 			files[c.Path] = c.Content
 		}
 	}
-	if len(files) == 0 {
-		return nil
+	if len(files) == 0 && (len(draft.changes) == 0 || len(policy.Unreadable) == 0) {
+		return nil // whatever changes, a policy that cannot be read says so
 	}
 	checker, err := d.Memory.checker(policy)
 	if err != nil {

@@ -56,6 +56,9 @@ func (o *Outcome) refusal() string {
 	if s := checkStatus(o.Draft); s.State == forge.Failure {
 		return "the checks refuse it: " + s.Description
 	}
+	if s := scanStatus(o.Draft); s.State == forge.Failure {
+		return "the scans refuse it: " + s.Description
+	}
 	if p := o.Draft.Plan; len(p.Refusals) > 0 && !o.Change.HasLabel(LabelAllowDeletions) {
 		return p.Refusals[0]
 	}

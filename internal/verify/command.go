@@ -46,27 +46,45 @@ func (r *Runner) runProgram(ctx context.Context, args []string, check promotion.
 	if !filepath.IsAbs(program) {
 		return "", fmt.Errorf("the program %q is relative, and there is no folder that it could be relative to; name it by its whole path", program)
 	}
+	dir, err := r.folder()
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a folder that is left does no harm
+	ended, output, err := r.execute(ctx, dir, append([]string{program}, args[1:]...), Variables(check))
+	if err == nil && !ended.Success() {
+		err = fmt.Errorf("%s ended with %s%s", filepath.Base(program), ended, lastLine(output))
+	}
+	return output, err
+}
+
+// folder makes an empty folder for one program.
+func (r *Runner) folder() (string, error) {
 	dir, err := os.MkdirTemp(r.Temp, "kalypso-verify-")
 	if err != nil {
 		return "", fmt.Errorf("make a folder to run in: %w", err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a folder that is left does no harm
-	cmd := exec.CommandContext(ctx, program, args[1:]...)
-	cmd.Dir, cmd.Env = dir, append(Variables(check), "PATH="+cmp.Or(r.Path, defaultPath), "HOME="+dir, "TMPDIR="+dir)
+	return dir, nil
+}
+
+// execute runs a program in a folder, with some variables besides those that every program gets, and says how it ended.
+// The error says why it was not run, or not to its end.
+func (r *Runner) execute(ctx context.Context, dir string, args, variables []string) (ended *os.ProcessState, output string, err error) {
+	name := filepath.Base(args[0])
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir, cmd.Env = dir, append(slices.Clone(variables), "PATH="+cmp.Or(r.Path, defaultPath), "HOME="+dir, "TMPDIR="+dir)
 	inGroup(cmd)
 	output, err = run(cmd)
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return output, fmt.Errorf("%s did not end in time", filepath.Base(program))
+		return nil, output, fmt.Errorf("%s did not end in time", name)
 	case ctx.Err() != nil:
-		return output, ctx.Err()
-	case errors.As(err, &exit):
-		return output, fmt.Errorf("%s ended with %s%s", filepath.Base(program), exit.ProcessState, lastLine(output))
-	case err != nil:
-		return output, fmt.Errorf("run %s: %s", filepath.Base(program), secret.Scrub(err.Error()))
+		return nil, output, ctx.Err()
+	case err != nil && !errors.As(err, &exit):
+		return nil, output, fmt.Errorf("run %s: %s", name, secret.Scrub(err.Error()))
 	}
-	return output, nil
+	return cmd.ProcessState, output, nil
 }
 
 // run runs a program to its end, and ends what it left behind. A pipe of our own lets us see the one before the other.

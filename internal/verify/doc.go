@@ -1,4 +1,4 @@
-// Package verify runs the verifications of promotions: it asks a URL, or runs a program.
+// Package verify runs the verifications of promotions: it asks a URL, or runs a program. The programs of scans are run in the same way.
 //
 // What is to be run is written in a control plane repository, by people who need not be those who run the server.
 // So it gets nothing that it could abuse:

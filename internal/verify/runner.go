@@ -16,6 +16,8 @@ import (
 type Runner struct {
 	// Programs are those that may be run, by their whole paths.
 	Programs []string
+	// Any allows every program to scans, those of the PATH by their names: for who runs them by hand, or in a job of CI.
+	Any bool
 	// Hosts are names and addresses that may be asked though they are private to this machine or network. Addresses at which
 	// clouds tell secrets are asked only when they are listed themselves, whatever names lead there.
 	Hosts []string
