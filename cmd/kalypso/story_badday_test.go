@@ -187,7 +187,7 @@ func TestStoryOfAnEnvironmentThatIsRenamed(t *testing.T) {
 	s.arrives(old, storyEnvironments...)
 	s.set("stage-large", simulation.Behaviour{Mode: simulation.Offline})
 	one := s.commit("one")
-	s.shows(one, "stage", "pending Deploying 1/2")
+	s.shows(one, "stage", "pending Deploying ")
 
 	main := s.files(controlPlaneRepo, "main")
 	s.push(controlPlaneRepo, "main", map[string]string{

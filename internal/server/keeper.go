@@ -207,6 +207,8 @@ func (k *Keeper) work(ctx context.Context, i item) error {
 	if k.gone(i) {
 		return nil
 	}
+	k.begin(i)
+	defer k.end(i)
 	switch i.task {
 	case doRound:
 		return k.round(ctx, i)
@@ -282,6 +284,9 @@ func (k *Keeper) round(ctx context.Context, i item) error {
 	if err == nil && k.Chains != nil {
 		k.queue.Add(item{task: doRecord, controlPlane: i.controlPlane, environment: i.environment})
 	}
+	if err == nil && outcome != nil && outcome.Change != nil && outcome.Change.State == forge.Merged {
+		k.queue.Add(i) // what it merged is published once the next round has seen it, whether the forge says something or not
+	}
 	return err
 }
 
@@ -331,6 +336,8 @@ type place struct{ repository, branch string }
 
 // found is what a round found.
 type found struct {
+	// first says that the first round is not over: nobody knows yet what it reads, so every event is about it.
+	first bool
 	// read are the places that it read, so that events lead to the rounds they matter for.
 	read []place
 	// waits is why its change is not opened or merged.
@@ -348,6 +355,27 @@ func placesOf(read []scheduling.Location) []place {
 		}
 	}
 	return places
+}
+
+// begin notes that something is looked at for the first time. Other tasks than these read nothing that events are about.
+func (k *Keeper) begin(i item) {
+	if i.task != doRound && i.task != doRecord {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, known := k.rounds[i]; !known {
+		k.rounds[i] = found{first: true}
+	}
+}
+
+// end forgets a first look that found nothing.
+func (k *Keeper) end(i item) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.rounds[i].first {
+		delete(k.rounds, i)
+	}
 }
 
 // remember keeps what a round found, and returns what the one before did.
@@ -394,7 +422,7 @@ func (k *Keeper) reading(e forge.Event) []item {
 	defer k.mu.Unlock()
 	var items []item
 	for i, last := range k.rounds {
-		if slices.ContainsFunc(last.read, func(p place) bool {
+		if last.first || slices.ContainsFunc(last.read, func(p place) bool {
 			return p.repository == e.Repository && (p.branch == e.Branch || e.Branch == "" || p.branch == "")
 		}) {
 			items = append(items, i)

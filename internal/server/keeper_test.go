@@ -29,6 +29,8 @@ type fakeFlows struct {
 	failing string
 	hold    bool
 	wait    chan struct{}
+	// merges is the environment whose next round merges its change.
+	merges string
 	// without is an environment that is not there any more.
 	without string
 }
@@ -77,7 +79,11 @@ func (f *fakeFlows) Round(ctx context.Context, url, environment string) (*schedu
 	if f.failing != "" && f.failing != environment {
 		err = nil
 	}
-	return &scheduling.Outcome{Read: []scheduling.Location{
+	var merged *forge.Change
+	if f.merges == environment {
+		f.merges, merged = "", &forge.Change{Number: 7, State: forge.Merged}
+	}
+	return &scheduling.Outcome{Change: merged, Read: []scheduling.Location{
 		{Repo: url, Branch: environment},
 		{Repo: url, Branch: "main"},
 		{Repo: "git@forge.example.com:teams/shop.git", Branch: "main"},
@@ -181,6 +187,27 @@ func TestAStormOfEventsIsOneMoreRound(t *testing.T) {
 		}
 		close(f.wait)
 		want(t, f, "round dev", "round dev")
+	})
+}
+
+// What a round reads is known when it ends, and by then events may have come.
+func TestAnEventDuringTheFirstRoundIsNotLost(t *testing.T) {
+	f := &fakeFlows{hold: true}
+	keep(t, f, func(k *Keeper) {
+		want(t, f, "environments", "round dev", "round stage")
+		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/shop", Branch: "main"})
+		close(f.wait)
+		want(t, f, "round dev", "round stage")
+		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/unknown", Branch: "main"})
+		want(t, f)
+	})
+}
+
+// That a change is merged counts once a round has seen it on the branch. No forge needs to say anything for that.
+func TestWhatARoundMergedIsLookedAtAgain(t *testing.T) {
+	f := &fakeFlows{merges: "stage"}
+	keep(t, f, func(*Keeper) {
+		want(t, f, "environments", "round dev", "round stage", "round stage")
 	})
 }
 
