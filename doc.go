@@ -67,6 +67,7 @@
 //	internal/server          polling, webhooks and the queue that keep fleets moving; access, session and api below
 //	internal/web             the pages
 //	internal/client          the server's API, for commands
+//	internal/terminal        writes for people: styles, tables, progress, and nothing that a terminal would obey
 //	internal/simulation      clusters that are only simulated
 //	internal/sample          the tutorial's fleet
 //	internal/schemas         JSON Schemas of others, bounded, and what they wanted

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // cluster shows one cluster: who it is, what it should run, what its reconcilers say, and what happened last.
@@ -36,25 +37,25 @@ func (c clusterText) write(w io.Writer, d observing.ClusterDetail) error {
 
 func (c clusterText) head(w io.Writer, d observing.ClusterDetail) error {
 	s := c.style
-	var t table
-	t.row(painted(s.bold, d.Name))
+	var t terminal.Table
+	t.Row(terminal.Painted(s.Bold, d.Name))
 	switch {
 	case d.Revoked:
-		t.row(plain("registered"), painted(s.red, "revoked"))
+		t.Row(terminal.Plain("registered"), terminal.Painted(s.Red, "revoked"))
 	case !d.Registered:
-		t.row(plain("registered"), painted(s.yellow, "no: what it reports is kept, and counts nowhere"))
+		t.Row(terminal.Plain("registered"), terminal.Painted(s.Yellow, "no: what it reports is kept, and counts nowhere"))
 	default:
-		t.row(plain("registered"), plain(c.when(d.RegisteredAt)+byWhom(d.RegisteredBy)))
+		t.Row(terminal.Plain("registered"), terminal.Plain(c.when(d.RegisteredAt)+terminal.ByWhom(d.RegisteredBy)))
 	}
-	heard := plain(c.ago(d.LastHeard))
+	heard := terminal.Plain(c.ago(d.LastHeard))
 	if d.Offline {
-		heard = painted(s.red, heard.text+", so it is offline: what it runs, nobody knows")
+		heard = terminal.Painted(s.Red, heard.Text+", so it is offline: what it runs, nobody knows")
 	}
-	t.row(plain("heard"), heard)
+	t.Row(terminal.Plain("heard"), heard)
 	if len(d.Labels) > 0 {
-		t.row(plain("labels"), plain(labels(d.Labels)))
+		t.Row(terminal.Plain("labels"), terminal.Plain(terminal.Labels(d.Labels)))
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
 func (c clusterText) memberships(w io.Writer, all []observing.Membership) error {
@@ -62,14 +63,14 @@ func (c clusterText) memberships(w io.Writer, all []observing.Membership) error 
 		return nil
 	}
 	s := c.style
-	var t table
-	t.row(s.heads("MEMBER OF", "STATE", "SINCE", "WANTED", "RUNNING", "REASON")...)
+	var t terminal.Table
+	t.Row(s.Heads("MEMBER OF", "STATE", "SINCE", "WANTED", "RUNNING", "REASON")...)
 	for _, m := range all {
-		t.row(plain(m.Environment+"/"+m.ClusterType), s.standing(m.State), plain(c.when(m.Since)),
-			plain(cmp.Or(short(m.Wanted), "-")), plain(cmp.Or(short(m.Running), "-")), plain(shortHashes(m.Reason)))
+		t.Row(terminal.Plain(m.Environment+"/"+m.ClusterType), standingCell(s, m.State), terminal.Plain(c.when(m.Since)),
+			terminal.Plain(cmp.Or(terminal.Short(m.Wanted), "-")), terminal.Plain(cmp.Or(terminal.Short(m.Running), "-")), terminal.Plain(terminal.ShortHashes(m.Reason)))
 	}
 	fmt.Fprintln(w)
-	return t.write(w)
+	return t.Write(w)
 }
 
 func (c clusterText) reconcilers(w io.Writer, all []observing.Reconciler) error {
@@ -79,14 +80,14 @@ func (c clusterText) reconcilers(w io.Writer, all []observing.Reconciler) error 
 		return err
 	}
 	s := c.style
-	var t table
-	t.row(s.heads("RECONCILER", "STATE", "SINCE", "REVISION", "FOLLOWS", "MESSAGE")...)
+	var t terminal.Table
+	t.Row(s.Heads("RECONCILER", "STATE", "SINCE", "REVISION", "FOLLOWS", "MESSAGE")...)
 	for _, r := range all {
 		id := ledger.ReconcilerID{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
-		t.row(plain(reconcilerName(id)), s.state(r.State), plain(c.when(r.Since)), plain(cmp.Or(shortRevision(r.Revision), "-")),
-			plain(follows(r.Source)), plain(r.Message))
+		t.Row(terminal.Plain(reconcilerName(id)), stateCell(s, r.State), terminal.Plain(c.when(r.Since)), terminal.Plain(cmp.Or(shortRevision(r.Revision), "-")),
+			terminal.Plain(follows(r.Source)), terminal.Plain(r.Message))
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
 // reconcilerName is what a cluster calls a reconciler, without the cluster.
@@ -101,7 +102,7 @@ func reconcilerName(id ledger.ReconcilerID) string {
 // shortRevision shortens commits and digests; versions stay.
 func shortRevision(revision string) string {
 	if len(revision) == 40 || len(revision) == 64 {
-		return short(revision)
+		return terminal.Short(revision)
 	}
 	return revision
 }
@@ -118,13 +119,13 @@ func follows(s ledger.Source) string {
 	return cmp.Or(text, "nothing")
 }
 
-// state is how a reconciler is doing.
-func (s style) state(state ledger.State) cell {
+// stateCell is how a reconciler is doing.
+func stateCell(s terminal.Style, state ledger.State) terminal.Cell {
 	switch state {
 	case ledger.StateReady:
-		return painted(s.green, string(state))
+		return terminal.Painted(s.Green, string(state))
 	case ledger.StateFailed:
-		return painted(s.red, string(state))
+		return terminal.Painted(s.Red, string(state))
 	}
-	return painted(s.yellow, string(state))
+	return terminal.Painted(s.Yellow, string(state))
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // clusters lists clusters, a row for each membership.
@@ -14,29 +15,29 @@ func (v view) clusters(w io.Writer, clusters []observing.Cluster) error {
 		return err
 	}
 	s := v.style
-	var t table
-	t.row(s.heads("CLUSTER", "HEARD", "MEMBER OF", "STATE", "LABELS")...)
+	var t terminal.Table
+	t.Row(s.Heads("CLUSTER", "HEARD", "MEMBER OF", "STATE", "LABELS")...)
 	for _, one := range clusters {
-		heard := plain(v.ago(one.LastHeard))
+		heard := terminal.Plain(v.ago(one.LastHeard))
 		if one.Offline {
-			heard = painted(s.red, heard.text)
+			heard = terminal.Painted(s.Red, heard.Text)
 		}
-		first := []cell{plain(one.Name), heard}
+		first := []terminal.Cell{terminal.Plain(one.Name), heard}
 		for i, m := range one.Memberships {
 			if i > 0 {
-				first = []cell{plain(""), plain("")}
+				first = []terminal.Cell{terminal.Plain(""), terminal.Plain("")}
 			}
-			row := append(first, plain(m.Environment+"/"+m.ClusterType), s.standing(m.State))
+			row := append(first, terminal.Plain(m.Environment+"/"+m.ClusterType), standingCell(s, m.State))
 			if i == 0 {
-				row = append(row, painted(s.dim, labels(one.Labels)))
+				row = append(row, terminal.Painted(s.Dim, terminal.Labels(one.Labels)))
 			}
-			t.row(row...)
+			t.Row(row...)
 		}
 		if len(one.Memberships) == 0 {
-			t.row(append(first, painted(s.dim, unregistered(one)), plain(""), painted(s.dim, labels(one.Labels)))...)
+			t.Row(append(first, terminal.Painted(s.Dim, unregistered(one)), terminal.Plain(""), terminal.Painted(s.Dim, terminal.Labels(one.Labels)))...)
 		}
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
 // unregistered says why a cluster is a member of nothing.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // comparison shows how two environments differ, side by side.
@@ -31,33 +32,33 @@ func (s comparisonText) write(w io.Writer, c observing.Comparison) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n%s and %s are the same in both\n", count(c.Same.Targets, "target"), count(c.Same.Assignments, "assignment"))
+	_, err := fmt.Fprintf(w, "\n%s and %s are the same in both\n", terminal.Count(c.Same.Targets, "target"), terminal.Count(c.Same.Assignments, "assignment"))
 	return err
 }
 
 func (s comparisonText) sides(w io.Writer, c observing.Comparison) error {
 	style := s.style
-	var t table
-	t.row(plain(""), painted(style.bold, c.A.Environment), painted(style.bold, c.B.Environment))
-	mark := style.yellow
+	var t terminal.Table
+	t.Row(terminal.Plain(""), terminal.Painted(style.Bold, c.A.Environment), terminal.Painted(style.Bold, c.B.Environment))
+	mark := style.Yellow
 	if c.SameCommit {
-		mark = style.green
+		mark = style.Green
 	}
-	t.row(plain("commit"), painted(mark, cmp.Or(short(c.A.Commit), "-")), painted(mark, cmp.Or(short(c.B.Commit), "-")))
-	t.row(plain("since"), plain(s.when(c.A.Since)), plain(s.when(c.B.Since)))
-	t.row(plain("GitOps"), plain(cmp.Or(short(c.A.GitOpsCommit), "-")), plain(cmp.Or(short(c.B.GitOpsCommit), "-")))
-	return t.write(w)
+	t.Row(terminal.Plain("commit"), terminal.Painted(mark, cmp.Or(terminal.Short(c.A.Commit), "-")), terminal.Painted(mark, cmp.Or(terminal.Short(c.B.Commit), "-")))
+	t.Row(terminal.Plain("since"), terminal.Plain(s.when(c.A.Since)), terminal.Plain(s.when(c.B.Since)))
+	t.Row(terminal.Plain("GitOps"), terminal.Plain(cmp.Or(terminal.Short(c.A.GitOpsCommit), "-")), terminal.Plain(cmp.Or(terminal.Short(c.B.GitOpsCommit), "-")))
+	return t.Write(w)
 }
 
 func (s comparisonText) targets(w io.Writer, c observing.Comparison) error {
 	style := s.style
-	var t table
-	t.row(style.heads("WORKLOAD", "TARGET", "IN "+c.A.Environment, "IN "+c.B.Environment)...)
+	var t terminal.Table
+	t.Row(style.Heads("WORKLOAD", "TARGET", "IN "+c.A.Environment, "IN "+c.B.Environment)...)
 	for _, d := range c.Targets {
-		t.row(plain(d.Workload), plain(d.Target), plain(versions(d.A)), plain(versions(d.B)))
+		t.Row(terminal.Plain(d.Workload), terminal.Plain(d.Target), terminal.Plain(versions(d.A)), terminal.Plain(versions(d.B)))
 	}
 	fmt.Fprintln(w)
-	return t.write(w)
+	return t.Write(w)
 }
 
 // versions are those that run of a target, and the one that should when it does not.
@@ -83,15 +84,15 @@ func versions(v *observing.TargetVersions) string {
 
 func (s comparisonText) assignments(w io.Writer, c observing.Comparison) error {
 	style := s.style
-	var t table
-	t.row(style.heads("ONLY IN", "CLUSTER TYPE", "WORKLOAD", "TARGET")...)
+	var t terminal.Table
+	t.Row(style.Heads("ONLY IN", "CLUSTER TYPE", "WORKLOAD", "TARGET")...)
 	for _, d := range c.Assignments {
 		in := c.A.Environment
 		if d.In == observing.InB {
 			in = c.B.Environment
 		}
-		t.row(plain(in), plain(d.ClusterType), plain(cmp.Or(d.Workload, "-")), plain(d.Target))
+		t.Row(terminal.Plain(in), terminal.Plain(d.ClusterType), terminal.Plain(cmp.Or(d.Workload, "-")), terminal.Plain(d.Target))
 	}
 	fmt.Fprintln(w)
-	return t.write(w)
+	return t.Write(w)
 }

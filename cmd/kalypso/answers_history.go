@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // events shows what happened, one line an event.
@@ -18,29 +19,29 @@ func (v view) events(w io.Writer, events []observing.Event) error {
 type eventText struct{ view }
 
 func (e eventText) write(w io.Writer, events []observing.Event) error {
-	var t table
+	var t terminal.Table
 	for _, event := range events {
-		t.row(painted(e.style.dim, e.when(event.At)), e.kind(event), plain(e.line(event)))
+		t.Row(terminal.Painted(e.style.Dim, e.when(event.At)), e.kind(event), terminal.Plain(e.line(event)))
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
 // kind is what an event is about, in the colour of how it is.
-func (e eventText) kind(event observing.Event) cell {
+func (e eventText) kind(event observing.Event) terminal.Cell {
 	s := e.style
 	switch {
 	case event.State == ledger.StateFailed || event.Step == "failed":
-		return painted(s.red, string(event.Kind))
+		return terminal.Painted(s.Red, string(event.Kind))
 	case event.Step == "arrived":
-		return painted(s.green, string(event.Kind))
+		return terminal.Painted(s.Green, string(event.Kind))
 	}
-	return plain(string(event.Kind))
+	return terminal.Plain(string(event.Kind))
 }
 
 // line is the summary, with the reason where it says something else.
 func (e eventText) line(event observing.Event) string {
-	line := shortHashes(event.Summary)
-	if reason := shortHashes(event.Reason); reason != "" && !strings.Contains(line, reason) {
+	line := terminal.ShortHashes(event.Summary)
+	if reason := terminal.ShortHashes(event.Reason); reason != "" && !strings.Contains(line, reason) {
 		line += ": " + reason
 	}
 	if event.By != "" && !strings.Contains(line, event.By) {
@@ -51,12 +52,12 @@ func (e eventText) line(event observing.Event) string {
 
 // environment shows how one environment was: its commit, and how that of its GitOps branch stood.
 func (v view) environment(w io.Writer, e observing.EnvironmentDetail) error {
-	var t table
-	t.row(painted(v.style.bold, e.Name), plain("commit"), plain(cmp.Or(short(e.Commit), "-")), v.style.phase(e.Phase), plain(reasonOf(e.Environment)))
+	var t terminal.Table
+	t.Row(terminal.Painted(v.style.Bold, e.Name), terminal.Plain("commit"), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), phaseCell(v.style, e.Phase), terminal.Plain(reasonOf(e.Environment)))
 	if e.GitOps != nil {
-		t.row(plain(""), plain("GitOps"), plain(cmp.Or(short(e.GitOps.Commit), "-")), v.style.gate(e.Gate))
+		t.Row(terminal.Plain(""), terminal.Plain("GitOps"), terminal.Plain(cmp.Or(terminal.Short(e.GitOps.Commit), "-")), gateCell(v.style, e.Gate))
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
 // versions lists which versions of workloads ran where.
@@ -66,11 +67,11 @@ func (v view) versions(w io.Writer, versions []observing.Version) error {
 		return err
 	}
 	style := v.style
-	var t table
-	t.row(style.heads("ENVIRONMENT", "WORKLOAD", "TARGET", "VERSION", "STATE", "RECONCILERS", "SINCE")...)
+	var t terminal.Table
+	t.Row(style.Heads("ENVIRONMENT", "WORKLOAD", "TARGET", "VERSION", "STATE", "RECONCILERS", "SINCE")...)
 	for _, r := range versions {
-		t.row(plain(r.Environment), plain(r.Workload), plain(r.Target), plain(r.VersionState.Version.Version), style.state(r.State),
-			plain(fmt.Sprint(r.Reconcilers)), plain(v.when(r.Since)))
+		t.Row(terminal.Plain(r.Environment), terminal.Plain(r.Workload), terminal.Plain(r.Target), terminal.Plain(r.VersionState.Version.Version), stateCell(style, r.State),
+			terminal.Plain(fmt.Sprint(r.Reconcilers)), terminal.Plain(v.when(r.Since)))
 	}
-	return t.write(w)
+	return t.Write(w)
 }

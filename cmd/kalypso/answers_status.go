@@ -8,6 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // environments shows environments: a table, and below it what a person can do something about.
@@ -21,7 +22,7 @@ func (v view) standings(w io.Writer, all []observing.Environment) error {
 }
 
 // statusText shows environments for people.
-type statusText struct{ style style }
+type statusText struct{ style terminal.Style }
 
 func (s statusText) write(w io.Writer, environments []observing.Environment) error {
 	if len(environments) == 0 {
@@ -34,7 +35,7 @@ or when a ledger with their commits is imported. Clusters are added with kalypso
 			fmt.Fprintln(w)
 		}
 		if url := group[0].ControlPlane; url != "" && len(group) < len(environments) {
-			fmt.Fprintln(w, s.style.bold(printable(url)))
+			fmt.Fprintln(w, s.style.Bold(terminal.Printable(url)))
 		}
 		if err := s.table(w, group); err != nil {
 			return err
@@ -56,12 +57,12 @@ func byControlPlane(environments []observing.Environment) [][]observing.Environm
 }
 
 func (s statusText) table(w io.Writer, environments []observing.Environment) error {
-	var t table
-	t.row(s.style.heads("ENVIRONMENT", "COMMIT", "PHASE", "GATE", "REASON")...)
+	var t terminal.Table
+	t.Row(s.style.Heads("ENVIRONMENT", "COMMIT", "PHASE", "GATE", "REASON")...)
 	for _, e := range environments {
-		t.row(plain(e.Name), plain(cmp.Or(short(e.Commit), "-")), s.style.phase(e.Phase), s.style.gate(e.Gate), plain(reasonOf(e)))
+		t.Row(terminal.Plain(e.Name), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), phaseCell(s.style, e.Phase), gateCell(s.style, e.Gate), terminal.Plain(reasonOf(e)))
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
 // reasonOf says what an environment waits for, or else how its gate stands.
@@ -70,7 +71,7 @@ func reasonOf(e observing.Environment) string {
 	case e.Error != "":
 		return "the last round failed: " + e.Error
 	case e.Reason != "":
-		return shortHashes(e.Reason)
+		return terminal.ShortHashes(e.Reason)
 	case e.Gate != nil:
 		return e.Gate.Reason
 	}
@@ -79,24 +80,24 @@ func reasonOf(e observing.Environment) string {
 
 // notes are what a person can do something about, below the table.
 func (s statusText) notes(w io.Writer, environments []observing.Environment) error {
-	t := table{}
+	t := terminal.Table{}
 	for _, e := range environments {
 		for _, note := range notesOf(e) {
-			t.row(painted(s.style.bold, e.Name), plain(note))
+			t.Row(terminal.Painted(s.style.Bold, e.Name), terminal.Plain(note))
 		}
 	}
-	if len(t.rows) == 0 {
+	if len(t.Rows) == 0 {
 		return nil
 	}
 	fmt.Fprintln(w)
-	return t.write(w)
+	return t.Write(w)
 }
 
 func notesOf(e observing.Environment) []string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if e.Paused != nil {
-		add("is paused by %s%s; kalypso promote resume %s ends that", e.Paused.By, because(e.Paused.Why), shellWord(e.Name))
+		add("is paused by %s%s; kalypso promote resume %s ends that", e.Paused.By, terminal.Because(e.Paused.Why), terminal.ShellWord(e.Name))
 	}
 	if e.Change != nil {
 		add("waits to be merged: %s", cmp.Or(e.Change.URL, fmt.Sprintf("change %d", e.Change.Number)))
@@ -105,65 +106,65 @@ func notesOf(e observing.Environment) []string {
 		}
 	}
 	if e.Held > 0 {
-		add("%s held: kalypso plan -e %s says why", count(e.Held, "assignment"), shellWord(e.Name))
+		add("%s held: kalypso plan -e %s says why", terminal.Count(e.Held, "assignment"), terminal.ShellWord(e.Name))
 	}
 	if e.Problems.Errors > 0 {
-		add("%s in its repositories: kalypso validate lists them", count(e.Problems.Errors, "error"))
+		add("%s in its repositories: kalypso validate lists them", terminal.Count(e.Problems.Errors, "error"))
 	}
 	if e.Gate != nil && e.Gate.Result == compliance.Nobody {
-		add("has no clusters: kalypso cluster register NAME --member %s/CLUSTERTYPE adds one", shellWord(e.Name))
+		add("has no clusters: kalypso cluster register NAME --member %s/CLUSTERTYPE adds one", terminal.ShellWord(e.Name))
 	}
 	if e.Gate != nil && e.Gate.Result != compliance.Passed && len(e.Gate.Worst) > 0 {
 		worst := e.Gate.Worst[0]
-		add("%s: kalypso cluster show %s says more", worstOf(worst), shellWord(worst.Cluster))
+		add("%s: kalypso cluster show %s says more", worstOf(worst), terminal.ShellWord(worst.Cluster))
 	}
 	return notes
 }
 
 func worstOf(r compliance.Reconciler) string {
 	if r.State == compliance.Broken {
-		return r.Cluster + " failed" + because(r.Reason)
+		return r.Cluster + " failed" + terminal.Because(r.Reason)
 	}
-	return fmt.Sprintf("%s is %s%s", r.Cluster, r.State, because(r.Reason))
+	return fmt.Sprintf("%s is %s%s", r.Cluster, r.State, terminal.Because(r.Reason))
 }
 
-// phase names where a commit stands.
-func (s style) phase(p promotion.Phase) cell {
+// phaseCell names where a commit stands.
+func phaseCell(s terminal.Style, p promotion.Phase) terminal.Cell {
 	switch p {
 	case promotion.Deployed:
-		return painted(s.green, string(p))
+		return terminal.Painted(s.Green, string(p))
 	case promotion.Failed, promotion.Refused, promotion.Aborted:
-		return painted(s.red, string(p))
+		return terminal.Painted(s.Red, string(p))
 	case promotion.Unknown, promotion.Nobody, promotion.Empty, "":
-		return painted(s.dim, cmp.Or(string(p), "-"))
+		return terminal.Painted(s.Dim, cmp.Or(string(p), "-"))
 	}
-	return painted(s.yellow, string(p))
+	return terminal.Painted(s.Yellow, string(p))
 }
 
 // gate counts who has reached the commit, of those who have to.
-func (s style) gate(g *observing.Gate) cell {
+func gateCell(s terminal.Style, g *observing.Gate) terminal.Cell {
 	if g == nil {
-		return painted(s.dim, "-")
+		return terminal.Painted(s.Dim, "-")
 	}
 	text := fmt.Sprintf("%d/%d", g.Counts.Reached, g.Counts.Counted)
 	switch g.Result {
 	case compliance.Passed:
-		return painted(s.green, text)
+		return terminal.Painted(s.Green, text)
 	case compliance.Failed, compliance.TimedOut:
-		return painted(s.red, text)
+		return terminal.Painted(s.Red, text)
 	}
-	return painted(s.yellow, text)
+	return terminal.Painted(s.Yellow, text)
 }
 
-// standing is how a cluster stands to what it should run.
-func (s style) standing(state compliance.State) cell {
+// standingCell is how a cluster stands to what it should run.
+func standingCell(s terminal.Style, state compliance.State) terminal.Cell {
 	switch state {
 	case compliance.Reached:
-		return painted(s.green, string(state))
+		return terminal.Painted(s.Green, string(state))
 	case compliance.Broken, compliance.Offline:
-		return painted(s.red, string(state))
+		return terminal.Painted(s.Red, string(state))
 	case "":
-		return painted(s.dim, "-")
+		return terminal.Painted(s.Dim, "-")
 	}
-	return painted(s.yellow, string(state))
+	return terminal.Painted(s.Yellow, string(state))
 }

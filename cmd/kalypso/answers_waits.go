@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // waits says why environments wait, in a few lines for each.
@@ -24,30 +25,30 @@ func (s waitText) write(w io.Writer, environments []observing.EnvironmentDetail)
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		var t table
-		t.row(painted(s.style.bold, e.Name), plain(cmp.Or(short(e.Commit), "-")), s.style.phase(e.Phase), s.style.gate(e.Gate))
-		if err := t.write(w); err != nil {
+		var t terminal.Table
+		t.Row(terminal.Painted(s.style.Bold, e.Name), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), phaseCell(s.style, e.Phase), gateCell(s.style, e.Gate))
+		if err := t.Write(w); err != nil {
 			return err
 		}
-		lines := table{indent: "  "}
+		lines := terminal.Table{Indent: "  "}
 		s.reasons(&lines, e)
-		if err := lines.write(w); err != nil {
+		if err := lines.Write(w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s waitText) reasons(t *table, e observing.EnvironmentDetail) {
+func (s waitText) reasons(t *terminal.Table, e observing.EnvironmentDetail) {
 	row := func(what, text string) {
 		if text != "" {
-			t.row(painted(s.style.dim, what), plain(shortHashes(text)))
+			t.Row(terminal.Painted(s.style.Dim, what), terminal.Plain(terminal.ShortHashes(text)))
 		}
 	}
 	row("next", e.Candidate)
 	row("why", reasonOf(e.Environment))
 	if o := e.Ordered; o != nil {
-		row("ordered", o.Commit+byWhom(o.By)+because(o.Why))
+		row("ordered", o.Commit+terminal.ByWhom(o.By)+terminal.Because(o.Why))
 	}
 	for _, p := range e.Proposals {
 		if p.State == promotion.ProposalOpen {
@@ -55,10 +56,10 @@ func (s waitText) reasons(t *table, e observing.EnvironmentDetail) {
 		}
 	}
 	for _, check := range e.Checks {
-		row("verified", check.Name+": "+cmp.Or(string(check.State), "not run yet")+because(check.Reason))
+		row("verified", check.Name+": "+cmp.Or(string(check.State), "not run yet")+terminal.Because(check.Reason))
 	}
 	for _, a := range e.Aborted {
-		row("aborted", a.Commit+byWhom(a.By)+because(a.Why))
+		row("aborted", a.Commit+terminal.ByWhom(a.By)+terminal.Because(a.Why))
 	}
 	for _, note := range notesOf(e.Environment) {
 		row("", note)

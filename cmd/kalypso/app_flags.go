@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appFlags say which application a command is about, and where it is read. All commands of "kalypso app" share them.
@@ -68,17 +69,17 @@ type appSession struct {
 	client   *git.Client
 	drafter  *delivery.Drafter
 	request  delivery.Request
-	progress *progress
+	progress *terminal.Progress
 }
 
 // open finds the application and connects the delivery flow to the repositories.
-func (f *appFlags) open(ctx context.Context, t *terminal) (*appSession, error) {
-	s := &appSession{progress: t.progress()}
+func (f *appFlags) open(ctx context.Context, t *terminal.Terminal) (*appSession, error) {
+	s := &appSession{progress: t.Progress()}
 	s.client = &git.Client{
-		Map: f.maps, Env: func(name string) string { return t.env[name] },
-		Progress: func(line string) { s.progress.say("%s", line) },
+		Map: f.maps, Env: func(name string) string { return t.Env[name] },
+		Progress: func(line string) { s.progress.Say("%s", line) },
 	}
-	vars, err := f.variables(t.env)
+	vars, err := f.variables(t.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +87,13 @@ func (f *appFlags) open(ctx context.Context, t *terminal) (*appSession, error) {
 	if err := f.locate(ctx, s); err != nil {
 		return nil, err
 	}
-	charts, err := chartClient(t.env)
+	charts, err := chartClient(t.Env)
 	if err != nil {
 		return nil, err
 	}
 	s.drafter = &delivery.Drafter{Loader: &delivery.Loader{
 		Repositories: deliveryRepositories{newRepositories(s.client)}, Charts: deliveryCharts{charts}, Cache: &fleet.Cache{},
-		Progress: func(what string) { s.progress.say("%s", what) },
+		Progress: func(what string) { s.progress.Say("%s", what) },
 	}}
 	if f.build.Commit != "" && s.request.SourceFolder == "" {
 		f.build.Commit, err = s.resolve(ctx, f.build.Commit)
@@ -112,7 +113,7 @@ func (s *appSession) resolve(ctx context.Context, revision string) (string, erro
 
 // close ends the progress line and releases the repositories.
 func (s *appSession) close() {
-	s.progress.end()
+	s.progress.End()
 	_ = s.client.Close() // files were only read
 }
 

@@ -10,11 +10,12 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // agentCommand is "kalypso agent".
 type agentCommand struct {
-	t         *terminal
+	t         *terminal.Terminal
 	source    clusterSource
 	server    string
 	tokenFile string
@@ -23,7 +24,7 @@ type agentCommand struct {
 	check     bool
 }
 
-func newAgent(t *terminal) *cobra.Command {
+func newAgent(t *terminal.Terminal) *cobra.Command {
 	c := &agentCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "agent --server URL --token-file FILE",
@@ -120,13 +121,13 @@ func (c *agentCommand) checkHealth() error {
 	if err != nil {
 		return failed(err, "does an agent use this folder?")
 	}
-	if problem := health.Problem(c.t.now()); problem != "" {
-		fmt.Fprintln(c.t.out, problem)
+	if problem := health.Problem(c.t.Now()); problem != "" {
+		fmt.Fprintln(c.t.Out, problem)
 		return answerNo()
 	}
-	fmt.Fprintf(c.t.out, "the agent knows %d reconcilers, and %d reports wait to be sent\n", health.Reconcilers, health.Waiting)
+	fmt.Fprintf(c.t.Out, "the agent knows %d reconcilers, and %d reports wait to be sent\n", health.Reconcilers, health.Waiting)
 	if health.Error != "" {
-		fmt.Fprintln(c.t.out, printable(health.Error))
+		fmt.Fprintln(c.t.Out, terminal.Printable(health.Error))
 	}
 	return nil
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // newApp holds the commands of application teams.
-func newApp(t *terminal) *cobra.Command {
+func newApp(t *terminal.Terminal) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:   "app",
 		Short: "Deliver an application: from a commit of its source to every environment",

@@ -12,11 +12,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appCheckCommand is "kalypso app check".
 type appCheckCommand struct {
-	t            *terminal
+	t            *terminal.Terminal
 	app          appFlags
 	output       *output
 	controlPlane string
@@ -37,7 +38,7 @@ type checkedEnvironment struct {
 	Platform []delivery.Need `json:"platform,omitempty"`
 }
 
-func newAppCheck(t *terminal) *cobra.Command {
+func newAppCheck(t *terminal.Terminal) *cobra.Command {
 	c := &appCheckCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "check [-e ENVIRONMENT]",
@@ -83,8 +84,8 @@ func (c *appCheckCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	s.progress.end()
-	if err := c.output.write(c.t.out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
+	s.progress.End()
+	if err := c.output.write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
 	}
 	for _, p := range r.all() {
@@ -195,17 +196,17 @@ func (c *appCheckCommand) show(w io.Writer, r *appChecked) error {
 	case formatGitHub:
 		return writeAnnotations(w, r.all())
 	}
-	s := c.t.outStyle
+	s := c.t.OutStyle
 	for i, e := range r.Environments {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "%s   %s\n", s.bold(printable(e.Environment)), printable(check.Summary(e.Findings)))
-		t := &table{indent: "  "}
+		fmt.Fprintf(w, "%s   %s\n", s.Bold(terminal.Printable(e.Environment)), terminal.Printable(check.Summary(e.Findings)))
+		t := &terminal.Table{Indent: "  "}
 		for _, p := range e.Problems {
-			t.row(s.severity(p.Severity), plain(placed(sentence(p), p.Position)))
+			t.Row(severityCell(s, p.Severity), terminal.Plain(placed(sentence(p), p.Position)))
 		}
-		if err := t.write(w); err != nil {
+		if err := t.Write(w); err != nil {
 			return err
 		}
 		writeFindings(w, s, e.Findings, check.Inform)
@@ -219,29 +220,29 @@ func (c *appCheckCommand) showPlatform(w io.Writer, e checkedEnvironment) {
 	if len(e.Platform) == 0 {
 		return
 	}
-	s := c.t.outStyle
+	s := c.t.OutStyle
 	fmt.Fprintf(w, "\n  platform values\n")
-	t := &table{indent: "    "}
+	t := &terminal.Table{Indent: "    "}
 	for _, n := range e.Platform {
 		for i, v := range n.Needs {
-			name := plain("")
+			name := terminal.Plain("")
 			if i == 0 {
-				name = plain(n.ClusterType + "  " + n.Target)
+				name = terminal.Plain(n.ClusterType + "  " + n.Target)
 			}
 			switch {
 			case v.Given:
-				t.row(name, painted(s.green, "given"), plain(v.Key), painted(s.dim, v.From.String()))
+				t.Row(name, terminal.Painted(s.Green, "given"), terminal.Plain(v.Key), terminal.Painted(s.Dim, v.From.String()))
 			case v.Required:
-				t.row(name, painted(s.yellow, "missing"), plain(v.Key), painted(s.dim, "required by "+strings.Join(n.Schemas, ", ")))
+				t.Row(name, terminal.Painted(s.Yellow, "missing"), terminal.Plain(v.Key), terminal.Painted(s.Dim, "required by "+strings.Join(n.Schemas, ", ")))
 			default:
-				t.row(name, painted(s.dim, "not given"), plain(v.Key), painted(s.dim, "optional"))
+				t.Row(name, terminal.Painted(s.Dim, "not given"), terminal.Plain(v.Key), terminal.Painted(s.Dim, "optional"))
 			}
 		}
 		for _, p := range n.Problems {
-			t.row(plain(""), s.severity(p.Severity), plain(placed(p.Message, p.Position)))
+			t.Row(terminal.Plain(""), severityCell(s, p.Severity), terminal.Plain(placed(p.Message, p.Position)))
 		}
 	}
-	_ = t.write(w) // the writer is the one that shows everything else; it fails there as well
+	_ = t.Write(w) // the writer is the one that shows everything else; it fails there as well
 }
 
 // platformReader reads what the platform team says about environments: rules for manifests, and configuration.

@@ -13,11 +13,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appDeployCommand is "kalypso app deploy".
 type appDeployCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	app    appFlags
 	output *output
 	forges pullRequestFlags
@@ -36,7 +37,7 @@ type appDeployed struct {
 	Waits       string       `json:"waits,omitempty"`
 }
 
-func newAppDeploy(t *terminal) *cobra.Command {
+func newAppDeploy(t *terminal.Terminal) *cobra.Command {
 	c := &appDeployCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "deploy [--commit COMMIT --version VERSION --image-tag TAG]",
@@ -88,8 +89,8 @@ func (c *appDeployCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	s.progress.end()
-	if err := c.output.write(c.t.out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
+	s.progress.End()
+	if err := c.output.write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
 	}
 	if check.Worst(r.Findings) == check.Refuse || r.Plan != nil && r.Plan.Counts.Held > 0 {
@@ -120,7 +121,7 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 	}
 	if at := c.ledger.place(c.t); at != "" && c.app.build.Commit != "" {
 		err := withLedger(ctx, openLedger, at, func(l ledger.Ledger) error {
-			return delivery.RecordBuild(ctx, l, a.Subject(), c.app.build, author(c.t.env).Name, c.t.now())
+			return delivery.RecordBuild(ctx, l, a.Subject(), c.app.build, author(c.t.Env).Name, c.t.Now())
 		})
 		if err != nil {
 			return nil, err
@@ -148,22 +149,22 @@ func (c *appDeployCommand) enters(a *delivery.Application) (string, error) {
 	e, _ := a.Delivery.Environment(c.app.environment)
 	if c.app.build.Commit != "" && e.Promotion != nil && len(e.Promotion.After) > 0 {
 		return "", failed(fmt.Errorf("a commit comes to %q after %s", e.Name, strings.Join(e.Promotion.After, " and ")),
-			"kalypso app promote --to "+shellWord(e.Name)+" takes it there, by its rules")
+			"kalypso app promote --to "+terminal.ShellWord(e.Name)+" takes it there, by its rules")
 	}
 	return c.app.environment, nil
 }
 
 // deliverer can write to the forges that the flags or the environment name.
-func (s *appSession) deliverer(flags *pullRequestFlags, t *terminal) (*delivery.Deliverer, error) {
+func (s *appSession) deliverer(flags *pullRequestFlags, t *terminal.Terminal) (*delivery.Deliverer, error) {
 	if s.request.GitOpsFolder != "" {
 		return nil, failed(errors.New("the GitOps repository is a plain folder, which has no pull requests"), "write to it with kalypso app render --out FOLDER")
 	}
-	hosts, access, err := flags.forges(t.env)
+	hosts, access, err := flags.forges(t.Env)
 	if err != nil {
 		return nil, err
 	}
 	s.client.Map, s.client.Credentials = append(s.client.Map, access.maps...), access.credentials
-	return &delivery.Deliverer{Drafter: *s.drafter, Committer: committer{client: s.client, author: author(t.env)}, Forges: hosts}, nil
+	return &delivery.Deliverer{Drafter: *s.drafter, Committer: committer{client: s.client, author: author(t.Env)}, Forges: hosts}, nil
 }
 
 func deployedOf(environment string, o *delivery.Outcome) *appDeployed {
@@ -177,25 +178,25 @@ func deployedOf(environment string, o *delivery.Outcome) *appDeployed {
 }
 
 func (c *appDeployCommand) show(w io.Writer, r *appDeployed) error {
-	if err := (appPlanText{plan: r.Plan, findings: r.Findings, style: c.t.outStyle}).write(w); err != nil {
+	if err := (appPlanText{plan: r.Plan, findings: r.Findings, style: c.t.OutStyle}).write(w); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
 	for _, line := range r.Done {
-		fmt.Fprintln(w, printable(line))
+		fmt.Fprintln(w, terminal.Printable(line))
 	}
 	if r.Waits != "" {
-		fmt.Fprintln(w, "waits: "+printable(r.Waits))
+		fmt.Fprintln(w, "waits: "+terminal.Printable(r.Waits))
 	}
 	switch {
 	case c.dryRun:
 		fmt.Fprintln(w, "nothing was done: --dry-run")
 	case r.PullRequest == nil && r.Waits == "":
-		fmt.Fprintln(w, "no pull request: "+printable(r.Plan.Before)+" is up to date")
+		fmt.Fprintln(w, "no pull request: "+terminal.Printable(r.Plan.Before)+" is up to date")
 	case r.PullRequest != nil && len(r.Done) == 0:
-		fmt.Fprintln(w, "up to date: "+printable(r.PullRequest.URL))
+		fmt.Fprintln(w, "up to date: "+terminal.Printable(r.PullRequest.URL))
 	case r.PullRequest != nil:
-		fmt.Fprintln(w, printable(r.PullRequest.URL))
+		fmt.Fprintln(w, terminal.Printable(r.PullRequest.URL))
 	}
 	return nil
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appExplainCommand is "kalypso app explain".
 type appExplainCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	app    appFlags
 	output *output
 }
@@ -29,7 +30,7 @@ type explainedTarget struct {
 	Problems []fleet.Problem `json:"problems,omitempty"`
 }
 
-func newAppExplain(t *terminal) *cobra.Command {
+func newAppExplain(t *terminal.Terminal) *cobra.Command {
 	c := &appExplainCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "explain -e ENVIRONMENT TARGET [VALUE]",
@@ -67,7 +68,7 @@ func (c *appExplainCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	s.progress.end()
+	s.progress.End()
 	e := &explainedTarget{Environment: c.app.environment, Target: args[0], Values: []values.Key{}}
 	keys, known := draft.Values(args[0])
 	for _, p := range draft.Plan.Problems {
@@ -83,7 +84,7 @@ func (c *appExplainCommand) run(cmd *cobra.Command, args []string) error {
 			e.Values = append(e.Values, k)
 		}
 	}
-	if err := c.output.write(c.t.out, e, func(w io.Writer) error { return c.show(w, e) }); err != nil {
+	if err := c.output.write(c.t.Out, e, func(w io.Writer) error { return c.show(w, e) }); err != nil {
 		return err
 	}
 	showProblems(c.t, e.Problems)
@@ -94,20 +95,20 @@ func (c *appExplainCommand) run(cmd *cobra.Command, args []string) error {
 }
 
 func (c *appExplainCommand) show(w io.Writer, e *explainedTarget) error {
-	s := c.t.outStyle
-	fmt.Fprintf(w, "%s in %s\n\n", s.bold(printable(e.Target)), printable(e.Environment))
+	s := c.t.OutStyle
+	fmt.Fprintf(w, "%s in %s\n\n", s.Bold(terminal.Printable(e.Target)), terminal.Printable(e.Environment))
 	if len(e.Values) == 0 {
 		fmt.Fprintln(w, "  nobody sets such a value: it is the chart's own")
 		return nil
 	}
 	for _, k := range e.Values {
-		fmt.Fprintf(w, "  %s = %s\n", printable(k.Path), printable(k.Value))
+		fmt.Fprintf(w, "  %s = %s\n", terminal.Printable(k.Path), terminal.Printable(k.Value))
 		if k.Written != "" && k.Written != k.Value {
-			fmt.Fprintf(w, "      %s\n", s.dim("written as "+printable(k.Written)))
+			fmt.Fprintf(w, "      %s\n", s.Dim("written as "+terminal.Printable(k.Written)))
 		}
-		fmt.Fprintf(w, "      %s\n", s.dim(printable(valuePlace(k.From))))
+		fmt.Fprintf(w, "      %s\n", s.Dim(terminal.Printable(valuePlace(k.From))))
 		for _, over := range k.Over {
-			fmt.Fprintf(w, "      %s\n", s.dim(printable(fmt.Sprintf("over %s: %s", valuePlace(over.From), over.Value))))
+			fmt.Fprintf(w, "      %s\n", s.Dim(terminal.Printable(fmt.Sprintf("over %s: %s", valuePlace(over.From), over.Value))))
 		}
 	}
 	return nil

@@ -10,11 +10,12 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appPlanCommand is "kalypso app plan".
 type appPlanCommand struct {
-	t        *terminal
+	t        *terminal.Terminal
 	app      appFlags
 	output   *output
 	diff     bool
@@ -27,7 +28,7 @@ type appPlan struct {
 	Findings []check.Finding `json:"findings,omitempty"`
 }
 
-func newAppPlan(t *terminal) *cobra.Command {
+func newAppPlan(t *terminal.Terminal) *cobra.Command {
 	c := &appPlanCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "plan -e ENVIRONMENT",
@@ -64,13 +65,13 @@ func (c *appPlanCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	s.progress.end()
-	err = c.output.write(c.t.out, appPlan{draft.Plan, draft.Findings}, func(w io.Writer) error {
+	s.progress.End()
+	err = c.output.write(c.t.Out, appPlan{draft.Plan, draft.Findings}, func(w io.Writer) error {
 		if c.output.format == formatMarkdown {
 			_, err := io.WriteString(w, draft.Markdown(delivery.MarkdownOptions{}))
 			return err
 		}
-		return appPlanText{draft.Plan, draft.Findings, c.t.outStyle, c.diff}.write(w)
+		return appPlanText{draft.Plan, draft.Findings, c.t.OutStyle, c.diff}.write(w)
 	})
 	if err != nil {
 		return err
@@ -85,16 +86,16 @@ func (c *appPlanCommand) run(cmd *cobra.Command) error {
 type appPlanText struct {
 	plan     *delivery.Plan
 	findings []check.Finding
-	style    style
+	style    terminal.Style
 	diff     bool
 }
 
 func (v appPlanText) write(w io.Writer) error {
 	p, s := v.plan, v.style
-	fmt.Fprintf(w, "%s   %s %s   %s   compared with   %s\n", s.bold(printable(p.Environment)), printable(p.Workload), printable(p.To.Name()),
-		printable(p.After), printable(p.Before))
+	fmt.Fprintf(w, "%s   %s %s   %s   compared with   %s\n", s.Bold(terminal.Printable(p.Environment)), terminal.Printable(p.Workload), terminal.Printable(p.To.Name()),
+		terminal.Printable(p.After), terminal.Printable(p.Before))
 	if p.Promotes() && p.From.Commit != "" {
-		fmt.Fprintf(w, "takes the place of %s\n", printable(p.From.Name()))
+		fmt.Fprintf(w, "takes the place of %s\n", terminal.Printable(p.From.Name()))
 	}
 	if err := v.targets(w); err != nil {
 		return err
@@ -103,16 +104,16 @@ func (v appPlanText) write(w io.Writer) error {
 		if i == 0 {
 			fmt.Fprintf(w, "\n  changed by hand on the GitOps branch, and restored:\n")
 		}
-		fmt.Fprintf(w, "    %s\n", printable(d.Path))
+		fmt.Fprintf(w, "    %s\n", terminal.Printable(d.Path))
 	}
 	c := p.Counts
 	fmt.Fprintf(w, "\n  %d added, %d changed, %d removed, %d held, %d unchanged\n", c.Added, c.Changed, c.Removed, c.Held, c.Unchanged)
 	v.problems(w)
 	for _, r := range p.Refusals {
-		fmt.Fprintf(w, "\n  %s %s\n", s.red("refused:"), printable(r))
+		fmt.Fprintf(w, "\n  %s %s\n", s.Red("refused:"), terminal.Printable(r))
 	}
 	if len(v.findings) > 0 {
-		fmt.Fprintf(w, "\n  checks: %s\n", printable(check.Summary(v.findings)))
+		fmt.Fprintf(w, "\n  checks: %s\n", terminal.Printable(check.Summary(v.findings)))
 		writeFindings(w, s, v.findings, check.Warn)
 	}
 	if v.diff {
@@ -127,53 +128,53 @@ func (v appPlanText) targets(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	t := &table{indent: "  "}
+	t := &terminal.Table{Indent: "  "}
 	for _, c := range v.plan.Targets {
 		lines := v.details(c)
-		t.row(v.symbol(c.Op), plain(c.Name), lines[0])
+		t.Row(v.symbol(c.Op), terminal.Plain(c.Name), lines[0])
 		for _, line := range lines[1:] {
-			t.row(plain(""), plain(""), line)
+			t.Row(terminal.Plain(""), terminal.Plain(""), line)
 		}
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
-func (v appPlanText) symbol(op delivery.Op) cell {
+func (v appPlanText) symbol(op delivery.Op) terminal.Cell {
 	switch op {
 	case delivery.Added:
-		return painted(v.style.green, "+")
+		return terminal.Painted(v.style.Green, "+")
 	case delivery.Removed:
-		return painted(v.style.red, "-")
+		return terminal.Painted(v.style.Red, "-")
 	case delivery.Held:
-		return painted(v.style.yellow, "!")
+		return terminal.Painted(v.style.Yellow, "!")
 	default:
-		return painted(v.style.yellow, "~")
+		return terminal.Painted(v.style.Yellow, "~")
 	}
 }
 
 // maxDetails is how many lines are shown of one target.
 const maxDetails = 20
 
-func (v appPlanText) details(c delivery.TargetChange) []cell {
+func (v appPlanText) details(c delivery.TargetChange) []terminal.Cell {
 	if c.Op == delivery.Held {
-		return []cell{plain("held: " + placed(c.Reason.Message, c.Reason.Position))}
+		return []terminal.Cell{terminal.Plain("held: " + placed(c.Reason.Message, c.Reason.Position))}
 	}
-	var lines []cell
+	var lines []terminal.Cell
 	for _, o := range c.Objects {
-		lines = append(lines, plain(string(o.Op)+" "+o.String()))
+		lines = append(lines, terminal.Plain(string(o.Op)+" "+o.String()))
 	}
 	for _, value := range c.Values {
-		lines = append(lines, plain(fmt.Sprintf("%s  %s -> %s", value.Path, valueText(value.Old), valueText(value.New))))
+		lines = append(lines, terminal.Plain(fmt.Sprintf("%s  %s -> %s", value.Path, valueText(value.Old), valueText(value.New))))
 		if from := cmp.Or(value.From.String(), value.From.Source); from != "" {
-			lines = append(lines, painted(v.style.dim, "  "+from))
+			lines = append(lines, terminal.Painted(v.style.Dim, "  "+from))
 		}
 	}
 	if len(lines) == 0 {
-		return []cell{painted(v.style.dim, "records only")}
+		return []terminal.Cell{terminal.Painted(v.style.Dim, "records only")}
 	}
 	if len(lines) > maxDetails {
 		rest := len(lines) - maxDetails
-		lines = append(lines[:maxDetails], painted(v.style.dim, "and "+count(rest, "more line")+"; -o json lists all"))
+		lines = append(lines[:maxDetails], terminal.Painted(v.style.Dim, "and "+terminal.Count(rest, "more line")+"; -o json lists all"))
 	}
 	return lines
 }
@@ -187,33 +188,33 @@ func valueText(v *string) string {
 
 // problems shows what has to be mended, but not what a held target said already, and no notices.
 func (v appPlanText) problems(w io.Writer) {
-	t := &table{indent: "  "}
+	t := &terminal.Table{Indent: "  "}
 	for _, p := range v.plan.Problems {
 		held := false
 		for _, c := range v.plan.Targets {
 			held = held || c.Reason != nil && *c.Reason == p
 		}
 		if !held {
-			t.row(v.style.severity(p.Severity), plain(placed(sentence(p), p.Position)))
+			t.Row(severityCell(v.style, p.Severity), terminal.Plain(placed(sentence(p), p.Position)))
 		}
 	}
-	if len(t.rows) > 0 {
+	if len(t.Rows) > 0 {
 		fmt.Fprintln(w)
-		_ = t.write(w) // the writer is the one that shows everything else; it fails there as well
+		_ = t.Write(w) // the writer is the one that shows everything else; it fails there as well
 	}
 }
 
 func (v appPlanText) diffs(w io.Writer) {
 	for _, c := range v.plan.Targets {
 		for _, o := range c.Objects {
-			fmt.Fprintf(w, "\n%s\n", v.style.bold(fmt.Sprintf("%s: %s %s", printable(c.Name), o.Op, printable(o.String()))))
+			fmt.Fprintf(w, "\n%s\n", v.style.Bold(fmt.Sprintf("%s: %s %s", terminal.Printable(c.Name), o.Op, terminal.Printable(o.String()))))
 			for line := range strings.Lines(o.Diff()) {
-				line = printableText(strings.TrimSuffix(line, "\n"))
+				line = terminal.PrintableText(strings.TrimSuffix(line, "\n"))
 				switch {
 				case strings.HasPrefix(line, "+"):
-					line = v.style.green(line)
+					line = v.style.Green(line)
 				case strings.HasPrefix(line, "-"):
-					line = v.style.red(line)
+					line = v.style.Red(line)
 				}
 				fmt.Fprintln(w, line)
 			}
@@ -222,21 +223,21 @@ func (v appPlanText) diffs(w io.Writer) {
 }
 
 // writeFindings lists findings from a level on.
-func writeFindings(w io.Writer, s style, findings []check.Finding, from check.Level) {
+func writeFindings(w io.Writer, s terminal.Style, findings []check.Finding, from check.Level) {
 	for _, f := range findings {
 		if !f.Level.AtLeast(from) {
 			continue
 		}
-		paint := s.dim
+		paint := s.Dim
 		switch f.Level {
 		case check.Refuse:
-			paint = s.red
+			paint = s.Red
 		case check.Warn:
-			paint = s.yellow
+			paint = s.Yellow
 		}
-		fmt.Fprintf(w, "  %s  %s\n", paint(string(f.Level)), printable(f.String()))
+		fmt.Fprintf(w, "  %s  %s\n", paint(string(f.Level)), terminal.Printable(f.String()))
 		if f.Hint != "" {
-			fmt.Fprintf(w, "      %s\n", s.dim(printable(f.Hint)))
+			fmt.Fprintf(w, "      %s\n", s.Dim(terminal.Printable(f.Hint)))
 		}
 	}
 }

@@ -18,11 +18,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appPromoteCommand is "kalypso app promote".
 type appPromoteCommand struct {
-	t       *terminal
+	t       *terminal.Terminal
 	app     appFlags
 	output  *output
 	forges  pullRequestFlags
@@ -42,7 +43,7 @@ type appPromoted struct {
 	Errors map[string]string `json:"errors,omitempty"`
 }
 
-func newAppPromote(t *terminal) *cobra.Command {
+func newAppPromote(t *terminal.Terminal) *cobra.Command {
 	c := &appPromoteCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "promote --ledger LEDGER",
@@ -113,11 +114,11 @@ func (c *appPromoteCommand) run(cmd *cobra.Command) error {
 		r, err = c.promote(cmd.Context(), s, d, l)
 		return err
 	})
-	s.progress.end()
+	s.progress.End()
 	if r == nil {
 		return err
 	}
-	if err := errors.Join(err, c.output.write(c.t.out, r, func(w io.Writer) error { return c.show(w, r) })); err != nil {
+	if err := errors.Join(err, c.output.write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) })); err != nil {
 		return err
 	}
 	failed := slices.ContainsFunc(r.Environments, func(s promoting.Standing) bool { return s.Phase == promotion.Failed })
@@ -182,9 +183,9 @@ func (c *appPromoteCommand) order(ctx context.Context, a *delivery.Application, 
 		}
 		commit = build.Commit
 	}
-	control := &promoting.Control{Ledger: l, Now: c.t.now}
+	control := &promoting.Control{Ledger: l, Now: c.t.Now}
 	return control.Order(ctx, promoting.Word{
-		Subject: a.Subject(), Environment: c.to, Commit: commit, By: author(c.t.env).Name, Why: c.why,
+		Subject: a.Subject(), Environment: c.to, Commit: commit, By: author(c.t.Env).Name, Why: c.why,
 	})
 }
 
@@ -215,9 +216,9 @@ func (c *appPromoteCommand) withoutGate(ctx context.Context, s *appSession, d *d
 	if err != nil {
 		return err
 	}
-	s.progress.end()
+	s.progress.End()
 	r := deployedOf(c.to, o)
-	return c.output.write(c.t.out, r, func(w io.Writer) error { return (&appDeployCommand{t: c.t}).show(w, r) })
+	return c.output.write(c.t.Out, r, func(w io.Writer) error { return (&appDeployCommand{t: c.t}).show(w, r) })
 }
 
 // published is the build that all environments before have, and the one that was asked for.
@@ -248,18 +249,18 @@ func (c *appPromoteCommand) published(ctx context.Context, s *appSession, a *del
 
 func (c *appPromoteCommand) show(w io.Writer, r *appPromoted) error {
 	for _, line := range r.Done {
-		fmt.Fprintln(w, printable(shortHashes(line)))
+		fmt.Fprintln(w, terminal.Printable(terminal.ShortHashes(line)))
 	}
 	if len(r.Done) == 0 {
 		fmt.Fprintln(w, "nothing to do but to wait")
 	}
 	fmt.Fprintln(w)
 	for _, name := range slices.Sorted(maps.Keys(r.Errors)) {
-		fmt.Fprintf(w, "%s  %s: %s\n", c.t.outStyle.red("error"), printable(name), printable(r.Errors[name]))
+		fmt.Fprintf(w, "%s  %s: %s\n", c.t.OutStyle.Red("error"), terminal.Printable(name), terminal.Printable(r.Errors[name]))
 	}
 	var standing []observing.Environment
 	for _, s := range r.Environments {
 		standing = append(standing, observing.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
 	}
-	return c.t.view().standings(w, standing)
+	return viewFor(c.t).standings(w, standing)
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appRenderCommand is "kalypso app render".
 type appRenderCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	app    appFlags
 	output *output
 	out    string
@@ -47,7 +48,7 @@ type renderedTarget struct {
 	Held *fleet.Problem `json:"held,omitempty"`
 }
 
-func newAppRender(t *terminal) *cobra.Command {
+func newAppRender(t *terminal.Terminal) *cobra.Command {
 	c := &appRenderCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "render -e ENVIRONMENT",
@@ -92,8 +93,8 @@ func (c *appRenderCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	s.progress.end()
-	if err := c.output.write(c.t.out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
+	s.progress.End()
+	if err := c.output.write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
 	}
 	showProblems(c.t, r.Problems)
@@ -142,14 +143,14 @@ func (c *appRenderCommand) render(ctx context.Context, s *appSession) (*appRende
 func (c *appRenderCommand) show(w io.Writer, r *appRendered) error {
 	if r.Folder != "" {
 		_, err := fmt.Fprintf(w, "%s of %s for %s: %d files written to %s, %d deleted\n",
-			count(len(r.Targets), "target"), printable(r.Workload), printable(r.Environment), r.Written, printable(r.Folder), r.Deleted)
+			terminal.Count(len(r.Targets), "target"), terminal.Printable(r.Workload), terminal.Printable(r.Environment), r.Written, terminal.Printable(r.Folder), r.Deleted)
 		return err
 	}
 	for _, t := range r.Targets {
 		if t.Held != nil {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "# target %s\n%s\n", printable(t.Name), printableText(strings.TrimSuffix(t.Manifests, "\n"))); err != nil {
+		if _, err := fmt.Fprintf(w, "# target %s\n%s\n", terminal.Printable(t.Name), terminal.PrintableText(strings.TrimSuffix(t.Manifests, "\n"))); err != nil {
 			return err
 		}
 	}
@@ -157,15 +158,15 @@ func (c *appRenderCommand) show(w io.Writer, r *appRendered) error {
 }
 
 // showProblems says what has to be mended, on the side.
-func showProblems(t *terminal, problems []fleet.Problem) {
+func showProblems(t *terminal.Terminal, problems []fleet.Problem) {
 	for _, p := range problems {
 		target := ""
 		if p.Assignment != "" {
-			target = printable(p.Assignment) + ": "
+			target = terminal.Printable(p.Assignment) + ": "
 		}
-		fmt.Fprintf(t.err, "%s  %s%s\n", t.errStyle.severity(p.Severity).String(), target, printable(placed(sentence(p), p.Position)))
+		fmt.Fprintf(t.Err, "%s  %s%s\n", severityCell(t.ErrStyle, p.Severity).String(), target, terminal.Printable(placed(sentence(p), p.Position)))
 		if p.Hint != "" {
-			fmt.Fprintf(t.err, "    %s\n", t.errStyle.dim(printable(p.Hint)))
+			fmt.Fprintf(t.Err, "    %s\n", t.ErrStyle.Dim(terminal.Printable(p.Hint)))
 		}
 	}
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appStatusCommand is "kalypso app status".
 type appStatusCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	app    appFlags
 	output *output
 	forges pullRequestFlags
@@ -47,7 +48,7 @@ type appEnvironmentStatus struct {
 	Pending  int    `json:"pendingFiles,omitempty"`
 }
 
-func newAppStatus(t *terminal) *cobra.Command {
+func newAppStatus(t *terminal.Terminal) *cobra.Command {
 	c := &appStatusCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -74,7 +75,7 @@ func (c *appStatusCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer s.close()
-	hosts, access, err := c.forges.forges(c.t.env)
+	hosts, access, err := c.forges.forges(c.t.Env)
 	if err != nil {
 		return err
 	}
@@ -95,8 +96,8 @@ func (c *appStatusCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	s.progress.end()
-	return c.output.write(c.t.out, r, func(w io.Writer) error { return c.show(w, r) })
+	s.progress.End()
+	return c.output.write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) })
 }
 
 func (c *appStatusCommand) environments(a *delivery.Application) []string {
@@ -166,12 +167,12 @@ func (c *appStatusCommand) ask(ctx context.Context, s *appSession, d *delivery.D
 func (e *appEnvironmentStatus) describe(s promoting.Standing) { e.Phase, e.Reason = s.Phase, s.Reason }
 
 func (c *appStatusCommand) show(w io.Writer, r *appStatus) error {
-	t := &table{}
-	head := c.t.outStyle.dim
-	t.row(painted(head, "ENVIRONMENT"), painted(head, "BUILD"), painted(head, "PHASE"), painted(head, "LAST GOOD"), painted(head, "REASON"))
+	t := &terminal.Table{}
+	head := c.t.OutStyle.Dim
+	t.Row(terminal.Painted(head, "ENVIRONMENT"), terminal.Painted(head, "BUILD"), terminal.Painted(head, "PHASE"), terminal.Painted(head, "LAST GOOD"), terminal.Painted(head, "REASON"))
 	for _, e := range r.Environments {
-		t.row(painted(c.t.outStyle.bold, e.Environment), plain(cmp.Or(e.Build.Name(), "-")), c.t.outStyle.phase(e.Phase),
-			plain(cmp.Or(e.LastGood, "-")), plain(shortHashes(e.Reason)))
+		t.Row(terminal.Painted(c.t.OutStyle.Bold, e.Environment), terminal.Plain(cmp.Or(e.Build.Name(), "-")), phaseCell(c.t.OutStyle, e.Phase),
+			terminal.Plain(cmp.Or(e.LastGood, "-")), terminal.Plain(terminal.ShortHashes(e.Reason)))
 	}
-	return t.write(w)
+	return t.Write(w)
 }

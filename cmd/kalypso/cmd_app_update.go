@@ -10,18 +10,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appUpdateCommand is "kalypso app update".
 type appUpdateCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	app    appFlags
 	output *output
 	forges pullRequestFlags
 	dryRun bool
 }
 
-func newAppUpdate(t *terminal) *cobra.Command {
+func newAppUpdate(t *terminal.Terminal) *cobra.Command {
 	c := &appUpdateCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "update",
@@ -61,35 +62,35 @@ func (c *appUpdateCommand) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	s.progress.end()
-	return c.output.write(c.t.out, u, func(w io.Writer) error { return c.show(w, u) })
+	s.progress.End()
+	return c.output.write(c.t.Out, u, func(w io.Writer) error { return c.show(w, u) })
 }
 
 func (c *appUpdateCommand) show(w io.Writer, u *delivery.Updated) error {
 	if len(u.Updates) == 0 {
 		fmt.Fprintln(w, "every chart is at its newest version")
 	}
-	t := &table{}
+	t := &terminal.Table{}
 	for _, one := range u.Updates {
-		t.row(plain(cmp.Or(one.Service, one.Chart)), plain(one.From+" -> "+one.To), painted(c.t.outStyle.dim, one.Position.String()))
+		t.Row(terminal.Plain(cmp.Or(one.Service, one.Chart)), terminal.Plain(one.From+" -> "+one.To), terminal.Painted(c.t.OutStyle.Dim, one.Position.String()))
 	}
-	if err := t.write(w); err != nil {
+	if err := t.Write(w); err != nil {
 		return err
 	}
 	for _, p := range u.Plans {
 		fmt.Fprintln(w)
-		if err := (appPlanText{plan: p, style: c.t.outStyle}).write(w); err != nil {
+		if err := (appPlanText{plan: p, style: c.t.OutStyle}).write(w); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.Errors)) {
-		fmt.Fprintf(w, "\n%s  %s: %s\n", c.t.outStyle.red("error"), printable(name), printable(u.Errors[name]))
+		fmt.Fprintf(w, "\n%s  %s: %s\n", c.t.OutStyle.Red("error"), terminal.Printable(name), terminal.Printable(u.Errors[name]))
 	}
 	for _, line := range u.Did {
-		fmt.Fprintln(w, printable(line))
+		fmt.Fprintln(w, terminal.Printable(line))
 	}
 	if u.Change != nil {
-		fmt.Fprintln(w, printable(u.Change.URL))
+		fmt.Fprintln(w, terminal.Printable(u.Change.URL))
 	}
 	return nil
 }

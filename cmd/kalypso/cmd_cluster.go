@@ -9,10 +9,11 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/cluster"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // newCluster is "kalypso cluster": which clusters there are, and what lets them report.
-func newCluster(t *terminal) *cobra.Command {
+func newCluster(t *terminal.Terminal) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:   "cluster",
 		Short: "Register clusters, and see, replace and revoke what lets them report",

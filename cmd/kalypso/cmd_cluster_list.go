@@ -10,11 +10,12 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // clusterListCommand is "kalypso cluster list".
 type clusterListCommand struct {
-	t           *terminal
+	t           *terminal.Terminal
 	place       placeFlags
 	output      *output
 	environment string
@@ -24,7 +25,7 @@ type clusterListCommand struct {
 	limit       int
 }
 
-func newClusterList(t *terminal) *cobra.Command {
+func newClusterList(t *terminal.Terminal) *cobra.Command {
 	c := &clusterListCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -68,7 +69,7 @@ func (c *clusterListCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if more {
-		fmt.Fprintf(c.t.err, "there are more than %d; --limit shows more of them\n", c.limit)
+		fmt.Fprintf(c.t.Err, "there are more than %d; --limit shows more of them\n", c.limit)
 	}
-	return c.output.write(c.t.out, observing.Page[observing.Cluster]{Items: clusters}, func(w io.Writer) error { return c.t.view().clusters(w, clusters) })
+	return c.output.write(c.t.Out, observing.Page[observing.Cluster]{Items: clusters}, func(w io.Writer) error { return viewFor(c.t).clusters(w, clusters) })
 }

@@ -14,11 +14,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cluster"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/server/api"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // clusterRegisterCommand is "kalypso cluster register".
 type clusterRegisterCommand struct {
-	t          *terminal
+	t          *terminal.Terminal
 	place      placeFlags
 	output     *output
 	members    []string
@@ -28,7 +29,7 @@ type clusterRegisterCommand struct {
 	manifests  manifestFlags
 }
 
-func newClusterRegister(t *terminal) *cobra.Command {
+func newClusterRegister(t *terminal.Terminal) *cobra.Command {
 	c := &clusterRegisterCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "register NAME --member ENVIRONMENT/CLUSTERTYPE",
@@ -91,7 +92,7 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 	if install != nil {
 		return c.manifests.write(c.t, *install, made)
 	}
-	return c.output.write(c.t.out, made, func(w io.Writer) error { return showRegistered(w, made, "is registered") })
+	return c.output.write(c.t.Out, made, func(w io.Writer) error { return showRegistered(w, made, "is registered") })
 }
 
 func (c *clusterRegisterCommand) request(cmd *cobra.Command, name string) (*api.ClusterRequest, error) {
@@ -134,22 +135,22 @@ type registered struct {
 
 // showRegistered says what became of a cluster. The credential stands alone on its line, to be copied.
 func showRegistered(w io.Writer, r registered, what string) error {
-	fmt.Fprintf(w, "%s %s", printable(r.Cluster), what)
+	fmt.Fprintf(w, "%s %s", terminal.Printable(r.Cluster), what)
 	if len(r.Memberships) > 0 {
-		fmt.Fprintf(w, " as %s", printable(memberships(r.Memberships)))
+		fmt.Fprintf(w, " as %s", terminal.Printable(memberships(r.Memberships)))
 	}
 	fmt.Fprintln(w)
 	switch {
 	case r.File != "":
-		fmt.Fprintf(w, "its credential is in %s\n", printable(r.File))
+		fmt.Fprintf(w, "its credential is in %s\n", terminal.Printable(r.File))
 	case r.Credential.Credential != "":
-		fmt.Fprintf(w, "its credential, which is shown only now:\n\n  %s\n\n", printable(r.Credential.Credential))
+		fmt.Fprintf(w, "its credential, which is shown only now:\n\n  %s\n\n", terminal.Printable(r.Credential.Credential))
 	default:
-		_, err := fmt.Fprintf(w, "it keeps the credential that it has; kalypso cluster rotate %s gives it another one\n", shellWord(r.Cluster))
+		_, err := fmt.Fprintf(w, "it keeps the credential that it has; kalypso cluster rotate %s gives it another one\n", terminal.ShellWord(r.Cluster))
 		return err
 	}
 	if r.FluxKey != "" {
-		fmt.Fprintf(w, "the key with which its Flux can sign events instead (generic-hmac):\n\n  %s\n\n", printable(r.FluxKey))
+		fmt.Fprintf(w, "the key with which its Flux can sign events instead (generic-hmac):\n\n  %s\n\n", terminal.Printable(r.FluxKey))
 	}
 	_, err := fmt.Fprintln(w, "its agent reads the credential from the file that --token-file names")
 	return err
@@ -218,19 +219,19 @@ func groupResources(kinds []cluster.Kind) []schema.GroupResource {
 }
 
 // write prints the manifests, and on stderr where the credential goes.
-func (f *manifestFlags) write(t *terminal, install agent.Install, made registered) error {
+func (f *manifestFlags) write(t *terminal.Terminal, install agent.Install, made registered) error {
 	text, err := agent.Manifests(install)
 	if err != nil {
 		return err
 	}
-	if _, err := t.out.Write(text); err != nil {
+	if _, err := t.Out.Write(text); err != nil {
 		return err
 	}
 	if made.File == "" {
-		fmt.Fprintf(t.err, "%s keeps the credential that it has; kalypso cluster rotate %s gives it another one\n", printable(made.Cluster), shellWord(made.Cluster))
+		fmt.Fprintf(t.Err, "%s keeps the credential that it has; kalypso cluster rotate %s gives it another one\n", terminal.Printable(made.Cluster), terminal.ShellWord(made.Cluster))
 		return nil
 	}
-	fmt.Fprintf(t.err, "the credential is in %s; after the manifests are applied, the agent waits for it:\n", printable(made.File))
-	fmt.Fprintf(t.err, "  kubectl -n kalypso-agent create secret generic kalypso-agent-token --from-file=token=%s\n", shellWord(made.File))
+	fmt.Fprintf(t.Err, "the credential is in %s; after the manifests are applied, the agent waits for it:\n", terminal.Printable(made.File))
+	fmt.Fprintf(t.Err, "  kubectl -n kalypso-agent create secret generic kalypso-agent-token --from-file=token=%s\n", terminal.ShellWord(made.File))
 	return nil
 }

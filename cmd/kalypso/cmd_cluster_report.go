@@ -13,17 +13,18 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // clusterReportCommand is "kalypso cluster report".
 type clusterReportCommand struct {
-	t       *terminal
+	t       *terminal.Terminal
 	source  clusterSource
 	export  string
 	keyFile string
 }
 
-func newClusterReport(t *terminal) *cobra.Command {
+func newClusterReport(t *terminal.Terminal) *cobra.Command {
 	c := &clusterReportCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "report NAME --export FILE --key FILE",
@@ -82,7 +83,7 @@ func (c *clusterReportCommand) write(ctx context.Context, a *agent.Agent, key ed
 			return err
 		}
 		if c.export == "-" {
-			_, err := c.t.out.Write(file)
+			_, err := c.t.Out.Write(file)
 			return err
 		}
 		return agent.WriteFile(c.export, file)

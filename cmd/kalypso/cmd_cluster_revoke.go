@@ -6,16 +6,18 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // clusterRevokeCommand is "kalypso cluster revoke".
 type clusterRevokeCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	place  placeFlags
 	output *output
 }
 
-func newClusterRevoke(t *terminal) *cobra.Command {
+func newClusterRevoke(t *terminal.Terminal) *cobra.Command {
 	c := &clusterRevokeCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "revoke NAME",
@@ -37,8 +39,8 @@ func (c *clusterRevokeCommand) run(cmd *cobra.Command, name string) error {
 		if err != nil {
 			return err
 		}
-		return c.output.write(c.t.out, made, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s is revoked: no gate waits for it, and what it sends is refused\n", printable(made.Cluster))
+		return c.output.write(c.t.Out, made, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s is revoked: no gate waits for it, and what it sends is refused\n", terminal.Printable(made.Cluster))
 			return err
 		})
 	})
@@ -46,13 +48,13 @@ func (c *clusterRevokeCommand) run(cmd *cobra.Command, name string) error {
 
 // clusterRotateCommand is "kalypso cluster rotate".
 type clusterRotateCommand struct {
-	t          *terminal
+	t          *terminal.Terminal
 	place      placeFlags
 	output     *output
 	credential string
 }
 
-func newClusterRotate(t *terminal) *cobra.Command {
+func newClusterRotate(t *terminal.Terminal) *cobra.Command {
 	c := &clusterRotateCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "rotate NAME",
@@ -86,5 +88,5 @@ func (c *clusterRotateCommand) run(cmd *cobra.Command, name string) error {
 	if err := file.keep(&made); err != nil {
 		return err
 	}
-	return c.output.write(c.t.out, made, func(w io.Writer) error { return showRegistered(w, made, "has another credential") })
+	return c.output.write(c.t.Out, made, func(w io.Writer) error { return showRegistered(w, made, "has another credential") })
 }

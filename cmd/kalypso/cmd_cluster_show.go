@@ -7,16 +7,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // clusterShowCommand is "kalypso cluster show".
 type clusterShowCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	place  placeFlags
 	output *output
 }
 
-func newClusterShow(t *terminal) *cobra.Command {
+func newClusterShow(t *terminal.Terminal) *cobra.Command {
 	c := &clusterShowCommand{t: t}
 	cmd := &cobra.Command{
 		Use:     "show NAME",
@@ -39,5 +40,5 @@ func (c *clusterShowCommand) run(cmd *cobra.Command, name string) error {
 	if err := errors.Join(answered(err), who.close()); err != nil {
 		return err
 	}
-	return c.output.write(c.t.out, detail, func(w io.Writer) error { return c.t.view().cluster(w, detail) })
+	return c.output.write(c.t.Out, detail, func(w io.Writer) error { return viewFor(c.t).cluster(w, detail) })
 }

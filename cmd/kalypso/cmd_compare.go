@@ -7,18 +7,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // compareCommand is "kalypso compare".
 type compareCommand struct {
-	t        *terminal
+	t        *terminal.Terminal
 	place    placeFlags
 	output   *output
 	asOf     timeFlag
 	exitCode bool
 }
 
-func newCompare(t *terminal) *cobra.Command {
+func newCompare(t *terminal.Terminal) *cobra.Command {
 	c := &compareCommand{t: t, asOf: timeFlag{t: t}}
 	cmd := &cobra.Command{
 		Use:   "compare ENVIRONMENT ENVIRONMENT",
@@ -50,7 +51,7 @@ func (c *compareCommand) run(cmd *cobra.Command, a, b string) error {
 	if err := errors.Join(answered(err), who.close()); err != nil {
 		return err
 	}
-	if err := c.output.write(c.t.out, result, func(w io.Writer) error { return c.t.view().comparison(w, result) }); err != nil {
+	if err := c.output.write(c.t.Out, result, func(w io.Writer) error { return viewFor(c.t).comparison(w, result) }); err != nil {
 		return err
 	}
 	if c.exitCode && differs(result) {

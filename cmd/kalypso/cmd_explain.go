@@ -10,11 +10,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/config"
 	"github.com/kalypso-io/kalypso/internal/placement"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // explainCommand is "kalypso explain".
 type explainCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	source sourceFlags
 	output *output
 	key    string
@@ -25,7 +26,7 @@ type explainCommand struct {
 // briefPolicies is how many policies are shown for one of many cluster types.
 const briefPolicies = 3
 
-func newExplain(t *terminal) *cobra.Command {
+func newExplain(t *terminal.Terminal) *cobra.Command {
 	c := &explainCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "explain -e ENVIRONMENT WORKLOAD/TARGET [CLUSTERTYPE]",
@@ -73,60 +74,60 @@ func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	session.progress.end()
-	return c.output.write(c.t.out, e, func(w io.Writer) error { return c.show(w, e) })
+	session.progress.End()
+	return c.output.write(c.t.Out, e, func(w io.Writer) error { return c.show(w, e) })
 }
 
 func (c *explainCommand) show(w io.Writer, e *scheduling.Explanation) error {
-	s := c.t.outStyle
-	fmt.Fprintf(w, "%s in %s\n\n", s.bold(printable(e.Target)), printable(e.Environment))
-	t := &table{indent: "  "}
+	s := c.t.OutStyle
+	fmt.Fprintf(w, "%s in %s\n\n", s.Bold(terminal.Printable(e.Target)), terminal.Printable(e.Environment))
+	t := &terminal.Table{Indent: "  "}
 	for _, p := range e.Pairs {
 		for i, line := range c.reasons(p) {
-			sign, name := plain(""), plain("")
+			sign, name := terminal.Plain(""), terminal.Plain("")
 			if i == 0 {
-				sign, name = c.sign(p), plain(p.ClusterType)
+				sign, name = c.sign(p), terminal.Plain(p.ClusterType)
 			}
-			t.row(sign, name, line)
+			t.Row(sign, name, line)
 		}
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
-func (c *explainCommand) sign(p scheduling.Pair) cell {
+func (c *explainCommand) sign(p scheduling.Pair) terminal.Cell {
 	switch {
 	case p.Held != nil:
-		return painted(c.t.outStyle.yellow, "!")
+		return terminal.Painted(c.t.OutStyle.Yellow, "!")
 	case p.Assigned:
-		return painted(c.t.outStyle.green, "+")
+		return terminal.Painted(c.t.OutStyle.Green, "+")
 	default:
-		return painted(c.t.outStyle.dim, "-")
+		return terminal.Painted(c.t.OutStyle.Dim, "-")
 	}
 }
 
 // reasons says in at least one line why a pair is what it is.
-func (c *explainCommand) reasons(p scheduling.Pair) []cell {
-	var lines []cell
+func (c *explainCommand) reasons(p scheduling.Pair) []terminal.Cell {
+	var lines []terminal.Cell
 	for i, policy := range p.Policies {
 		switch {
 		case policy.Selects:
-			lines = append(lines, plain("assigned by "+policy.Policy+at(policy.Position)))
+			lines = append(lines, terminal.Plain("assigned by "+policy.Policy+at(policy.Position)))
 		case p.Assigned:
 		case c.brief && i == briefPolicies:
-			return append(lines, painted(c.t.outStyle.dim, fmt.Sprintf("and %s; name the cluster type to see all",
+			return append(lines, terminal.Painted(c.t.OutStyle.Dim, fmt.Sprintf("and %s; name the cluster type to see all",
 				morePolicies(len(p.Policies)-i))))
 		default:
 			lines = append(lines, c.failed(policy)...)
 		}
 	}
 	if p.Held != nil {
-		lines = append(lines, plain("held: "+placed(p.Held.Message, p.Held.Position)))
+		lines = append(lines, terminal.Plain("held: "+placed(p.Held.Message, p.Held.Position)))
 	}
 	if c.key != "" && p.Assigned && p.Held == nil {
 		lines = append(lines, c.configuration(p)...)
 	}
 	if len(lines) == 0 {
-		lines = append(lines, plain("no policy in this environment"))
+		lines = append(lines, terminal.Plain("no policy in this environment"))
 	}
 	return lines
 }
@@ -139,33 +140,33 @@ func morePolicies(n int) string {
 }
 
 // failed says which requirements of a policy a pair does not meet.
-func (c *explainCommand) failed(policy placement.PolicyReason) []cell {
-	lines := []cell{plain(policy.Policy + " does not select it" + at(policy.Position))}
+func (c *explainCommand) failed(policy placement.PolicyReason) []terminal.Cell {
+	lines := []terminal.Cell{terminal.Plain(policy.Policy + " does not select it" + at(policy.Position))}
 	for _, r := range policy.Failed {
 		of := "the target"
 		if r.Of != "target" {
 			of = "the cluster type"
 		}
-		lines = append(lines, painted(c.t.outStyle.dim, fmt.Sprintf("  %s: wants %s, has %s", of, r.Want, r.Have)))
+		lines = append(lines, terminal.Painted(c.t.OutStyle.Dim, fmt.Sprintf("  %s: wants %s, has %s", of, r.Want, r.Have)))
 	}
 	return lines
 }
 
 // configuration says where values come from.
-func (c *explainCommand) configuration(p scheduling.Pair) []cell {
+func (c *explainCommand) configuration(p scheduling.Pair) []terminal.Cell {
 	if len(p.Config) == 0 {
-		return []cell{
-			plain("no configuration key " + c.key),
-			painted(c.t.outStyle.dim, "  there is "+strings.Join(p.OtherKeys, ", ")),
+		return []terminal.Cell{
+			terminal.Plain("no configuration key " + c.key),
+			terminal.Painted(c.t.OutStyle.Dim, "  there is "+strings.Join(p.OtherKeys, ", ")),
 		}
 	}
-	var lines []cell
+	var lines []terminal.Cell
 	for _, k := range p.Config {
 		lines = append(lines,
-			plain(k.Path+" = "+value(&k.Value)),
-			painted(c.t.outStyle.dim, "  "+layer(k.From)))
+			terminal.Plain(k.Path+" = "+value(&k.Value)),
+			terminal.Painted(c.t.OutStyle.Dim, "  "+layer(k.From)))
 		for _, over := range k.Over {
-			lines = append(lines, painted(c.t.outStyle.dim, "  over "+layer(over.Layer)+": "+value(&over.Value)))
+			lines = append(lines, terminal.Painted(c.t.OutStyle.Dim, "  over "+layer(over.Layer)+": "+value(&over.Value)))
 		}
 	}
 	return lines

@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // historyCommand is "kalypso history".
 type historyCommand struct {
-	t              *terminal
+	t              *terminal.Terminal
 	place          placeFlags
 	output         *output
 	environment    string
@@ -30,7 +31,7 @@ const (
 	ofCluster     = "cluster"
 )
 
-func newHistory(t *terminal) *cobra.Command {
+func newHistory(t *terminal.Terminal) *cobra.Command {
 	c := &historyCommand{t: t, from: timeFlag{t: t}, to: timeFlag{t: t}, asOf: timeFlag{t: t}}
 	cmd := &cobra.Command{
 		Use:   "history (environment|workload|cluster) NAME",
@@ -72,21 +73,21 @@ func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
 		if err := errors.Join(err, who.close()); err != nil {
 			return err
 		}
-		return c.output.write(c.t.out, then, func(w io.Writer) error { return c.showThen(w, then) })
+		return c.output.write(c.t.Out, then, func(w io.Writer) error { return c.showThen(w, then) })
 	}
 	events, more, err := c.events(cmd.Context(), who, of, name)
 	if err := errors.Join(err, who.close()); err != nil {
 		return err
 	}
 	if more {
-		fmt.Fprintf(c.t.err, "there are more than %d; --limit shows more of them, and --to earlier ones\n", c.limit)
+		fmt.Fprintf(c.t.Err, "there are more than %d; --limit shows more of them, and --to earlier ones\n", c.limit)
 	}
-	return c.output.write(c.t.out, observing.Page[observing.Event]{Items: events}, func(w io.Writer) error {
+	return c.output.write(c.t.Out, observing.Page[observing.Event]{Items: events}, func(w io.Writer) error {
 		if len(events) == 0 {
-			_, err := fmt.Fprintf(w, "nothing is on record about %s %s in this time\n", of, printable(name))
+			_, err := fmt.Fprintf(w, "nothing is on record about %s %s in this time\n", of, terminal.Printable(name))
 			return err
 		}
-		return c.t.view().events(w, events)
+		return viewFor(c.t).events(w, events)
 	})
 }
 
@@ -158,7 +159,7 @@ func (c *historyCommand) then(ctx context.Context, who fleetAnswers, of, name st
 }
 
 func (c *historyCommand) showThen(w io.Writer, at *then) error {
-	v := c.t.view()
+	v := viewFor(c.t)
 	fmt.Fprintf(w, "as of %s\n\n", v.when(at.AsOf))
 	if at.Cluster != nil {
 		return v.cluster(w, *at.Cluster)

@@ -11,16 +11,17 @@ import (
 
 	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // initCommand writes a new repository.
 type initCommand struct {
-	t *terminal
+	t *terminal.Terminal
 	// url is where the repository will be pushed to; empty when nobody knows yet.
 	url string
 }
 
-func newInit(t *terminal) *cobra.Command {
+func newInit(t *terminal.Terminal) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:     "init",
 		Short:   "Write a repository to start from",
@@ -31,7 +32,7 @@ func newInit(t *terminal) *cobra.Command {
 	return cmd
 }
 
-func newInitControlPlane(t *terminal) *cobra.Command {
+func newInitControlPlane(t *terminal.Terminal) *cobra.Command {
 	c := &initCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "control-plane DIR",
@@ -52,7 +53,7 @@ DIR becomes a Git repository with three branches. It must be new, or an empty fo
 	return cmd
 }
 
-func newInitGitOps(t *terminal) *cobra.Command {
+func newInitGitOps(t *terminal.Terminal) *cobra.Command {
 	c := &initCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "gitops DIR",
@@ -104,11 +105,11 @@ func (c *initCommand) gitOps(cmd *cobra.Command, dir string) error {
 // A plan compares with the GitOps repository, so there has to be one; url is its URL, empty when it has none.
 func planFirst(dir, url string) []string {
 	gitops := filepath.Join(dir, gitOpsSibling)
-	create := "kalypso init gitops " + shellWord(gitops)
-	plan := "kalypso plan -e dev --control-plane " + shellWord(dir)
+	create := "kalypso init gitops " + terminal.ShellWord(gitops)
+	plan := "kalypso plan -e dev --control-plane " + terminal.ShellWord(dir)
 	if url != "" {
-		create += " --url " + shellWord(url)
-		plan += " --map " + shellWord(url+"="+gitops)
+		create += " --url " + terminal.ShellWord(url)
+		plan += " --map " + terminal.ShellWord(url+"="+gitops)
 	}
 	if _, err := os.Stat(gitops); err == nil {
 		return []string{plan}
@@ -118,8 +119,8 @@ func planFirst(dir, url string) []string {
 
 // create makes the repository and says what to try next.
 func (c *initCommand) create(ctx context.Context, dir, what string, branches []branch, next []string) error {
-	now := c.t.now()
-	request := git.CreateRequest{Author: author(c.t.env), When: now, Remote: c.url}
+	now := c.t.Now()
+	request := git.CreateRequest{Author: author(c.t.Env), When: now, Remote: c.url}
 	var names []string
 	for _, b := range branches {
 		names = append(names, b.name)
@@ -131,7 +132,7 @@ func (c *initCommand) create(ctx context.Context, dir, what string, branches []b
 	if err := git.Create(ctx, dir, request); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.t.out, "%s a %s to %s, with the branches %s\n\ntry next:\n  %s\n",
-		c.t.outStyle.green("wrote"), what, printable(dir), strings.Join(names, ", "), strings.Join(next, "\n  "))
+	_, err := fmt.Fprintf(c.t.Out, "%s a %s to %s, with the branches %s\n\ntry next:\n  %s\n",
+		c.t.OutStyle.Green("wrote"), what, terminal.Printable(dir), strings.Join(names, ", "), strings.Join(next, "\n  "))
 	return err
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appExample are the example application and the example services: their sources, and their configuration by environment.
@@ -18,7 +20,7 @@ var appExample embed.FS
 //go:embed scaffold/app-configs.md
 var configsReadme []byte
 
-func newInitApp(t *terminal) *cobra.Command {
+func newInitApp(t *terminal.Terminal) *cobra.Command {
 	c := &initCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "app DIR",
@@ -32,7 +34,7 @@ The configuration is expected beside it, in DIR-configs; "kalypso init config" w
 		Args: exactly("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			next := []string{
-				"kalypso init config " + shellWord(args[0]+"-configs"), "kalypso app render -e dev --source " + shellWord(args[0]),
+				"kalypso init config " + terminal.ShellWord(args[0]+"-configs"), "kalypso app render -e dev --source " + terminal.ShellWord(args[0]),
 			}
 			return c.example(cmd, args[0], "repository of an application", "app", next)
 		},
@@ -41,7 +43,7 @@ The configuration is expected beside it, in DIR-configs; "kalypso init config" w
 	return cmd
 }
 
-func newInitServices(t *terminal) *cobra.Command {
+func newInitServices(t *terminal.Terminal) *cobra.Command {
 	c := &initCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "services DIR",
@@ -54,7 +56,7 @@ The configuration is expected beside it, in DIR-configs; "kalypso init config --
 		Args:    exactly("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			next := []string{
-				"kalypso init config --services " + shellWord(args[0]+"-configs"), "kalypso app render -e dev --source " + shellWord(args[0]),
+				"kalypso init config --services " + terminal.ShellWord(args[0]+"-configs"), "kalypso app render -e dev --source " + terminal.ShellWord(args[0]),
 			}
 			return c.example(cmd, args[0], "services repository", "services", next)
 		},
@@ -63,7 +65,7 @@ The configuration is expected beside it, in DIR-configs; "kalypso init config --
 	return cmd
 }
 
-func newInitConfig(t *terminal) *cobra.Command {
+func newInitConfig(t *terminal.Terminal) *cobra.Command {
 	c := &initCommand{t: t}
 	services := false
 	cmd := &cobra.Command{
@@ -116,7 +118,7 @@ func (c *initCommand) configuration(cmd *cobra.Command, dir, name string) error 
 		branches = append(branches, branch{environment, files})
 	}
 	source := strings.TrimSuffix(filepath.Clean(dir), "-configs")
-	return c.create(cmd.Context(), dir, "repository with configuration", branches, []string{"kalypso app render -e dev --source " + shellWord(source)})
+	return c.create(cmd.Context(), dir, "repository with configuration", branches, []string{"kalypso app render -e dev --source " + terminal.ShellWord(source)})
 }
 
 // exampleFiles are those of a folder of an example. Files of Go end in .txt, or they would belong to this program.

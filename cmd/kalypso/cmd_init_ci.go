@@ -18,11 +18,12 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // initCICommand is "kalypso init ci".
 type initCICommand struct {
-	t *terminal
+	t *terminal.Terminal
 	// forges says which flag of a forge was given.
 	forges map[string]*bool
 	// target is what the repository is; empty to find out.
@@ -32,7 +33,7 @@ type initCICommand struct {
 	force   bool
 }
 
-func newInitCI(t *terminal) *cobra.Command {
+func newInitCI(t *terminal.Terminal) *cobra.Command {
 	c := &initCICommand{t: t, forges: map[string]*bool{}}
 	cmd := &cobra.Command{
 		Use:   "ci (--github | --gitlab | --azure)",
@@ -176,7 +177,7 @@ func (c *initCICommand) write(root *os.Root, target ciTarget, files map[string][
 			fmt.Fprintf(&done, "  %s, overwritten\n", name)
 		default:
 			differing++
-			fmt.Fprint(c.t.out, printableText(udiff.Unified(name, name+" (new)", string(old), string(files[name]))))
+			fmt.Fprint(c.t.Out, terminal.PrintableText(udiff.Unified(name, name+" (new)", string(old), string(files[name]))))
 		}
 	}
 	if differing > 0 {
@@ -191,7 +192,7 @@ func (c *initCICommand) write(root *os.Root, target ciTarget, files map[string][
 			return err
 		}
 	}
-	fmt.Fprintf(c.t.out, "%s workflows for %s:\n%s\n%s\n", c.t.outStyle.green("wrote"), target, &done, nextOfCI(target, data))
+	fmt.Fprintf(c.t.Out, "%s workflows for %s:\n%s\n%s\n", c.t.OutStyle.Green("wrote"), target, &done, nextOfCI(target, data))
 	return nil
 }
 

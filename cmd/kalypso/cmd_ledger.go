@@ -7,10 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // newLedger is "kalypso ledger": what the owner of a ledger does with it as a whole.
-func newLedger(t *terminal) *cobra.Command {
+func newLedger(t *terminal.Terminal) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:   "ledger",
 		Short: "Export, import and back up the ledger",

@@ -8,15 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // ledgerBackupCommand is "kalypso ledger backup".
 type ledgerBackupCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	ledger ledgerFlag
 }
 
-func newLedgerBackup(t *terminal) *cobra.Command {
+func newLedgerBackup(t *terminal.Terminal) *cobra.Command {
 	c := &ledgerBackupCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "backup FILE",

@@ -9,15 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // ledgerExportCommand is "kalypso ledger export".
 type ledgerExportCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	ledger ledgerFlag
 }
 
-func newLedgerExport(t *terminal) *cobra.Command {
+func newLedgerExport(t *terminal.Terminal) *cobra.Command {
 	c := &ledgerExportCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
@@ -42,7 +43,7 @@ func (c *ledgerExportCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	return withLedger(cmd.Context(), openLedgerThere, at, func(l ledger.Ledger) error {
 		if len(args) == 0 || args[0] == "-" {
-			return ledger.Export(cmd.Context(), l, c.t.out)
+			return ledger.Export(cmd.Context(), l, c.t.Out)
 		}
 		return exportTo(cmd.Context(), l, args[0])
 	})

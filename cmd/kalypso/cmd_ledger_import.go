@@ -18,15 +18,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/reporting"
 	"github.com/kalypso-io/kalypso/internal/server/api"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // ledgerImportCommand is "kalypso ledger import".
 type ledgerImportCommand struct {
-	t     *terminal
+	t     *terminal.Terminal
 	place placeFlags
 }
 
-func newLedgerImport(t *terminal) *cobra.Command {
+func newLedgerImport(t *terminal.Terminal) *cobra.Command {
 	c := &ledgerImportCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "import [FILE...]",
@@ -60,7 +61,7 @@ func (c *ledgerImportCommand) run(cmd *cobra.Command, files []string) error {
 		return c.importAll(cmd.Context(), files, &serverImport{at.server})
 	}
 	return withLedger(cmd.Context(), openLedger, at.ledger, func(l ledger.Ledger) error {
-		return c.importAll(cmd.Context(), files, &localImport{l, c.t.now})
+		return c.importAll(cmd.Context(), files, &localImport{l, c.t.Now})
 	})
 }
 
@@ -75,7 +76,7 @@ func (c *ledgerImportCommand) importAll(ctx context.Context, files []string, to 
 
 // importFile adds one file, and says so.
 func (c *ledgerImportCommand) importFile(ctx context.Context, file string, to importer) error {
-	in, name := c.t.in, "stdin"
+	in, name := c.t.In, "stdin"
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
@@ -88,11 +89,11 @@ func (c *ledgerImportCommand) importFile(ctx context.Context, file string, to im
 	var f *failure
 	switch {
 	case errors.As(err, &f):
-		return fmt.Errorf("%s: %w", printable(name), err)
+		return fmt.Errorf("%s: %w", terminal.Printable(name), err)
 	case err != nil:
-		return failed(fmt.Errorf("%s: %w", printable(name), err), "what came before that line was added, and adding it again does no harm")
+		return failed(fmt.Errorf("%s: %w", terminal.Printable(name), err), "what came before that line was added, and adding it again does no harm")
 	}
-	fmt.Fprintf(c.t.out, "%s: %s\n", printable(name), what)
+	fmt.Fprintf(c.t.Out, "%s: %s\n", terminal.Printable(name), what)
 	return nil
 }
 
@@ -109,7 +110,7 @@ func addTo(ctx context.Context, in *bufio.Reader, to importer) (string, error) {
 		return "added what was exported", to.Facts(ctx, in)
 	}
 	taken, err := to.Signed(ctx, in)
-	return fmt.Sprintf("added %s of %s", count(taken.Reports, "report"), printable(strings.Join(taken.Clusters, ", "))), err
+	return fmt.Sprintf("added %s of %s", terminal.Count(taken.Reports, "report"), terminal.Printable(strings.Join(taken.Clusters, ", "))), err
 }
 
 // localImport imports into a ledger.

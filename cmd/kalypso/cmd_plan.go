@@ -10,11 +10,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // planCommand is "kalypso plan".
 type planCommand struct {
-	t        *terminal
+	t        *terminal.Terminal
 	source   sourceFlags
 	output   *output
 	baseRef  string
@@ -24,7 +25,7 @@ type planCommand struct {
 	exitCode bool
 }
 
-func newPlan(t *terminal) *cobra.Command {
+func newPlan(t *terminal.Terminal) *cobra.Command {
 	c := &planCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "plan -e ENVIRONMENT",
@@ -70,8 +71,8 @@ func (c *planCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	session.progress.end()
-	if err := c.output.write(c.t.out, p, func(w io.Writer) error { return c.show(w, p) }); err != nil {
+	session.progress.End()
+	if err := c.output.write(c.t.Out, p, func(w io.Writer) error { return c.show(w, p) }); err != nil {
 		return err
 	}
 	if c.exitCode && (!p.Empty() || len(p.Refusals) > 0) {
@@ -85,7 +86,7 @@ func (c *planCommand) show(w io.Writer, p *plan.Plan) error {
 		_, err := io.WriteString(w, p.Markdown(plan.MarkdownOptions{Diffs: c.diff}))
 		return err
 	}
-	return planText{plan: p, style: c.t.outStyle, args: c.source.args(), diff: c.diff}.write(w)
+	return planText{plan: p, style: c.t.OutStyle, args: c.source.args(), diff: c.diff}.write(w)
 }
 
 // plan computes the difference that was asked for.
@@ -105,7 +106,7 @@ func (c *planCommand) plan(ctx context.Context, s *session) (*plan.Plan, error) 
 	if err != nil {
 		return nil, gitOpsUnread(err)
 	}
-	s.progress.say("scheduling %s", s.request.Environment)
+	s.progress.Say("scheduling %s", s.request.Environment)
 	return gitops.Plan(after, bundle.Build(after.Snapshot, gitops.Published, nil))
 }
 
@@ -131,7 +132,7 @@ func (c *planCommand) planBetween(ctx context.Context, s *session, after *schedu
 	if err != nil {
 		return nil, err
 	}
-	s.progress.say("scheduling %s twice", s.request.Environment)
+	s.progress.Say("scheduling %s twice", s.request.Environment)
 	was := bundle.Build(before.Snapshot, nil, nil)
 	return plan.Compare(plan.BundleState(before.Name(), was), after.Name(), bundle.Build(after.Snapshot, nil, was))
 }

@@ -8,18 +8,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // promoteCommand is "kalypso promote".
 type promoteCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	place  lookFlags
 	output *output
 	to     string
 	word   wordFlags
 }
 
-func newPromote(t *terminal) *cobra.Command {
+func newPromote(t *terminal.Terminal) *cobra.Command {
 	c := &promoteCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "promote [--to ENVIRONMENT --commit COMMIT]",
@@ -85,8 +86,8 @@ func (c *promoteCommand) explain(cmd *cobra.Command) error {
 	if err := errors.Join(err, who.close()); err != nil {
 		return err
 	}
-	return c.output.write(c.t.out, observing.Page[observing.EnvironmentDetail]{Items: details}, func(w io.Writer) error {
-		return c.t.view().waits(w, details)
+	return c.output.write(c.t.Out, observing.Page[observing.EnvironmentDetail]{Items: details}, func(w io.Writer) error {
+		return viewFor(c.t).waits(w, details)
 	})
 }
 

@@ -16,12 +16,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promotion"
 	"github.com/kalypso-io/kalypso/internal/recording"
 	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 	"github.com/kalypso-io/kalypso/internal/verify"
 )
 
 // promoteRoundCommand is "kalypso promote round".
 type promoteRoundCommand struct {
-	t       *terminal
+	t       *terminal.Terminal
 	source  sourceFlags
 	ledger  ledgerFlag
 	chain   []string
@@ -30,7 +31,7 @@ type promoteRoundCommand struct {
 	output  *output
 }
 
-func newPromoteRound(t *terminal) *cobra.Command {
+func newPromoteRound(t *terminal.Terminal) *cobra.Command {
 	c := &promoteRoundCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "round --control-plane URL --ledger LEDGER",
@@ -77,7 +78,7 @@ func (c *promoteRoundCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := c.output.write(c.t.out, outcome, func(w io.Writer) error { return c.show(w, outcome) }); err != nil {
+	if err := c.output.write(c.t.Out, outcome, func(w io.Writer) error { return c.show(w, outcome) }); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(outcome.Environments, func(s promoting.Standing) bool { return s.Phase == promotion.Failed }) {
@@ -88,7 +89,7 @@ func (c *promoteRoundCommand) run(cmd *cobra.Command) error {
 
 // rounds makes rounds until one has nothing to do and no verification runs.
 func (c *promoteRoundCommand) rounds(ctx context.Context, l ledger.Ledger) (*promoting.Outcome, error) {
-	hosts, access, err := c.forges.forges(c.t.env)
+	hosts, access, err := c.forges.forges(c.t.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func (c *promoteRoundCommand) rounds(ctx context.Context, l ledger.Ledger) (*pro
 	defer r.promoter.Close()
 	ctx, stop := context.WithTimeout(ctx, c.timeout)
 	defer stop()
-	recorder := &recording.Recorder{Repositories: gitOpsBranches{r.session.client}, Ledger: l, Now: c.t.now}
+	recorder := &recording.Recorder{Repositories: gitOpsBranches{r.session.client}, Ledger: l, Now: c.t.Now}
 	return r.rounds(ctx, recorder, checked)
 }
 
@@ -141,7 +142,7 @@ func (l *looker) rounds(ctx context.Context, recorder *recording.Recorder, check
 	for range maxRounds {
 		scheduled := &scheduledRollouts{looker: l, loader: l.loader(), recorder: recorder, did: map[string][]string{}}
 		outcome, err := l.promoter.Round(ctx, l.platform(scheduled))
-		l.session.progress.end()
+		l.session.progress.End()
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +174,7 @@ func verifying(o *promoting.Outcome) bool {
 // show says what was done, and why the rest waits.
 func (c *promoteRoundCommand) show(w io.Writer, o *promoting.Outcome) error {
 	for _, line := range o.Did {
-		fmt.Fprintln(w, printable(shortHashes(line)))
+		fmt.Fprintln(w, terminal.Printable(terminal.ShortHashes(line)))
 	}
 	if len(o.Did) == 0 {
 		fmt.Fprintln(w, "nothing to do but to wait")
@@ -183,5 +184,5 @@ func (c *promoteRoundCommand) show(w io.Writer, o *promoting.Outcome) error {
 	for _, s := range o.Environments {
 		standing = append(standing, observing.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
 	}
-	return c.t.view().standings(w, standing)
+	return viewFor(c.t).standings(w, standing)
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/server/api"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // promoteWordCommand is "kalypso promote pause", resume, abort and rollback: what a person says about an environment.
 type promoteWordCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	verb   string
 	place  placeFlags
 	output *output
@@ -39,7 +40,7 @@ func (f *wordFlags) about(verb, environment, controlPlane string) word {
 	return word{verb: verb, environment: environment, commit: f.commit, why: f.why, controlPlane: controlPlane}
 }
 
-func newPromoteWord(t *terminal, verb, short, long, why string) *cobra.Command {
+func newPromoteWord(t *terminal.Terminal, verb, short, long, why string) *cobra.Command {
 	c := &promoteWordCommand{t: t, verb: verb}
 	example := fmt.Sprintf("  kalypso promote %s prod", verb)
 	if verb == wordAbort {
@@ -68,7 +69,7 @@ func (c *promoteWordCommand) run(cmd *cobra.Command, environment string) error {
 }
 
 // say passes on what a person says, and shows what comes of it.
-func say(cmd *cobra.Command, t *terminal, f *placeFlags, o *output, w word) error {
+func say(cmd *cobra.Command, t *terminal.Terminal, f *placeFlags, o *output, w word) error {
 	var accepted api.Accepted
 	err := f.listen(cmd, t, func(l listener) error {
 		var err error
@@ -78,7 +79,7 @@ func say(cmd *cobra.Command, t *terminal, f *placeFlags, o *output, w word) erro
 	if err != nil {
 		return err
 	}
-	return o.write(t.out, accepted, func(out io.Writer) error {
+	return o.write(t.Out, accepted, func(out io.Writer) error {
 		_, err := fmt.Fprintln(out, whatNext(w.verb, accepted))
 		return err
 	})
@@ -86,15 +87,15 @@ func say(cmd *cobra.Command, t *terminal, f *placeFlags, o *output, w word) erro
 
 // whatNext says what was said, and what comes of it.
 func whatNext(verb string, a api.Accepted) string {
-	environment, commit := printable(a.Environment), short(a.Commit)
+	environment, commit := terminal.Printable(a.Environment), terminal.Short(a.Commit)
 	switch verb {
 	case wordPause:
-		return fmt.Sprintf("%s is paused: nothing enters until kalypso promote resume %s", environment, shellWord(a.Environment))
+		return fmt.Sprintf("%s is paused: nothing enters until kalypso promote resume %s", environment, terminal.ShellWord(a.Environment))
 	case wordResume:
 		return environment + " goes on with the next round"
 	case wordAbort:
 		return fmt.Sprintf("%s is given up in %s; a newer commit takes its place", commit, environment)
 	}
 	return fmt.Sprintf("%s is the next to enter %s, once its rules let it in; kalypso wait -e %s --commit %s follows it",
-		commit, environment, shellWord(a.Environment), commit)
+		commit, environment, terminal.ShellWord(a.Environment), commit)
 }

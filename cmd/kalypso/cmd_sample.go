@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/client"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // sampleFlags say which sample is meant.
@@ -27,10 +28,10 @@ func (f *sampleFlags) flag() string {
 	if f.dir == defaultSample {
 		return ""
 	}
-	return " --dir " + shellWord(f.dir)
+	return " --dir " + terminal.ShellWord(f.dir)
 }
 
-func newSample(t *terminal) *cobra.Command {
+func newSample(t *terminal.Terminal) *cobra.Command {
 	f := &sampleFlags{}
 	cmd := newGroup(&cobra.Command{
 		Use:   "sample",
@@ -108,4 +109,4 @@ func runs(ctx context.Context, folder *sample.Folder) bool {
 }
 
 // shown is a path as people would type it.
-func shown(path string) string { return printable(filepath.ToSlash(path)) }
+func shown(path string) string { return terminal.Printable(filepath.ToSlash(path)) }

@@ -9,17 +9,18 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // sampleClusterCommand is "kalypso sample cluster".
 type sampleClusterCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	sample *sampleFlags
 	only   string
 	lag    float64
 }
 
-func newSampleCluster(t *terminal, f *sampleFlags) *cobra.Command {
+func newSampleCluster(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	c := &sampleClusterCommand{t: t, sample: f}
 	cmd := &cobra.Command{
 		Use:   "cluster [NAME fail|offline|slow|recover]",
@@ -57,17 +58,17 @@ func (c *sampleClusterCommand) list(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		list := &table{}
-		list.row(plain("SIMULATED CLUSTER"), plain("SERVES"), plain("WITH"), plain("IS"), plain("READY"), plain("OBJECTS"))
+		list := &terminal.Table{}
+		list.Row(terminal.Plain("SIMULATED CLUSTER"), terminal.Plain("SERVES"), terminal.Plain("WITH"), terminal.Plain("IS"), terminal.Plain("READY"), terminal.Plain("OBJECTS"))
 		for _, o := range all {
 			var serves []string
 			for _, m := range o.Memberships {
 				serves = append(serves, m.Environment+"/"+m.ClusterType)
 			}
-			list.row(plain(o.Name), plain(strings.Join(serves, ", ")), plain(string(o.Reconciler)), plain(string(o.Behaviour.Mode)),
-				plain(fmt.Sprintf("%d/%d", o.Ready(), len(o.Reconcilers))), plain(fmt.Sprint(o.Objects)))
+			list.Row(terminal.Plain(o.Name), terminal.Plain(strings.Join(serves, ", ")), terminal.Plain(string(o.Reconciler)), terminal.Plain(string(o.Behaviour.Mode)),
+				terminal.Plain(fmt.Sprintf("%d/%d", o.Ready(), len(o.Reconcilers))), terminal.Plain(fmt.Sprint(o.Objects)))
 		}
-		return list.write(c.t.out)
+		return list.Write(c.t.Out)
 	})
 }
 
@@ -77,13 +78,13 @@ func (c *sampleClusterCommand) set(ctx context.Context, name string, b simulatio
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.t.out, "simulated cluster %s: %s\n", printable(o.Name), o.Behaviour.Mode)
+		fmt.Fprintf(c.t.Out, "simulated cluster %s: %s\n", terminal.Printable(o.Name), o.Behaviour.Mode)
 		return nil
 	})
 }
 
 // newSampleKubectl is "kalypso sample kubectl".
-func newSampleKubectl(t *terminal, f *sampleFlags) *cobra.Command {
+func newSampleKubectl(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "kubectl NAME get KINDS [NAMES] [-A] [-n NAMESPACE] [-o FORMAT]",
 		Short:   "Show the objects of a simulated cluster, as kubectl would",
@@ -95,7 +96,7 @@ func newSampleKubectl(t *terminal, f *sampleFlags) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.ask(func(r sample.Remote) error { return r.Simulation().Kubectl(cmd.Context(), t.out, args[0], args[1:]) })
+			return f.ask(func(r sample.Remote) error { return r.Simulation().Kubectl(cmd.Context(), t.Out, args[0], args[1:]) })
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows the name is kubectl's own

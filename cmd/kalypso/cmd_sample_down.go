@@ -12,10 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/sample"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // newSampleDown is "kalypso sample down".
-func newSampleDown(t *terminal, f *sampleFlags) *cobra.Command {
+func newSampleDown(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
 		Short: "Stop the sample, and remove what it made",
@@ -27,7 +28,7 @@ that is no sample is not touched. Repositories on a forge that was there before 
 	}
 }
 
-func sampleDown(ctx context.Context, t *terminal, f *sampleFlags) error {
+func sampleDown(ctx context.Context, t *terminal.Terminal, f *sampleFlags) error {
 	folder, err := f.open()
 	if err != nil {
 		return err
@@ -39,12 +40,12 @@ func sampleDown(ctx context.Context, t *terminal, f *sampleFlags) error {
 	if err != nil {
 		return failed(err, "run it again when nobody uses the folder any more")
 	}
-	fmt.Fprintf(t.out, "removed the sample in %s\n", shown(folder.Dir))
+	fmt.Fprintf(t.Out, "removed the sample in %s\n", shown(folder.Dir))
 	if len(left) > 0 {
-		fmt.Fprintf(t.out, "left there, since the sample did not make it: %s\n", printable(strings.Join(left, ", ")))
+		fmt.Fprintf(t.Out, "left there, since the sample did not make it: %s\n", terminal.Printable(strings.Join(left, ", ")))
 	}
 	for _, url := range folder.State.Repositories {
-		fmt.Fprintf(t.out, "delete by hand: %s\n", printable(url))
+		fmt.Fprintf(t.Out, "delete by hand: %s\n", terminal.Printable(url))
 	}
 	return nil
 }

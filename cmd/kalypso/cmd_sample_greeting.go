@@ -12,18 +12,19 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // sampleGreetingCommand is "kalypso sample greeting".
 type sampleGreetingCommand struct {
-	t       *terminal
+	t       *terminal.Terminal
 	sample  *sampleFlags
 	only    string
 	until   string
 	timeout time.Duration
 }
 
-func newSampleGreeting(t *terminal, f *sampleFlags) *cobra.Command {
+func newSampleGreeting(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	c := &sampleGreetingCommand{t: t, sample: f}
 	cmd := &cobra.Command{
 		Use:   "greeting NAME",
@@ -57,7 +58,7 @@ func (c *sampleGreetingCommand) run(ctx context.Context, cluster string) error {
 				}
 			}
 			if c.until == "" || strings.Contains(text.String(), c.until) && !waits {
-				_, err := text.WriteTo(c.t.out)
+				_, err := text.WriteTo(c.t.Out)
 				return err
 			}
 			if time.Now().After(deadline) {
@@ -86,14 +87,14 @@ func environmentOf(g simulation.Greeting) string {
 }
 
 func (c *sampleGreetingCommand) show(w io.Writer, g simulation.Greeting) {
-	style := c.t.outStyle
-	fmt.Fprintf(w, "%s  %s\n  %s\n", printable(g.Namespace), style.dim(printable(g.Image)), style.bold(printable(sample.Says(g))))
+	style := c.t.OutStyle
+	fmt.Fprintf(w, "%s  %s\n  %s\n", terminal.Printable(g.Namespace), style.Dim(terminal.Printable(g.Image)), style.Bold(terminal.Printable(sample.Says(g))))
 	if g.Waits != "" {
-		fmt.Fprintf(w, "  %s %s\n", style.yellow("waits:"), printable(g.Waits))
+		fmt.Fprintf(w, "  %s %s\n", style.Yellow("waits:"), terminal.Printable(g.Waits))
 	}
 	for _, s := range g.Settings {
 		if s.From != "" {
-			fmt.Fprintf(w, "  %s=%s\n", printable(s.Name), strings.ReplaceAll(printableText(s.Value), "\n", "\n    "))
+			fmt.Fprintf(w, "  %s=%s\n", terminal.Printable(s.Name), strings.ReplaceAll(terminal.PrintableText(s.Value), "\n", "\n    "))
 		}
 	}
 }

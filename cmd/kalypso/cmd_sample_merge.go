@@ -10,16 +10,17 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/client"
 	"github.com/kalypso-io/kalypso/internal/sample"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // sampleMergeCommand is "kalypso sample merge".
 type sampleMergeCommand struct {
-	t       *terminal
+	t       *terminal.Terminal
 	sample  *sampleFlags
 	timeout time.Duration
 }
 
-func newSampleMerge(t *terminal, f *sampleFlags) *cobra.Command {
+func newSampleMerge(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	c := &sampleMergeCommand{t: t, sample: f}
 	cmd := &cobra.Command{
 		Use:   "merge [REPOSITORY BRANCH]",
@@ -49,14 +50,14 @@ func (c *sampleMergeCommand) list(ctx context.Context) error {
 			return err
 		}
 		if len(all) == 0 {
-			fmt.Fprintln(c.t.out, "no pull request is open")
+			fmt.Fprintln(c.t.Out, "no pull request is open")
 			return nil
 		}
-		list := &table{}
+		list := &terminal.Table{}
 		for _, p := range all {
-			list.row(plain(p.Repository), plain(p.Branch), plain(p.Title), painted(c.t.outStyle.dim, p.URL))
+			list.Row(terminal.Plain(p.Repository), terminal.Plain(p.Branch), terminal.Plain(p.Title), terminal.Painted(c.t.OutStyle.Dim, p.URL))
 		}
-		return list.write(c.t.out)
+		return list.Write(c.t.Out)
 	})
 }
 
@@ -72,7 +73,7 @@ func (c *sampleMergeCommand) merge(ctx context.Context, wanted sample.MergeReque
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.t.out, "%s merged %q into %s of %s\n", printable(merged.By), printable(merged.Title), printable(merged.Branch), printable(merged.Repository))
+		fmt.Fprintf(c.t.Out, "%s merged %q into %s of %s\n", terminal.Printable(merged.By), terminal.Printable(merged.Title), terminal.Printable(merged.Branch), terminal.Printable(merged.Repository))
 		return nil
 	})
 }

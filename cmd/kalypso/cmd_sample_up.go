@@ -15,11 +15,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // sampleUpCommand is "kalypso sample up".
 type sampleUpCommand struct {
-	t           *terminal
+	t           *terminal.Terminal
 	sample      *sampleFlags
 	listen      string
 	forge       string
@@ -28,7 +29,7 @@ type sampleUpCommand struct {
 	poll, delay time.Duration
 }
 
-func newSampleUp(t *terminal, f *sampleFlags) *cobra.Command {
+func newSampleUp(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	c := &sampleUpCommand{t: t, sample: f}
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -68,7 +69,7 @@ func (c *sampleUpCommand) run(cmd *cobra.Command) error {
 	}
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	begun := c.t.now()
+	begun := c.t.Now()
 	folder, listener, err := c.begin(ctx)
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func (c *sampleUpCommand) checkForge(cmd *cobra.Command) error {
 		return usage(cmd, "--forge %q is none of %s", c.forge, strings.Join(sampleForges, ", "))
 	case c.site.URL == "" || c.site.Org == "" || c.tokenEnv == "":
 		return usage(cmd, "--forge needs --url, --org and --token-env")
-	case c.t.env[c.tokenEnv] == "":
+	case c.t.Env[c.tokenEnv] == "":
 		return usage(cmd, "the environment variable %s is empty: it holds the token for %s", c.tokenEnv, secret.Redact(c.site.URL))
 	}
 	if err := checkURL(c.site.URL + "/x/y"); err != nil {
@@ -138,7 +139,7 @@ func (c *sampleUpCommand) create() (*sample.Folder, net.Listener, error) {
 		return nil, nil, failed(fmt.Errorf("listen on %s: %w", listen, err), "this address is free: "+c.elsewhere())
 	}
 	listen = listener.Addr().String() // a port of 0 is now another one
-	state := sample.State{Listen: listen, Made: c.t.now(), Site: sample.Site{URL: "http://" + listen}}
+	state := sample.State{Listen: listen, Made: c.t.Now(), Site: sample.Site{URL: "http://" + listen}}
 	if c.forge != "" {
 		state.Site, state.Forge, state.TokenEnv = c.site, c.forge, c.tokenEnv
 	}

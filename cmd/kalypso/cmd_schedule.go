@@ -12,11 +12,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // scheduleCommand is "kalypso schedule".
 type scheduleCommand struct {
-	t              *terminal
+	t              *terminal.Terminal
 	source         sourceFlags
 	output         *output
 	out            string
@@ -46,7 +47,7 @@ type scheduled struct {
 	Pushed bool `json:"pushed,omitempty"`
 }
 
-func newSchedule(t *terminal) *cobra.Command {
+func newSchedule(t *terminal.Terminal) *cobra.Command {
 	c := &scheduleCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "schedule -e ENVIRONMENT (--out FOLDER | --commit | --pull-request)",
@@ -107,8 +108,8 @@ func (c *scheduleCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	session.progress.end()
-	if err := c.output.write(c.t.out, result, func(w io.Writer) error { return c.show(w, result) }); err != nil {
+	session.progress.End()
+	if err := c.output.write(c.t.Out, result, func(w io.Writer) error { return c.show(w, result) }); err != nil {
 		return err
 	}
 	if c.refused(result.Plan) {
@@ -146,7 +147,7 @@ func (c *scheduleCommand) schedule(ctx context.Context, s *session) (*scheduled,
 	if err != nil {
 		return nil, err
 	}
-	s.progress.say("scheduling %s", s.request.Environment)
+	s.progress.Say("scheduling %s", s.request.Environment)
 	b := bundle.Build(loaded.Snapshot, gitops.Published, nil)
 	p, err := gitops.Plan(loaded, b)
 	if err != nil {
@@ -170,11 +171,11 @@ func (c *scheduleCommand) writeFolder(ctx context.Context, b *bundle.Bundle, res
 
 // show says what was done, after the plan.
 func (c *scheduleCommand) show(w io.Writer, r *scheduled) error {
-	if err := (planText{plan: r.Plan, style: c.t.outStyle, args: c.source.args()}).write(w); err != nil {
+	if err := (planText{plan: r.Plan, style: c.t.OutStyle, args: c.source.args()}).write(w); err != nil {
 		return err
 	}
 	if line := c.done(r); line != "" {
-		fmt.Fprintf(w, "\n%s\n", printableText(line))
+		fmt.Fprintf(w, "\n%s\n", terminal.PrintableText(line))
 	}
 	return nil
 }
@@ -186,7 +187,7 @@ func (c *scheduleCommand) done(r *scheduled) string {
 	case r.Folder != "":
 		return r.files("written to") + " " + r.Folder
 	case r.Existing != "":
-		return "nothing to commit: " + r.Branch + " has it already, as " + short(r.Existing) + r.next()
+		return "nothing to commit: " + r.Branch + " has it already, as " + terminal.Short(r.Existing) + r.next()
 	case r.Branch != "" && r.Commit == "":
 		return "nothing to commit: " + r.Plan.Before + " is up to date"
 	case r.Branch != "":
@@ -194,7 +195,7 @@ func (c *scheduleCommand) done(r *scheduled) string {
 		if r.Pushed {
 			pushed = ", and pushed"
 		}
-		return r.files("committed to") + " " + r.Branch + " as " + short(r.Commit) + pushed + r.next()
+		return r.files("committed to") + " " + r.Branch + " as " + terminal.Short(r.Commit) + pushed + r.next()
 	}
 	return ""
 }
@@ -202,10 +203,10 @@ func (c *scheduleCommand) done(r *scheduled) string {
 // files counts what was done: "3 files committed to", "3 files committed, 1 deleted in".
 func (r *scheduled) files(done string) string {
 	if r.Deleted == 0 {
-		return count(r.Written, "file") + " " + done
+		return terminal.Count(r.Written, "file") + " " + done
 	}
 	verb, _, _ := strings.Cut(done, " ")
-	return fmt.Sprintf("%s %s, %d deleted in", count(r.Written, "file"), verb, r.Deleted)
+	return fmt.Sprintf("%s %s, %d deleted in", terminal.Count(r.Written, "file"), verb, r.Deleted)
 }
 
 // next says what makes a proposal count.

@@ -10,11 +10,12 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // serveCommand is "kalypso serve".
 type serveCommand struct {
-	t             *terminal
+	t             *terminal.Terminal
 	file          string
 	check         bool
 	controlPlanes []string
@@ -25,7 +26,7 @@ type serveCommand struct {
 	maps          []git.Mapping
 }
 
-func newServe(t *terminal) *cobra.Command {
+func newServe(t *terminal.Terminal) *cobra.Command {
 	c := &serveCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "serve [--config FILE] [--control-plane URL]",
@@ -72,7 +73,7 @@ func (c *serveCommand) run(cmd *cobra.Command) error {
 		return failed(fmt.Errorf("the configuration is wrong:\n%w", err), "correct it; --check-config looks at it without serving")
 	}
 	if c.check {
-		fmt.Fprintln(c.t.out, "the configuration is right")
+		fmt.Fprintln(c.t.Out, "the configuration is right")
 		return nil
 	}
 	return c.serve(cmd.Context(), config)

@@ -11,17 +11,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // statusCommand is "kalypso status".
 type statusCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	place  lookFlags
 	output *output
 	watch  bool
 }
 
-func newStatus(t *terminal) *cobra.Command {
+func newStatus(t *terminal.Terminal) *cobra.Command {
 	c := &statusCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -65,8 +66,8 @@ func (c *statusCommand) run(cmd *cobra.Command) error {
 	if err := errors.Join(err, who.close()); err != nil {
 		return err
 	}
-	return c.output.write(c.t.out, observing.Page[observing.Environment]{Items: environments}, func(w io.Writer) error {
-		return c.t.view().environments(w, environments)
+	return c.output.write(c.t.Out, observing.Page[observing.Environment]{Items: environments}, func(w io.Writer) error {
+		return viewFor(c.t).environments(w, environments)
 	})
 }
 
@@ -100,7 +101,7 @@ func (c *statusCommand) watchIt(ctx context.Context, who *asked) error {
 			return err
 		}
 		var text strings.Builder
-		if err := c.t.view().environments(&text, environments); err != nil {
+		if err := viewFor(c.t).environments(&text, environments); err != nil {
 			return err
 		}
 		if text.String() != shown {
@@ -117,10 +118,10 @@ func (c *statusCommand) watchIt(ctx context.Context, who *asked) error {
 
 // redraw replaces what is on a terminal; elsewhere one status follows the other, each with its time.
 func (c *statusCommand) redraw(text string) error {
-	if isTerminal(c.t.out) {
-		_, err := fmt.Fprint(c.t.out, "\x1b[H\x1b[2J", text)
+	if terminal.IsTerminal(c.t.Out) {
+		_, err := fmt.Fprint(c.t.Out, "\x1b[H\x1b[2J", text)
 		return err
 	}
-	_, err := fmt.Fprintf(c.t.out, "%s\n%s\n", c.t.view().when(c.t.now()), text)
+	_, err := fmt.Fprintf(c.t.Out, "%s\n%s\n", viewFor(c.t).when(c.t.Now()), text)
 	return err
 }

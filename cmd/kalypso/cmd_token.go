@@ -13,10 +13,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/reporting"
 	"github.com/kalypso-io/kalypso/internal/server/access"
 	"github.com/kalypso-io/kalypso/internal/server/api"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // newToken is "kalypso token": the tokens of people and programs.
-func newToken(t *terminal) *cobra.Command {
+func newToken(t *terminal.Terminal) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
 		Use:   "token",
 		Short: "Create, list and revoke tokens for the server",
@@ -37,7 +38,7 @@ A token is shown once; the ledger has its hash. This takes a token of an admin, 
 
 // tokenCreateCommand is "kalypso token create".
 type tokenCreateCommand struct {
-	t       *terminal
+	t       *terminal.Terminal
 	place   placeFlags
 	output  *output
 	role    string
@@ -47,7 +48,7 @@ type tokenCreateCommand struct {
 	out     string
 }
 
-func newTokenCreate(t *terminal) *cobra.Command {
+func newTokenCreate(t *terminal.Terminal) *cobra.Command {
 	c := &tokenCreateCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "create NAME --role ROLE",
@@ -93,11 +94,11 @@ func (c *tokenCreateCommand) run(cmd *cobra.Command, name string) error {
 	}
 	if file != nil {
 		if err := file.write(made.Secret); err != nil {
-			return failed(err, fmt.Sprintf("the token is lost; revoke it with kalypso token revoke %s, and make another one", shellWord(made.ID)))
+			return failed(err, fmt.Sprintf("the token is lost; revoke it with kalypso token revoke %s, and make another one", terminal.ShellWord(made.ID)))
 		}
 		made.Secret, made.File = "", c.out
 	}
-	return c.output.write(c.t.out, made, func(w io.Writer) error { return c.show(w, made) })
+	return c.output.write(c.t.Out, made, func(w io.Writer) error { return c.show(w, made) })
 }
 
 // issuedToken is a token that was just made. Its secret is shown, or in a file.
@@ -133,7 +134,7 @@ func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.Toke
 		if !ok || life == 0 {
 			return nil, usage(cmd, "--expires %q: want a duration such as 24h or 90d", c.expires)
 		}
-		wanted.Expires = c.t.now().Add(life).UTC().Truncate(time.Second)
+		wanted.Expires = c.t.Now().Add(life).UTC().Truncate(time.Second)
 	}
 	return wanted, nil
 }
@@ -141,26 +142,26 @@ func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.Toke
 func (c *tokenCreateCommand) show(w io.Writer, made issuedToken) error {
 	ends := "does not expire"
 	if !made.Expires.IsZero() {
-		ends = "expires " + c.t.view().when(made.Expires)
+		ends = "expires " + viewFor(c.t).when(made.Expires)
 	}
-	fmt.Fprintf(w, "token %s for %s has the role %s and %s\n", printable(made.ID), printable(made.Name), printable(made.Role), ends)
+	fmt.Fprintf(w, "token %s for %s has the role %s and %s\n", terminal.Printable(made.ID), terminal.Printable(made.Name), terminal.Printable(made.Role), ends)
 	if made.File != "" {
-		_, err := fmt.Fprintf(w, "it is in %s; name that with --token-file\n", printable(made.File))
+		_, err := fmt.Fprintf(w, "it is in %s; name that with --token-file\n", terminal.Printable(made.File))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "it is shown only now:\n\n  %s\n", printable(made.Secret))
+	_, err := fmt.Fprintf(w, "it is shown only now:\n\n  %s\n", terminal.Printable(made.Secret))
 	return err
 }
 
 // tokenListCommand is "kalypso token list".
 type tokenListCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	place  placeFlags
 	output *output
 	ended  bool
 }
 
-func newTokenList(t *terminal) *cobra.Command {
+func newTokenList(t *terminal.Terminal) *cobra.Command {
 	c := &tokenListCommand{t: t}
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -180,7 +181,7 @@ func (c *tokenListCommand) run(cmd *cobra.Command) error {
 	err := c.place.tokens(cmd, c.t, openLedgerThere, func(all tokens) error {
 		found, err := all.List(cmd.Context())
 		for _, t := range found.Items {
-			if c.ended || !over(t, c.t.now()) {
+			if c.ended || !over(t, c.t.Now()) {
 				kept.Items = append(kept.Items, t)
 			}
 		}
@@ -189,7 +190,7 @@ func (c *tokenListCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return c.output.write(c.t.out, kept, func(w io.Writer) error { return c.show(w, kept.Items) })
+	return c.output.write(c.t.Out, kept, func(w io.Writer) error { return c.show(w, kept.Items) })
 }
 
 // over says that a token is good for nothing any more.
@@ -202,30 +203,30 @@ func (c *tokenListCommand) show(w io.Writer, kept []api.Token) error {
 		_, err := fmt.Fprintln(w, "no tokens; kalypso token create makes one")
 		return err
 	}
-	s := c.t.outStyle
-	var t table
-	t.row(s.heads("ID", "NAME", "ROLE", "CREATED", "EXPIRES", "BY")...)
+	s := c.t.OutStyle
+	var t terminal.Table
+	t.Row(s.Heads("ID", "NAME", "ROLE", "CREATED", "EXPIRES", "BY")...)
 	for _, i := range kept {
-		expires := plain(cmp.Or(strings.TrimPrefix(c.t.view().when(i.Expires), "-"), "never"))
+		expires := terminal.Plain(cmp.Or(strings.TrimPrefix(viewFor(c.t).when(i.Expires), "-"), "never"))
 		switch {
 		case !i.Revoked.IsZero():
-			expires = painted(s.dim, "revoked "+c.t.view().when(i.Revoked))
-		case over(i, c.t.now()):
-			expires = painted(s.dim, "expired "+c.t.view().when(i.Expires))
+			expires = terminal.Painted(s.Dim, "revoked "+viewFor(c.t).when(i.Revoked))
+		case over(i, c.t.Now()):
+			expires = terminal.Painted(s.Dim, "expired "+viewFor(c.t).when(i.Expires))
 		}
-		t.row(plain(i.ID), plain(i.Name), plain(i.Role), plain(c.t.view().when(i.Created)), expires, plain(i.By))
+		t.Row(terminal.Plain(i.ID), terminal.Plain(i.Name), terminal.Plain(i.Role), terminal.Plain(viewFor(c.t).when(i.Created)), expires, terminal.Plain(i.By))
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
 // tokenRevokeCommand is "kalypso token revoke".
 type tokenRevokeCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	place  placeFlags
 	output *output
 }
 
-func newTokenRevoke(t *terminal) *cobra.Command {
+func newTokenRevoke(t *terminal.Terminal) *cobra.Command {
 	c := &tokenRevokeCommand{t: t}
 	cmd := &cobra.Command{
 		Use:     "revoke ID",
@@ -245,8 +246,8 @@ func (c *tokenRevokeCommand) run(cmd *cobra.Command, id string) error {
 		if err != nil {
 			return err
 		}
-		return c.output.write(c.t.out, ended, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "token %s for %s is revoked\n", printable(ended.ID), printable(ended.Name))
+		return c.output.write(c.t.Out, ended, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "token %s for %s is revoked\n", terminal.Printable(ended.ID), terminal.Printable(ended.Name))
 			return err
 		})
 	})

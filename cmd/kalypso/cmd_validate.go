@@ -12,11 +12,12 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // validateCommand is "kalypso validate".
 type validateCommand struct {
-	t      *terminal
+	t      *terminal.Terminal
 	source sourceFlags
 	output *output
 	strict bool
@@ -29,7 +30,7 @@ type validationReport struct {
 	Problems []fleet.Problem `json:"problems,omitempty"`
 }
 
-func newValidate(t *terminal) *cobra.Command {
+func newValidate(t *terminal.Terminal) *cobra.Command {
 	c := &validateCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "validate [-e ENVIRONMENT]",
@@ -60,8 +61,8 @@ func (c *validateCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	session.progress.end()
-	if err := c.output.write(c.t.out, report, func(w io.Writer) error { return c.show(w, report) }); err != nil {
+	session.progress.End()
+	if err := c.output.write(c.t.Out, report, func(w io.Writer) error { return c.show(w, report) }); err != nil {
 		return err
 	}
 	counts := report.count()
@@ -99,7 +100,7 @@ func (c *validateCommand) validate(ctx context.Context, s *session) (*validation
 			})
 			continue
 		}
-		s.progress.say("validating %s", name)
+		s.progress.Say("validating %s", name)
 		report.Environments = append(report.Environments, scheduling.Validate(loaded))
 	}
 	return report, nil
@@ -153,38 +154,38 @@ func (c *validateCommand) show(w io.Writer, r *validationReport) error {
 		return writeAnnotations(w, r.all())
 	}
 	c.showProblems(w, r)
-	t := &table{}
+	t := &terminal.Table{}
 	for _, e := range r.Environments {
 		held := ""
 		if e.Held > 0 {
 			held = fmt.Sprintf("%d held", e.Held)
 		}
-		t.row(painted(c.t.outStyle.bold, e.Environment), plain(count(e.ClusterTypes, "cluster type")),
-			plain(count(e.Targets, "target")), plain(count(e.Assignments, "assignment")), plain(held))
+		t.Row(terminal.Painted(c.t.OutStyle.Bold, e.Environment), terminal.Plain(terminal.Count(e.ClusterTypes, "cluster type")),
+			terminal.Plain(terminal.Count(e.Targets, "target")), terminal.Plain(terminal.Count(e.Assignments, "assignment")), terminal.Plain(held))
 	}
-	if err := t.write(w); err != nil {
+	if err := t.Write(w); err != nil {
 		return err
 	}
 	if len(r.Environments) > 0 {
 		fmt.Fprintln(w)
 	}
 	counts := r.count()
-	_, err := fmt.Fprintf(w, "%s, %s, %s\n", count(counts[fleet.SeverityError], "error"),
-		count(counts[fleet.SeverityWarning], "warning"), count(counts[fleet.SeverityNotice], "notice"))
+	_, err := fmt.Fprintf(w, "%s, %s, %s\n", terminal.Count(counts[fleet.SeverityError], "error"),
+		terminal.Count(counts[fleet.SeverityWarning], "warning"), terminal.Count(counts[fleet.SeverityNotice], "notice"))
 	return err
 }
 
 func (c *validateCommand) showProblems(w io.Writer, r *validationReport) {
-	s := c.t.outStyle
+	s := c.t.OutStyle
 	for _, p := range r.all() {
 		where := p.Position.String()
 		if p.Position.Source != "" {
 			where = p.Position.Source + ": " + where
 		}
-		fmt.Fprintf(w, "%s  %s%s\n", s.severity(p.Severity).String(), printable(sentence(p.Problem)), dimmed(s, inEnvironments(p, r)))
+		fmt.Fprintf(w, "%s  %s%s\n", severityCell(s, p.Severity).String(), terminal.Printable(sentence(p.Problem)), dimmed(s, inEnvironments(p, r)))
 		for _, line := range []string{where, p.Hint} {
 			if line != "" {
-				fmt.Fprintf(w, "    %s\n", s.dim(printable(line)))
+				fmt.Fprintf(w, "    %s\n", s.Dim(terminal.Printable(line)))
 			}
 		}
 	}
@@ -193,11 +194,11 @@ func (c *validateCommand) showProblems(w io.Writer, r *validationReport) {
 	}
 }
 
-func dimmed(s style, text string) string {
+func dimmed(s terminal.Style, text string) string {
 	if text == "" {
 		return ""
 	}
-	return "  " + s.dim(text)
+	return "  " + s.Dim(text)
 }
 
 // inEnvironments names the environments of a problem, unless it is in all of them.
@@ -205,5 +206,5 @@ func inEnvironments(p found, r *validationReport) string {
 	if len(p.environments) == 0 || len(p.environments) == len(r.Environments) {
 		return ""
 	}
-	return "(" + printable(strings.Join(p.environments, ", ")) + ")"
+	return "(" + terminal.Printable(strings.Join(p.environments, ", ")) + ")"
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // waitCommand is "kalypso wait".
 type waitCommand struct {
-	t           *terminal
+	t           *terminal.Terminal
 	place       lookFlags
 	output      *output
 	environment string
@@ -22,7 +23,7 @@ type waitCommand struct {
 	timeout     time.Duration
 }
 
-func newWait(t *terminal) *cobra.Command {
+func newWait(t *terminal.Terminal) *cobra.Command {
 	c := &waitCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "wait -e ENVIRONMENT [--commit COMMIT]",
@@ -60,7 +61,7 @@ func (c *waitCommand) run(cmd *cobra.Command) error {
 	if err := errors.Join(err, who.close()); err != nil {
 		return err
 	}
-	if err := c.output.write(c.t.out, progress, func(w io.Writer) error { return c.show(w, progress) }); err != nil {
+	if err := c.output.write(c.t.Out, progress, func(w io.Writer) error { return c.show(w, progress) }); err != nil {
 		return err
 	}
 	switch progress.Result {
@@ -95,7 +96,7 @@ func (c *waitCommand) wait(ctx context.Context, who *asked) (observing.Progress,
 			return progress, nil
 		}
 		if progress.Reason != last.Reason || progress.Phase != last.Phase {
-			fmt.Fprintf(c.t.err, "%s  %s waits: %s\n", c.t.now().Format(time.TimeOnly), printable(c.environment), printable(shortHashes(reasonOfProgress(progress))))
+			fmt.Fprintf(c.t.Err, "%s  %s waits: %s\n", c.t.Now().Format(time.TimeOnly), terminal.Printable(c.environment), terminal.Printable(terminal.ShortHashes(reasonOfProgress(progress))))
 		}
 		last = progress
 		if _, more := <-changes; !more {
@@ -119,15 +120,15 @@ func reasonOfProgress(p observing.Progress) string {
 }
 
 func (c *waitCommand) show(w io.Writer, p observing.Progress) error {
-	s := c.t.outStyle
-	result := painted(s.yellow, string(p.Result))
+	s := c.t.OutStyle
+	result := terminal.Painted(s.Yellow, string(p.Result))
 	switch p.Result {
 	case observing.ProgressPassed:
-		result = painted(s.green, string(p.Result))
+		result = terminal.Painted(s.Green, string(p.Result))
 	case observing.ProgressFailed:
-		result = painted(s.red, string(p.Result))
+		result = terminal.Painted(s.Red, string(p.Result))
 	}
-	var t table
-	t.row(plain(p.Environment), plain(short(p.Commit)), result, s.gate(p.Gate), plain(shortHashes(p.Reason)))
-	return t.write(w)
+	var t terminal.Table
+	t.Row(terminal.Plain(p.Environment), terminal.Plain(terminal.Short(p.Commit)), result, gateCell(s, p.Gate), terminal.Plain(terminal.ShortHashes(p.Reason)))
+	return t.Write(w)
 }

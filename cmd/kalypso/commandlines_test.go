@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // TestGuidesCallCommandsThatExist: every kalypso command in the guides has the words and flags that this program has.
@@ -88,7 +90,7 @@ func parseCommandLine(line string) error {
 	if err != nil {
 		return err
 	}
-	root := newRoot(newTerminal(nil, strings.NewReader(""), io.Discard, io.Discard))
+	root := newRoot(terminal.New(nil, strings.NewReader(""), io.Discard, io.Discard))
 	cmd, rest, err := root.Find(words[1:])
 	if err != nil {
 		return err

@@ -43,13 +43,13 @@ func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, loaded *s
 	}
 	request.When = newest(request.When, request.Parent.Time)
 	if request.When.IsZero() {
-		request.When = c.t.now()
+		request.When = c.t.Now()
 	}
-	request.Author = author(c.t.env)
-	if request.Signer, err = signer(c.signingKey, c.t.env); err != nil {
+	request.Author = author(c.t.Env)
+	if request.Signer, err = signer(c.signingKey, c.t.Env); err != nil {
 		return err
 	}
-	s.progress.say("committing to %s", result.Branch)
+	s.progress.Say("committing to %s", result.Branch)
 	return c.push(ctx, repo, request, result)
 }
 

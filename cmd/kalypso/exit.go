@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // exitCode is what the program tells the one who called it.
@@ -66,7 +67,7 @@ func failed(err error, next string) error { return &failure{exitFailed, err, nex
 func answerNo() error { return &failure{code: exitNo} }
 
 // report shows an error, and returns the exit code it stands for.
-func report(t *terminal, err error) exitCode {
+func report(t *terminal.Terminal, err error) exitCode {
 	if err == nil {
 		return exitDone
 	}
@@ -77,10 +78,10 @@ func report(t *terminal, err error) exitCode {
 	errors.As(err, &f)
 	if f.err != nil {
 		// The whole chain is shown: f may lie inside err, which says more.
-		fmt.Fprintf(t.err, "%s %s\n", t.errStyle.red("kalypso:"), printableText(err.Error()))
+		fmt.Fprintf(t.Err, "%s %s\n", t.ErrStyle.Red("kalypso:"), terminal.PrintableText(err.Error()))
 	}
 	if f.next != "" {
-		fmt.Fprintf(t.err, "  %s\n", printableText(f.next))
+		fmt.Fprintf(t.Err, "  %s\n", terminal.PrintableText(f.next))
 	}
 	return f.code
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/postgres"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // envLedger is the variable with the place of the ledger, where a password in it is seen by fewer than on a command line.
@@ -58,7 +59,7 @@ func checkPlace(at string) error {
 		return nil
 	}
 	return failed(fmt.Errorf("no ledger can be kept at %q", secret.Redact(at)),
-		fmt.Sprintf("%s:// is not known; want a file, or postgres://user@host/database", printable(scheme)))
+		fmt.Sprintf("%s:// is not known; want a file, or postgres://user@host/database", terminal.Printable(scheme)))
 }
 
 func isPostgres(at string) bool {
@@ -75,15 +76,15 @@ func (f *ledgerFlag) bind(cmd *cobra.Command, about string) {
 }
 
 // place is what was given, or what the environment says; empty when neither does.
-func (f *ledgerFlag) place(t *terminal) string {
+func (f *ledgerFlag) place(t *terminal.Terminal) string {
 	if f.at != "" {
 		return f.at
 	}
-	return t.env[envLedger]
+	return t.Env[envLedger]
 }
 
 // want is for commands that work on a ledger and nothing else.
-func (f *ledgerFlag) want(cmd *cobra.Command, t *terminal) (string, error) {
+func (f *ledgerFlag) want(cmd *cobra.Command, t *terminal.Terminal) (string, error) {
 	at := f.place(t)
 	if at == "" {
 		return "", usage(cmd, "which ledger? name it, as in --ledger kalypso-data/ledger.db, or in %s", envLedger)

@@ -10,10 +10,11 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // newLogger logs to stderr: text for people, JSON for programs. Credentials are taken out of every line.
-func newLogger(t *terminal, c server.LogConfig, secrets []secret.Value) (*slog.Logger, error) {
+func newLogger(t *terminal.Terminal, c server.LogConfig, secrets []secret.Value) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cmp.Or(c.Level, "info"))); err != nil {
 		return nil, err
@@ -26,10 +27,10 @@ func newLogger(t *terminal, c server.LogConfig, secrets []secret.Value) (*slog.L
 		}
 		return a
 	}}
-	if c.Format == "text" || c.Format == "" && isTerminal(t.err) {
-		return slog.New(slog.NewTextHandler(t.err, options)), nil
+	if c.Format == "text" || c.Format == "" && terminal.IsTerminal(t.Err) {
+		return slog.New(slog.NewTextHandler(t.Err, options)), nil
 	}
-	return slog.New(slog.NewJSONHandler(t.err, options)), nil
+	return slog.New(slog.NewJSONHandler(t.Err, options)), nil
 }
 
 // hider takes credentials out of a text: those in URLs, and known ones in every spelling in which they travel.

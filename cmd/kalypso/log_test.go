@@ -12,6 +12,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 func TestLogsHideCredentials(t *testing.T) {
@@ -23,7 +24,7 @@ func TestLogsHideCredentials(t *testing.T) {
 	env := map[string]string{"BOT": "t0ken+of/the bot", "HOOK": "s3cret-of-the-hook", "KALYPSO_GIT_TOKEN": "t0ken-of-git"}
 	for _, format := range []string{"text", "json"} {
 		var lines bytes.Buffer
-		log, err := newLogger(&terminal{err: &lines}, server.LogConfig{Format: format}, secretsOf(config, env))
+		log, err := newLogger(&terminal.Terminal{Err: &lines}, server.LogConfig{Format: format}, secretsOf(config, env))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/sandbox"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 func main() {
@@ -45,7 +46,7 @@ func renderChart() {
 // run is the whole program: it touches nothing of the process but its arguments, and files.
 // env holds entries of the form "NAME=value".
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	t := newTerminal(env, stdin, stdout, stderr)
+	t := terminal.New(env, stdin, stdout, stderr)
 	root := newRoot(t)
 	root.SetArgs(args)
 

@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/plan"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // changes shows a row for each group of changes that say the same.
@@ -19,20 +20,20 @@ func (v planText) changes(w io.Writer) error {
 		return nil
 	}
 	shown, left := mostUrgent(groups)
-	t := &table{indent: "  "}
+	t := &terminal.Table{Indent: "  "}
 	for _, g := range shown {
 		lines := v.details(g)
-		head := []cell{v.symbol(g.Op), plain(names(g.ClusterTypes(), 3, "cluster types")), plain(targets(g))}
-		t.row(append(head, lines[0])...)
+		head := []terminal.Cell{v.symbol(g.Op), terminal.Plain(names(g.ClusterTypes(), 3, "cluster types")), terminal.Plain(targets(g))}
+		t.Row(append(head, lines[0])...)
 		for _, line := range lines[1:] {
-			t.row(plain(""), plain(""), plain(""), line)
+			t.Row(terminal.Plain(""), terminal.Plain(""), terminal.Plain(""), line)
 		}
 	}
 	fmt.Fprintln(w)
-	if err := t.write(w); err != nil || left == 0 {
+	if err := t.Write(w); err != nil || left == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "  %s\n", v.style.dim(fmt.Sprintf("and %s like these; -o json lists all", count(left, "more assignment"))))
+	_, err := fmt.Fprintf(w, "  %s\n", v.style.Dim(fmt.Sprintf("and %s like these; -o json lists all", terminal.Count(left, "more assignment"))))
 	return err
 }
 
@@ -62,16 +63,16 @@ func mostUrgent(groups []plan.Group) (shown []plan.Group, left int) {
 	return shown, left
 }
 
-func (v planText) symbol(op plan.Op) cell {
+func (v planText) symbol(op plan.Op) terminal.Cell {
 	switch op {
 	case plan.Added:
-		return painted(v.style.green, "+")
+		return terminal.Painted(v.style.Green, "+")
 	case plan.Removed:
-		return painted(v.style.red, "-")
+		return terminal.Painted(v.style.Red, "-")
 	case plan.Held:
-		return painted(v.style.yellow, "!")
+		return terminal.Painted(v.style.Yellow, "!")
 	default:
-		return painted(v.style.yellow, "~")
+		return terminal.Painted(v.style.Yellow, "~")
 	}
 }
 
@@ -107,32 +108,32 @@ func targets(g plan.Group) string {
 const maxKeys = 12
 
 // details says what happens to the assignments of a group, in at least one line.
-func (v planText) details(g plan.Group) []cell {
+func (v planText) details(g plan.Group) []terminal.Cell {
 	c := g.Changes[0]
 	switch g.Op {
 	case plan.Added:
-		return []cell{painted(v.style.dim, by(c.Policies))}
+		return []terminal.Cell{terminal.Painted(v.style.Dim, by(c.Policies))}
 	case plan.Removed:
-		return []cell{painted(v.style.dim, v.whyRemoved(g))}
+		return []terminal.Cell{terminal.Painted(v.style.Dim, v.whyRemoved(g))}
 	case plan.Held:
-		return []cell{plain("held: " + placed(c.Reason.Message, c.Reason.Position))}
+		return []terminal.Cell{terminal.Plain("held: " + placed(c.Reason.Message, c.Reason.Position))}
 	}
-	var lines []cell
+	var lines []terminal.Cell
 	for i, key := range c.Config {
 		if i == maxKeys {
-			lines = append(lines, painted(v.style.dim, fmt.Sprintf("and %d more keys", len(c.Config)-maxKeys)))
+			lines = append(lines, terminal.Painted(v.style.Dim, fmt.Sprintf("and %d more keys", len(c.Config)-maxKeys)))
 			break
 		}
 		lines = append(lines, v.config(key)...)
 	}
 	if len(c.Gone) > 0 {
-		lines = append(lines, painted(v.style.red, gone(g)))
+		lines = append(lines, terminal.Painted(v.style.Red, gone(g)))
 	}
 	if len(lines) == 0 {
-		return []cell{plain(fileNames(c.Files))}
+		return []terminal.Cell{terminal.Plain(fileNames(c.Files))}
 	}
 	if others := otherFiles(c); len(others) > 0 {
-		lines = append(lines, painted(v.style.dim, "and "+fileNames(others)))
+		lines = append(lines, terminal.Painted(v.style.Dim, "and "+fileNames(others)))
 	}
 	return lines
 }
@@ -175,16 +176,16 @@ func by(policies []string) string {
 }
 
 // config shows one key: its values in one line, and below it where the new one is written.
-func (v planText) config(c plan.ConfigChange) []cell {
-	line := plain(c.Key + "  " + value(c.Old) + " -> " + value(c.New))
+func (v planText) config(c plan.ConfigChange) []terminal.Cell {
+	line := terminal.Plain(c.Key + "  " + value(c.Old) + " -> " + value(c.New))
 	if c.From == (fleet.Position{}) {
-		return []cell{line}
+		return []terminal.Cell{line}
 	}
 	origin := where(c.From)
 	if c.Over != (fleet.Position{}) {
 		origin += ", over " + where(c.Over)
 	}
-	return []cell{line, painted(v.style.dim, "  "+origin)}
+	return []terminal.Cell{line, terminal.Painted(v.style.Dim, "  "+origin)}
 }
 
 // maxValue is how much of a configuration value is shown.

@@ -8,12 +8,13 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/plan"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // planText shows a plan to a person: what is compared, what happens to which assignments and why, and the sum of it.
 type planText struct {
 	plan  *plan.Plan
-	style style
+	style terminal.Style
 	// args are the flags for another command on what was planned; empty means the environment alone.
 	args string
 	// diff adds the unified difference of every file.
@@ -23,9 +24,9 @@ type planText struct {
 // write shows the plan.
 func (v planText) write(w io.Writer) error {
 	s := v.style
-	fmt.Fprintf(w, "%s   %s   compared with   %s\n", s.bold(printable(v.plan.Environment)), printable(v.plan.After), printable(v.plan.Before))
+	fmt.Fprintf(w, "%s   %s   compared with   %s\n", s.Bold(terminal.Printable(v.plan.Environment)), terminal.Printable(v.plan.After), terminal.Printable(v.plan.Before))
 	if p := v.plan.Promotion; p != nil {
-		fmt.Fprintf(w, "promotes main to %s%s\n", short(p.To), wasAt(p.From))
+		fmt.Fprintf(w, "promotes main to %s%s\n", terminal.Short(p.To), wasAt(p.From))
 	}
 	if err := v.changes(w); err != nil {
 		return err
@@ -34,7 +35,7 @@ func (v planText) write(w io.Writer) error {
 	v.sum(w)
 	v.problems(w)
 	for _, r := range v.plan.Refusals {
-		fmt.Fprintf(w, "\n  %s %s\n", s.red("refused:"), printable(r.Message))
+		fmt.Fprintf(w, "\n  %s %s\n", s.Red("refused:"), terminal.Printable(r.Message))
 	}
 	if v.diff && len(v.plan.Assignments) > 0 {
 		fmt.Fprintln(w)
@@ -47,7 +48,7 @@ func wasAt(commit string) string {
 	if commit == "" {
 		return ""
 	}
-	return ", it was at " + short(commit)
+	return ", it was at " + terminal.Short(commit)
 }
 
 // drift lists what was changed by hand.
@@ -61,7 +62,7 @@ func (v planText) drift(w io.Writer) {
 		if d.Deleted {
 			what = "  (deleted)"
 		}
-		fmt.Fprintf(w, "    %s%s\n", printable(d.Path), what)
+		fmt.Fprintf(w, "    %s%s\n", terminal.Printable(d.Path), what)
 	}
 }
 
@@ -74,7 +75,7 @@ func (v planText) sum(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	if v.plan.OnlyRecords() {
-		fmt.Fprintf(w, "  no assignment changes, but README or inventory of %s\n", count(len(v.plan.ClusterTypes), "cluster type"))
+		fmt.Fprintf(w, "  no assignment changes, but README or inventory of %s\n", terminal.Count(len(v.plan.ClusterTypes), "cluster type"))
 	}
 }
 
@@ -89,25 +90,25 @@ func (v planText) problems(w io.Writer) {
 			said[*c.Reason] = true
 		}
 	}
-	t, left := &table{indent: "  "}, 0
+	t, left := &terminal.Table{Indent: "  "}, 0
 	for _, p := range v.plan.Problems {
 		switch {
 		case p.Severity == fleet.SeverityNotice || said[p]:
-		case len(t.rows) == maxProblems:
+		case len(t.Rows) == maxProblems:
 			left++
 		default:
-			t.row(v.style.severity(p.Severity), plain(placed(sentence(p), p.Position)))
+			t.Row(severityCell(v.style, p.Severity), terminal.Plain(placed(sentence(p), p.Position)))
 		}
 	}
-	if len(t.rows) > 0 {
+	if len(t.Rows) > 0 {
 		fmt.Fprintln(w)
-		_ = t.write(w) // the writer is the one that shows everything else; it fails there as well
+		_ = t.Write(w) // the writer is the one that shows everything else; it fails there as well
 	}
 	if left > 0 {
-		fmt.Fprintf(w, "  and %s\n", count(left, "more problem"))
+		fmt.Fprintf(w, "  and %s\n", terminal.Count(left, "more problem"))
 	}
-	if len(t.rows) > 0 || v.plan.Counts.Held > 0 {
-		fmt.Fprintf(w, "\n  %s\n", v.style.dim("what to do about it: kalypso validate "+cmp.Or(v.args, "-e "+shellWord(v.plan.Environment))))
+	if len(t.Rows) > 0 || v.plan.Counts.Held > 0 {
+		fmt.Fprintf(w, "\n  %s\n", v.style.Dim("what to do about it: kalypso validate "+cmp.Or(v.args, "-e "+terminal.ShellWord(v.plan.Environment))))
 	}
 }
 
@@ -119,7 +120,7 @@ func (v planText) diffs(w io.Writer) error {
 			return err
 		}
 		for line := range strings.Lines(diff) {
-			fmt.Fprintln(w, v.diffLine(printableText(strings.TrimSuffix(line, "\n"))))
+			fmt.Fprintln(w, v.diffLine(terminal.PrintableText(strings.TrimSuffix(line, "\n"))))
 		}
 	}
 	return nil
@@ -128,11 +129,11 @@ func (v planText) diffs(w io.Writer) error {
 func (v planText) diffLine(line string) string {
 	switch {
 	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "):
-		return v.style.bold(line)
+		return v.style.Bold(line)
 	case strings.HasPrefix(line, "+"):
-		return v.style.green(line)
+		return v.style.Green(line)
 	case strings.HasPrefix(line, "-"):
-		return v.style.red(line)
+		return v.style.Red(line)
 	}
 	return line
 }

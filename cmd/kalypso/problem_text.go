@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // maxName is the longest name that says something to people; messages quote longer ones in part.
@@ -38,15 +39,15 @@ func first(s string) string { return s[:min(1, len(s))] }
 
 func last(s string) string { return s[max(0, len(s)-1):] }
 
-// severity names how bad a problem is.
-func (s style) severity(severity fleet.Severity) cell {
+// severityCell names how bad a problem is.
+func severityCell(s terminal.Style, severity fleet.Severity) terminal.Cell {
 	switch severity {
 	case fleet.SeverityError:
-		return painted(s.red, "error")
+		return terminal.Painted(s.Red, "error")
 	case fleet.SeverityWarning:
-		return painted(s.yellow, "warning")
+		return terminal.Painted(s.Yellow, "warning")
 	default:
-		return painted(s.dim, "notice")
+		return terminal.Painted(s.Dim, "notice")
 	}
 }
 

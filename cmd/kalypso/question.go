@@ -9,6 +9,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // fleetAnswers is who knows how the fleet is doing: an [observing.Observer] on a ledger, or a server.
@@ -61,7 +62,7 @@ func (a *asked) fresh(ctx context.Context) error {
 const often = 2 * time.Second
 
 // ask finds whom to ask.
-func (f *placeFlags) ask(cmd *cobra.Command, t *terminal) (*asked, error) {
+func (f *placeFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*asked, error) {
 	at, err := f.find(cmd, t)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (f *placeFlags) ask(cmd *cobra.Command, t *terminal) (*asked, error) {
 	return at.ask(cmd.Context(), t)
 }
 
-func (p place) ask(ctx context.Context, t *terminal) (*asked, error) {
+func (p place) ask(ctx context.Context, t *terminal.Terminal) (*asked, error) {
 	if p.server != nil {
 		s := serverAnswers{p.server}
 		return &asked{fleetAnswers: s, changes: s.changes, close: func() error { return nil }}, nil
@@ -78,7 +79,7 @@ func (p place) ask(ctx context.Context, t *terminal) (*asked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &asked{fleetAnswers: &observing.Observer{Ledger: l, Now: t.now}, changes: ticks(often), close: l.Close}, nil
+	return &asked{fleetAnswers: &observing.Observer{Ledger: l, Now: t.Now}, changes: ticks(often), close: l.Close}, nil
 }
 
 // ticks tells every now and then.

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server/access"
 	"github.com/kalypso-io/kalypso/internal/server/api"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // registrar is who says what is a cluster: a [reporting.Registrar] on a ledger, or a server.
@@ -22,7 +23,7 @@ type registrar interface {
 }
 
 // register finds who registers clusters, and does something with them. open says whether a ledger may come about by that.
-func (f *placeFlags) register(cmd *cobra.Command, t *terminal, open openFunc, do func(registrar) error) error {
+func (f *placeFlags) register(cmd *cobra.Command, t *terminal.Terminal, open openFunc, do func(registrar) error) error {
 	at, err := f.find(cmd, t)
 	if err != nil {
 		return err
@@ -56,34 +57,34 @@ func registering(err error) error {
 type localRegistrar struct {
 	registrar reporting.Registrar
 	ledger    ledger.Ledger
-	t         *terminal
+	t         *terminal.Terminal
 }
 
 // Register implements [registrar].
 func (r *localRegistrar) Register(ctx context.Context, c api.ClusterRequest) (api.Credential, error) {
-	if err := r.t.record(ctx, r.ledger, "register cluster", c.Name, memberships(c.Memberships)); err != nil {
+	if err := record(ctx, r.t, r.ledger, "register cluster", c.Name, memberships(c.Memberships)); err != nil {
 		return api.Credential{}, err
 	}
 	request := reporting.ClusterRequest{Name: c.Name, Memberships: c.Memberships, Labels: c.Labels, PublicKey: c.PublicKey}
-	credential, made, err := r.registrar.Register(ctx, request, r.t.who().String(), r.t.now())
+	credential, made, err := r.registrar.Register(ctx, request, who(r.t).String(), r.t.Now())
 	return credentialOf(made, credential), err
 }
 
 // Rotate implements [registrar].
 func (r *localRegistrar) Rotate(ctx context.Context, name string) (api.Credential, error) {
-	if err := r.t.record(ctx, r.ledger, "rotate cluster", name, ""); err != nil {
+	if err := record(ctx, r.t, r.ledger, "rotate cluster", name, ""); err != nil {
 		return api.Credential{}, err
 	}
-	credential, made, err := r.registrar.Rotate(ctx, name, r.t.who().String(), r.t.now())
+	credential, made, err := r.registrar.Rotate(ctx, name, who(r.t).String(), r.t.Now())
 	return credentialOf(made, credential), err
 }
 
 // Revoke implements [registrar].
 func (r *localRegistrar) Revoke(ctx context.Context, name string) (api.Credential, error) {
-	if err := r.t.record(ctx, r.ledger, "revoke cluster", name, ""); err != nil {
+	if err := record(ctx, r.t, r.ledger, "revoke cluster", name, ""); err != nil {
 		return api.Credential{}, err
 	}
-	made, err := r.registrar.Revoke(ctx, name, r.t.who().String(), r.t.now())
+	made, err := r.registrar.Revoke(ctx, name, who(r.t).String(), r.t.Now())
 	return credentialOf(made, secret.Value{}), err
 }
 
@@ -95,14 +96,14 @@ func credentialOf(r ledger.Registration, credential secret.Value) api.Credential
 }
 
 // who is whoever runs the program, who may do with a ledger at hand what an admin may do with a server.
-func (t *terminal) who() access.Identity {
-	a := author(t.env)
+func who(t *terminal.Terminal) access.Identity {
+	a := author(t.Env)
 	return access.Identity{Name: a.Name + " <" + a.Email + ">", Role: access.Admin, Source: "local"}
 }
 
 // record puts a write on record before it is done, as a server does.
-func (t *terminal) record(ctx context.Context, l ledger.Ledger, action, subject, detail string) error {
-	return access.Trail{Store: l, Now: t.now}.Record(ctx, t.who(), action, subject, detail)
+func record(ctx context.Context, t *terminal.Terminal, l ledger.Ledger, action, subject, detail string) error {
+	return access.Trail{Store: l, Now: t.Now}.Record(ctx, who(t), action, subject, detail)
 }
 
 // serverRegistrar asks a server, which knows by the token who is asking.

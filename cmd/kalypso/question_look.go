@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // lookFlags say whom a command asks, and which control plane it reads beside a ledger: a ledger alone does not know
@@ -45,7 +46,7 @@ func (f *lookFlags) named() string {
 }
 
 // ask finds whom to ask.
-func (f *lookFlags) ask(cmd *cobra.Command, t *terminal) (*asked, error) {
+func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*asked, error) {
 	if f.controlPlane == "" && (len(f.chain) > 0 || len(f.maps) > 0) {
 		return nil, usage(cmd, "--chain and --map go with --control-plane")
 	}
@@ -69,21 +70,21 @@ func (f *lookFlags) ask(cmd *cobra.Command, t *terminal) (*asked, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	return &asked{
-		fleetAnswers: &observing.Observer{Ledger: l, Fleet: look, Now: t.now}, changes: ticks(often), look: look.look,
+		fleetAnswers: &observing.Observer{Ledger: l, Fleet: look, Now: t.Now}, changes: ticks(often), look: look.look,
 		close: func() error { look.session.close(); return l.Close() },
 	}, nil
 }
 
 // open connects to the control plane. Nothing is read yet.
-func (f *lookFlags) open(ctx context.Context, t *terminal, l ledger.Ledger) (*looker, error) {
+func (f *lookFlags) open(ctx context.Context, t *terminal.Terminal, l ledger.Ledger) (*looker, error) {
 	source := sourceFlags{controlPlane: f.controlPlane, maps: f.maps}
 	session, err := source.open(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	look := &looker{session: session, chain: f.chain, forges: environmentForge{env: t.env}}
-	look.promoter = &promoting.Promoter{Ledger: l, Ancestry: &gitAncestry{client: session.client}, Now: t.now}
-	look.commits = committer{client: session.client, author: author(t.env)}
+	look := &looker{session: session, chain: f.chain, forges: environmentForge{env: t.Env}}
+	look.promoter = &promoting.Promoter{Ledger: l, Ancestry: &gitAncestry{client: session.client}, Now: t.Now}
+	look.commits = committer{client: session.client, author: author(t.Env)}
 	return look, nil
 }
 
@@ -106,7 +107,7 @@ func (l *looker) ControlPlanes() []observing.ControlPlane { return l.found }
 func (l *looker) look(ctx context.Context) error {
 	planned := l.planned()
 	outcome, err := l.promoter.Look(ctx, l.platform(planned))
-	l.session.progress.end()
+	l.session.progress.End()
 	if err != nil {
 		return fmt.Errorf("read the control plane: %w", err)
 	}

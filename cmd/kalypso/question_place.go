@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/client"
 	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // The variables that say whom to ask, and who is asking.
@@ -44,10 +45,10 @@ type place struct {
 }
 
 // find says whom to ask. What is typed counts more than what the environment says.
-func (f *placeFlags) find(cmd *cobra.Command, t *terminal) (place, error) {
+func (f *placeFlags) find(cmd *cobra.Command, t *terminal.Terminal) (place, error) {
 	server, at := f.server, f.ledger.at
 	if server == "" && at == "" {
-		server, at = t.env[envServer], t.env[envLedger]
+		server, at = t.Env[envServer], t.Env[envLedger]
 	}
 	switch {
 	case server != "" && at != "":
@@ -64,7 +65,7 @@ func (f *placeFlags) find(cmd *cobra.Command, t *terminal) (place, error) {
 }
 
 // connect makes a client. Nothing is asked of the server yet.
-func (f *placeFlags) connect(cmd *cobra.Command, t *terminal, server string) (*client.Client, error) {
+func (f *placeFlags) connect(cmd *cobra.Command, t *terminal.Terminal, server string) (*client.Client, error) {
 	address, err := agent.ParseServer(server)
 	if err != nil {
 		return nil, asUsage(cmd, err)
@@ -74,19 +75,19 @@ func (f *placeFlags) connect(cmd *cobra.Command, t *terminal, server string) (*c
 		return nil, err
 	}
 	if address.Scheme == "http" && !isLoopback(address.Hostname()) && !token.IsZero() {
-		fmt.Fprintf(t.err, "%s the token is sent to %s without encryption: use https\n", t.errStyle.yellow("warning:"), printable(address.Host))
+		fmt.Fprintf(t.Err, "%s the token is sent to %s without encryption: use https\n", t.ErrStyle.Yellow("warning:"), terminal.Printable(address.Host))
 	}
 	return &client.Client{
 		Server: address, Token: token, UserAgent: "kalypso/" + version(),
 		Waiting: func(reason error, pause time.Duration) {
-			fmt.Fprintf(t.err, "%s; trying again in %s\n", printable(reason.Error()), pause)
+			fmt.Fprintf(t.Err, "%s; trying again in %s\n", terminal.Printable(reason.Error()), pause)
 		},
 	}, nil
 }
 
 // token is who is asking; none asks as nobody in particular.
-func (f *placeFlags) token(t *terminal) (secret.Value, error) {
-	text, from := t.env[envToken], envToken
+func (f *placeFlags) token(t *terminal.Terminal) (secret.Value, error) {
+	text, from := t.Env[envToken], envToken
 	if f.tokenFile != "" {
 		data, err := os.ReadFile(f.tokenFile)
 		if err != nil {
@@ -128,9 +129,9 @@ func get[T any](ctx context.Context, c *client.Client, path string, query url.Va
 }
 
 // address is that of the server that is asked; empty when it is a ledger.
-func (f *placeFlags) address(t *terminal) string {
+func (f *placeFlags) address(t *terminal.Terminal) string {
 	if f.server != "" || f.ledger.at != "" {
 		return f.server
 	}
-	return t.env[envServer]
+	return t.Env[envServer]
 }

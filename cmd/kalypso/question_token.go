@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server/access"
 	"github.com/kalypso-io/kalypso/internal/server/api"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // tokens is who keeps the tokens of people and programs: a ledger, or a server.
@@ -21,7 +22,7 @@ type tokens interface {
 }
 
 // tokens finds who keeps them, and does something with them. open says whether a ledger may come about by that.
-func (f *placeFlags) tokens(cmd *cobra.Command, t *terminal, open openFunc, do func(tokens) error) error {
+func (f *placeFlags) tokens(cmd *cobra.Command, t *terminal.Terminal, open openFunc, do func(tokens) error) error {
 	at, err := f.find(cmd, t)
 	if err != nil {
 		return err
@@ -37,16 +38,16 @@ func (f *placeFlags) tokens(cmd *cobra.Command, t *terminal, open openFunc, do f
 // localTokens keeps tokens in a ledger, in the name of whoever runs the program.
 type localTokens struct {
 	ledger ledger.Ledger
-	t      *terminal
+	t      *terminal.Terminal
 }
 
 func (l *localTokens) kept() access.Tokens {
-	return access.Tokens{Store: l.ledger, Guard: &access.Guard{Store: l.ledger, Now: l.t.now}}
+	return access.Tokens{Store: l.ledger, Guard: &access.Guard{Store: l.ledger, Now: l.t.Now}}
 }
 
 // Create implements [tokens].
 func (l *localTokens) Create(ctx context.Context, wanted api.TokenRequest) (api.NewToken, error) {
-	if err := l.t.record(ctx, l.ledger, "create token", wanted.Name, wanted.Role); err != nil {
+	if err := record(ctx, l.t, l.ledger, "create token", wanted.Name, wanted.Role); err != nil {
 		return api.NewToken{}, err
 	}
 	value, made, err := l.create(ctx, wanted)
@@ -55,11 +56,11 @@ func (l *localTokens) Create(ctx context.Context, wanted api.TokenRequest) (api.
 
 func (l *localTokens) create(ctx context.Context, wanted api.TokenRequest) (secret.Value, ledger.Token, error) {
 	if wanted.Join == nil {
-		return l.kept().Create(ctx, access.Wanted{Name: wanted.Name, Role: access.Role(wanted.Role), Expires: wanted.Expires}, l.t.who())
+		return l.kept().Create(ctx, access.Wanted{Name: wanted.Name, Role: access.Role(wanted.Role), Expires: wanted.Expires}, who(l.t))
 	}
 	r := newRegistrar(l.ledger)
 	request := reporting.JoinTokenRequest{Scope: *wanted.Join, Description: wanted.Name, Expires: wanted.Expires}
-	return r.CreateJoinToken(ctx, request, l.t.who().String(), l.t.now())
+	return r.CreateJoinToken(ctx, request, who(l.t).String(), l.t.Now())
 }
 
 // List implements [tokens].
@@ -74,7 +75,7 @@ func (l *localTokens) List(ctx context.Context) (api.Tokens, error) {
 
 // Revoke implements [tokens].
 func (l *localTokens) Revoke(ctx context.Context, id string) (api.Token, error) {
-	if err := l.t.record(ctx, l.ledger, "revoke token", id, ""); err != nil {
+	if err := record(ctx, l.t, l.ledger, "revoke token", id, ""); err != nil {
 		return api.Token{}, err
 	}
 	ended, err := l.kept().Revoke(ctx, id)

@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/server/api"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // What people can say about an environment; the words are those of the API.
@@ -41,7 +42,7 @@ type listener interface {
 }
 
 // listen finds who heeds words, and does something with them.
-func (f *placeFlags) listen(cmd *cobra.Command, t *terminal, do func(listener) error) error {
+func (f *placeFlags) listen(cmd *cobra.Command, t *terminal.Terminal, do func(listener) error) error {
 	at, err := f.find(cmd, t)
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func (f *placeFlags) listen(cmd *cobra.Command, t *terminal, do func(listener) e
 // localListener writes words into a ledger, in the name of whoever runs the program. The next round on it heeds them.
 type localListener struct {
 	ledger ledger.Ledger
-	t      *terminal
+	t      *terminal.Terminal
 }
 
 // Say implements [listener].
@@ -63,16 +64,16 @@ func (l *localListener) Say(ctx context.Context, w word) (api.Accepted, error) {
 	if err := l.complete(ctx, &w); err != nil {
 		return api.Accepted{}, err
 	}
-	if err := l.t.record(ctx, l.ledger, w.verb, w.environment, strings.TrimSpace(w.commit+" "+w.why)); err != nil {
+	if err := record(ctx, l.t, l.ledger, w.verb, w.environment, strings.TrimSpace(w.commit+" "+w.why)); err != nil {
 		return api.Accepted{}, err
 	}
-	said := promoting.Word{Subject: w.controlPlane, Environment: w.environment, Commit: w.commit, By: l.t.who().String(), Why: w.why}
+	said := promoting.Word{Subject: w.controlPlane, Environment: w.environment, Commit: w.commit, By: who(l.t).String(), Why: w.why}
 	accepted := api.Accepted{ControlPlane: said.Subject, Environment: said.Environment, Commit: said.Commit, By: said.By, Why: said.Why}
 	return accepted, l.tell(ctx, w.verb, said)
 }
 
 func (l *localListener) tell(ctx context.Context, verb string, said promoting.Word) error {
-	control := promoting.Control{Ledger: l.ledger, Now: l.t.now}
+	control := promoting.Control{Ledger: l.ledger, Now: l.t.Now}
 	switch verb {
 	case wordPause:
 		return control.Pause(ctx, said)

@@ -5,10 +5,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // newRoot builds the tree of commands. A new command is one line in it.
-func newRoot(t *terminal) *cobra.Command {
+func newRoot(t *terminal.Terminal) *cobra.Command {
 	root := newGroup(&cobra.Command{
 		Use:   "kalypso",
 		Short: "Schedule applications onto a fleet of Kubernetes clusters, through Git",
@@ -23,9 +25,9 @@ and Kalypso writes a folder for each assignment, from which clusters pull:
 		Version: version(),
 	})
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetIn(t.in)
-	root.SetOut(t.out)
-	root.SetErr(t.err)
+	root.SetIn(t.In)
+	root.SetOut(t.Out)
+	root.SetErr(t.Err)
 	root.SetVersionTemplate("kalypso {{.Version}}\n")
 	root.SetFlagErrorFunc(asUsage)
 	root.SetHelpCommand(newHelp(root))

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // Everything a person can call says what it does, and shows how.
@@ -61,7 +63,7 @@ func TestReport(t *testing.T) {
 		{"hostile", errors.New("branch \x1b[2J"), exitFailed, "kalypso: branch \\x1b[2J\n"},
 	} {
 		var b strings.Builder
-		code := report(newTerminal(nil, nil, nil, &b), test.err)
+		code := report(terminal.New(nil, nil, nil, &b), test.err)
 		if code != test.code || b.String() != test.text {
 			t.Errorf("%s: got %d and %q, want %d and %q", test.name, code, b.String(), test.code, test.text)
 		}
@@ -93,21 +95,8 @@ func TestSourceFlags(t *testing.T) {
 	}
 }
 
-func TestStyleIsForTerminals(t *testing.T) {
-	t.Parallel()
-	if got := testTerminal().outStyle.red("x"); got != "x" {
-		t.Errorf("got %q, want no style where nobody watches", got)
-	}
-	if got, want := (style{on: true}).red("x"), "\x1b[31mx\x1b[0m"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := (style{on: true}).red(""); got != "" {
-		t.Errorf("got %q, want nothing painted", got)
-	}
-}
-
-func testTerminal() *terminal {
-	return newTerminal(nil, strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
+func testTerminal() *terminal.Terminal {
+	return terminal.New(nil, strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
 }
 
 func walk(cmd *cobra.Command, visit func(*cobra.Command)) {

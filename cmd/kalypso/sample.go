@@ -25,11 +25,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server"
 	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // samplePlay is a sample that runs: the server, wired as everywhere, and the simulated clusters.
 type samplePlay struct {
-	t      *terminal
+	t      *terminal.Terminal
 	folder *sample.Folder
 	// flag is what has to be typed to mean this sample.
 	flag     string
@@ -61,7 +62,7 @@ func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder,
 		return nil, err
 	}
 	quiet := *c.t // what the server does is told in its log
-	quiet.err, quiet.errStyle = log, style{}
+	quiet.Err, quiet.ErrStyle = log, terminal.Style{}
 	p.serving, err = newServing(ctx, &quiet, config, nil, func() (net.Listener, error) { return listener, nil })
 	if err != nil {
 		return nil, err
@@ -186,7 +187,7 @@ func (p *samplePlay) run(ctx context.Context, begun time.Time) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.t.out, "stopped; kalypso sample up%[1]s goes on where it was, kalypso sample down%[1]s removes it\n", p.flag)
+	fmt.Fprintf(p.t.Out, "stopped; kalypso sample up%[1]s goes on where it was, kalypso sample down%[1]s removes it\n", p.flag)
 	return nil
 }
 
@@ -250,24 +251,24 @@ func (p *samplePlay) ready(ctx context.Context) error {
 
 // welcome says where everything is, and what to do with it.
 func (p *samplePlay) welcome(took time.Duration) {
-	s, site, dir := p.t.outStyle, p.folder.State.Site, p.flag
-	fmt.Fprintf(p.t.out, "%s the sample in %s: 7 repositories and 3 simulated clusters, after %.1f s\n\n", s.green("started"), shown(p.folder.Dir), took.Seconds())
-	where := &table{indent: "  "}
-	where.row(plain("the fleet"), painted(s.bold, "http://"+p.folder.State.Listen+"/"))
-	where.row(plain("what the platform changes"), plain(site.Repository(sample.ControlPlane)))
-	where.row(plain("what clusters run"), plain(site.Repository(sample.GitOps)))
-	where.row(plain("hello-world on a cluster"), plain("http://"+p.folder.State.Listen+sample.Root+"/large/dev-large-hello-world-app-performance-test"))
-	where.row(plain("sign in with the token in"), plain(shown(filepath.Join(p.folder.Data(), adminTokenFile))))
-	where.row(plain("what the server says"), plain(shown(p.folder.Log())))
-	_ = where.write(p.t.out)
-	fmt.Fprintf(p.t.out, "\ntry next, in another terminal:\n")
-	next := &table{indent: "  "}
-	next.row(plain("kalypso sample merge"+dir+" gitops stage"), painted(s.dim, "let in what waits for a person"))
-	next.row(plain("kalypso status --server http://"+p.folder.State.Listen), painted(s.dim, "see where every commit is, and why it waits"))
-	next.row(plain("kalypso sample greeting"+dir+" large"), painted(s.dim, "see what hello-world shows, with the configuration that reached it"))
-	next.row(plain("kalypso sample cluster"+dir+" large fail"), painted(s.dim, "let something go wrong; recover mends it"))
-	_ = next.write(p.t.out)
-	fmt.Fprintf(p.t.out, "\ndocs/tutorial.md tells the whole story. Ctrl-C stops the sample, kalypso sample down%s removes it.\n", dir)
+	s, site, dir := p.t.OutStyle, p.folder.State.Site, p.flag
+	fmt.Fprintf(p.t.Out, "%s the sample in %s: 7 repositories and 3 simulated clusters, after %.1f s\n\n", s.Green("started"), shown(p.folder.Dir), took.Seconds())
+	where := &terminal.Table{Indent: "  "}
+	where.Row(terminal.Plain("the fleet"), terminal.Painted(s.Bold, "http://"+p.folder.State.Listen+"/"))
+	where.Row(terminal.Plain("what the platform changes"), terminal.Plain(site.Repository(sample.ControlPlane)))
+	where.Row(terminal.Plain("what clusters run"), terminal.Plain(site.Repository(sample.GitOps)))
+	where.Row(terminal.Plain("hello-world on a cluster"), terminal.Plain("http://"+p.folder.State.Listen+sample.Root+"/large/dev-large-hello-world-app-performance-test"))
+	where.Row(terminal.Plain("sign in with the token in"), terminal.Plain(shown(filepath.Join(p.folder.Data(), adminTokenFile))))
+	where.Row(terminal.Plain("what the server says"), terminal.Plain(shown(p.folder.Log())))
+	_ = where.Write(p.t.Out)
+	fmt.Fprintf(p.t.Out, "\ntry next, in another terminal:\n")
+	next := &terminal.Table{Indent: "  "}
+	next.Row(terminal.Plain("kalypso sample merge"+dir+" gitops stage"), terminal.Painted(s.Dim, "let in what waits for a person"))
+	next.Row(terminal.Plain("kalypso status --server http://"+p.folder.State.Listen), terminal.Painted(s.Dim, "see where every commit is, and why it waits"))
+	next.Row(terminal.Plain("kalypso sample greeting"+dir+" large"), terminal.Painted(s.Dim, "see what hello-world shows, with the configuration that reached it"))
+	next.Row(terminal.Plain("kalypso sample cluster"+dir+" large fail"), terminal.Painted(s.Dim, "let something go wrong; recover mends it"))
+	_ = next.Write(p.t.Out)
+	fmt.Fprintf(p.t.Out, "\ndocs/tutorial.md tells the whole story. Ctrl-C stops the sample, kalypso sample down%s removes it.\n", dir)
 }
 
 // close ends what was begun.

@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/sample"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // sampleApp is the simulated CI of the application team. What it built, the server delivers.
@@ -32,8 +33,8 @@ type sampleApp struct {
 	built string
 }
 
-func newSampleApp(t *terminal, s *serving, site sample.Site, often time.Duration) (*sampleApp, error) {
-	charts, err := chartClient(t.env)
+func newSampleApp(t *terminal.Terminal, s *serving, site sample.Site, often time.Duration) (*sampleApp, error) {
+	charts, err := chartClient(t.Env)
 	if err != nil {
 		return nil, err
 	}

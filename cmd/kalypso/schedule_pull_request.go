@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // pullRequestFlags are those of "kalypso schedule --pull-request": one round of what the server does, for CI.
@@ -71,13 +72,13 @@ type pullRequest struct {
 
 // propose does one round.
 func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
-	hosts, access, err := c.pullRequest.forges(c.t.env)
+	hosts, access, err := c.pullRequest.forges(c.t.Env)
 	if err != nil {
 		return err
 	}
 	s.client.Map, s.client.Credentials = append(s.client.Map, access.maps...), access.credentials
-	commits := committer{client: s.client, author: author(c.t.env)}
-	if commits.signer, err = signer(c.signingKey, c.t.env); err != nil {
+	commits := committer{client: s.client, author: author(c.t.Env)}
+	if commits.signer, err = signer(c.signingKey, c.t.Env); err != nil {
 		return err
 	}
 	p := &scheduling.Proposer{Loader: s.loader, Committer: commits, Forges: hosts}
@@ -85,9 +86,9 @@ func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.progress.end()
+	s.progress.End()
 	result := proposedOf(outcome)
-	if err := c.output.write(c.t.out, result, func(w io.Writer) error { return c.showProposed(w, result) }); err != nil {
+	if err := c.output.write(c.t.Out, result, func(w io.Writer) error { return c.showProposed(w, result) }); err != nil {
 		return err
 	}
 	if c.strict && result.Plan.Counts.Held > 0 {
@@ -106,23 +107,23 @@ func proposedOf(o *scheduling.Outcome) *proposed {
 
 // showProposed says what was done, after the plan.
 func (c *scheduleCommand) showProposed(w io.Writer, r *proposed) error {
-	if err := (planText{plan: r.Plan, style: c.t.outStyle, args: c.source.args()}).write(w); err != nil {
+	if err := (planText{plan: r.Plan, style: c.t.OutStyle, args: c.source.args()}).write(w); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
 	for _, line := range r.Done {
-		fmt.Fprintln(w, printable(line))
+		fmt.Fprintln(w, terminal.Printable(line))
 	}
 	if r.Waits != "" {
-		fmt.Fprintln(w, "waits: "+printable(r.Waits))
+		fmt.Fprintln(w, "waits: "+terminal.Printable(r.Waits))
 	}
 	switch {
 	case r.PullRequest == nil && r.Waits == "":
-		fmt.Fprintln(w, "no pull request: "+printable(r.Plan.Before)+" is up to date")
+		fmt.Fprintln(w, "no pull request: "+terminal.Printable(r.Plan.Before)+" is up to date")
 	case r.PullRequest != nil && len(r.Done) == 0:
-		fmt.Fprintln(w, "up to date: "+printable(r.PullRequest.URL))
+		fmt.Fprintln(w, "up to date: "+terminal.Printable(r.PullRequest.URL))
 	case r.PullRequest != nil:
-		fmt.Fprintln(w, printable(r.PullRequest.URL))
+		fmt.Fprintln(w, terminal.Printable(r.PullRequest.URL))
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // TestOneSignIn: a browser shows the token of the administrator once, to the pages of the fleet, the local forge and the API.
@@ -26,7 +27,7 @@ func TestOneSignIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newServing(t.Context(), &terminal{out: io.Discard, err: io.Discard}, config, nil, func() (net.Listener, error) {
+	s, err := newServing(t.Context(), &terminal.Terminal{Out: io.Discard, Err: io.Discard}, config, nil, func() (net.Listener, error) {
 		return net.Listen("tcp", "127.0.0.1:0")
 	})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/server"
 	sessions "github.com/kalypso-io/kalypso/internal/server/session"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // serving is a server with all it needs, wired and not yet running: there is no second wiring.
@@ -44,7 +45,7 @@ type serving struct {
 
 // newServing wires the edges to a server. listen is called once the configuration has proved right.
 // Whoever gets a serving closes it, whether it ran or not.
-func newServing(ctx context.Context, t *terminal, config *server.Config, maps []git.Mapping, listen func() (net.Listener, error)) (*serving, error) {
+func newServing(ctx context.Context, t *terminal.Terminal, config *server.Config, maps []git.Mapping, listen func() (net.Listener, error)) (*serving, error) {
 	s := &serving{config: config}
 	if err := s.wire(ctx, t, maps, listen); err != nil {
 		s.close()
@@ -53,14 +54,14 @@ func newServing(ctx context.Context, t *terminal, config *server.Config, maps []
 	return s, nil
 }
 
-func (s *serving) wire(ctx context.Context, t *terminal, maps []git.Mapping, listen func() (net.Listener, error)) error {
-	secrets := secretsOf(s.config, t.env)
+func (s *serving) wire(ctx context.Context, t *terminal.Terminal, maps []git.Mapping, listen func() (net.Listener, error)) error {
+	secrets := secretsOf(s.config, t.Env)
 	log, err := newLogger(t, s.config.Log, secrets)
 	if err != nil {
 		return err
 	}
 	s.log = log
-	tracing, err := startTracing(ctx, s.config.Tracing, t.env, hider(secrets), log)
+	tracing, err := startTracing(ctx, s.config.Tracing, t.Env, hider(secrets), log)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (s *serving) wire(ctx context.Context, t *terminal, maps []git.Mapping, lis
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	metrics := server.NewMetrics(registry)
-	hosts, hooks, err := openForges(s.config, t.env, transport.Config{
+	hosts, hooks, err := openForges(s.config, t.Env, transport.Config{
 		Base:    tracing.transport(),
 		Observe: func(call transport.Call) { metrics.ForgeCall(call.Forge, call.Operation, call.Result) },
 	})
@@ -104,12 +105,12 @@ func (s *serving) wire(ctx context.Context, t *terminal, maps []git.Mapping, lis
 	}
 	s.server.Keeper.Chains, s.server.API = s.observatory.chains, s.observatory.api.Handler()
 	s.server.Stopping = s.observatory.events.Close
-	return s.openSessions(t.env)
+	return s.openSessions(t.Env)
 }
 
 // wireFlows connects the work of the server to Git and the forges.
-func (s *serving) wireFlows(t *terminal, hosts forges, maps []git.Mapping, tracing *tracing) error {
-	access, err := newGitAccess(s.config.Forges, hosts, t.env)
+func (s *serving) wireFlows(t *terminal.Terminal, hosts forges, maps []git.Mapping, tracing *tracing) error {
+	access, err := newGitAccess(s.config.Forges, hosts, t.Env)
 	if err != nil {
 		return err
 	}
@@ -117,12 +118,12 @@ func (s *serving) wireFlows(t *terminal, hosts forges, maps []git.Mapping, traci
 		board: &server.Board{}, forges: hosts, cache: &fleet.Cache{}, memory: &scheduling.Memory{}, tracing: tracing, previewForks: s.config.PreviewForks,
 		client: &git.Client{
 			Map: slices.Concat(maps, mappings(s.config.Map), access.maps), Credentials: access.credentials,
-			Env: func(name string) string { return t.env[name] },
+			Env: func(name string) string { return t.Env[name] },
 		},
 	}
 	s.ends = append(s.ends, func() { _ = s.work.client.Close() }) // the process ends
-	s.work.commits = committer{client: s.work.client, author: author(t.env)}
-	s.work.commits.signer, err = signer(s.config.SigningKeyFile, t.env)
+	s.work.commits = committer{client: s.work.client, author: author(t.Env)}
+	s.work.commits.signer, err = signer(s.config.SigningKeyFile, t.Env)
 	return err
 }
 

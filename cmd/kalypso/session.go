@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // session is what a command reads a control plane with.
@@ -16,20 +17,20 @@ type session struct {
 	client   *git.Client
 	loader   *scheduling.Loader
 	request  scheduling.Request
-	progress *progress
+	progress *terminal.Progress
 }
 
 // open finds the control plane and connects the scheduling flow to the repositories.
-func (f *sourceFlags) open(ctx context.Context, t *terminal) (*session, error) {
-	s := &session{progress: t.progress()}
+func (f *sourceFlags) open(ctx context.Context, t *terminal.Terminal) (*session, error) {
+	s := &session{progress: t.Progress()}
 	controlPlane, err := f.locate()
 	if err != nil {
 		return nil, err
 	}
 	s.client = &git.Client{
 		Map:      f.maps,
-		Env:      func(name string) string { return t.env[name] },
-		Progress: func(line string) { s.progress.say("%s", line) },
+		Env:      func(name string) string { return t.Env[name] },
+		Progress: func(line string) { s.progress.Say("%s", line) },
 	}
 	if isLocal(controlPlane) {
 		s.client.Config = controlPlane
@@ -38,7 +39,7 @@ func (f *sourceFlags) open(ctx context.Context, t *terminal) (*session, error) {
 	s.loader = &scheduling.Loader{
 		Repositories: newRepositories(s.client),
 		Cache:        &fleet.Cache{},
-		Progress:     func(what string) { s.progress.say("%s", what) },
+		Progress:     func(what string) { s.progress.Say("%s", what) },
 	}
 	s.request = scheduling.Request{
 		ControlPlane: controlPlane,
@@ -51,7 +52,7 @@ func (f *sourceFlags) open(ctx context.Context, t *terminal) (*session, error) {
 
 // close ends the progress line and releases the repositories.
 func (s *session) close() {
-	s.progress.end()
+	s.progress.End()
 	_ = s.client.Close() // files were only read
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // sourceFlags say which repositories and folders a command reads. Every command shares them but init.
@@ -59,7 +60,7 @@ func (f *sourceFlags) args() string {
 	add("--main", f.main)
 	add("--env-dir", f.envDir)
 	for i := range words {
-		words[i] = shellWord(words[i])
+		words[i] = terminal.ShellWord(words[i])
 	}
 	return strings.Join(words, " ")
 }

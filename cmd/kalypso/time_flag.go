@@ -5,11 +5,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // timeFlag is a time that people type: 2026-11-17, 2026-11-17T10:00, RFC 3339, or 36h and 7d for that long ago.
 type timeFlag struct {
-	t  *terminal
+	t  *terminal.Terminal
 	at time.Time
 }
 
@@ -23,7 +25,7 @@ func (f *timeFlag) String() string {
 
 // Set understands a time. One without a zone is of the machine's.
 func (f *timeFlag) Set(text string) error {
-	now := f.t.now()
+	now := f.t.Now()
 	if d, ok := parseAge(text); ok {
 		f.at = now.Add(-d)
 		return nil

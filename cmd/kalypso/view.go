@@ -3,13 +3,18 @@ package main
 import (
 	"fmt"
 	"time"
+
+	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // view is how answers are shown to somebody: in which style, and at which time, in whose time zone other times are shown.
 type view struct {
-	style style
+	style terminal.Style
 	now   time.Time
 }
+
+// viewFor shows answers to whoever reads the output of a terminal.
+func viewFor(t *terminal.Terminal) view { return view{style: t.OutStyle, now: t.Now()} }
 
 // timeLayout is how people see a time, in the time zone of their machine.
 const timeLayout = "2006-01-02 15:04:05 MST"

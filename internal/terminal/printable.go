@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"strconv"
@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// printable returns s on one line and without anything a terminal would obey.
+// Printable returns s on one line and without anything a terminal would obey.
 //
 // Names, messages and values come from repositories, and so from people one need not trust: an escape sequence could
 // colour a warning away, and a right-to-left mark could make a path read as another one.
 // Each such character is shown the way Go writes it: \x1b, \n, \u202e. Everything else stays as it is.
-func printable(s string) string { return neutralise(s, "") }
+func Printable(s string) string { return neutralise(s, "") }
 
-// printableText is printable for text of several lines: newlines and tabs stay.
-func printableText(s string) string { return neutralise(s, "\n\t") }
+// PrintableText is printable for text of several lines: newlines and tabs stay.
+func PrintableText(s string) string { return neutralise(s, "\n\t") }
 
 func neutralise(s, allowed string) string {
 	if clean(s, allowed) {
@@ -56,9 +56,9 @@ func escaped(char string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// shellWord returns s so that a shell reads it as one word, for commands that people copy.
-func shellWord(s string) string {
-	s = printable(s)
+// ShellWord returns s so that a shell reads it as one word, for commands that people copy.
+func ShellWord(s string) string {
+	s = Printable(s)
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@%+=,", r)
 	}) {

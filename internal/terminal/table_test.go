@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"strings"
@@ -8,15 +8,15 @@ import (
 )
 
 func TestTableAlignsWhatATerminalShows(t *testing.T) {
-	s := style{on: true}
-	table := table{indent: "  "}
-	table.row(painted(s.green, "+"), plain("drone"), plain("by functional-test-policy"))
-	table.row(painted(s.red, "!"), plain("東京"), plain("held"))
-	table.row(plain("~"), plain("a\x1bb"), plain(""))
-	table.row(plain("nothing follows this cell, so it may be as long as it likes"))
+	s := Style{On: true}
+	table := Table{Indent: "  "}
+	table.Row(Painted(s.Green, "+"), Plain("drone"), Plain("by functional-test-policy"))
+	table.Row(Painted(s.Red, "!"), Plain("東京"), Plain("held"))
+	table.Row(Plain("~"), Plain("a\x1bb"), Plain(""))
+	table.Row(Plain("nothing follows this cell, so it may be as long as it likes"))
 
 	var b strings.Builder
-	if err := table.write(&b); err != nil {
+	if err := table.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.Join([]string{

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 // progressDelay is how long a command may be silent. What takes less needs no comment.
 const progressDelay = time.Second
 
-// progress is the one line that says what is going on while it takes long. It is gone when the result is shown.
+// Progress is the one line that says what is going on while it takes long. It is gone when the result is shown.
 // A nil progress is silent: nobody watches.
-type progress struct {
+type Progress struct {
 	w     io.Writer
-	style style
+	style Style
 	timer *time.Timer
 
 	mu    sync.Mutex
@@ -24,21 +24,21 @@ type progress struct {
 }
 
 // startProgress starts a line that appears after a second, if w is a terminal; elsewhere it returns nil. The caller ends it.
-func startProgress(w io.Writer, s style) *progress {
-	if !isTerminal(w) {
+func startProgress(w io.Writer, s Style) *Progress {
+	if !IsTerminal(w) {
 		return nil
 	}
 	return newProgress(w, s)
 }
 
-func newProgress(w io.Writer, s style) *progress {
-	p := &progress{w: w, style: s}
+func newProgress(w io.Writer, s Style) *Progress {
+	p := &Progress{w: w, style: s}
 	p.timer = time.AfterFunc(progressDelay, p.show)
 	return p
 }
 
-// say replaces the text.
-func (p *progress) say(format string, args ...any) {
+// Say replaces the text.
+func (p *Progress) Say(format string, args ...any) {
 	if p == nil {
 		return
 	}
@@ -50,8 +50,8 @@ func (p *progress) say(format string, args ...any) {
 	}
 }
 
-// end removes the line. Nothing is drawn afterwards; ending twice is fine.
-func (p *progress) end() {
+// End removes the line. Nothing is drawn afterwards; ending twice is fine.
+func (p *Progress) End() {
 	if p == nil {
 		return
 	}
@@ -64,7 +64,7 @@ func (p *progress) end() {
 	p.shown, p.ended = false, true
 }
 
-func (p *progress) show() {
+func (p *Progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.ended {
@@ -74,8 +74,8 @@ func (p *progress) show() {
 }
 
 // draw overwrites the line. One that wrapped could not be overwritten, so it is cut.
-func (p *progress) draw() {
-	fmt.Fprint(p.w, "\r\x1b[K", p.style.dim(cutToWidth(printable(p.text), columns(p.w)-1)))
+func (p *Progress) draw() {
+	fmt.Fprint(p.w, "\r\x1b[K", p.style.Dim(cutToWidth(Printable(p.text), columns(p.w)-1)))
 }
 
 // cutToWidth returns the part of s that fits into n columns.

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"strings"
@@ -10,11 +10,11 @@ import (
 func TestProgressIsSilentForASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b strings.Builder
-		p := newProgress(&b, style{})
-		p.say("reading dev")
+		p := newProgress(&b, Style{})
+		p.Say("reading dev")
 		time.Sleep(progressDelay - 1)
 		synctest.Wait()
-		p.end()
+		p.End()
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if b.String() != "" {
@@ -26,15 +26,15 @@ func TestProgressIsSilentForASecond(t *testing.T) {
 func TestProgressShowsTheLatestTextAndGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b strings.Builder
-		p := newProgress(&b, style{})
-		p.say("reading dev")
-		p.say("reading %s", "main")
+		p := newProgress(&b, Style{})
+		p.Say("reading dev")
+		p.Say("reading %s", "main")
 		time.Sleep(progressDelay)
 		synctest.Wait()
-		p.say("rendering\x1b %s", strings.Repeat("x", 100))
-		p.end()
-		p.end()
-		p.say("too late")
+		p.Say("rendering\x1b %s", strings.Repeat("x", 100))
+		p.End()
+		p.End()
+		p.Say("too late")
 		want := "\r\x1b[Kreading main" +
 			"\r\x1b[Krendering\\x1b " + strings.Repeat("x", 79-len("rendering.x1b ")) +
 			"\r\x1b[K"
@@ -46,9 +46,9 @@ func TestProgressShowsTheLatestTextAndGoesAway(t *testing.T) {
 
 func TestProgressThatNobodyWatches(t *testing.T) {
 	var b strings.Builder
-	p := newTerminal(nil, strings.NewReader(""), &b, &b).progress()
-	p.say("reading")
-	p.end()
+	p := New(nil, strings.NewReader(""), &b, &b).Progress()
+	p.Say("reading")
+	p.End()
 	if p != nil || b.String() != "" {
 		t.Errorf("got %v and %q, want nothing", p, b.String())
 	}

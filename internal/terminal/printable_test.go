@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"strings"
@@ -21,7 +21,7 @@ func TestPrintable(t *testing.T) {
 		{"bytes that are no text show", "a\xffb", `a\xffb`},
 		{"the replacement character is text", "a\ufffdb", "a\ufffdb"},
 	} {
-		if got := printable(test.in); got != test.want {
+		if got := Printable(test.in); got != test.want {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 		}
 	}
@@ -29,7 +29,7 @@ func TestPrintable(t *testing.T) {
 
 func TestPrintableTextKeepsLines(t *testing.T) {
 	in := "kind: a\n\tb\r\n\x1b[2J"
-	if got, want := printableText(in), "kind: a\n\tb\\r\n\\x1b[2J"; got != want {
+	if got, want := PrintableText(in), "kind: a\n\tb\\r\n\\x1b[2J"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -39,11 +39,11 @@ func FuzzPrintable(f *testing.F) {
 	f.Add("\x1b]8;;http://evil\x07link")
 	f.Add("\u202e\xc0\xaf")
 	f.Fuzz(func(t *testing.T, in string) {
-		got := printable(in)
+		got := Printable(in)
 		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("printable(%q) is %q", in, got)
 		}
-		if again := printable(got); again != got {
+		if again := Printable(got); again != got {
 			t.Errorf("not stable: %q, then %q", got, again)
 		}
 	})
@@ -57,7 +57,7 @@ func TestShellWord(t *testing.T) {
 		"it's $(here)": `'it'\''s $(here)'`,
 		"":             "''",
 	} {
-		if got := shellWord(in); got != want {
+		if got := ShellWord(in); got != want {
 			t.Errorf("shellWord(%q) is %s, want %s", in, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -9,41 +9,41 @@ import (
 	"golang.org/x/text/width"
 )
 
-// table aligns cells in columns, measured as a terminal shows them. It never wraps.
-type table struct {
-	// indent is written before each row.
-	indent string
-	rows   [][]cell
+// Table aligns cells in columns, measured as a terminal shows them. It never wraps.
+type Table struct {
+	// Indent is written before each row.
+	Indent string
+	Rows   [][]Cell
 }
 
-// cell is a piece of text and how it is painted. The text may come from a repository: the table makes it printable.
-type cell struct {
-	text  string
+// Cell is a piece of text and how it is painted. The text may come from a repository: the table makes it printable.
+type Cell struct {
+	Text  string
 	paint func(string) string
 }
 
 // String is the cell outside of a table.
-func (c cell) String() string {
-	text := printable(c.text)
+func (c Cell) String() string {
+	text := Printable(c.Text)
 	if c.paint != nil {
 		text = c.paint(text)
 	}
 	return text
 }
 
-// plain is a cell as it is.
-func plain(text string) cell { return cell{text: text} }
+// Plain is a cell as it is.
+func Plain(text string) Cell { return Cell{Text: text} }
 
-// painted is a cell in a style.
-func painted(paint func(string) string, text string) cell { return cell{text, paint} }
+// Painted is a cell in a style.
+func Painted(paint func(string) string, text string) Cell { return Cell{text, paint} }
 
-// row adds a row. Rows may have different lengths.
-func (t *table) row(cells ...cell) { t.rows = append(t.rows, cells) }
+// Row adds a row. Rows may have different lengths.
+func (t *Table) Row(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
-// write shows the rows. Columns are two spaces apart, and no line ends with a space.
-func (t *table) write(w io.Writer) error {
+// Write shows the rows. Columns are two spaces apart, and no line ends with a space.
+func (t *Table) Write(w io.Writer) error {
 	widths := t.widths()
-	for _, row := range t.rows {
+	for _, row := range t.Rows {
 		if _, err := fmt.Fprintln(w, strings.TrimRight(t.line(row, widths), " ")); err != nil {
 			return err
 		}
@@ -51,13 +51,13 @@ func (t *table) write(w io.Writer) error {
 	return nil
 }
 
-func (t *table) line(row []cell, widths []int) string {
+func (t *Table) line(row []Cell, widths []int) string {
 	var b strings.Builder
-	b.WriteString(t.indent)
+	b.WriteString(t.Indent)
 	gap := 0
 	for i, c := range row {
 		b.WriteString(strings.Repeat(" ", gap))
-		text := printable(c.text)
+		text := Printable(c.Text)
 		gap = widths[i] - displayWidth(text) + 2
 		if c.paint != nil {
 			text = c.paint(text)
@@ -69,15 +69,15 @@ func (t *table) line(row []cell, widths []int) string {
 
 // widths returns the width of each column. The last cell of a row may be as long as it likes,
 // because nothing is aligned after it.
-func (t *table) widths() []int {
+func (t *Table) widths() []int {
 	var widths []int
-	for _, row := range t.rows {
+	for _, row := range t.Rows {
 		for i, c := range row {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
 			if i < len(row)-1 {
-				widths[i] = max(widths[i], displayWidth(printable(c.text)))
+				widths[i] = max(widths[i], displayWidth(Printable(c.Text)))
 			}
 		}
 	}

@@ -1,0 +1,19 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestStyleIsForTerminals(t *testing.T) {
+	nobody := New(nil, strings.NewReader(""), &strings.Builder{}, &strings.Builder{})
+	if got := nobody.OutStyle.Red("x"); got != "x" {
+		t.Errorf("got %q, want no style where nobody watches", got)
+	}
+	if got, want := (Style{On: true}).Red("x"), "\x1b[31mx\x1b[0m"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := (Style{On: true}).Red(""); got != "" {
+		t.Errorf("got %q, want nothing painted", got)
+	}
+}
