@@ -28,6 +28,7 @@ type ban struct {
 //
 //	cmd -> shell -> flow -> port -> core -> api
 //	cmd -> edge  -> port
+//	cmd -> adapter -> flow and edge
 var layers = []layer{
 	{
 		name: "api", folders: []string{"api"},
@@ -87,13 +88,21 @@ var layers = []layer{
 		imports: []string{"flow", "port", "core", "api"},
 	},
 	{
+		// What joins edges to flows, for commands and for the server that a command runs.
+		name: "adapter", folders: []string{"internal/answer"},
+		imports: []string{"shell", "flow", "edge", "port", "core", "api"},
+		forbids: []ban{
+			{[]string{"os/exec", "net/http", "database/sql"}, "an adapter only translates; doing it is the work of edges"},
+		},
+	},
+	{
 		// Fleets to read and run that the program carries with it, and clusters that are only simulated.
 		name: "sample", folders: []string{"internal/sample", "internal/simulation", "examples/hello-fleet"},
 		imports: []string{"shell", "flow", "edge", "port", "core", "api"},
 	},
 	{
 		name: "cmd", folders: []string{"cmd"},
-		imports: []string{"shell", "flow", "edge", "port", "core", "sample", "api"},
+		imports: []string{"adapter", "shell", "flow", "edge", "port", "core", "sample", "api"},
 	},
 	{
 		// Support for tests and examples: these folders, and every package whose name ends in "test".

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
@@ -19,10 +20,10 @@ func writeAnnotations(w io.Writer, problems []found) error {
 				properties = append(properties, name+"="+annotationProperty.Replace(value))
 			}
 		}
-		message := sentence(p.Problem)
-		if isElsewhere(p.Position.Source) {
+		message := answer.Sentence(p.Problem)
+		if answer.IsElsewhere(p.Position.Source) {
 			// An annotation can only be attached to a file of the repository that the run is about.
-			message = placed(message, p.Position)
+			message = answer.Placed(message, p.Position)
 		} else {
 			property("file", p.Position.File)
 			if p.Position.Line > 0 {
@@ -111,7 +112,7 @@ func writeSARIF(w io.Writer, problems []found) error {
 }
 
 func sarifOf(p fleet.Problem) sarifResult {
-	r := sarifResult{RuleID: string(p.Kind), Level: string(p.Severity), Message: sarifMessage{Text: sentence(p)}}
+	r := sarifResult{RuleID: string(p.Kind), Level: string(p.Severity), Message: sarifMessage{Text: answer.Sentence(p)}}
 	if p.Severity == fleet.SeverityNotice {
 		r.Level = "note"
 	}

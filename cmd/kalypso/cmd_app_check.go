@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -204,7 +205,7 @@ func (c *appCheckCommand) show(w io.Writer, r *appChecked) error {
 		fmt.Fprintf(w, "%s   %s\n", s.Bold(terminal.Printable(e.Environment)), terminal.Printable(check.Summary(e.Findings)))
 		t := &terminal.Table{Indent: "  "}
 		for _, p := range e.Problems {
-			t.Row(severityCell(s, p.Severity), terminal.Plain(placed(sentence(p), p.Position)))
+			t.Row(answer.SeverityCell(s, p.Severity), terminal.Plain(answer.Placed(answer.Sentence(p), p.Position)))
 		}
 		if err := t.Write(w); err != nil {
 			return err
@@ -239,7 +240,7 @@ func (c *appCheckCommand) showPlatform(w io.Writer, e checkedEnvironment) {
 			}
 		}
 		for _, p := range n.Problems {
-			t.Row(terminal.Plain(""), severityCell(s, p.Severity), terminal.Plain(placed(p.Message, p.Position)))
+			t.Row(terminal.Plain(""), answer.SeverityCell(s, p.Severity), terminal.Plain(answer.Placed(p.Message, p.Position)))
 		}
 	}
 	_ = t.Write(w) // the writer is the one that shows everything else; it fails there as well

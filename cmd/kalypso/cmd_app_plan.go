@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -157,7 +158,7 @@ const maxDetails = 20
 
 func (v appPlanText) details(c delivery.TargetChange) []terminal.Cell {
 	if c.Op == delivery.Held {
-		return []terminal.Cell{terminal.Plain("held: " + placed(c.Reason.Message, c.Reason.Position))}
+		return []terminal.Cell{terminal.Plain("held: " + answer.Placed(c.Reason.Message, c.Reason.Position))}
 	}
 	var lines []terminal.Cell
 	for _, o := range c.Objects {
@@ -195,7 +196,7 @@ func (v appPlanText) problems(w io.Writer) {
 			held = held || c.Reason != nil && *c.Reason == p
 		}
 		if !held {
-			t.Row(severityCell(v.style, p.Severity), terminal.Plain(placed(sentence(p), p.Position)))
+			t.Row(answer.SeverityCell(v.style, p.Severity), terminal.Plain(answer.Placed(answer.Sentence(p), p.Position)))
 		}
 	}
 	if len(t.Rows) > 0 {

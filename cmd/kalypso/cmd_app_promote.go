@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
@@ -262,5 +263,5 @@ func (c *appPromoteCommand) show(w io.Writer, r *appPromoted) error {
 	for _, s := range r.Environments {
 		standing = append(standing, observing.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
 	}
-	return viewFor(c.t).standings(w, standing)
+	return answer.For(c.t).Standings(w, standing)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -164,7 +165,7 @@ func showProblems(t *terminal.Terminal, problems []fleet.Problem) {
 		if p.Assignment != "" {
 			target = terminal.Printable(p.Assignment) + ": "
 		}
-		fmt.Fprintf(t.Err, "%s  %s%s\n", severityCell(t.ErrStyle, p.Severity).String(), target, terminal.Printable(placed(sentence(p), p.Position)))
+		fmt.Fprintf(t.Err, "%s  %s%s\n", answer.SeverityCell(t.ErrStyle, p.Severity).String(), target, terminal.Printable(answer.Placed(answer.Sentence(p), p.Position)))
 		if p.Hint != "" {
 			fmt.Fprintf(t.Err, "    %s\n", t.ErrStyle.Dim(terminal.Printable(p.Hint)))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -171,7 +172,7 @@ func (c *appStatusCommand) show(w io.Writer, r *appStatus) error {
 	head := c.t.OutStyle.Dim
 	t.Row(terminal.Painted(head, "ENVIRONMENT"), terminal.Painted(head, "BUILD"), terminal.Painted(head, "PHASE"), terminal.Painted(head, "LAST GOOD"), terminal.Painted(head, "REASON"))
 	for _, e := range r.Environments {
-		t.Row(terminal.Painted(c.t.OutStyle.Bold, e.Environment), terminal.Plain(cmp.Or(e.Build.Name(), "-")), phaseCell(c.t.OutStyle, e.Phase),
+		t.Row(terminal.Painted(c.t.OutStyle.Bold, e.Environment), terminal.Plain(cmp.Or(e.Build.Name(), "-")), answer.PhaseCell(c.t.OutStyle, e.Phase),
 			terminal.Plain(cmp.Or(e.LastGood, "-")), terminal.Plain(terminal.ShortHashes(e.Reason)))
 	}
 	return t.Write(w)

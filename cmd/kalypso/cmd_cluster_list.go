@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -71,5 +72,5 @@ func (c *clusterListCommand) run(cmd *cobra.Command) error {
 	if more {
 		fmt.Fprintf(c.t.Err, "there are more than %d; --limit shows more of them\n", c.limit)
 	}
-	return c.output.write(c.t.Out, observing.Page[observing.Cluster]{Items: clusters}, func(w io.Writer) error { return viewFor(c.t).clusters(w, clusters) })
+	return c.output.write(c.t.Out, observing.Page[observing.Cluster]{Items: clusters}, func(w io.Writer) error { return answer.For(c.t).Clusters(w, clusters) })
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -40,5 +41,5 @@ func (c *clusterShowCommand) run(cmd *cobra.Command, name string) error {
 	if err := errors.Join(answered(err), who.close()); err != nil {
 		return err
 	}
-	return c.output.write(c.t.Out, detail, func(w io.Writer) error { return viewFor(c.t).cluster(w, detail) })
+	return c.output.write(c.t.Out, detail, func(w io.Writer) error { return answer.For(c.t).Cluster(w, detail) })
 }

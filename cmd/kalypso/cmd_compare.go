@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -51,7 +52,7 @@ func (c *compareCommand) run(cmd *cobra.Command, a, b string) error {
 	if err := errors.Join(answered(err), who.close()); err != nil {
 		return err
 	}
-	if err := c.output.write(c.t.Out, result, func(w io.Writer) error { return viewFor(c.t).comparison(w, result) }); err != nil {
+	if err := c.output.write(c.t.Out, result, func(w io.Writer) error { return answer.For(c.t).Comparison(w, result) }); err != nil {
 		return err
 	}
 	if c.exitCode && differs(result) {

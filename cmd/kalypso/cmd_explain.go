@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/config"
 	"github.com/kalypso-io/kalypso/internal/placement"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
@@ -111,7 +112,7 @@ func (c *explainCommand) reasons(p scheduling.Pair) []terminal.Cell {
 	for i, policy := range p.Policies {
 		switch {
 		case policy.Selects:
-			lines = append(lines, terminal.Plain("assigned by "+policy.Policy+at(policy.Position)))
+			lines = append(lines, terminal.Plain("assigned by "+policy.Policy+answer.At(policy.Position)))
 		case p.Assigned:
 		case c.brief && i == briefPolicies:
 			return append(lines, terminal.Painted(c.t.OutStyle.Dim, fmt.Sprintf("and %s; name the cluster type to see all",
@@ -121,7 +122,7 @@ func (c *explainCommand) reasons(p scheduling.Pair) []terminal.Cell {
 		}
 	}
 	if p.Held != nil {
-		lines = append(lines, terminal.Plain("held: "+placed(p.Held.Message, p.Held.Position)))
+		lines = append(lines, terminal.Plain("held: "+answer.Placed(p.Held.Message, p.Held.Position)))
 	}
 	if c.key != "" && p.Assigned && p.Held == nil {
 		lines = append(lines, c.configuration(p)...)
@@ -141,7 +142,7 @@ func morePolicies(n int) string {
 
 // failed says which requirements of a policy a pair does not meet.
 func (c *explainCommand) failed(policy placement.PolicyReason) []terminal.Cell {
-	lines := []terminal.Cell{terminal.Plain(policy.Policy + " does not select it" + at(policy.Position))}
+	lines := []terminal.Cell{terminal.Plain(policy.Policy + " does not select it" + answer.At(policy.Position))}
 	for _, r := range policy.Failed {
 		of := "the target"
 		if r.Of != "target" {
@@ -163,10 +164,10 @@ func (c *explainCommand) configuration(p scheduling.Pair) []terminal.Cell {
 	var lines []terminal.Cell
 	for _, k := range p.Config {
 		lines = append(lines,
-			terminal.Plain(k.Path+" = "+value(&k.Value)),
+			terminal.Plain(k.Path+" = "+answer.Value(&k.Value)),
 			terminal.Painted(c.t.OutStyle.Dim, "  "+layer(k.From)))
 		for _, over := range k.Over {
-			lines = append(lines, terminal.Painted(c.t.OutStyle.Dim, "  over "+layer(over.Layer)+": "+value(&over.Value)))
+			lines = append(lines, terminal.Painted(c.t.OutStyle.Dim, "  over "+layer(over.Layer)+": "+answer.Value(&over.Value)))
 		}
 	}
 	return lines
@@ -177,5 +178,5 @@ func layer(l config.Layer) string {
 	if l.Labels == 1 {
 		plural = ""
 	}
-	return fmt.Sprintf("%s  ConfigMap %s, %d label%s", where(l.Position), l.ConfigMap, l.Labels, plural)
+	return fmt.Sprintf("%s  ConfigMap %s, %d label%s", answer.Where(l.Position), l.ConfigMap, l.Labels, plural)
 }

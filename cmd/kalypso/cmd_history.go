@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -87,7 +88,7 @@ func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
 			_, err := fmt.Fprintf(w, "nothing is on record about %s %s in this time\n", of, terminal.Printable(name))
 			return err
 		}
-		return viewFor(c.t).events(w, events)
+		return answer.For(c.t).Events(w, events)
 	})
 }
 
@@ -159,16 +160,16 @@ func (c *historyCommand) then(ctx context.Context, who fleetAnswers, of, name st
 }
 
 func (c *historyCommand) showThen(w io.Writer, at *then) error {
-	v := viewFor(c.t)
-	fmt.Fprintf(w, "as of %s\n\n", v.when(at.AsOf))
+	v := answer.For(c.t)
+	fmt.Fprintf(w, "as of %s\n\n", v.When(at.AsOf))
 	if at.Cluster != nil {
-		return v.cluster(w, *at.Cluster)
+		return v.Cluster(w, *at.Cluster)
 	}
 	if at.Environment != nil {
-		if err := v.environment(w, *at.Environment); err != nil {
+		if err := v.Environment(w, *at.Environment); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)
 	}
-	return v.versions(w, at.Versions)
+	return v.Versions(w, at.Versions)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
@@ -86,7 +87,7 @@ func (c *planCommand) show(w io.Writer, p *plan.Plan) error {
 		_, err := io.WriteString(w, p.Markdown(plan.MarkdownOptions{Diffs: c.diff}))
 		return err
 	}
-	return planText{plan: p, style: c.t.OutStyle, args: c.source.args(), diff: c.diff}.write(w)
+	return answer.Plan{Plan: p, Style: c.t.OutStyle, Args: c.source.args(), Diff: c.diff}.Write(w)
 }
 
 // plan computes the difference that was asked for.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -87,7 +88,7 @@ func (c *promoteCommand) explain(cmd *cobra.Command) error {
 		return err
 	}
 	return c.output.write(c.t.Out, observing.Page[observing.EnvironmentDetail]{Items: details}, func(w io.Writer) error {
-		return viewFor(c.t).waits(w, details)
+		return answer.For(c.t).Waits(w, details)
 	})
 }
 

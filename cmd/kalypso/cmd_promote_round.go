@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
@@ -184,5 +185,5 @@ func (c *promoteRoundCommand) show(w io.Writer, o *promoting.Outcome) error {
 	for _, s := range o.Environments {
 		standing = append(standing, observing.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
 	}
-	return viewFor(c.t).standings(w, standing)
+	return answer.For(c.t).Standings(w, standing)
 }

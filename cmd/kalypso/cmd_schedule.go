@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/plan"
@@ -171,7 +172,7 @@ func (c *scheduleCommand) writeFolder(ctx context.Context, b *bundle.Bundle, res
 
 // show says what was done, after the plan.
 func (c *scheduleCommand) show(w io.Writer, r *scheduled) error {
-	if err := (planText{plan: r.Plan, style: c.t.OutStyle, args: c.source.args()}).write(w); err != nil {
+	if err := (answer.Plan{Plan: r.Plan, Style: c.t.OutStyle, Args: c.source.args()}).Write(w); err != nil {
 		return err
 	}
 	if line := c.done(r); line != "" {

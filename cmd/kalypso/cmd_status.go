@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -67,7 +68,7 @@ func (c *statusCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	return c.output.write(c.t.Out, observing.Page[observing.Environment]{Items: environments}, func(w io.Writer) error {
-		return viewFor(c.t).environments(w, environments)
+		return answer.For(c.t).Environments(w, environments)
 	})
 }
 
@@ -101,7 +102,7 @@ func (c *statusCommand) watchIt(ctx context.Context, who *asked) error {
 			return err
 		}
 		var text strings.Builder
-		if err := viewFor(c.t).environments(&text, environments); err != nil {
+		if err := answer.For(c.t).Environments(&text, environments); err != nil {
 			return err
 		}
 		if text.String() != shown {
@@ -122,6 +123,6 @@ func (c *statusCommand) redraw(text string) error {
 		_, err := fmt.Fprint(c.t.Out, "\x1b[H\x1b[2J", text)
 		return err
 	}
-	_, err := fmt.Fprintf(c.t.Out, "%s\n%s\n", viewFor(c.t).when(c.t.Now()), text)
+	_, err := fmt.Fprintf(c.t.Out, "%s\n%s\n", answer.For(c.t).When(c.t.Now()), text)
 	return err
 }

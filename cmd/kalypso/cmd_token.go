@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/reporting"
 	"github.com/kalypso-io/kalypso/internal/server/access"
 	"github.com/kalypso-io/kalypso/internal/server/api"
@@ -142,7 +143,7 @@ func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.Toke
 func (c *tokenCreateCommand) show(w io.Writer, made issuedToken) error {
 	ends := "does not expire"
 	if !made.Expires.IsZero() {
-		ends = "expires " + viewFor(c.t).when(made.Expires)
+		ends = "expires " + answer.For(c.t).When(made.Expires)
 	}
 	fmt.Fprintf(w, "token %s for %s has the role %s and %s\n", terminal.Printable(made.ID), terminal.Printable(made.Name), terminal.Printable(made.Role), ends)
 	if made.File != "" {
@@ -207,14 +208,14 @@ func (c *tokenListCommand) show(w io.Writer, kept []api.Token) error {
 	var t terminal.Table
 	t.Row(s.Heads("ID", "NAME", "ROLE", "CREATED", "EXPIRES", "BY")...)
 	for _, i := range kept {
-		expires := terminal.Plain(cmp.Or(strings.TrimPrefix(viewFor(c.t).when(i.Expires), "-"), "never"))
+		expires := terminal.Plain(cmp.Or(strings.TrimPrefix(answer.For(c.t).When(i.Expires), "-"), "never"))
 		switch {
 		case !i.Revoked.IsZero():
-			expires = terminal.Painted(s.Dim, "revoked "+viewFor(c.t).when(i.Revoked))
+			expires = terminal.Painted(s.Dim, "revoked "+answer.For(c.t).When(i.Revoked))
 		case over(i, c.t.Now()):
-			expires = terminal.Painted(s.Dim, "expired "+viewFor(c.t).when(i.Expires))
+			expires = terminal.Painted(s.Dim, "expired "+answer.For(c.t).When(i.Expires))
 		}
-		t.Row(terminal.Plain(i.ID), terminal.Plain(i.Name), terminal.Plain(i.Role), terminal.Plain(viewFor(c.t).when(i.Created)), expires, terminal.Plain(i.By))
+		t.Row(terminal.Plain(i.ID), terminal.Plain(i.Name), terminal.Plain(i.Role), terminal.Plain(answer.For(c.t).When(i.Created)), expires, terminal.Plain(i.By))
 	}
 	return t.Write(w)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -182,7 +183,7 @@ func (c *validateCommand) showProblems(w io.Writer, r *validationReport) {
 		if p.Position.Source != "" {
 			where = p.Position.Source + ": " + where
 		}
-		fmt.Fprintf(w, "%s  %s%s\n", severityCell(s, p.Severity).String(), terminal.Printable(sentence(p.Problem)), dimmed(s, inEnvironments(p, r)))
+		fmt.Fprintf(w, "%s  %s%s\n", answer.SeverityCell(s, p.Severity).String(), terminal.Printable(answer.Sentence(p.Problem)), dimmed(s, inEnvironments(p, r)))
 		for _, line := range []string{where, p.Hint} {
 			if line != "" {
 				fmt.Fprintf(w, "    %s\n", s.Dim(terminal.Printable(line)))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -129,6 +130,6 @@ func (c *waitCommand) show(w io.Writer, p observing.Progress) error {
 		result = terminal.Painted(s.Red, string(p.Result))
 	}
 	var t terminal.Table
-	t.Row(terminal.Plain(p.Environment), terminal.Plain(terminal.Short(p.Commit)), result, gateCell(s, p.Gate), terminal.Plain(terminal.ShortHashes(p.Reason)))
+	t.Row(terminal.Plain(p.Environment), terminal.Plain(terminal.Short(p.Commit)), result, answer.GateCell(s, p.Gate), terminal.Plain(terminal.ShortHashes(p.Reason)))
 	return t.Write(w)
 }

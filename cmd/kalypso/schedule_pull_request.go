@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/plan"
@@ -107,7 +108,7 @@ func proposedOf(o *scheduling.Outcome) *proposed {
 
 // showProposed says what was done, after the plan.
 func (c *scheduleCommand) showProposed(w io.Writer, r *proposed) error {
-	if err := (planText{plan: r.Plan, style: c.t.OutStyle, args: c.source.args()}).write(w); err != nil {
+	if err := (answer.Plan{Plan: r.Plan, Style: c.t.OutStyle, Args: c.source.args()}).Write(w); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)

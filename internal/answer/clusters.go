@@ -1,4 +1,4 @@
-package main
+package answer
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
-// clusters lists clusters, a row for each membership.
-func (v view) clusters(w io.Writer, clusters []observing.Cluster) error {
+// Clusters lists clusters, a row for each membership.
+func (v View) Clusters(w io.Writer, clusters []observing.Cluster) error {
 	if len(clusters) == 0 {
 		_, err := fmt.Fprintln(w, "no clusters; kalypso cluster register NAME --member ENVIRONMENT/CLUSTERTYPE adds one")
 		return err

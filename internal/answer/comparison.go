@@ -1,4 +1,4 @@
-package main
+package answer
 
 import (
 	"cmp"
@@ -11,12 +11,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
-// comparison shows how two environments differ, side by side.
-func (v view) comparison(w io.Writer, c observing.Comparison) error {
+// Comparison shows how two environments differ, side by side.
+func (v View) Comparison(w io.Writer, c observing.Comparison) error {
 	return comparisonText{v}.write(w, c)
 }
 
-type comparisonText struct{ view }
+type comparisonText struct{ View }
 
 func (s comparisonText) write(w io.Writer, c observing.Comparison) error {
 	if err := s.sides(w, c); err != nil {
@@ -45,7 +45,7 @@ func (s comparisonText) sides(w io.Writer, c observing.Comparison) error {
 		mark = style.Green
 	}
 	t.Row(terminal.Plain("commit"), terminal.Painted(mark, cmp.Or(terminal.Short(c.A.Commit), "-")), terminal.Painted(mark, cmp.Or(terminal.Short(c.B.Commit), "-")))
-	t.Row(terminal.Plain("since"), terminal.Plain(s.when(c.A.Since)), terminal.Plain(s.when(c.B.Since)))
+	t.Row(terminal.Plain("since"), terminal.Plain(s.When(c.A.Since)), terminal.Plain(s.When(c.B.Since)))
 	t.Row(terminal.Plain("GitOps"), terminal.Plain(cmp.Or(terminal.Short(c.A.GitOpsCommit), "-")), terminal.Plain(cmp.Or(terminal.Short(c.B.GitOpsCommit), "-")))
 	return t.Write(w)
 }

@@ -1,4 +1,4 @@
-package main
+package answer
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 // maxName is the longest name that says something to people; messages quote longer ones in part.
 const maxName = 63
 
-// sentence says what is wrong with what: most messages leave out the object they are about.
-func sentence(p fleet.Problem) string {
+// Sentence says what is wrong with what: most messages leave out the object they are about.
+func Sentence(p fleet.Problem) string {
 	if p.Object.Name == "" || len(p.Object.Name) > maxName || mentions(p.Message, p.Object.Name) {
 		return p.Message
 	}
@@ -39,8 +39,8 @@ func first(s string) string { return s[:min(1, len(s))] }
 
 func last(s string) string { return s[max(0, len(s)-1):] }
 
-// severityCell names how bad a problem is.
-func severityCell(s terminal.Style, severity fleet.Severity) terminal.Cell {
+// SeverityCell names how bad a problem is.
+func SeverityCell(s terminal.Style, severity fleet.Severity) terminal.Cell {
 	switch severity {
 	case fleet.SeverityError:
 		return terminal.Painted(s.Red, "error")
@@ -51,26 +51,26 @@ func severityCell(s terminal.Style, severity fleet.Severity) terminal.Cell {
 	}
 }
 
-// at is where something is, in brackets and apart from what is said about it.
-func at(p fleet.Position) string {
+// At is where something is, in brackets and apart from what is said about it.
+func At(p fleet.Position) string {
 	if p.File == "" {
 		return ""
 	}
-	return "  (" + where(p) + ")"
+	return "  (" + Where(p) + ")"
 }
 
-// where names a place, and its repository unless that is the control plane.
-func where(p fleet.Position) string {
-	if isElsewhere(p.Source) {
+// Where names a place, and its repository unless that is the control plane.
+func Where(p fleet.Position) string {
+	if IsElsewhere(p.Source) {
 		return p.Source + ": " + p.String()
 	}
 	return p.String()
 }
 
-// placed says where something is. A message that names the file already only gets the line.
-func placed(message string, p fleet.Position) string {
+// Placed says where something is. A message that names the file already only gets the line.
+func Placed(message string, p fleet.Position) string {
 	if p.File == "" || !strings.Contains(message, p.File) {
-		return message + at(p)
+		return message + At(p)
 	}
 	if strings.Contains(message, p.String()) {
 		return message
@@ -78,7 +78,7 @@ func placed(message string, p fleet.Position) string {
 	return strings.Replace(message, p.File, p.String(), 1)
 }
 
-// isElsewhere tells another repository from a branch of the control plane, which is called by its name alone.
-func isElsewhere(source string) bool {
+// IsElsewhere tells another repository from a branch of the control plane, which is called by its name alone.
+func IsElsewhere(source string) bool {
 	return strings.HasPrefix(source, ".") || strings.HasPrefix(source, "/") || strings.Contains(source, ":")
 }

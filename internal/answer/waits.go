@@ -1,4 +1,4 @@
-package main
+package answer
 
 import (
 	"cmp"
@@ -10,23 +10,23 @@ import (
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
-// waits says why environments wait, in a few lines for each.
-func (v view) waits(w io.Writer, all []observing.EnvironmentDetail) error {
+// Waits says why environments wait, in a few lines for each.
+func (v View) Waits(w io.Writer, all []observing.EnvironmentDetail) error {
 	return waitText{v}.write(w, all)
 }
 
-type waitText struct{ view }
+type waitText struct{ View }
 
 func (s waitText) write(w io.Writer, environments []observing.EnvironmentDetail) error {
 	if len(environments) == 0 {
-		return s.environments(w, nil)
+		return s.Environments(w, nil)
 	}
 	for i, e := range environments {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
 		var t terminal.Table
-		t.Row(terminal.Painted(s.style.Bold, e.Name), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), phaseCell(s.style, e.Phase), gateCell(s.style, e.Gate))
+		t.Row(terminal.Painted(s.style.Bold, e.Name), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), PhaseCell(s.style, e.Phase), GateCell(s.style, e.Gate))
 		if err := t.Write(w); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package main
+package answer
 
 import (
 	"cmp"
@@ -11,21 +11,21 @@ import (
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
-// planText shows a plan to a person: what is compared, what happens to which assignments and why, and the sum of it.
-type planText struct {
-	plan  *plan.Plan
-	style terminal.Style
-	// args are the flags for another command on what was planned; empty means the environment alone.
-	args string
-	// diff adds the unified difference of every file.
-	diff bool
+// Plan shows a plan to a person: what is compared, what happens to which assignments and why, and the sum of it.
+type Plan struct {
+	Plan  *plan.Plan
+	Style terminal.Style
+	// Args are the flags for another command on what was planned; empty means the environment alone.
+	Args string
+	// Diff adds the unified difference of every file.
+	Diff bool
 }
 
-// write shows the plan.
-func (v planText) write(w io.Writer) error {
-	s := v.style
-	fmt.Fprintf(w, "%s   %s   compared with   %s\n", s.Bold(terminal.Printable(v.plan.Environment)), terminal.Printable(v.plan.After), terminal.Printable(v.plan.Before))
-	if p := v.plan.Promotion; p != nil {
+// Write shows the plan.
+func (v Plan) Write(w io.Writer) error {
+	s := v.Style
+	fmt.Fprintf(w, "%s   %s   compared with   %s\n", s.Bold(terminal.Printable(v.Plan.Environment)), terminal.Printable(v.Plan.After), terminal.Printable(v.Plan.Before))
+	if p := v.Plan.Promotion; p != nil {
 		fmt.Fprintf(w, "promotes main to %s%s\n", terminal.Short(p.To), wasAt(p.From))
 	}
 	if err := v.changes(w); err != nil {
@@ -34,10 +34,10 @@ func (v planText) write(w io.Writer) error {
 	v.drift(w)
 	v.sum(w)
 	v.problems(w)
-	for _, r := range v.plan.Refusals {
+	for _, r := range v.Plan.Refusals {
 		fmt.Fprintf(w, "\n  %s %s\n", s.Red("refused:"), terminal.Printable(r.Message))
 	}
-	if v.diff && len(v.plan.Assignments) > 0 {
+	if v.Diff && len(v.Plan.Assignments) > 0 {
 		fmt.Fprintln(w)
 		return v.diffs(w)
 	}
@@ -52,12 +52,12 @@ func wasAt(commit string) string {
 }
 
 // drift lists what was changed by hand.
-func (v planText) drift(w io.Writer) {
-	if len(v.plan.Drift) == 0 {
+func (v Plan) drift(w io.Writer) {
+	if len(v.Plan.Drift) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\n  changed by hand on the GitOps branch, and restored:\n")
-	for _, d := range v.plan.Drift {
+	for _, d := range v.Plan.Drift {
 		what := ""
 		if d.Deleted {
 			what = "  (deleted)"
@@ -67,15 +67,15 @@ func (v planText) drift(w io.Writer) {
 }
 
 // sum shows the counts and the budget.
-func (v planText) sum(w io.Writer) {
-	c, b := v.plan.Counts, v.plan.Budget
+func (v Plan) sum(w io.Writer) {
+	c, b := v.Plan.Counts, v.Plan.Budget
 	fmt.Fprintf(w, "\n  %d added, %d changed, %d removed, %d held, %d unchanged", c.Added, c.Changed, c.Removed, c.Held, c.Unchanged)
 	if b.Removals > 0 {
 		fmt.Fprintf(w, "       removals %d of a budget of %d", b.Removals, b.Allowed)
 	}
 	fmt.Fprintln(w)
-	if v.plan.OnlyRecords() {
-		fmt.Fprintf(w, "  no assignment changes, but README or inventory of %s\n", terminal.Count(len(v.plan.ClusterTypes), "cluster type"))
+	if v.Plan.OnlyRecords() {
+		fmt.Fprintf(w, "  no assignment changes, but README or inventory of %s\n", terminal.Count(len(v.Plan.ClusterTypes), "cluster type"))
 	}
 }
 
@@ -83,21 +83,21 @@ func (v planText) sum(w io.Writer) {
 const maxProblems = 20
 
 // problems shows what has to be mended, but not what a held assignment said already, and no notices.
-func (v planText) problems(w io.Writer) {
+func (v Plan) problems(w io.Writer) {
 	said := map[fleet.Problem]bool{}
-	for _, c := range v.plan.Assignments {
+	for _, c := range v.Plan.Assignments {
 		if c.Reason != nil {
 			said[*c.Reason] = true
 		}
 	}
 	t, left := &terminal.Table{Indent: "  "}, 0
-	for _, p := range v.plan.Problems {
+	for _, p := range v.Plan.Problems {
 		switch {
 		case p.Severity == fleet.SeverityNotice || said[p]:
 		case len(t.Rows) == maxProblems:
 			left++
 		default:
-			t.Row(severityCell(v.style, p.Severity), terminal.Plain(placed(sentence(p), p.Position)))
+			t.Row(SeverityCell(v.Style, p.Severity), terminal.Plain(Placed(Sentence(p), p.Position)))
 		}
 	}
 	if len(t.Rows) > 0 {
@@ -107,15 +107,15 @@ func (v planText) problems(w io.Writer) {
 	if left > 0 {
 		fmt.Fprintf(w, "  and %s\n", terminal.Count(left, "more problem"))
 	}
-	if len(t.Rows) > 0 || v.plan.Counts.Held > 0 {
-		fmt.Fprintf(w, "\n  %s\n", v.style.Dim("what to do about it: kalypso validate "+cmp.Or(v.args, "-e "+terminal.ShellWord(v.plan.Environment))))
+	if len(t.Rows) > 0 || v.Plan.Counts.Held > 0 {
+		fmt.Fprintf(w, "\n  %s\n", v.Style.Dim("what to do about it: kalypso validate "+cmp.Or(v.Args, "-e "+terminal.ShellWord(v.Plan.Environment))))
 	}
 }
 
 // diffs shows the unified differences.
-func (v planText) diffs(w io.Writer) error {
-	for i := range v.plan.Assignments {
-		diff, err := v.plan.Diff(&v.plan.Assignments[i])
+func (v Plan) diffs(w io.Writer) error {
+	for i := range v.Plan.Assignments {
+		diff, err := v.Plan.Diff(&v.Plan.Assignments[i])
 		if err != nil {
 			return err
 		}
@@ -126,14 +126,14 @@ func (v planText) diffs(w io.Writer) error {
 	return nil
 }
 
-func (v planText) diffLine(line string) string {
+func (v Plan) diffLine(line string) string {
 	switch {
 	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "):
-		return v.style.Bold(line)
+		return v.Style.Bold(line)
 	case strings.HasPrefix(line, "+"):
-		return v.style.Green(line)
+		return v.Style.Green(line)
 	case strings.HasPrefix(line, "-"):
-		return v.style.Red(line)
+		return v.Style.Red(line)
 	}
 	return line
 }

@@ -1,4 +1,4 @@
-package main
+package answer
 
 import (
 	"cmp"
@@ -10,13 +10,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
-// cluster shows one cluster: who it is, what it should run, what its reconcilers say, and what happened last.
-func (v view) cluster(w io.Writer, d observing.ClusterDetail) error {
+// Cluster shows one cluster: who it is, what it should run, what its reconcilers say, and what happened last.
+func (v View) Cluster(w io.Writer, d observing.ClusterDetail) error {
 	return clusterText{v}.write(w, d)
 }
 
 // clusterText shows a cluster for people.
-type clusterText struct{ view }
+type clusterText struct{ View }
 
 func (c clusterText) write(w io.Writer, d observing.ClusterDetail) error {
 	if err := c.head(w, d); err != nil {
@@ -32,7 +32,7 @@ func (c clusterText) write(w io.Writer, d observing.ClusterDetail) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	return c.events(w, d.Timeline)
+	return c.Events(w, d.Timeline)
 }
 
 func (c clusterText) head(w io.Writer, d observing.ClusterDetail) error {
@@ -45,7 +45,7 @@ func (c clusterText) head(w io.Writer, d observing.ClusterDetail) error {
 	case !d.Registered:
 		t.Row(terminal.Plain("registered"), terminal.Painted(s.Yellow, "no: what it reports is kept, and counts nowhere"))
 	default:
-		t.Row(terminal.Plain("registered"), terminal.Plain(c.when(d.RegisteredAt)+terminal.ByWhom(d.RegisteredBy)))
+		t.Row(terminal.Plain("registered"), terminal.Plain(c.When(d.RegisteredAt)+terminal.ByWhom(d.RegisteredBy)))
 	}
 	heard := terminal.Plain(c.ago(d.LastHeard))
 	if d.Offline {
@@ -66,7 +66,7 @@ func (c clusterText) memberships(w io.Writer, all []observing.Membership) error 
 	var t terminal.Table
 	t.Row(s.Heads("MEMBER OF", "STATE", "SINCE", "WANTED", "RUNNING", "REASON")...)
 	for _, m := range all {
-		t.Row(terminal.Plain(m.Environment+"/"+m.ClusterType), standingCell(s, m.State), terminal.Plain(c.when(m.Since)),
+		t.Row(terminal.Plain(m.Environment+"/"+m.ClusterType), standingCell(s, m.State), terminal.Plain(c.When(m.Since)),
 			terminal.Plain(cmp.Or(terminal.Short(m.Wanted), "-")), terminal.Plain(cmp.Or(terminal.Short(m.Running), "-")), terminal.Plain(terminal.ShortHashes(m.Reason)))
 	}
 	fmt.Fprintln(w)
@@ -84,7 +84,7 @@ func (c clusterText) reconcilers(w io.Writer, all []observing.Reconciler) error 
 	t.Row(s.Heads("RECONCILER", "STATE", "SINCE", "REVISION", "FOLLOWS", "MESSAGE")...)
 	for _, r := range all {
 		id := ledger.ReconcilerID{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
-		t.Row(terminal.Plain(reconcilerName(id)), stateCell(s, r.State), terminal.Plain(c.when(r.Since)), terminal.Plain(cmp.Or(shortRevision(r.Revision), "-")),
+		t.Row(terminal.Plain(reconcilerName(id)), stateCell(s, r.State), terminal.Plain(c.When(r.Since)), terminal.Plain(cmp.Or(shortRevision(r.Revision), "-")),
 			terminal.Plain(follows(r.Source)), terminal.Plain(r.Message))
 	}
 	return t.Write(w)

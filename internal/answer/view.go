@@ -1,4 +1,4 @@
-package main
+package answer
 
 import (
 	"fmt"
@@ -7,20 +7,20 @@ import (
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
-// view is how answers are shown to somebody: in which style, and at which time, in whose time zone other times are shown.
-type view struct {
+// View is how answers are shown to somebody: in which style, and at which time, in whose time zone other times are shown.
+type View struct {
 	style terminal.Style
 	now   time.Time
 }
 
-// viewFor shows answers to whoever reads the output of a terminal.
-func viewFor(t *terminal.Terminal) view { return view{style: t.OutStyle, now: t.Now()} }
+// For shows answers to whoever reads the output of a terminal.
+func For(t *terminal.Terminal) View { return View{style: t.OutStyle, now: t.Now()} }
 
 // timeLayout is how people see a time, in the time zone of their machine.
 const timeLayout = "2006-01-02 15:04:05 MST"
 
-// when shows a time for people; zero is a dash.
-func (v view) when(at time.Time) string {
+// When shows a time for people; zero is a dash.
+func (v View) When(at time.Time) string {
 	if at.IsZero() {
 		return "-"
 	}
@@ -28,7 +28,7 @@ func (v view) when(at time.Time) string {
 }
 
 // ago says how long ago a time is, in its largest unit; zero is never.
-func (v view) ago(at time.Time) string {
+func (v View) ago(at time.Time) string {
 	if at.IsZero() {
 		return "never"
 	}

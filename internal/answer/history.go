@@ -1,4 +1,4 @@
-package main
+package answer
 
 import (
 	"cmp"
@@ -11,17 +11,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
-// events shows what happened, one line an event.
-func (v view) events(w io.Writer, events []observing.Event) error {
+// Events shows what happened, one line an event.
+func (v View) Events(w io.Writer, events []observing.Event) error {
 	return eventText{v}.write(w, events)
 }
 
-type eventText struct{ view }
+type eventText struct{ View }
 
 func (e eventText) write(w io.Writer, events []observing.Event) error {
 	var t terminal.Table
 	for _, event := range events {
-		t.Row(terminal.Painted(e.style.Dim, e.when(event.At)), e.kind(event), terminal.Plain(e.line(event)))
+		t.Row(terminal.Painted(e.style.Dim, e.When(event.At)), e.kind(event), terminal.Plain(e.line(event)))
 	}
 	return t.Write(w)
 }
@@ -50,18 +50,18 @@ func (e eventText) line(event observing.Event) string {
 	return line
 }
 
-// environment shows how one environment was: its commit, and how that of its GitOps branch stood.
-func (v view) environment(w io.Writer, e observing.EnvironmentDetail) error {
+// Environment shows how one environment was: its commit, and how that of its GitOps branch stood.
+func (v View) Environment(w io.Writer, e observing.EnvironmentDetail) error {
 	var t terminal.Table
-	t.Row(terminal.Painted(v.style.Bold, e.Name), terminal.Plain("commit"), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), phaseCell(v.style, e.Phase), terminal.Plain(reasonOf(e.Environment)))
+	t.Row(terminal.Painted(v.style.Bold, e.Name), terminal.Plain("commit"), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), PhaseCell(v.style, e.Phase), terminal.Plain(reasonOf(e.Environment)))
 	if e.GitOps != nil {
-		t.Row(terminal.Plain(""), terminal.Plain("GitOps"), terminal.Plain(cmp.Or(terminal.Short(e.GitOps.Commit), "-")), gateCell(v.style, e.Gate))
+		t.Row(terminal.Plain(""), terminal.Plain("GitOps"), terminal.Plain(cmp.Or(terminal.Short(e.GitOps.Commit), "-")), GateCell(v.style, e.Gate))
 	}
 	return t.Write(w)
 }
 
-// versions lists which versions of workloads ran where.
-func (v view) versions(w io.Writer, versions []observing.Version) error {
+// Versions lists which versions of workloads ran where.
+func (v View) Versions(w io.Writer, versions []observing.Version) error {
 	if len(versions) == 0 {
 		_, err := fmt.Fprintln(w, "no workload's version was known; they come from DeploymentDescriptors in application GitOps repositories")
 		return err
@@ -71,7 +71,7 @@ func (v view) versions(w io.Writer, versions []observing.Version) error {
 	t.Row(style.Heads("ENVIRONMENT", "WORKLOAD", "TARGET", "VERSION", "STATE", "RECONCILERS", "SINCE")...)
 	for _, r := range versions {
 		t.Row(terminal.Plain(r.Environment), terminal.Plain(r.Workload), terminal.Plain(r.Target), terminal.Plain(r.VersionState.Version.Version), stateCell(style, r.State),
-			terminal.Plain(fmt.Sprint(r.Reconcilers)), terminal.Plain(v.when(r.Since)))
+			terminal.Plain(fmt.Sprint(r.Reconcilers)), terminal.Plain(v.When(r.Since)))
 	}
 	return t.Write(w)
 }

@@ -1,4 +1,4 @@
-package main
+package answer
 
 import (
 	"cmp"
@@ -11,13 +11,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
-// environments shows environments: a table, and below it what a person can do something about.
-func (v view) environments(w io.Writer, all []observing.Environment) error {
+// Environments shows environments: a table, and below it what a person can do something about.
+func (v View) Environments(w io.Writer, all []observing.Environment) error {
 	return statusText{v.style}.write(w, all)
 }
 
-// standings is the table of environments alone.
-func (v view) standings(w io.Writer, all []observing.Environment) error {
+// Standings is the table of environments alone.
+func (v View) Standings(w io.Writer, all []observing.Environment) error {
 	return statusText{v.style}.table(w, all)
 }
 
@@ -60,7 +60,7 @@ func (s statusText) table(w io.Writer, environments []observing.Environment) err
 	var t terminal.Table
 	t.Row(s.style.Heads("ENVIRONMENT", "COMMIT", "PHASE", "GATE", "REASON")...)
 	for _, e := range environments {
-		t.Row(terminal.Plain(e.Name), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), phaseCell(s.style, e.Phase), gateCell(s.style, e.Gate), terminal.Plain(reasonOf(e)))
+		t.Row(terminal.Plain(e.Name), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), PhaseCell(s.style, e.Phase), GateCell(s.style, e.Gate), terminal.Plain(reasonOf(e)))
 	}
 	return t.Write(w)
 }
@@ -128,8 +128,8 @@ func worstOf(r compliance.Reconciler) string {
 	return fmt.Sprintf("%s is %s%s", r.Cluster, r.State, terminal.Because(r.Reason))
 }
 
-// phaseCell names where a commit stands.
-func phaseCell(s terminal.Style, p promotion.Phase) terminal.Cell {
+// PhaseCell names where a commit stands.
+func PhaseCell(s terminal.Style, p promotion.Phase) terminal.Cell {
 	switch p {
 	case promotion.Deployed:
 		return terminal.Painted(s.Green, string(p))
@@ -142,7 +142,7 @@ func phaseCell(s terminal.Style, p promotion.Phase) terminal.Cell {
 }
 
 // gate counts who has reached the commit, of those who have to.
-func gateCell(s terminal.Style, g *observing.Gate) terminal.Cell {
+func GateCell(s terminal.Style, g *observing.Gate) terminal.Cell {
 	if g == nil {
 		return terminal.Painted(s.Dim, "-")
 	}

@@ -1,4 +1,4 @@
-package main
+package answer
 
 import (
 	"strings"
@@ -22,7 +22,7 @@ func TestSentence(t *testing.T) {
 		{fleet.Ref{}, "the file is broken", "the file is broken"},
 		{fleet.Ref{Kind: "ClusterType", Name: strings.Repeat("x", 64)}, "is too long", "is too long"},
 	} {
-		if got := sentence(fleet.Problem{Object: tt.object, Message: tt.message}); got != tt.want {
+		if got := Sentence(fleet.Problem{Object: tt.object, Message: tt.message}); got != tt.want {
 			t.Errorf("sentence of %q: got %q, want %q", tt.message, got, tt.want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestPlaced(t *testing.T) {
 		{at, "a.yaml:7 is wrong", "a.yaml:7 is wrong"},
 		{fleet.Position{Source: "dev"}, "has nothing", "has nothing"},
 	} {
-		if got := placed(tt.message, tt.position); got != tt.want {
+		if got := Placed(tt.message, tt.position); got != tt.want {
 			t.Errorf("%q at %v: got %q, want %q", tt.message, tt.position, got, tt.want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestValueIsCut(t *testing.T) {
 		{&empty, `""`},
 		{&long, strings.Repeat("ä", maxValue) + "…"},
 	} {
-		if got := value(tt.value); got != tt.want {
+		if got := Value(tt.value); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
@@ -83,7 +83,7 @@ func TestMostUrgent(t *testing.T) {
 }
 
 func TestGroupsThatLoseSeveralThings(t *testing.T) {
-	v := planText{plan: &plan.Plan{ClusterTypes: []plan.ClusterType{{Name: "small", Op: plan.Removed}, {Name: "large", Op: plan.Changed}}}}
+	v := Plan{Plan: &plan.Plan{ClusterTypes: []plan.ClusterType{{Name: "small", Op: plan.Removed}, {Name: "large", Op: plan.Changed}}}}
 	small, large := &plan.Change{ClusterType: "small", Gone: []string{"a"}}, &plan.Change{ClusterType: "large", Gone: []string{"b"}}
 	for _, tt := range []struct {
 		changes   []*plan.Change

@@ -1,4 +1,4 @@
-package main
+package answer
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 )
 
 // changes shows a row for each group of changes that say the same.
-func (v planText) changes(w io.Writer) error {
-	groups := v.plan.Groups()
+func (v Plan) changes(w io.Writer) error {
+	groups := v.Plan.Groups()
 	if len(groups) == 0 {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (v planText) changes(w io.Writer) error {
 	if err := t.Write(w); err != nil || left == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "  %s\n", v.style.Dim(fmt.Sprintf("and %s like these; -o json lists all", terminal.Count(left, "more assignment"))))
+	_, err := fmt.Fprintf(w, "  %s\n", v.Style.Dim(fmt.Sprintf("and %s like these; -o json lists all", terminal.Count(left, "more assignment"))))
 	return err
 }
 
@@ -63,16 +63,16 @@ func mostUrgent(groups []plan.Group) (shown []plan.Group, left int) {
 	return shown, left
 }
 
-func (v planText) symbol(op plan.Op) terminal.Cell {
+func (v Plan) symbol(op plan.Op) terminal.Cell {
 	switch op {
 	case plan.Added:
-		return terminal.Painted(v.style.Green, "+")
+		return terminal.Painted(v.Style.Green, "+")
 	case plan.Removed:
-		return terminal.Painted(v.style.Red, "-")
+		return terminal.Painted(v.Style.Red, "-")
 	case plan.Held:
-		return terminal.Painted(v.style.Yellow, "!")
+		return terminal.Painted(v.Style.Yellow, "!")
 	default:
-		return terminal.Painted(v.style.Yellow, "~")
+		return terminal.Painted(v.Style.Yellow, "~")
 	}
 }
 
@@ -108,32 +108,32 @@ func targets(g plan.Group) string {
 const maxKeys = 12
 
 // details says what happens to the assignments of a group, in at least one line.
-func (v planText) details(g plan.Group) []terminal.Cell {
+func (v Plan) details(g plan.Group) []terminal.Cell {
 	c := g.Changes[0]
 	switch g.Op {
 	case plan.Added:
-		return []terminal.Cell{terminal.Painted(v.style.Dim, by(c.Policies))}
+		return []terminal.Cell{terminal.Painted(v.Style.Dim, by(c.Policies))}
 	case plan.Removed:
-		return []terminal.Cell{terminal.Painted(v.style.Dim, v.whyRemoved(g))}
+		return []terminal.Cell{terminal.Painted(v.Style.Dim, v.whyRemoved(g))}
 	case plan.Held:
-		return []terminal.Cell{terminal.Plain("held: " + placed(c.Reason.Message, c.Reason.Position))}
+		return []terminal.Cell{terminal.Plain("held: " + Placed(c.Reason.Message, c.Reason.Position))}
 	}
 	var lines []terminal.Cell
 	for i, key := range c.Config {
 		if i == maxKeys {
-			lines = append(lines, terminal.Painted(v.style.Dim, fmt.Sprintf("and %d more keys", len(c.Config)-maxKeys)))
+			lines = append(lines, terminal.Painted(v.Style.Dim, fmt.Sprintf("and %d more keys", len(c.Config)-maxKeys)))
 			break
 		}
 		lines = append(lines, v.config(key)...)
 	}
 	if len(c.Gone) > 0 {
-		lines = append(lines, terminal.Painted(v.style.Red, gone(g)))
+		lines = append(lines, terminal.Painted(v.Style.Red, gone(g)))
 	}
 	if len(lines) == 0 {
 		return []terminal.Cell{terminal.Plain(fileNames(c.Files))}
 	}
 	if others := otherFiles(c); len(others) > 0 {
-		lines = append(lines, terminal.Painted(v.style.Dim, "and "+fileNames(others)))
+		lines = append(lines, terminal.Painted(v.Style.Dim, "and "+fileNames(others)))
 	}
 	return lines
 }
@@ -155,9 +155,9 @@ func gone(g plan.Group) string {
 }
 
 // whyRemoved says what is missing, as far as the two states tell.
-func (v planText) whyRemoved(g plan.Group) string {
+func (v Plan) whyRemoved(g plan.Group) string {
 	removed := map[string]bool{}
-	for _, ct := range v.plan.ClusterTypes {
+	for _, ct := range v.Plan.ClusterTypes {
 		removed[ct.Name] = ct.Op == plan.Removed
 	}
 	for _, name := range g.ClusterTypes() {
@@ -176,23 +176,23 @@ func by(policies []string) string {
 }
 
 // config shows one key: its values in one line, and below it where the new one is written.
-func (v planText) config(c plan.ConfigChange) []terminal.Cell {
-	line := terminal.Plain(c.Key + "  " + value(c.Old) + " -> " + value(c.New))
+func (v Plan) config(c plan.ConfigChange) []terminal.Cell {
+	line := terminal.Plain(c.Key + "  " + Value(c.Old) + " -> " + Value(c.New))
 	if c.From == (fleet.Position{}) {
 		return []terminal.Cell{line}
 	}
-	origin := where(c.From)
+	origin := Where(c.From)
 	if c.Over != (fleet.Position{}) {
-		origin += ", over " + where(c.Over)
+		origin += ", over " + Where(c.Over)
 	}
-	return []terminal.Cell{line, terminal.Painted(v.style.Dim, "  "+origin)}
+	return []terminal.Cell{line, terminal.Painted(v.Style.Dim, "  "+origin)}
 }
 
 // maxValue is how much of a configuration value is shown.
 const maxValue = 80
 
-// value shows a configuration value; one that is not there differs from an empty one.
-func value(text *string) string {
+// Value shows a configuration value; one that is not there differs from an empty one.
+func Value(text *string) string {
 	switch {
 	case text == nil:
 		return "(not set)"
