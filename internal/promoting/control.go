@@ -2,7 +2,6 @@ package promoting
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,15 +10,25 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // Control takes the words of people. They are steps in the ledger, and every promoter on it heeds them from its next round on.
-// Whether there is such an environment or commit is for the caller to know.
+// Whether there is such an environment is for the caller to know. Words that lack something, or in which something is not what
+// it should be, are [ledger.ErrInvalid].
 type Control struct {
 	Ledger Recorder // required
+	// Branches are asked whether main has a commit that is ordered; nil where that is for the caller to know.
+	Branches Branches
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+}
+
+// Branches know their commits.
+type Branches interface {
+	// Contains reports whether a commit lies in the history of a branch; one that nobody has does not.
+	Contains(ctx context.Context, branch scheduling.Location, commit string) (bool, error)
 }
 
 // Recorder takes steps.
@@ -39,9 +48,6 @@ type Word struct {
 	Why string
 }
 
-// ErrInvalid says that a word lacks something, or that something in it is not what it should be.
-var ErrInvalid = errors.New("invalid")
-
 // Pause lets nothing enter an environment until it is resumed. What is rolled out there already goes on.
 func (c *Control) Pause(ctx context.Context, w Word) error {
 	return c.say(ctx, Paused, w, false)
@@ -59,6 +65,8 @@ func (c *Control) Abort(ctx context.Context, w Word) error {
 
 // Order makes a commit, also an older one, the next to enter an environment. All rules hold for it as well.
 // It replaces an earlier order. To order what is there already runs its verifications again.
+// A commit that is not on main is refused. While the repository does not answer, the word of the person counts:
+// the commit waits until it is found, and stops nobody else.
 func (c *Control) Order(ctx context.Context, w Word) error {
 	return c.say(ctx, Ordered, w, true)
 }
@@ -70,6 +78,11 @@ func (c *Control) say(ctx context.Context, kind promotion.StepKind, w Word, abou
 	if err := w.check(aboutCommit); err != nil {
 		return err
 	}
+	if kind == Ordered {
+		if err := c.onMain(ctx, w); err != nil {
+			return err
+		}
+	}
 	now := time.Now
 	if c.Now != nil {
 		now = c.Now
@@ -80,18 +93,37 @@ func (c *Control) say(ctx context.Context, kind promotion.StepKind, w Word, abou
 	})
 }
 
+// patience is how long a repository may take to say whether it has a commit.
+const patience = 10 * time.Second
+
+// onMain refuses a commit that the repository does not have on main.
+func (c *Control) onMain(ctx context.Context, w Word) error {
+	if c.Branches == nil {
+		return nil
+	}
+	asked, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	main := scheduling.Location{Repo: w.Subject, Branch: scheduling.DefaultBase}
+	on, err := c.Branches.Contains(asked, main, w.Commit)
+	if on || err != nil {
+		return ctx.Err() // that the repository does not answer is no reason to refuse
+	}
+	return fmt.Errorf("%w: commit %s is not on branch %q of %s; git log shows those that are",
+		ledger.ErrInvalid, w.Commit, main.Branch, secret.Redact(w.Subject))
+}
+
 // check says what is wrong with a word.
 func (w *Word) check(aboutCommit bool) error {
 	w.Commit = strings.ToLower(w.Commit)
 	switch {
 	case w.Subject == "":
-		return fmt.Errorf("name what moves, by the URL of its repository: %w", ErrInvalid)
+		return fmt.Errorf("%w: name what moves, by the URL of its repository", ledger.ErrInvalid)
 	case len(validation.IsDNS1123Label(w.Environment)) > 0:
-		return fmt.Errorf("%q is not the name of an environment: %w", secret.Scrub(w.Environment), ErrInvalid)
+		return fmt.Errorf("%w: %q is not the name of an environment", ledger.ErrInvalid, secret.Scrub(w.Environment))
 	case strings.TrimSpace(w.By) == "":
-		return fmt.Errorf("say who it is: %w", ErrInvalid)
+		return fmt.Errorf("%w: say who it is", ledger.ErrInvalid)
 	case aboutCommit && (len(w.Commit) != 40 && len(w.Commit) != 64 || strings.Trim(w.Commit, "0123456789abcdef") != ""):
-		return fmt.Errorf("%q is not a full commit hash: %w", secret.Scrub(w.Commit), ErrInvalid)
+		return fmt.Errorf("%w: %q is not a full commit hash", ledger.ErrInvalid, secret.Scrub(w.Commit))
 	}
 	return nil
 }

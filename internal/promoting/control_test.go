@@ -1,7 +1,9 @@
 package promoting_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
 func TestWordsAreChecked(t *testing.T) {
@@ -26,7 +29,7 @@ func TestWordsAreChecked(t *testing.T) {
 	} {
 		w := right
 		spoil(&w)
-		if err := c.Order(t.Context(), w); !errors.Is(err, promoting.ErrInvalid) {
+		if err := c.Order(t.Context(), w); !errors.Is(err, ledger.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -43,5 +46,48 @@ func TestWordsAreChecked(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, steps); diff != "" || err != nil {
 		t.Errorf("steps (-want +got):\n%s%v", diff, err)
+	}
+}
+
+// branches say of each commit whether main has it; of others nobody knows.
+type branches map[string]bool
+
+func (b branches) Contains(ctx context.Context, branch scheduling.Location, commit string) (bool, error) {
+	if branch != (scheduling.Location{Repo: controlPlane, Branch: "main"}) {
+		return false, fmt.Errorf("asked for %+v", branch)
+	}
+	on, ok := b[commit]
+	if !ok {
+		return false, errors.New("the repository does not answer")
+	}
+	return on, ctx.Err()
+}
+
+func TestOrdersAreForCommitsOfMain(t *testing.T) {
+	l := openLedger(t)
+	c := &promoting.Control{Ledger: l, Now: func() time.Time { return noon }, Branches: branches{sha("one"): true, sha("lost"): false}}
+	word := func(commit string) promoting.Word {
+		return promoting.Word{Subject: controlPlane, Environment: "dev", Commit: sha(commit), By: "anna"}
+	}
+	for _, commit := range []string{"one", "unheard"} {
+		if err := c.Order(t.Context(), word(commit)); err != nil {
+			t.Errorf("%s: %v", commit, err)
+		}
+	}
+	err := c.Order(t.Context(), word("lost"))
+	if !errors.Is(err, ledger.ErrInvalid) || !strings.Contains(err.Error(), sha("lost")+` is not on branch "main" of `+controlPlane) {
+		t.Errorf("a commit that main does not have: %v", err)
+	}
+	if err := c.Abort(t.Context(), word("lost")); err != nil {
+		t.Errorf("giving it up: %v", err)
+	}
+	gone, stop := context.WithCancel(t.Context())
+	stop()
+	if err := c.Order(gone, word("one")); !errors.Is(err, context.Canceled) {
+		t.Errorf("nobody waits for the answer: %v", err)
+	}
+	steps, err := l.Steps(t.Context(), ledger.StepQuery{Kind: "ordered"})
+	if len(steps) != 2 || err != nil {
+		t.Errorf("orders: %v, %v; want those of the commits of main and of what nobody knows", steps, err)
 	}
 }
