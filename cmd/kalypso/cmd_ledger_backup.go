@@ -23,7 +23,7 @@ func newLedgerBackup(t *terminal.Terminal) *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Copy the ledger in a file to another file, while it is used",
 		Long: `Copy the ledger in a file to another file, while it is used. The copy is consistent and a ledger itself: to restore it,
-put it into the place of the other one while no server runs.
+put it into the place of the other one while no server runs. The folder of the copy is made where it is missing.
 
 A PostgreSQL database is backed up with its own tools, such as pg_dump.`,
 		Example: `  kalypso ledger backup --ledger kalypso-data/ledger.db backup/ledger-monday.db`,

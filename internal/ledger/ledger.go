@@ -140,6 +140,6 @@ type Archive interface {
 
 // Backuper is a ledger that can copy itself to a file while it is used.
 type Backuper interface {
-	// Backup writes a ledger of the same kind to a file that does not exist yet.
+	// Backup writes a ledger of the same kind to a file that does not exist yet. Its folder is made where it is missing.
 	Backup(ctx context.Context, file string) error
 }

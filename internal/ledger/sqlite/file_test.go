@@ -116,7 +116,7 @@ func TestBackup(t *testing.T) {
 	if err := l.Report(t.Context(), report("a"), report("b")); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, "it's a backup.db")
+	file := filepath.Join(dir, "not there", "it's a backup.db")
 	if err := l.Backup(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}

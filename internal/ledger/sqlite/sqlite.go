@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -102,6 +103,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 
 // Backup implements [ledger.Backuper]: it writes a consistent copy while the ledger is used, without gaps.
 func (l *Ledger) Backup(ctx context.Context, file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("back up ledger: %w", err)
+	}
 	// A file that is there is refused by SQLite, unless it is empty.
 	copied, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
