@@ -50,14 +50,15 @@ func FluxSigned(header string, body []byte, key secret.Value) bool {
 	return ok && forge.Signed(digits, body, key)
 }
 
-// FluxKey is the key with which one cluster signs its events, made from a secret of the server: so that a cluster
-// can only sign for itself, and the server keeps no key of each. No secret makes no key, and nothing is signed with that.
-func FluxKey(server secret.Value, cluster string) secret.Value {
-	if server.IsZero() || cluster == "" {
+// FluxKey is the key with which one cluster signs its events, made from a secret of the server and the credential of the
+// cluster: so that a cluster can only sign for itself, the server keeps no key of each, and a key ends with the credential
+// that it was given with. Without a secret or a credential there is no key, and nothing is signed with that.
+func FluxKey(server secret.Value, r ledger.Registration) secret.Value {
+	if server.IsZero() || r.Cluster == "" || r.CredentialHash == "" || r.Revoked {
 		return secret.Value{}
 	}
 	mac := hmac.New(sha256.New, []byte(server.Reveal()))
-	_, _ = mac.Write([]byte("kalypso flux events of cluster " + cluster))
+	_, _ = mac.Write([]byte("kalypso flux events of cluster " + r.Cluster + " with credential " + r.CredentialHash))
 	return secret.New(hex.EncodeToString(mac.Sum(nil)))
 }
 

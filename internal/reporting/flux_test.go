@@ -79,7 +79,10 @@ func TestFluxClock(t *testing.T) {
 
 func TestFluxSigned(t *testing.T) {
 	server, body := secret.New("correct horse battery staple"), []byte(`{"reason": "x"}`)
-	key := reporting.FluxKey(server, "large-07")
+	keyOf := func(server secret.Value, cluster, credential string) secret.Value {
+		return reporting.FluxKey(server, ledger.Registration{Cluster: cluster, CredentialHash: credential})
+	}
+	key := keyOf(server, "large-07", "c1")
 	mac := hmac.New(sha256.New, []byte(key.Reveal()))
 	mac.Write(body)
 	signature := "sha256=" + hex.EncodeToString(mac.Sum(nil))
@@ -87,10 +90,12 @@ func TestFluxSigned(t *testing.T) {
 		t.Error("the cluster's own signature is refused")
 	}
 	for name, ok := range map[string]bool{
-		"another cluster's key": reporting.FluxSigned(signature, body, reporting.FluxKey(server, "large-08")),
-		"another server's key":  reporting.FluxSigned(signature, body, reporting.FluxKey(secret.New("other"), "large-07")),
+		"another cluster's key": reporting.FluxSigned(signature, body, keyOf(server, "large-08", "c1")),
+		"another server's key":  reporting.FluxSigned(signature, body, keyOf(secret.New("other"), "large-07", "c1")),
 		"another body":          reporting.FluxSigned(signature, []byte(`{"reason": "y"}`), key),
-		"no key":                reporting.FluxSigned(signature, body, reporting.FluxKey(secret.Value{}, "large-07")),
+		"another credential":    reporting.FluxSigned(signature, body, keyOf(server, "large-07", "c2")),
+		"no credential":         reporting.FluxSigned(signature, body, keyOf(server, "large-07", "")),
+		"no key":                reporting.FluxSigned(signature, body, keyOf(secret.Value{}, "large-07", "c1")),
 		"another algorithm":     reporting.FluxSigned("sha1="+signature[7:], body, key),
 		"no signature":          reporting.FluxSigned("", body, key),
 		"an empty one":          reporting.FluxSigned("sha256=", body, key),

@@ -157,7 +157,7 @@ func (s *service) credential(credential secret.Value, r ledger.Registration, err
 		Labels: r.Labels, At: r.At, By: r.By,
 	}
 	if !credential.IsZero() && !s.FluxSecret.IsZero() {
-		c.FluxKey = reporting.FluxKey(s.FluxSecret, r.Cluster).Reveal()
+		c.FluxKey = reporting.FluxKey(s.FluxSecret, r).Reveal()
 	}
 	return c, nil
 }

@@ -36,14 +36,14 @@ func (f FluxSignature) Authenticate(r *http.Request) (access.Identity, bool, err
 		return access.Identity{}, false, errors.Join(reporting.ErrTooLarge, err)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if cluster == "" || f.Secret.IsZero() || !reporting.FluxSigned(signature, body, reporting.FluxKey(f.Secret, cluster)) {
+	if cluster == "" || f.Secret.IsZero() {
 		return access.Identity{}, false, unsigned()
 	}
 	found, err := f.Clusters.Clusters(r.Context(), ledger.ClusterQuery{Name: cluster})
 	if err != nil {
 		return access.Identity{}, false, err
 	}
-	if len(found) == 0 || !found[0].Registered || found[0].Registration.Revoked {
+	if len(found) == 0 || !found[0].Registered || !reporting.FluxSigned(signature, body, reporting.FluxKey(f.Secret, found[0].Registration)) {
 		return access.Identity{}, false, unsigned()
 	}
 	return access.Identity{Name: cluster, Role: access.Cluster, Source: access.ByCluster, Cluster: cluster}, true, nil

@@ -19,6 +19,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/reporting"
 	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/server/access"
+	"github.com/kalypso-io/kalypso/internal/server/api"
 )
 
 func batch(cluster string, reports ...hub.Report) hub.ReportBatch {
@@ -184,7 +186,7 @@ func TestFluxEvents(t *testing.T) {
 	w := newWorld(t)
 	credential := w.register("large-07")
 	w.register("large-08")
-	key := reporting.FluxKey(w.server.FluxSecret, "large-07")
+	key := reporting.FluxKey(w.server.FluxSecret, ledger.Registration{Cluster: "large-07", CredentialHash: access.Hash(secret.New(credential))})
 	body := fluxEvent("Reconciliation finished")
 	const path = "/api/v1/reports/flux"
 	if a := w.post(path, credential, body); a.status != http.StatusOK {
@@ -198,14 +200,22 @@ func TestFluxEvents(t *testing.T) {
 		"of nobody":                 w.post(path, "", body, "X-Signature", signed(key, body)),
 		"something else was signed": w.post(path+"?cluster=large-07", "", fluxEvent("x"), "X-Signature", signed(key, body)),
 		"of an unknown cluster": w.post(path+"?cluster=none", "", body, "X-Signature",
-			signed(reporting.FluxKey(w.server.FluxSecret, "none"), body)),
+			signed(reporting.FluxKey(w.server.FluxSecret, ledger.Registration{Cluster: "none", CredentialHash: "x"}), body)),
 		"the signature opens nothing else": w.post("/api/v1/reports?cluster=large-07", "", body, "X-Signature", signed(key, body)),
 	} {
 		if a.status != http.StatusUnauthorized {
 			t.Errorf("%s: got %d: %s", name, a.status, a.body)
 		}
 	}
-	if err := w.ledger.Register(t.Context(), ledger.Registration{Cluster: "large-07", Revoked: true, At: time.Now()}); err != nil {
+	rotated := decode[api.Credential](t, w.post("/api/v1/clusters/large-07/rotate", w.tokens[access.Admin], nil), http.StatusOK)
+	if a := w.post(path+"?cluster=large-07", "", body, "X-Signature", signed(key, body)); a.status != http.StatusUnauthorized {
+		t.Errorf("with the key of the credential before: got %d: %s", a.status, a.body)
+	}
+	key = secret.New(rotated.FluxKey)
+	if a := w.post(path+"?cluster=large-07", "", body, "X-Signature", signed(key, body)); a.status != http.StatusOK {
+		t.Errorf("with the key of the new credential: got %d: %s", a.status, a.body)
+	}
+	if err := w.ledger.Register(t.Context(), ledger.Registration{Cluster: "large-07", Revoked: true, At: time.Now().Add(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	w.server.Guard.Forget()
