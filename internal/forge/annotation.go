@@ -85,3 +85,6 @@ func (a Annotations) Shown() []Annotation {
 	}
 	return all
 }
+
+// Known reports whether a level is one of those above.
+func (l AnnotationLevel) Known() bool { return slices.Contains(annotationLevels, l) }

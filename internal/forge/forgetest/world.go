@@ -102,6 +102,16 @@ func (w *World) AddRepo(path string) *Repo {
 	return r
 }
 
+// Paths are those of all repositories, sorted.
+func (w *World) Paths() []string {
+	var paths []string
+	for _, r := range w.repos {
+		paths = append(paths, r.Path)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
 // RemoveRepo deletes a repository.
 func (w *World) RemoveRepo(r *Repo) { delete(w.repos, strings.ToLower(r.Path)) }
 

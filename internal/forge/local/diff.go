@@ -2,12 +2,17 @@ package local
 
 import (
 	"cmp"
+	"fmt"
+	"html/template"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/local/syntax"
 )
 
 // Shown at most, so that a page stays one: files of a change, and lines of all.
@@ -38,6 +43,8 @@ type fileDiff struct {
 	Hidden string
 	Folded bool
 	Hunks  []hunk
+	// Notes are what is to be said about the file, or about lines of it that are not shown.
+	Notes []forge.Annotation
 }
 
 type hunk struct {
@@ -53,6 +60,10 @@ type diffLine struct {
 	Old, New int
 	Sign     string
 	Text     string
+	// Code is the text in colours; empty when it has none.
+	Code template.HTML
+	// Notes are what is to be said about the line of the head.
+	Notes []forge.Annotation
 }
 
 // diffOf computes what a head changed since it left the base.
@@ -139,4 +150,73 @@ func (f *fileDiff) addHunks(unified udiff.UnifiedDiff) {
 		}
 		f.Hunks = append(f.Hunks, shown)
 	}
+}
+
+// paint colours what is shown. Either side of a hunk is read as a text of its own.
+func (d *diff) paint(p *syntax.Painter) {
+	for _, f := range d.Files {
+		for _, h := range f.Hunks {
+			paintSide(p, f.Name, h.Lines, "added")
+			paintSide(p, f.Name, h.Lines, "removed")
+		}
+	}
+}
+
+// paintSide colours the lines of one side that have no colours yet; leave is the class of those that only the other side has.
+func paintSide(p *syntax.Painter, name string, all []diffLine, leave string) {
+	var text strings.Builder
+	var side []*diffLine
+	bare := false
+	for i := range all {
+		if line := &all[i]; line.Class != leave {
+			side = append(side, line)
+			text.WriteString(line.Text + "\n")
+			bare = bare || line.Code == ""
+		}
+	}
+	if !bare {
+		return
+	}
+	for i, code := range p.Lines(name, text.String()) {
+		if side[i].Code == "" {
+			side[i].Code = code
+		}
+	}
+}
+
+// Findings is how many annotations the file has.
+func (f fileDiff) Findings() int {
+	n := len(f.Notes)
+	for _, h := range f.Hunks {
+		for _, l := range h.Lines {
+			n += len(l.Notes)
+		}
+	}
+	return n
+}
+
+// annotate puts annotations at the lines that they are about, or at their files. Those of other files are left out.
+func (d *diff) annotate(all []forge.Annotation) {
+	for _, a := range all {
+		for i := range d.Files {
+			if f := &d.Files[i]; f.Name == a.File && f.What != "removed" {
+				f.annotate(a)
+			}
+		}
+	}
+}
+
+func (f *fileDiff) annotate(a forge.Annotation) {
+	for _, h := range f.Hunks {
+		for i := range h.Lines {
+			if h.Lines[i].New == a.Line && a.Line > 0 {
+				h.Lines[i].Notes = append(h.Lines[i].Notes, a)
+				return
+			}
+		}
+	}
+	if a.Line > 0 {
+		a.Title = strings.TrimSpace(fmt.Sprintf("line %d %s", a.Line, a.Title))
+	}
+	f.Notes = append(f.Notes, a)
 }

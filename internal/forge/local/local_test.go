@@ -37,8 +37,42 @@ func TestRules(t *testing.T) {
 				}
 				return commit(t, r.(*Repository), branch, nil)
 			},
+			Put: func(t *testing.T, url, branch, file, text string) {
+				r, err := f.Repository(url)
+				if err != nil {
+					t.Fatal(err)
+				}
+				commit(t, r.(*Repository), branch, map[string]string{file: text})
+			},
+			Notes: func(t *testing.T, url string, change int) []forgetest.Note { return notes(t, f, url, change) },
 		}
 	})
+}
+
+// notes are the annotations of a change.
+func notes(t *testing.T, f *Forge, url string, change int) []forgetest.Note {
+	t.Helper()
+	r, err := f.Repository(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := r.(*Repository).enter(t.Context(), Read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := f.annotations(t.Context(), e, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notes []forgetest.Note
+	for _, a := range all {
+		text := a.Message
+		if a.More > 0 {
+			text += fmt.Sprintf(" and %d more", a.More)
+		}
+		notes = append(notes, forgetest.Note{File: a.File, Line: a.Line, Text: text})
+	}
+	return notes
 }
 
 // newForge opens a forge that ends with the test.

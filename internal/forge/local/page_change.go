@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/local/syntax"
 )
 
 // maxListed is how many changes or issues a list shows.
@@ -143,7 +145,7 @@ func (p *pages) change(r *request) error {
 	if data.Change, err = repo.Change(r.Context(), number); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context, *Repository, entry, *changePage) error{p.addLabels, p.addReview, p.addComments, p.addDiff} {
+	for _, step := range []func(context.Context, *Repository, entry, *changePage) error{p.addLabels, p.addReview, p.addComments, p.addDiff, p.addNotes} {
 		if err := step(r.Context(), repo, e, &data); err != nil {
 			return err
 		}
@@ -200,7 +202,7 @@ func (p *pages) addComments(ctx context.Context, repo *Repository, e entry, data
 }
 
 // addDiff shows what would be merged, or was: a merged change is compared with what its base was before.
-func (p *pages) addDiff(_ context.Context, _ *Repository, e entry, data *changePage) error {
+func (p *pages) addDiff(ctx context.Context, _ *Repository, e entry, data *changePage) error {
 	objects := p.open(e)
 	base, err := objects.branch(data.Base.Branch)
 	if err != nil {
@@ -211,7 +213,22 @@ func (p *pages) addDiff(_ context.Context, _ *Repository, e entry, data *changeP
 			return err
 		}
 	}
-	data.Diff, err = diffOf(objects, base, plumbing.NewHash(data.Head.Commit))
+	if data.Diff, err = diffOf(objects, base, plumbing.NewHash(data.Head.Commit)); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, paintFor)
+	defer cancel()
+	data.Diff.paint(syntax.New(ctx))
+	return nil
+}
+
+// paintFor is how long a page may take to colour what it shows. What is left then has no colours.
+const paintFor = 300 * time.Millisecond
+
+// addNotes puts annotations into the difference.
+func (p *pages) addNotes(ctx context.Context, _ *Repository, e entry, data *changePage) error {
+	all, err := p.annotations(ctx, e, data.Number)
+	data.Diff.annotate(all)
 	return err
 }
 

@@ -28,7 +28,10 @@ func TestTemplatesFitTheirPages(t *testing.T) {
 			Checks:   []forge.Status{{Context: "ci", State: forge.Success, Description: "d", URL: "https://example.com"}, {Context: "x", State: forge.Errored}},
 			CanMerge: true, CanApprove: true, Comments: []commentBox{{forge.Comment{ID: "1", Author: "ada"}, "<p>"}},
 			Diff: diff{More: 1, Files: []fileDiff{
-				{Name: "f", Hidden: "no"}, {Folded: true, Hunks: []hunk{{1, 1, []diffLine{{"added", 1, 2, "+", "x"}}}}},
+				{Name: "f", Hidden: "no", Notes: []forge.Annotation{{Line: 3, More: 2, Hint: "h"}}},
+				{Folded: true, Hunks: []hunk{{1, 1, []diffLine{
+					{Class: "added", Old: 1, New: 2, Sign: "+", Text: "x", Notes: []forge.Annotation{{Level: forge.Warning, Title: "rule"}}}, {Code: "<b>"},
+				}}}},
 			}},
 		}
 	}

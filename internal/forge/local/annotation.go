@@ -1,0 +1,58 @@
+package local
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+const (
+	deleteAnnotations = `DELETE FROM annotation WHERE repository = ? AND number = ? AND account = ? AND name = ?`
+	insertAnnotation  = `INSERT INTO annotation (repository, number, account, name, position, file, line, level, title, message, hint, more)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	selectAnnotations = `SELECT file, line, level, title, message, hint, more FROM annotation WHERE repository = ? AND number = ?
+		ORDER BY account, name, position`
+)
+
+func scanAnnotation(s scanner) (a forge.Annotation, err error) {
+	err = s.Scan(&a.File, &a.Line, &a.Level, &a.Title, &a.Message, &a.Hint, &a.More)
+	return a, err
+}
+
+// Annotate replaces what this account says under a name about places in a change. The page of the change shows it.
+func (r *Repository) Annotate(ctx context.Context, number int, a forge.Annotations) (err error) {
+	defer r.explain("annotate change", &err)
+	shown := a.Shown()
+	if slices.ContainsFunc(shown, func(a forge.Annotation) bool { return !a.Level.Known() }) {
+		return invalid("an annotation is a refusal, a warning or a notice")
+	}
+	return r.write(ctx, Write, func(e entry) error {
+		c, err := r.change(ctx, r.forge.db, e, number)
+		if err != nil {
+			return err
+		}
+		if c.Head.Commit != a.Commit {
+			return conflict("the head of the change is another commit")
+		}
+		return inTransaction(ctx, r.forge.db, func(tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, deleteAnnotations, e.id, number, r.who(), a.Name); err != nil {
+				return err
+			}
+			for i, s := range shown {
+				_, err := tx.ExecContext(ctx, insertAnnotation,
+					e.id, number, r.who(), a.Name, i, s.File, max(s.Line, 0), s.Level, s.Title, s.Message, s.Hint, s.More)
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// annotations are what everybody says about places in a change.
+func (in *installation) annotations(ctx context.Context, e entry, number int) ([]forge.Annotation, error) {
+	return queryAll(ctx, in.db, scanAnnotation, selectAnnotations, e.id, number)
+}
