@@ -135,6 +135,9 @@ func (m manifestLayers) fetch(ctx context.Context, repository *remote.Repository
 
 // registryError says whether another time may be better.
 func registryError(err error) error {
+	if errors.Is(err, auth.ErrBasicCredentialNotFound) {
+		return fmt.Errorf("the credential for the registry is missing, or not enough: %w", err)
+	}
 	var answer *errcode.ErrorResponse
 	if !errors.As(err, &answer) {
 		if strings.Contains(err.Error(), "not found") {
