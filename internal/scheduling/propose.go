@@ -253,7 +253,7 @@ func (r *round) proposed(ctx context.Context) error {
 		Put: put, Delete: remove, Message: CommitMessage(r.loaded, r.outcome.Plan), When: r.loaded.Inputs.Time(),
 		Title: r.outcome.Plan.Title(), Body: w.body, Digest: digest(r.bundle), Inputs: r.loaded.Inputs.commits(),
 		Statuses: []forge.Status{deletions, checks}, Labels: r.labels(deletions),
-		AutoMerge: r.loaded.Snapshot.GitOps.AutoMerge, Demands: []string{StatusDeletions, StatusChecks},
+		AutoMerge: r.loaded.Snapshot.GitOps.AutoMerge, Demands: []string{StatusDeletions, StatusChecks}, Findings: r.outcome.Findings,
 	})
 }
 
