@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"syscall"
@@ -20,11 +21,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/recording"
 	"github.com/kalypso-io/kalypso/internal/sandbox"
-	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/server/api"
 )
 
 // deliveries is the work of the server for the registered applications of its control planes that have a Delivery.
@@ -38,86 +40,123 @@ type deliveries struct {
 	charts   *chartrepo.Client
 	renderer delivery.Renderer
 	memory   *delivery.Memory
-	log      *slog.Logger
+	events   *api.Events
 
 	mu sync.Mutex
-	// said are the problems that were logged already.
-	said map[string]bool
+	// known are the applications that were registered when it was looked last.
+	known map[deliveredTo]*registeredApplication
+}
+
+var _ server.Deliveries = (*deliveries)(nil)
+
+// deliveredTo names an application of a control plane by what the ledger knows it by.
+type deliveredTo struct{ controlPlane, application string }
+
+// registeredApplication is an application between two rounds.
+type registeredApplication struct {
+	// one lets one round at a time work on it.
+	one     sync.Mutex
+	request delivery.Request
+	// last is what the last round of its environments found; nil before the first one.
+	last *delivery.Delivered
 }
 
 // newDeliveries wires deliveries to what the server has.
-func newDeliveries(config *server.Config, work *flows, chains *chains, log *slog.Logger) (*deliveries, error) {
+func newDeliveries(config *server.Config, work *flows, chains *chains) (*deliveries, error) {
 	cache, err := chartrepo.NewCache(filepath.Join(config.Data, "charts"), 0)
 	if err != nil {
 		return nil, fmt.Errorf("open the cache of charts: %w", err)
 	}
 	return &deliveries{
-		flows: work, ledger: chains.ledger, promoter: chains.promoter, hosts: chains.hosts,
+		flows: work, ledger: chains.ledger, promoter: chains.promoter, hosts: chains.hosts, events: chains.events,
 		charts:   &chartrepo.Client{Cache: cache, HTTP: publicClient(config.Verify.Hosts)},
-		renderer: &sandbox.Runner{}, memory: &delivery.Memory{}, log: log, said: map[string]bool{},
+		renderer: &sandbox.Runner{}, memory: &delivery.Memory{},
 	}, nil
 }
 
-// run delivers the applications of some control planes, again and again, until the context ends.
-func (d *deliveries) run(ctx context.Context, controlPlanes []string, every time.Duration) {
-	for {
-		for _, url := range controlPlanes {
-			d.deliver(ctx, url)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(every):
-		}
-	}
-}
-
-// deliver makes a round for each application of a control plane. What goes wrong with one does not stop the others.
-func (d *deliveries) deliver(ctx context.Context, controlPlane string) {
-	loader := d.loader(controlPlane)
-	requests, problems, err := loader.Registered(ctx, controlPlane)
-	for _, p := range problems {
-		d.say(p.Position.String() + ": " + p.Message)
-	}
+// Registered returns the applications of a control plane.
+func (d *deliveries) Registered(ctx context.Context, controlPlane string) (*server.Registered, error) {
+	requests, problems, err := d.loader(controlPlane).Registered(ctx, controlPlane)
 	if err != nil {
-		d.say(err.Error())
-		return
+		return nil, err
 	}
-	for _, request := range requests {
-		if ctx.Err() != nil {
-			return
+	registered := &server.Registered{}
+	for _, p := range problems {
+		registered.Problems = append(registered.Problems, p.Position.String()+": "+p.Message)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known == nil {
+		d.known = map[deliveredTo]*registeredApplication{}
+	}
+	for _, r := range requests {
+		at := deliveredTo{controlPlane, delivery.SubjectOf(r.Source, r.Workload)}
+		if a := d.known[at]; a == nil || !reflect.DeepEqual(a.request, r) {
+			d.known[at] = &registeredApplication{request: r}
 		}
-		d.one(ctx, controlPlane, request)
+		registered.Applications = append(registered.Applications, at.application)
 	}
+	maps.DeleteFunc(d.known, func(at deliveredTo, _ *registeredApplication) bool {
+		return at.controlPlane == controlPlane && !slices.Contains(registered.Applications, at.application)
+	})
+	d.flows.board.Registered(controlPlane, registered.Applications)
+	return registered, nil
 }
 
-// maxDeliveryRounds ends an application's turn, so that others have theirs.
-const maxDeliveryRounds = 5
-
-// one makes rounds of an application until nothing is left to do but to wait.
-func (d *deliveries) one(ctx context.Context, controlPlane string, request delivery.Request) {
-	log := d.log.With("application", secret.Redact(request.Source))
-	for range maxDeliveryRounds {
-		delivered, err := d.round(ctx, controlPlane, request)
-		for _, what := range delivered.Did {
-			log.Info(what)
+// Deliver makes a round of each environment of an application, and one of its chain.
+func (d *deliveries) Deliver(ctx context.Context, controlPlane, application string) (*server.Delivered, error) {
+	return d.round(ctx, deliveredTo{controlPlane, application}, func(chain *delivery.Chain, a *registeredApplication) (*delivery.Delivered, error) {
+		found, err := chain.Round(ctx, a.request)
+		if len(found.Environments) > 0 {
+			a.last = found
 		}
-		for environment, err := range delivered.Errors {
-			d.say(fmt.Sprintf("%s: environment %q: %v", secret.Redact(request.Source), environment, err))
-		}
-		if err != nil {
-			d.say(fmt.Sprintf("%s: %v", secret.Redact(request.Source), err))
-			return
-		}
-		if len(delivered.Did) == 0 {
-			return
-		}
-	}
+		return found, err
+	})
 }
 
-// round makes one round of an application.
-func (d *deliveries) round(ctx context.Context, controlPlane string, request delivery.Request) (*delivery.Delivered, error) {
-	chain := &delivery.Chain{
+// Follow makes a round of the chain alone.
+func (d *deliveries) Follow(ctx context.Context, controlPlane, application string) (*server.Delivered, error) {
+	return d.round(ctx, deliveredTo{controlPlane, application}, func(chain *delivery.Chain, a *registeredApplication) (*delivery.Delivered, error) {
+		if a.last == nil {
+			return nil, nil // its first round comes anyway
+		}
+		return chain.Follow(ctx, a.request, a.last)
+	})
+}
+
+// round makes one round of an application, and puts what it found on the board.
+func (d *deliveries) round(
+	ctx context.Context, at deliveredTo, step func(*delivery.Chain, *registeredApplication) (*delivery.Delivered, error),
+) (*server.Delivered, error) {
+	d.mu.Lock()
+	a := d.known[at]
+	d.mu.Unlock()
+	if a == nil {
+		return nil, nil // it is not registered any more
+	}
+	a.one.Lock()
+	defer a.one.Unlock()
+	found, err := step(d.chain(at.controlPlane), a)
+	if found == nil || ctx.Err() != nil {
+		return nil, err
+	}
+	now, was := d.flows.board.Delivered(observing.Round{ControlPlane: at.controlPlane, Request: a.request, Found: found, Err: err, At: time.Now()})
+	if !now.Same(was) {
+		d.events.Publish(api.Signal{Type: api.SignalApplication, ControlPlane: at.controlPlane, Application: now.Name, Commit: now.Source.Commit})
+	}
+	result := &server.Delivered{Application: now, Did: found.Did, Read: found.Read()}
+	for _, environment := range slices.Sorted(maps.Keys(found.Errors)) {
+		result.Problems = append(result.Problems, fmt.Sprintf("environment %q: %v", environment, found.Errors[environment]))
+	}
+	if found.Promotion != nil {
+		result.Next = found.Promotion.Next
+	}
+	return result, err
+}
+
+// chain takes the commits of an application further, for one round.
+func (d *deliveries) chain(controlPlane string) *delivery.Chain {
+	return &delivery.Chain{
 		Deliverer: &delivery.Deliverer{
 			Drafter: delivery.Drafter{
 				Loader: d.loader(controlPlane), Renderer: d.renderer, Memory: d.memory, Policies: boardPolicies{d.flows.board, controlPlane},
@@ -125,20 +164,6 @@ func (d *deliveries) round(ctx context.Context, controlPlane string, request del
 			Committer: d.flows.commits, Forges: d.flows.forges,
 		},
 		Promoter: d.promoter, Lines: gitLines{d.flows.client}, Ledger: d.ledger,
-	}
-	return chain.Round(ctx, request)
-}
-
-// say logs a problem once.
-func (d *deliveries) say(problem string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.said) > 10_000 {
-		clear(d.said)
-	}
-	if !d.said[problem] {
-		d.said[problem] = true
-		d.log.Warn(problem)
 	}
 }
 

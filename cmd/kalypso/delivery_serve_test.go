@@ -2,13 +2,13 @@ package main
 
 import (
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/chartrepo"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/server/api"
 )
 
 const registrationFile = kalypsoAPI + "kind: WorkloadRegistration\nmetadata:\n  name: NAME\nspec:\n  workload: {repo: ../NAME, branch: main, path: .}\n  workspace: kaizen\n"
@@ -40,18 +40,40 @@ func registeredShop(t *testing.T) (*shop, *deliveries) {
 	hosts.Add(s.url)
 	return s, &deliveries{
 		flows: s.flows, ledger: s.ledger, promoter: s.chain.Promoter, hosts: hosts, charts: &chartrepo.Client{},
-		renderer: delivery.InProcess{}, memory: &delivery.Memory{}, log: slog.New(slog.DiscardHandler), said: map[string]bool{},
+		renderer: delivery.InProcess{}, memory: &delivery.Memory{}, events: &api.Events{},
 	}
+}
+
+// deliver does what the server does with the only application until nothing is left to do, and returns what it was told.
+func (s *shop) deliver(t *testing.T, d *deliveries) (problems []string) {
+	t.Helper()
+	url := s.url + "/" + controlPlaneRepo
+	registered, err := d.Registered(t.Context(), url)
+	if err != nil || len(registered.Applications) != 1 {
+		t.Fatalf("got %+v, %v", registered, err)
+	}
+	for range 10 {
+		delivered, err := d.Deliver(t.Context(), url, registered.Applications[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems = append(problems, delivered.Problems...)
+		if len(delivered.Did) == 0 {
+			return problems
+		}
+	}
+	t.Fatal("it never ends")
+	return nil
 }
 
 func TestServerDeliversRegisteredApplications(t *testing.T) {
 	s, d := registeredShop(t)
 	commit := s.built("1.4.0")
-	d.deliver(t.Context(), s.url+"/"+controlPlaneRepo)
+	s.deliver(t, d)
 	s.report()
-	d.deliver(t.Context(), s.url+"/"+controlPlaneRepo)
+	problems := s.deliver(t, d)
 	if got, want := s.shown(shopSource, commit, "dev"), "success Deployed 1.4.0"; got != want {
-		t.Errorf("dev shows %q, want %q; said %q", got, want, sortedKeys(d.said))
+		t.Errorf("dev shows %q, want %q; said %q", got, want, problems)
 	}
 	if title := s.open("stage").Title; !strings.Contains(title, "1.4.0") {
 		t.Errorf("open is %q", title)
@@ -87,11 +109,11 @@ func TestApplicationsReachNothingOfThePlatform(t *testing.T) {
 	})
 	s.built("1.5.0")
 	before := s.head(gitOpsRepo, "dev")
-	d.deliver(t.Context(), s.url+"/"+controlPlaneRepo)
+	problems := s.deliver(t, d)
 	if got := s.head(gitOpsRepo, "dev"); got != before {
 		t.Error("an application wrote to the platform's repository")
 	}
-	if said := strings.Join(sortedKeys(d.said), "\n"); !strings.Contains(said, errPlatforms.Error()) {
+	if said := strings.Join(problems, "\n"); !strings.Contains(said, errPlatforms.Error()) {
 		t.Errorf("nobody was told why: %s", said)
 	}
 }

@@ -21,7 +21,7 @@ type sampleApp struct {
 	work   *flows
 	ledger delivery.Ledger
 	// told is called when something was built.
-	told    func()
+	told    func(subject string)
 	request delivery.Request
 	charts  deliveryCharts
 	cache   *fleet.Cache
@@ -41,7 +41,7 @@ func newSampleApp(t *terminal.Terminal, s *serving, site sample.Site, often time
 	a := &sampleApp{
 		work: s.work, ledger: s.observatory.ledger, log: s.log, often: often, woken: make(chan struct{}, 1),
 		request: delivery.Request{Source: site.Repository(sample.App), Branch: "main"},
-		charts:  deliveryCharts{charts}, cache: &fleet.Cache{}, told: s.server.Keeper.Reported,
+		charts:  deliveryCharts{charts}, cache: &fleet.Cache{}, told: s.server.Keeper.Spoken,
 	}
 	if s.host != nil {
 		s.ends = append(s.ends, s.host.Subscribe(func(forge.Event) { a.wake() }))
@@ -109,7 +109,7 @@ func (a *sampleApp) build(ctx context.Context, app *delivery.Application) error 
 		if err := a.say(ctx, head, "Built "+version+" (simulated)"); err != nil {
 			return err
 		}
-		a.told()
+		a.told(app.Subject())
 		a.log.Info("built "+version, "application", "hello-world-app", "commit", head)
 	}
 	a.built = head

@@ -38,8 +38,8 @@ type observatory struct {
 // fluxSecretFile holds what the keys are made from with which clusters sign events, in the data folder.
 const fluxSecretFile = "flux-secret"
 
-// openObservatory opens the ledger and wires what works on it. reported is told when clusters or people said something.
-func openObservatory(ctx context.Context, config *server.Config, work *flows, metrics *server.Metrics, log *slog.Logger, reported func()) (*observatory, error) {
+// openObservatory opens the ledger and wires what works on it. The keeper is told when clusters or people said something.
+func openObservatory(ctx context.Context, config *server.Config, work *flows, metrics *server.Metrics, log *slog.Logger, keeper *server.Keeper) (*observatory, error) {
 	if err := os.MkdirAll(config.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
@@ -48,13 +48,13 @@ func openObservatory(ctx context.Context, config *server.Config, work *flows, me
 		return nil, err
 	}
 	h := &observatory{ledger: book, events: &api.Events{}}
-	if err := h.wire(ctx, config, work, metrics, log, reported); err != nil {
+	if err := h.wire(ctx, config, work, metrics, log, keeper); err != nil {
 		return nil, errors.Join(err, book.Close())
 	}
 	return h, nil
 }
 
-func (h *observatory) wire(ctx context.Context, config *server.Config, work *flows, metrics *server.Metrics, log *slog.Logger, reported func()) error {
+func (h *observatory) wire(ctx context.Context, config *server.Config, work *flows, metrics *server.Metrics, log *slog.Logger, keeper *server.Keeper) error {
 	if err := firstToken(ctx, config.Data, h.ledger, log); err != nil {
 		return err
 	}
@@ -68,20 +68,20 @@ func (h *observatory) wire(ctx context.Context, config *server.Config, work *flo
 		promoter: &promoting.Promoter{
 			Ledger: h.ledger, Ancestry: &gitAncestry{client: work.client},
 			Checks:  &verify.Runner{Programs: config.Verify.Programs, Hosts: config.Verify.Hosts},
-			Checked: func(string) { reported() },
+			Checked: keeper.Spoken,
 		},
 	}
 	h.api = &api.Server{
 		Observer:  &observing.Observer{Ledger: h.ledger, Fleet: work.board, Now: time.Now},
-		Control:   &promoting.Control{Ledger: h.ledger},
-		Intake:    &reporting.Intake{Ledger: attentive{h.ledger, func(n int) { metrics.Reported(n); reported() }}},
+		Control:   &promoting.Control{Ledger: h.ledger, Branches: deliveryRepositories{newRepositories(work.client)}},
+		Intake:    &reporting.Intake{Ledger: attentive{h.ledger, metrics, keeper}},
 		Registrar: &reporting.Registrar{Ledger: h.ledger, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }},
 		Guard: &access.Guard{
 			Store: h.ledger, SignOn: signOn(config.Access.OIDC), Anonymous: anonymous(config),
 			Others: []access.Authenticator{api.FluxSignature{Secret: fluxSecret, Clusters: h.ledger}},
 		},
 		Ledger: h.ledger, Events: h.events, Log: log, FluxSecret: fluxSecret, Version: version(),
-		Spoken: func(string, string) { reported() },
+		Spoken: func(subject, _ string) { keeper.Spoken(subject) },
 	}
 	return nil
 }
@@ -118,7 +118,8 @@ func (h *observatory) close() error {
 // what follows from them is seen with the next poll.
 type attentive struct {
 	ledger.Ledger
-	reported func(n int)
+	metrics *server.Metrics
+	keeper  *server.Keeper
 }
 
 var _ reporting.Store = attentive{}
@@ -126,10 +127,20 @@ var _ reporting.Store = attentive{}
 // Report takes reports, all or none.
 func (a attentive) Report(ctx context.Context, reports ...ledger.Report) error {
 	err := a.Ledger.Report(ctx, reports...)
-	if err == nil && len(reports) > 0 {
-		a.reported(len(reports))
+	if err != nil || len(reports) == 0 {
+		return err
 	}
-	return err
+	var about []ledger.Source
+	for i := range reports {
+		source := reports[i].Source
+		source.Path = ""
+		if !slices.Contains(about, source) {
+			about = append(about, source)
+		}
+	}
+	a.metrics.Reported(len(reports))
+	a.keeper.Reported(about...)
+	return nil
 }
 
 // forget takes out of the ledger what nobody needs any more, from time to time, until the context ends.

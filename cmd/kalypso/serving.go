@@ -95,14 +95,15 @@ func (s *serving) wire(ctx context.Context, t *terminal.Terminal, maps []git.Map
 	if err := s.openLocalForge(ctx); err != nil {
 		return err
 	}
-	s.observatory, err = openObservatory(ctx, s.config, s.work, metrics, log, s.server.Keeper.Reported)
+	s.observatory, err = openObservatory(ctx, s.config, s.work, metrics, log, s.server.Keeper)
 	if err != nil {
 		return err
 	}
 	s.ends = append(s.ends, func() { _ = s.observatory.close() }) // what was taken is stored
-	if s.deliveries, err = newDeliveries(s.config, s.work, s.observatory.chains, log); err != nil {
+	if s.deliveries, err = newDeliveries(s.config, s.work, s.observatory.chains); err != nil {
 		return err
 	}
+	s.server.Keeper.Deliveries = s.deliveries
 	s.server.Keeper.Chains, s.server.API = s.observatory.chains, s.observatory.api.Handler()
 	s.server.Stopping = s.observatory.events.Close
 	return s.openSessions(t.Env)
@@ -149,7 +150,6 @@ func (s *serving) run(ctx context.Context) error {
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	defer stop()
-	wait.Go(func() { s.deliveries.run(ctx, s.config.ControlPlanes, s.config.Poll.Duration) })
 	go s.observatory.forget(ctx, s.config.Retention.Duration, s.log)
 	err := s.server.Serve(ctx, s.listener)
 	if errors.Is(err, http.ErrServerClosed) {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
 // Chain takes the commits of applications along their environments: a round of each environment, and then one of promotion.
@@ -60,16 +63,31 @@ func (c *Chain) Round(ctx context.Context, request Request) (*Delivered, error) 
 			}
 		}
 	}
+	if err := adopt(ctx, c.Ledger, a); err != nil {
+		return d, err
+	}
 	if err := c.remember(ctx, a, d); err != nil {
 		return d, err
 	}
+	return d, c.promote(ctx, request, d)
+}
+
+// Follow makes a round of promotion alone, with what the environments were found to be in the last round.
+// It returns a new result; the last one is not changed.
+func (c *Chain) Follow(ctx context.Context, request Request, last *Delivered) (*Delivered, error) {
+	d := &Delivered{Environments: last.Environments, Errors: last.Errors, App: last.App}
+	return d, c.promote(ctx, request, d)
+}
+
+// promote makes the round of promotion.
+func (c *Chain) promote(ctx context.Context, request Request, d *Delivered) (err error) {
 	pipeline := c.Pipeline(request, d)
 	d.Promotion, err = c.Promoter.Round(ctx, pipeline)
 	d.Commits, d.Builds = pipeline.line, pipeline.builds
 	if d.Promotion != nil {
 		d.Did = append(d.Did, d.Promotion.Did...)
 	}
-	return d, err
+	return err
 }
 
 // Pipeline is what moves, by what the rounds of the environments found.
@@ -103,6 +121,17 @@ var _ Outcomes = (*Delivered)(nil)
 // Outcome implements [Outcomes].
 func (d *Delivered) Outcome(_ context.Context, environment string) (*Outcome, error) {
 	return d.Environments[environment], d.Errors[environment]
+}
+
+// Read are the locations that were read: when one of them moves, a round may have to do.
+func (d *Delivered) Read() []scheduling.Location {
+	var read []scheduling.Location
+	for _, name := range slices.Sorted(maps.Keys(d.Environments)) {
+		if o := d.Environments[name]; o != nil {
+			read = append(read, o.Read...)
+		}
+	}
+	return read
 }
 
 // remember puts on record the builds that environments have and CI told nobody but Git: a later one may take their place there

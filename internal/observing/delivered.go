@@ -1,6 +1,7 @@
 package observing
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -55,6 +56,16 @@ func Delivered(r Round, was *Application) *Application {
 		a.Environments = append(a.Environments, e)
 	}
 	return a
+}
+
+// Same reports whether an application stands as it did before, whenever that was looked at.
+func (a *Application) Same(was *Application) bool {
+	if a == nil || was == nil {
+		return a == was
+	}
+	then := *was
+	then.Looked = a.Looked
+	return reflect.DeepEqual(*a, then)
 }
 
 // errorLine is an error as answers have it; empty for none.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/recording"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
@@ -76,17 +78,17 @@ const (
 )
 
 // settles is how long a chain is left alone.
-func (k *Keeper) settles(controlPlane string) time.Duration {
+func (k *Keeper) settles(subject string) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return min(max(settle, settleTime*k.looks[controlPlane]), settleMost)
+	return min(max(settle, settleTime*k.looks[subject]), settleMost)
 }
 
 // looked notes how long the last look at a chain took.
-func (k *Keeper) looked(controlPlane string, took time.Duration) {
+func (k *Keeper) looked(subject string, took time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.looks[controlPlane] = took
+	k.looks[subject] = took
 }
 
 // record notes what is published. What clusters do about it is looked at next.
@@ -99,6 +101,9 @@ func (k *Keeper) record(ctx context.Context, i item) error {
 		k.rounds[i] = now
 		k.mu.Unlock()
 		k.say(i, recorded.Did, news(recorded.Problems, was.problems))
+		if len(recorded.Did) > 0 {
+			k.followAll(i.controlPlane) // targets may have other cluster types now
+		}
 	}
 	if err == nil {
 		k.queue.AddAfter(item{task: doPromote, controlPlane: i.controlPlane}, k.settles(i.controlPlane))
@@ -151,13 +156,36 @@ func news(said, before []string) []string {
 	return fresh
 }
 
-// Reported looks at all chains again, because clusters or people said something. It returns at once.
-func (k *Keeper) Reported() {
-	if k.Chains == nil {
-		return
-	}
+// Reported looks at the chains again that follow some sources, because clusters said something about them. Of a source without a
+// repository nobody knows who followed it. It returns at once.
+func (k *Keeper) Reported(about ...ledger.Source) {
 	k.start()
 	for _, url := range k.ControlPlanes {
-		k.queue.AddAfter(item{task: doPromote, controlPlane: url}, k.settles(url))
+		k.promoteSoon(url)
+	}
+	for _, i := range k.following(about) {
+		k.queue.AddAfter(i, k.settles(i.application))
+	}
+}
+
+// Spoken looks at a chain again, because a person said something about it, or a verification ended. The subject is the URL of a
+// control plane, or what the ledger knows an application by. It returns at once.
+func (k *Keeper) Spoken(subject string) {
+	k.start()
+	if _, ok := delivery.WorkloadOf(subject); ok {
+		for _, url := range k.ControlPlanes {
+			k.queue.AddAfter(item{task: doFollow, controlPlane: url, application: subject}, k.settles(subject))
+		}
+		return
+	}
+	for _, url := range k.ControlPlanes {
+		k.promoteSoon(url)
+	}
+}
+
+// promoteSoon looks at a chain in a moment.
+func (k *Keeper) promoteSoon(controlPlane string) {
+	if k.Chains != nil {
+		k.queue.AddAfter(item{task: doPromote, controlPlane: controlPlane}, k.settles(controlPlane))
 	}
 }

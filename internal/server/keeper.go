@@ -1,11 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,6 +43,12 @@ const (
 	doRecord task = "branches"
 	// doPromote moves the commits of a control plane along its chain.
 	doPromote task = "chain"
+	// lookAtApplications finds the applications that a control plane registers.
+	lookAtApplications task = "applications"
+	// doDeliver keeps the changes of an application what they should be, and moves its commits.
+	doDeliver task = "application"
+	// doFollow moves the commits of an application, after clusters or people said something.
+	doFollow task = "application chain"
 )
 
 // item is one piece of work. Equal items wait in the queue only once.
@@ -49,6 +57,7 @@ type item struct {
 	controlPlane string
 	environment  string // of a round, and of a record
 	change       int    // of a preview
+	application  string // its subject
 }
 
 // attributes say in logs what an item is about.
@@ -59,6 +68,8 @@ func (i item) attributes() []any {
 		return append(about, "environment", i.environment)
 	case doPreview:
 		return append(about, "change", i.change)
+	case doDeliver, doFollow:
+		return append(about, "application", i.application)
 	}
 	return about
 }
@@ -69,6 +80,8 @@ type Keeper struct {
 	Flows Flows
 	// Chains follow what was published; nil when nobody does.
 	Chains Chains
+	// Deliveries is the work on applications; nil when nobody does it.
+	Deliveries Deliveries
 	// ControlPlanes are their URLs. // required
 	ControlPlanes []string
 	// Poll is how often everything is looked at, whether events come or not; each time up to a fifth earlier or later,
@@ -94,6 +107,8 @@ type Keeper struct {
 	looks map[string]time.Duration
 	// seen are the environments of the control planes that were looked at; when all were, the server is ready.
 	seen map[string][]string
+	// applications are those that each control plane registers.
+	applications map[string][]string
 }
 
 // The pauses before an item that failed is tried again.
@@ -127,7 +142,7 @@ func (k *Keeper) start() {
 	}
 	k.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](firstRetry, lastRetry))
 	k.rounds, k.changes, k.seen = map[item]found{}, map[string]map[int]forge.Change{}, map[string][]string{}
-	k.looks = map[string]time.Duration{}
+	k.looks, k.applications = map[string]time.Duration{}, map[string][]string{}
 	k.Metrics.observeQueue(k.queue.Len)
 }
 
@@ -220,6 +235,15 @@ func (k *Keeper) work(ctx context.Context, i item) error {
 		return k.record(ctx, i)
 	case doPromote:
 		return k.promote(ctx, i)
+	case lookAtApplications:
+		return k.lookAtApplications(ctx, i.controlPlane)
+	case doDeliver:
+		return k.deliver(ctx, i)
+	case doFollow:
+		return k.follow(ctx, i)
+	}
+	if k.Deliveries != nil {
+		k.queue.Add(item{task: lookAtApplications, controlPlane: i.controlPlane})
 	}
 	return errors.Join(k.lookAtEnvironments(ctx, i.controlPlane), k.lookAtChanges(ctx, i.controlPlane))
 }
@@ -239,11 +263,14 @@ func (k *Keeper) lookAtEnvironments(ctx context.Context, controlPlane string) er
 	return nil
 }
 
-// gone reports whether an item is about an environment that its control plane does not have any more. What its last round read
-// is forgotten then, so that events do not lead to it.
+// gone reports whether an item is about an environment or application that its control plane does not have any more. What its
+// last round read is forgotten then, so that events do not lead to it.
 func (k *Keeper) gone(i item) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if i.application != "" {
+		return !slices.Contains(k.applications[i.controlPlane], i.application)
+	}
 	environments, known := k.seen[i.controlPlane]
 	if i.environment == "" || !known || slices.Contains(environments, i.environment) {
 		return false
@@ -277,9 +304,13 @@ func (k *Keeper) lookAtChanges(ctx context.Context, controlPlane string) error {
 
 func (k *Keeper) round(ctx context.Context, i item) error {
 	outcome, err := k.Flows.Round(ctx, i.controlPlane, i.environment)
+	first := k.isNew(i)
 	if outcome != nil {
 		k.Metrics.outcome(i.environment, outcome)
 		k.tell(i, outcome, k.remember(i, outcome))
+	}
+	if err == nil && first {
+		k.deliverAll(i.controlPlane) // what applications are checked by in this environment is known only now
 	}
 	if err == nil && k.Chains != nil {
 		k.queue.Add(item{task: doRecord, controlPlane: i.controlPlane, environment: i.environment})
@@ -288,6 +319,14 @@ func (k *Keeper) round(ctx context.Context, i item) error {
 		k.queue.Add(i) // what it merged is published once the next round has seen it, whether the forge says something or not
 	}
 	return err
+}
+
+// isNew reports whether no round of an item has come to anything yet.
+func (k *Keeper) isNew(i item) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	last, known := k.rounds[i]
+	return !known || last.first
 }
 
 // tell logs each thing that a round did, and what it waits for when that is something new.
@@ -334,6 +373,10 @@ func (k *Keeper) Ready() bool {
 // place is a branch of a repository.
 type place struct{ repository, branch string }
 
+func (p place) compare(other place) int {
+	return cmp.Or(strings.Compare(p.repository, other.repository), strings.Compare(p.branch, other.branch))
+}
+
 // found is what a round found.
 type found struct {
 	// first says that the first round is not over: nobody knows yet what it reads, so every event is about it.
@@ -359,7 +402,7 @@ func placesOf(read []scheduling.Location) []place {
 
 // begin notes that something is looked at for the first time. Other tasks than these read nothing that events are about.
 func (k *Keeper) begin(i item) {
-	if i.task != doRound && i.task != doRecord {
+	if i.task != doRound && i.task != doRecord && i.task != doDeliver {
 		return
 	}
 	k.mu.Lock()

@@ -107,12 +107,17 @@ func keep(t *testing.T, f *fakeFlows, test func(k *Keeper)) {
 
 func keepWith(t *testing.T, f *fakeFlows, c Chains, test func(k *Keeper)) {
 	t.Helper()
+	keepAll(t, f, c, nil, test)
+}
+
+func keepAll(t *testing.T, f *fakeFlows, c Chains, d Deliveries, test func(k *Keeper)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		if f.hold {
 			f.wait = make(chan struct{})
 		}
 		k := &Keeper{
-			Flows: f, Chains: c, ControlPlanes: []string{controlPlane}, Poll: time.Hour,
+			Flows: f, Chains: c, Deliveries: d, ControlPlanes: []string{controlPlane}, Poll: time.Hour,
 			Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		}
 		ctx, cancel := context.WithCancel(t.Context())

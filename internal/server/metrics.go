@@ -28,6 +28,8 @@ type Metrics struct {
 	since       *prometheus.GaugeVec
 	behind      *prometheus.GaugeVec
 	reports     prometheus.Counter
+
+	applications *applicationMetrics
 }
 
 // NewMetrics registers the metrics. Names and labels are an interface: docs/reference/serve.md lists them.
@@ -69,6 +71,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "kalypso_reports_total", Help: "Reports of clusters that were stored.",
 		}),
 	}
+	m.applications = newApplicationMetrics(r)
 	r.MustRegister(m.durations, m.calls, m.open, m.problems, m.counts, m.webhooks, m.reconcilers, m.phases, m.since, m.behind, m.reports)
 	return m
 }
