@@ -68,11 +68,32 @@ func (c *sampleClusterCommand) list(ctx context.Context) error {
 			list.Row(terminal.Plain(o.Name), terminal.Plain(strings.Join(serves, ", ")), terminal.Plain(string(o.Reconciler)), terminal.Plain(string(o.Behaviour.Mode)),
 				terminal.Plain(fmt.Sprintf("%d/%d", o.Ready(), len(o.Reconcilers))), terminal.Plain(fmt.Sprint(o.Objects)))
 		}
-		return list.Write(c.t.Out)
+		if err := list.Write(c.t.Out); err != nil {
+			return err
+		}
+		return c.listReal()
 	})
 }
 
+// listReal lists the clusters that are not simulated, where there are any.
+func (c *sampleClusterCommand) listReal() error {
+	folder, err := c.sample.open()
+	if err != nil || len(folder.State.Clusters) == 0 {
+		return err
+	}
+	list := &terminal.Table{}
+	list.Row(terminal.Plain("REAL CLUSTER"), terminal.Plain("SERVES AS"), terminal.Plain("CONTEXT"))
+	for _, known := range folder.State.Clusters {
+		list.Row(terminal.Plain(known.Name), terminal.Plain(known.ClusterType), terminal.Plain(known.Context))
+	}
+	fmt.Fprintln(c.t.Out)
+	return list.Write(c.t.Out)
+}
+
 func (c *sampleClusterCommand) set(ctx context.Context, name string, b simulation.Behaviour) error {
+	if err := c.sample.wantSimulated(name); err != nil {
+		return err
+	}
 	return c.sample.ask(func(r sample.Remote) error {
 		o, err := r.Simulation().Set(ctx, name, b)
 		if err != nil {
@@ -96,6 +117,9 @@ func newSampleKubectl(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.wantSimulated(args[0]); err != nil {
+				return err
+			}
 			return f.ask(func(r sample.Remote) error { return r.Simulation().Kubectl(cmd.Context(), t.Out, args[0], args[1:]) })
 		},
 	}

@@ -15,25 +15,43 @@ import (
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
-// newSampleDown is "kalypso sample down".
+// sampleDownCommand is "kalypso sample down".
+type sampleDownCommand struct {
+	t      *terminal.Terminal
+	sample *sampleFlags
+	keep   bool
+}
+
 func newSampleDown(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
-	return &cobra.Command{
+	c := &sampleDownCommand{t: t, sample: f}
+	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Stop the sample, and remove what it made",
 		Long: `Stop the sample, and remove what it made, and nothing else: what somebody put into its folder stays there, and a folder
-that is no sample is not touched. Repositories on a forge that was there before are listed, for you to delete.`,
+that is no sample is not touched. On a forge that was there before, it removes the repositories whose description says that this
+sample made them; on real clusters, what has the label of this sample, and Flux removes what came by that.`,
 		Example: "  kalypso sample down\n  kalypso sample down --dir another-sample",
 		Args:    exactly(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return sampleDown(cmd.Context(), t, f) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
+	cmd.Flags().BoolVar(&c.keep, "keep-remote", false, "leave what is on a forge and on real clusters, and forget it")
+	return cmd
 }
 
-func sampleDown(ctx context.Context, t *terminal.Terminal, f *sampleFlags) error {
-	folder, err := f.open()
+func (c *sampleDownCommand) run(ctx context.Context) error {
+	t := c.t
+	folder, err := c.sample.open()
+	if err != nil {
+		return err
+	}
+	away, err := c.remote(ctx, folder.State)
 	if err != nil {
 		return err
 	}
 	if err := stopSample(ctx, folder); err != nil {
+		return err
+	}
+	if err := away.remove(ctx, t); err != nil {
 		return err
 	}
 	left, err := folder.Remove()
@@ -43,9 +61,6 @@ func sampleDown(ctx context.Context, t *terminal.Terminal, f *sampleFlags) error
 	fmt.Fprintf(t.Out, "removed the sample in %s\n", shown(folder.Dir))
 	if len(left) > 0 {
 		fmt.Fprintf(t.Out, "left there, since the sample did not make it: %s\n", terminal.Printable(strings.Join(left, ", ")))
-	}
-	for _, url := range folder.State.Repositories {
-		fmt.Fprintf(t.Out, "delete by hand: %s\n", terminal.Printable(url))
 	}
 	return nil
 }

@@ -28,9 +28,10 @@ func newSampleGreeting(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	c := &sampleGreetingCommand{t: t, sample: f}
 	cmd := &cobra.Command{
 		Use:   "greeting NAME",
-		Short: "Show what hello-world-app shows on a simulated cluster, with the configuration that reached it",
-		Long: `Show what hello-world-app shows on a simulated cluster, with the configuration of the platform that reached it.
-It is the same as on the page of the application. With --until it waits until a text is there, and nothing is starting any more.`,
+		Short: "Show what hello-world-app shows on a cluster, with the configuration that reached it",
+		Long: `Show what hello-world-app shows on a cluster, with the configuration of the platform that reached it.
+For a simulated one it is the same as on the page of the application; for a real one it is read from the Deployments and ConfigMaps
+there, and whether pods run them, kubectl says. With --until it waits until a text is there, and nothing is starting any more.`,
 		Example: "  kalypso sample greeting large\n  kalypso sample greeting large -e stage --until mysql://west-stage",
 		Args:    exactly("NAME"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
@@ -44,8 +45,12 @@ It is the same as on the page of the application. With --until it waits until a 
 
 func (c *sampleGreetingCommand) run(ctx context.Context, cluster string) error {
 	return c.sample.ask(func(r sample.Remote) error {
+		look, err := c.sample.greetings(r, cluster)
+		if err != nil {
+			return err
+		}
 		for deadline := time.Now().Add(c.timeout); ; {
-			all, err := r.Greetings(ctx, cluster)
+			all, err := look(ctx)
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/sample"
+	"github.com/kalypso-io/kalypso/internal/sample/install"
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -26,6 +28,9 @@ type sampleUpCommand struct {
 	forge       string
 	site        sample.Site
 	tokenEnv    string
+	contexts    []string
+	clusterEnv  string
+	yes         bool
 	poll, delay time.Duration
 }
 
@@ -38,10 +43,16 @@ func newSampleUp(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 It runs until it is interrupted, or stopped by kalypso sample down.
 
 With --forge the repositories are created on a forge that there is, private, and named with the prefix: seven of them. The token
-needs the rights to create, push and protect there, and is read from the environment each time. The clusters stay simulated.`,
+needs the rights to create, push, protect and delete there, and is read from the environment each time.
+
+With --kube-context real clusters take the place of the simulated ones of a type. Flux has to be there. What is installed beside it,
+and where, is said before, and asked about unless there is --yes. Flux reads the repositories with the token of
+--cluster-token-env, which may only read. The agents run in this process, with the rights of the account that is installed.`,
 		Example: `  kalypso sample up
   kalypso sample up --dir another-sample --listen 127.0.0.1:8090
-  kalypso sample up --forge gitea --url https://git.example.com --org acme --prefix tutorial --token-env GITEA_TOKEN`,
+  kalypso sample up --forge gitea --url https://git.example.com --org acme --prefix tutorial --token-env GITEA_TOKEN
+  kalypso sample up --forge github --url https://github.com --org acme --token-env GITHUB_TOKEN \
+    --kube-context drone=edge-1 --kube-context drone=edge-2 --cluster-token-env READ_TOKEN`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
@@ -52,29 +63,34 @@ needs the rights to create, push and protect there, and is read from the environ
 	flags.StringVar(&c.site.Org, "org", "", "the `account` there that owns the repositories, an organization or a group")
 	flags.StringVar(&c.site.Prefix, "prefix", "kalypso-sample", "what the names of the repositories there begin with")
 	flags.StringVar(&c.tokenEnv, "token-env", "", "the `variable` of the environment with the token for it")
+	flags.StringArrayVar(&c.contexts, "kube-context", nil, "let a real cluster serve, as `TYPE=CONTEXT` of the kubeconfig; may be repeated")
+	flags.StringVar(&c.clusterEnv, "cluster-token-env", "", "the `variable` of the environment with the token that real clusters read with")
+	flags.BoolVarP(&c.yes, "yes", "y", false, "install on real clusters without being asked")
 	flags.DurationVar(&c.poll, "poll", 2*time.Second, "how often simulated clusters look at Git")
 	flags.DurationVar(&c.delay, "delay", 3*time.Second, "how long they take at most to apply what they find")
 	return cmd
 }
 
 func (c *sampleUpCommand) run(cmd *cobra.Command) error {
-	if c.poll <= 0 || c.delay < 0 {
-		return usage(cmd, "--poll and --delay are positive")
-	}
-	if c.listen != "" && !onLoopback(c.listen) {
-		return usage(cmd, "--listen %q: a sample is for this machine alone: 127.0.0.1:8080", c.listen)
-	}
-	if err := c.checkForge(cmd); err != nil {
+	if err := c.check(cmd); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	begun := c.t.Now()
-	folder, listener, err := c.begin(ctx)
+	folder, err := sample.Open(c.sample.dir)
+	var listener net.Listener
+	var clusters []*realCluster
+	switch {
+	case errors.Is(err, sample.ErrNoSample):
+		folder, listener, clusters, err = c.create(ctx, cmd)
+	case err == nil:
+		listener, clusters, err = c.resume(ctx, cmd, folder)
+	}
 	if err != nil {
 		return err
 	}
-	p, err := startSample(ctx, c, folder, listener, stop)
+	p, err := startSample(ctx, c, folder, listener, clusters, stop)
 	if err != nil {
 		return err
 	}
@@ -85,70 +101,167 @@ func (c *sampleUpCommand) run(cmd *cobra.Command) error {
 // sampleForges are the kinds of forges on which repositories can be created.
 var sampleForges = []string{string(forge.Gitea), string(forge.GitHub), string(forge.GitLab)}
 
-func (c *sampleUpCommand) checkForge(cmd *cobra.Command) error {
+// check wants flags that make sense together, whatever sample they are for.
+func (c *sampleUpCommand) check(cmd *cobra.Command) error {
 	switch {
-	case c.forge == "" && (c.site.URL != "" || c.site.Org != "" || c.tokenEnv != ""):
-		return usage(cmd, "--url, --org and --token-env go with --forge")
-	case c.forge == "":
-		return nil
-	case !slices.Contains(sampleForges, c.forge):
+	case c.poll <= 0 || c.delay < 0:
+		return usage(cmd, "--poll and --delay are positive")
+	case c.listen != "" && !onLoopback(c.listen):
+		return usage(cmd, "--listen %q: a sample is for this machine alone: 127.0.0.1:8080", c.listen)
+	case c.forge != "" && !slices.Contains(sampleForges, c.forge):
 		return usage(cmd, "--forge %q is none of %s", c.forge, strings.Join(sampleForges, ", "))
-	case c.site.URL == "" || c.site.Org == "" || c.tokenEnv == "":
-		return usage(cmd, "--forge needs --url, --org and --token-env")
-	case c.t.Env[c.tokenEnv] == "":
-		return usage(cmd, "the environment variable %s is empty: it holds the token for %s", c.tokenEnv, secret.Redact(c.site.URL))
 	}
-	if err := checkURL(c.site.URL + "/x/y"); err != nil {
-		return usage(cmd, "--url: %w", err)
+	if c.site.URL != "" {
+		if err := checkURL(c.site.URL + "/x/y"); err != nil {
+			return usage(cmd, "--url: %w", err)
+		}
 	}
 	return nil
 }
 
-// begin opens the folder and listens. Nothing is left behind by what does not begin.
-func (c *sampleUpCommand) begin(ctx context.Context) (*sample.Folder, net.Listener, error) {
-	folder, err := sample.Open(c.sample.dir)
+// checkNew wants everything that a new sample has to know.
+func (c *sampleUpCommand) checkNew(cmd *cobra.Command) error {
 	switch {
-	case errors.Is(err, sample.ErrNoSample):
-		return c.create()
-	case err != nil:
-		return nil, nil, err
-	case c.listen != "" && c.listen != folder.State.Listen:
-		return nil, nil, failed(
-			fmt.Errorf("the sample in %s is at %s: its repositories name that address", shown(folder.Dir), folder.State.Listen),
-			"leave --listen out, or begin another one with --dir")
+	case c.forge == "" && (c.site.URL != "" || c.site.Org != "" || c.tokenEnv != "" || cmd.Flags().Changed("prefix")):
+		return usage(cmd, "--url, --org, --prefix and --token-env go with --forge")
+	case c.forge != "" && (c.site.URL == "" || c.site.Org == "" || c.tokenEnv == ""):
+		return usage(cmd, "--forge needs --url, --org and --token-env")
+	case len(c.contexts) == 0 && c.clusterEnv != "":
+		return usage(cmd, "--cluster-token-env goes with --kube-context")
+	case len(c.contexts) > 0 && c.forge != "" && c.clusterEnv == "":
+		return usage(cmd, "the repositories are private: --cluster-token-env names the variable with the token that the clusters read them with")
 	}
-	listener, err := net.Listen("tcp", folder.State.Listen)
-	if err == nil {
-		return folder, listener, nil
-	}
-	err = fmt.Errorf("listen on %s: %w", folder.State.Listen, err)
-	if runs(ctx, folder) {
-		return nil, nil, failed(fmt.Errorf("the sample in %s runs already: %w", shown(folder.Dir), err), "kalypso sample down stops and removes it")
-	}
-	return nil, nil, failed(err, "end the program that has the address; or remove the sample with kalypso sample down"+c.sample.flag()+", and begin anew: "+c.elsewhere())
+	return c.checkTokens(cmd, c.tokenEnv, c.clusterEnv)
 }
 
-// create makes a new sample, which has nothing yet.
-func (c *sampleUpCommand) create() (*sample.Folder, net.Listener, error) {
+// checkTokens wants variables of the environment not to be empty.
+func (c *sampleUpCommand) checkTokens(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if name != "" && c.t.Env[name] == "" {
+			return usage(cmd, "the environment variable %s is empty: it holds a token for %s", name, secret.Redact(c.site.URL))
+		}
+	}
+	return nil
+}
+
+// create makes a new sample, which has nothing yet. Nothing is left behind by what does not begin.
+func (c *sampleUpCommand) create(ctx context.Context, cmd *cobra.Command) (folder *sample.Folder, _ net.Listener, clusters []*realCluster, err error) {
+	if err := c.checkNew(cmd); err != nil {
+		return nil, nil, nil, err
+	}
 	listen := c.listen
 	if listen == "" {
 		listen = server.DefaultListen
 	}
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
-		return nil, nil, failed(fmt.Errorf("listen on %s: %w", listen, err), "this address is free: "+c.elsewhere())
+		return nil, nil, nil, failed(fmt.Errorf("listen on %s: %w", listen, err), "this address is free: "+c.elsewhere())
 	}
+	defer func() {
+		if err != nil {
+			_ = listener.Close() // nobody knows of it yet
+		}
+	}()
 	listen = listener.Addr().String() // a port of 0 is now another one
-	state := sample.State{Listen: listen, Made: c.t.Now(), Site: sample.Site{URL: "http://" + listen}}
+	state := sample.State{Listen: listen, Made: c.t.Now(), Site: sample.Site{URL: "http://" + listen}, ID: strings.ToLower(rand.Text()[:10])}
 	if c.forge != "" {
 		state.Site, state.Forge, state.TokenEnv = c.site, c.forge, c.tokenEnv
 	}
-	folder, err := sample.Create(c.sample.dir, state)
-	if err != nil {
-		_ = listener.Close()
-		return nil, nil, failed(err, "choose another folder with --dir")
+	if err := sample.Vacant(c.sample.dir); err != nil {
+		return nil, nil, nil, failed(err, "choose another folder with --dir")
 	}
-	return folder, listener, nil
+	if clusters, err = c.choose(ctx, cmd, &state); err != nil {
+		return nil, nil, nil, err
+	}
+	if folder, err = sample.Create(c.sample.dir, state); err != nil {
+		return nil, nil, nil, failed(err, "choose another folder with --dir")
+	}
+	return folder, listener, clusters, nil
+}
+
+// resume goes on with a sample that was begun before, as what it was begun.
+func (c *sampleUpCommand) resume(ctx context.Context, cmd *cobra.Command, folder *sample.Folder) (net.Listener, []*realCluster, error) {
+	s := folder.State
+	if err := c.checkSame(cmd, folder); err != nil {
+		return nil, nil, err
+	}
+	c.site = s.Site
+	if err := c.checkTokens(cmd, s.TokenEnv, s.ClusterTokenEnv); err != nil {
+		return nil, nil, err
+	}
+	listener, err := net.Listen("tcp", s.Listen)
+	if err != nil {
+		err = fmt.Errorf("listen on %s: %w", s.Listen, err)
+		if runs(ctx, folder) {
+			return nil, nil, failed(fmt.Errorf("the sample in %s runs already: %w", shown(folder.Dir), err), "kalypso sample down"+c.sample.flag()+" stops and removes it")
+		}
+		return nil, nil, failed(err, "end the program that has the address; or remove the sample with kalypso sample down"+c.sample.flag()+", and begin anew: "+c.elsewhere())
+	}
+	clusters, err := openClusters(ctx, s)
+	if err != nil {
+		_ = listener.Close() // nobody knows of it yet
+	}
+	return listener, clusters, err
+}
+
+// checkSame wants what is asked for to be what the sample is already: repositories and clusters name each other.
+func (c *sampleUpCommand) checkSame(cmd *cobra.Command, folder *sample.Folder) error {
+	s := folder.State
+	var contexts []string
+	for _, known := range s.Clusters {
+		contexts = append(contexts, known.ClusterType+"="+known.Context)
+	}
+	for _, f := range []struct{ name, wanted, is string }{
+		{"listen", c.listen, s.Listen},
+		{"forge", c.forge, s.Forge},
+		{"url", strings.TrimRight(c.site.URL, "/"), strings.TrimRight(s.Site.URL, "/")},
+		{"org", c.site.Org, s.Site.Org},
+		{"prefix", c.site.Prefix, s.Site.Prefix},
+		{"token-env", c.tokenEnv, s.TokenEnv},
+		{"kube-context", strings.Join(c.contexts, ", "), strings.Join(contexts, ", ")},
+		{"cluster-token-env", c.clusterEnv, s.ClusterTokenEnv},
+	} {
+		if !cmd.Flags().Changed(f.name) || f.wanted == f.is {
+			continue
+		}
+		was := fmt.Sprintf("--%s %s", f.name, f.is)
+		if f.is == "" {
+			was = "no --" + f.name
+		}
+		return failed(fmt.Errorf("the sample in %s was begun with %s, and what it made goes by that", shown(folder.Dir), secret.Redact(was)),
+			fmt.Sprintf("leave --%s out to go on with it, or begin another one with --dir", f.name))
+	}
+	return nil
+}
+
+// choose finds the real clusters that are to take part, says what they get, and asks.
+func (c *sampleUpCommand) choose(ctx context.Context, cmd *cobra.Command, s *sample.State) ([]*realCluster, error) {
+	if len(c.contexts) == 0 {
+		return nil, nil
+	}
+	wanted, err := parseContexts(c.contexts)
+	if err != nil {
+		return nil, asUsage(cmd, err)
+	}
+	s.ClusterTokenEnv = c.clusterEnv
+	for _, w := range wanted {
+		if !slices.Contains(s.Site.Flux, w.ClusterType) {
+			s.Site.Flux = append(s.Site.Flux, w.ClusterType)
+		}
+	}
+	if c.clusterEnv != "" {
+		s.Site.Secret = install.Secret
+	}
+	var all []*realCluster
+	for _, w := range wanted {
+		cluster, err := examine(ctx, w, *s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cluster)
+		s.Clusters = append(s.Clusters, cluster.RealCluster)
+	}
+	return all, c.agree(all, *s)
 }
 
 // elsewhere is the command that begins at another address.

@@ -68,6 +68,7 @@ func newRealGitea(t *testing.T, dir string) *realGitea {
 			g.look(t)
 			g.count()
 			api.ServeHTTP(w, r)
+			g.follow(t, r)
 			return
 		}
 		if _, password, _ := r.BasicAuth(); password != giteatest.Token {
@@ -100,6 +101,37 @@ func (g *realGitea) repositories(t *testing.T) []string {
 		found[i] = filepath.ToSlash(path)
 	}
 	return found
+}
+
+// follow makes or removes the bare repository that a request has just created or deleted in the fake.
+func (g *realGitea) follow(t *testing.T, r *http.Request) {
+	owner, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/v1/repos/"), "/")
+	created, isCreation := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/api/v1/orgs/"), "/repos")
+	switch {
+	case r.Method == http.MethodPost && isCreation:
+		for _, path := range g.known(created) {
+			if err := exec.Command("git", "init", "-q", "--bare", filepath.Join(g.dir, path+".git")).Run(); err != nil {
+				t.Errorf("create %s: %v", path, err)
+			}
+		}
+	case r.Method == http.MethodDelete && !strings.Contains(name, "/") && owner != "":
+		if err := os.RemoveAll(filepath.Join(g.dir, owner, name+".git")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// known are the paths of the repositories of an owner that the fake has and the folder has not.
+func (g *realGitea) known(owner string) []string {
+	g.World.Lock()
+	defer g.World.Unlock()
+	var missing []string
+	for _, path := range g.World.Paths() {
+		if _, err := os.Stat(filepath.Join(g.dir, path+".git")); err != nil && strings.HasPrefix(path, owner+"/") {
+			missing = append(missing, path)
+		}
+	}
+	return missing
 }
 
 // look tells the fake which repositories there are, and where their branches are.

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -36,13 +35,16 @@ type samplePlay struct {
 	flag     string
 	serving  *serving
 	clusters *simulation.Simulation
-	app      *sampleApp
-	log      io.Closer
+	// real are the clusters that are not simulated, and agents those that report about them.
+	real   []*realCluster
+	agents []*agent.Agent
+	app    *sampleApp
+	log    io.Closer
 }
 
 // startSample makes what is missing of a sample. stop ends the process.
-func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder, listener net.Listener, stop func()) (_ *samplePlay, err error) {
-	p := &samplePlay{t: c.t, folder: folder, flag: c.sample.flag()}
+func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder, listener net.Listener, clusters []*realCluster, stop func()) (_ *samplePlay, err error) {
+	p := &samplePlay{t: c.t, folder: folder, flag: c.sample.flag(), real: clusters}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -83,10 +85,13 @@ func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder,
 	}
 	p.clusters = simulation.New(simulation.Config{
 		Sources: &simulation.Sources{Client: p.serving.work.client}, Poll: c.poll, Delay: simulation.Delay{Least: c.delay / 3, Most: c.delay},
-		Heartbeat: 10 * time.Second, Seed: 1, Log: p.serving.log,
+		Heartbeat: sampleHeartbeat, Seed: 1, Log: p.serving.log,
 	})
 	return p, p.control(repositories, stop)
 }
+
+// sampleHeartbeat is how often clusters say that they are there: somebody watches.
+const sampleHeartbeat = 10 * time.Second
 
 // sampleConfig is the configuration of the server, as a file would have it.
 func sampleConfig(folder *sample.Folder) (*server.Config, error) {
@@ -113,8 +118,7 @@ func (p *samplePlay) publish(ctx context.Context, repositories []sample.Reposito
 		Notice: func(what string) { p.serving.log.Warn(what) },
 	}
 	if p.serving.host == nil {
-		publisher.Forge, publisher.Made = p.serving.work.forges[0], p.folder.AddRepository
-		publisher.Ours = func(url string) bool { return slices.Contains(p.folder.State.Repositories, url) }
+		publisher.Forge, publisher.Mark = p.serving.work.forges[0], p.folder.State.Mark()
 		return publisher.Publish(ctx, repositories)
 	}
 	publisher.Forge = p.serving.host
@@ -181,7 +185,7 @@ func (p *samplePlay) run(ctx context.Context, begun time.Time) error {
 			return quietEnd(ctx, err)
 		}
 		p.welcome(time.Since(begun))
-		p.clusters.Run(ctx)
+		p.runClusters(ctx)
 		return nil
 	})
 	if err := group.Wait(); err != nil {
@@ -206,13 +210,8 @@ func (p *samplePlay) join(ctx context.Context) error {
 		return err
 	}
 	joiner := &simulation.Joiner{Server: address, Dir: p.folder.Clusters()}
-	for _, c := range sample.Clusters(p.folder.State.Site) {
-		if _, err := os.Stat(filepath.Join(joiner.Dir, c.Name+".token")); errors.Is(err, fs.ErrNotExist) && joiner.Token.IsZero() {
-			if joiner.Token, err = p.joinToken(ctx); err != nil {
-				return err
-			}
-		}
-		way, err := joiner.Register(ctx, c)
+	for _, c := range sample.Clusters(p.folder.State.Site, p.folder.State.Clusters) {
+		way, err := p.register(ctx, joiner, c)
 		if err != nil {
 			return err
 		}
@@ -220,19 +219,29 @@ func (p *samplePlay) join(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return p.joinReal(ctx, joiner)
+}
+
+// register gives a cluster a credential, unless it has one.
+func (p *samplePlay) register(ctx context.Context, j *simulation.Joiner, c simulation.Cluster) (agent.Server, error) {
+	if _, err := os.Stat(filepath.Join(j.Dir, c.Name+".token")); errors.Is(err, fs.ErrNotExist) && j.Token.IsZero() {
+		if j.Token, err = p.joinToken(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return j.Register(ctx, c)
 }
 
 // joinToken makes a token that is good for the clusters of the sample, for a while.
 func (p *samplePlay) joinToken(ctx context.Context) (secret.Value, error) {
 	var scope reporting.JoinScope
-	for _, c := range sample.Clusters(p.folder.State.Site) {
-		for _, m := range c.Memberships {
+	for _, clusterType := range sample.ClusterTypes() {
+		for _, m := range sample.Memberships(p.folder.State.Site, clusterType) {
 			scope.Memberships = append(scope.Memberships, ledger.Membership{Environment: m.Environment, ClusterType: m.ClusterType})
 		}
 	}
 	now := time.Now()
-	request := reporting.JoinTokenRequest{Scope: scope, Description: "simulated clusters of the sample", Expires: now.Add(time.Hour)}
+	request := reporting.JoinTokenRequest{Scope: scope, Description: "clusters of the sample", Expires: now.Add(time.Hour)}
 	token, _, err := p.serving.observatory.api.Registrar.CreateJoinToken(ctx, request, "kalypso sample", now)
 	return token, err
 }
@@ -252,12 +261,14 @@ func (p *samplePlay) ready(ctx context.Context) error {
 // welcome says where everything is, and what to do with it.
 func (p *samplePlay) welcome(took time.Duration) {
 	s, site, dir := p.t.OutStyle, p.folder.State.Site, p.flag
-	fmt.Fprintf(p.t.Out, "%s the sample in %s: 7 repositories and 3 simulated clusters, after %.1f s\n\n", s.Green("started"), shown(p.folder.Dir), took.Seconds())
+	fmt.Fprintf(p.t.Out, "%s the sample in %s: 7 repositories and %s, after %.1f s\n\n", s.Green("started"), shown(p.folder.Dir), p.clusterCount(), took.Seconds())
 	where := &terminal.Table{Indent: "  "}
 	where.Row(terminal.Plain("the fleet"), terminal.Painted(s.Bold, "http://"+p.folder.State.Listen+"/"))
 	where.Row(terminal.Plain("what the platform changes"), terminal.Plain(site.Repository(sample.ControlPlane)))
 	where.Row(terminal.Plain("what clusters run"), terminal.Plain(site.Repository(sample.GitOps)))
-	where.Row(terminal.Plain("hello-world on a cluster"), terminal.Plain("http://"+p.folder.State.Listen+sample.Root+"/large/dev-large-hello-world-app-performance-test"))
+	if _, err := p.clusters.Cluster("large"); err == nil {
+		where.Row(terminal.Plain("hello-world on a cluster"), terminal.Plain("http://"+p.folder.State.Listen+sample.Root+"/large/dev-large-hello-world-app-performance-test"))
+	}
 	where.Row(terminal.Plain("sign in with the token in"), terminal.Plain(shown(filepath.Join(p.folder.Data(), adminTokenFile))))
 	where.Row(terminal.Plain("what the server says"), terminal.Plain(shown(p.folder.Log())))
 	_ = where.Write(p.t.Out)
@@ -266,7 +277,9 @@ func (p *samplePlay) welcome(took time.Duration) {
 	next.Row(terminal.Plain("kalypso sample merge"+dir+" gitops stage"), terminal.Painted(s.Dim, "let in what waits for a person"))
 	next.Row(terminal.Plain("kalypso status --server http://"+p.folder.State.Listen), terminal.Painted(s.Dim, "see where every commit is, and why it waits"))
 	next.Row(terminal.Plain("kalypso sample greeting"+dir+" large"), terminal.Painted(s.Dim, "see what hello-world shows, with the configuration that reached it"))
-	next.Row(terminal.Plain("kalypso sample cluster"+dir+" large fail"), terminal.Painted(s.Dim, "let something go wrong; recover mends it"))
+	if all := p.clusters.Clusters(); len(all) > 0 {
+		next.Row(terminal.Plain("kalypso sample cluster"+dir+" "+all[len(all)-1].Name+" fail"), terminal.Painted(s.Dim, "let something go wrong; recover mends it"))
+	}
 	_ = next.Write(p.t.Out)
 	fmt.Fprintf(p.t.Out, "\ndocs/tutorial.md tells the whole story. Ctrl-C stops the sample, kalypso sample down%s removes it.\n", dir)
 }

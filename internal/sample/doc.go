@@ -5,6 +5,8 @@
 //	Folder ─► what a sample has on this machine, and nothing else
 //	Control ◄─ Remote: commands of people, to the process that runs a sample
 //
+// Real clusters can take the place of simulated ones; package install has what is put on them.
+//
 // It has no server of its own: whoever starts a sample runs the same server as anybody else.
 //
 // # Continuing
@@ -14,5 +16,6 @@
 //
 // # Removing
 //
-// [Folder.Remove] knows by name what is in a folder, and leaves everything else where it is.
+// [Folder.Remove] knows by name what is in a folder, and leaves everything else where it is. What is made elsewhere has the
+// mark of the sample from its first moment on, and only what has it is removed: see [State.Mark] and [Unpublish].
 package sample

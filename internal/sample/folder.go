@@ -35,8 +35,33 @@ type State struct {
 	Forge string `json:"forge,omitempty"`
 	// TokenEnv names the environment variable with the token for that forge.
 	TokenEnv string `json:"tokenEnv,omitempty"`
-	// Repositories are those that were made on that forge, by URL.
-	Repositories []string `json:"repositories,omitempty"`
+	// ID tells what this sample makes elsewhere from everything else there; see [State.Mark].
+	ID string `json:"id"`
+	// Clusters are the real ones that take part.
+	Clusters []RealCluster `json:"clusters,omitempty"`
+	// ClusterTokenEnv names the environment variable with the token that real clusters read repositories with; empty where
+	// anybody may read.
+	ClusterTokenEnv string `json:"clusterTokenEnv,omitempty"`
+}
+
+// RealCluster is a cluster that was there before, and takes part in a sample.
+type RealCluster struct {
+	// Name is what the sample calls it.
+	Name string `json:"name"`
+	// ClusterType is what it serves as, in every environment.
+	ClusterType string `json:"clusterType"`
+	// Context is that of the kubeconfig.
+	Context string `json:"context"`
+	// UID is that of the cluster: the same context may mean another one later.
+	UID string `json:"uid"`
+}
+
+// Mark is what the descriptions of repositories say that were made for this sample. Without an ID there is none.
+func (s State) Mark() string {
+	if s.ID == "" {
+		return ""
+	}
+	return "made by kalypso sample " + s.ID
 }
 
 const format = 1
@@ -80,25 +105,33 @@ func Open(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// Create makes the folder of a sample, which must be new or empty; else it is [ErrNotEmpty].
-func Create(dir string, s State) (*Folder, error) {
+// Vacant wants a folder to be new or empty, so that a sample can be made in it; else it is [ErrNotEmpty].
+func Vacant(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("look into the folder: %w", err)
+		return fmt.Errorf("look into the folder: %w", err)
 	}
 	if len(entries) > 0 {
-		return nil, fmt.Errorf("%w: %s", ErrNotEmpty, dir)
+		return fmt.Errorf("%w: %s", ErrNotEmpty, dir)
+	}
+	return nil
+}
+
+// Create makes the folder of a sample, which must be [Vacant].
+func Create(dir string, s State) (*Folder, error) {
+	if err := Vacant(dir); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder: %w", err)
 	}
 	s.Format = format
 	f := &Folder{Dir: dir, State: s}
-	return f, f.Save()
+	return f, f.save()
 }
 
-// Save writes the state, all of it or nothing.
-func (f *Folder) Save() error {
+// save writes the state, all of it or nothing.
+func (f *Folder) save() error {
 	text, err := json.MarshalIndent(f.State, "", "  ")
 	if err == nil {
 		err = agent.WriteFile(f.path(stateFile), append(text, '\n'))
@@ -107,15 +140,6 @@ func (f *Folder) Save() error {
 		return fmt.Errorf("write what the sample is: %w", err)
 	}
 	return nil
-}
-
-// AddRepository notes that a repository was made on a forge that was there before.
-func (f *Folder) AddRepository(url string) error {
-	if slices.Contains(f.State.Repositories, url) {
-		return nil
-	}
-	f.State.Repositories = append(f.State.Repositories, url)
-	return f.Save()
 }
 
 func (f *Folder) path(name string) string { return filepath.Join(f.Dir, name) }

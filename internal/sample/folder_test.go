@@ -12,17 +12,15 @@ import (
 
 func TestFolderRemembersWhatTheSampleIs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sample")
-	state := State{Listen: "127.0.0.1:8080", Made: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Site: Site{URL: "http://127.0.0.1:8080"}}
+	state := State{Listen: "127.0.0.1:8080", Made: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Site: Site{URL: "http://127.0.0.1:8080"}, ID: "one"}
 	made, err := Create(dir, state)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		if err := made.AddRepository("https://git.example/acme/demo-gitops"); err != nil {
-			t.Fatal(err)
-		}
+	if made.State.Mark() == "" {
+		t.Error("it has no mark")
 	}
-	state.Format, state.Repositories = format, []string{"https://git.example/acme/demo-gitops"}
+	state.Format = format
 	opened, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)

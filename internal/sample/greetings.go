@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/kalypso-io/kalypso/internal/client"
 	"github.com/kalypso-io/kalypso/internal/simulation"
 )
@@ -39,6 +41,21 @@ func (c *Control) greetings(r *http.Request) (any, error) {
 		all = append(all, slices.DeleteFunc(found, func(g simulation.Greeting) bool { return Says(g) == "" })...)
 	}
 	return all, nil
+}
+
+// GreetingsOf are what the applications show that greet, by namespace, from the Deployments and ConfigMaps of a real cluster.
+func GreetingsOf(cluster string, objects []*unstructured.Unstructured) []simulation.Greeting {
+	var namespaces []string
+	for _, o := range objects {
+		namespaces = append(namespaces, o.GetNamespace())
+	}
+	slices.Sort(namespaces)
+	all := []simulation.Greeting{}
+	for _, namespace := range slices.Compact(namespaces) {
+		found := simulation.GreetingsOf(cluster, namespace, objects)
+		all = append(all, slices.DeleteFunc(found, func(g simulation.Greeting) bool { return Says(g) == "" })...)
+	}
+	return all
 }
 
 // Says is the greeting itself; empty for an application that greets nobody.

@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 )
 
-// ErrForeign means that a repository is there already, with something in it that no sample made.
+// ErrForeign means that a repository is there already, and its description does not say that this sample made it.
 var ErrForeign = errors.New("the repository belongs to somebody else")
 
 // Publisher writes repositories to a forge.
@@ -23,11 +23,9 @@ type Publisher struct {
 	// Author writes the commits, and When is their time. // required
 	Author git.Person
 	When   time.Time
-	// Ours reports whether a repository was made for this sample before. Repositories are private then.
-	// Nil stands for a forge on which everything is ours.
-	Ours func(url string) bool
-	// Made is told of a repository that is there from now on; may be nil.
-	Made func(url string) error
+	// Mark is what the description of a repository says that was made for this sample. Such repositories are private, and
+	// others are left alone. Empty stands for a forge on which everything is ours.
+	Mark string
 	// Notice is told what the forge does not allow and the sample can do without; may be nil.
 	Notice func(what string)
 }
@@ -85,36 +83,24 @@ func (p *Publisher) protect(ctx context.Context, on forge.Repository, b Branch) 
 	return err
 }
 
-// create makes sure that a repository is there, and ours.
+// create makes sure that a repository is there, and ours. The mark is there from its first moment on.
 func (p *Publisher) create(ctx context.Context, creator forge.Creator, r Repository) (forge.Repository, error) {
-	on, err := creator.CreateRepository(ctx, forge.NewRepository{
-		Owner: r.Owner, Name: r.Slug, DefaultBranch: r.Branches[0].Name, Description: r.Description, Private: p.Ours != nil,
-	})
-	if errors.Is(err, forge.ErrConflict) {
-		if p.Ours != nil && !p.Ours(r.URL) {
-			if err := p.empty(ctx, r.URL); err != nil {
-				return nil, err
-			}
-		}
-		on, err = p.Forge.Repository(r.URL)
+	wanted := forge.NewRepository{Owner: r.Owner, Name: r.Slug, DefaultBranch: r.Branches[0].Name, Description: r.Description}
+	if p.Mark != "" {
+		wanted.Description, wanted.Private = r.Description+" ("+p.Mark+")", true
 	}
-	if err != nil || p.Made == nil {
+	on, err := creator.CreateRepository(ctx, wanted)
+	if !errors.Is(err, forge.ErrConflict) {
 		return on, err
 	}
-	return on, p.Made(r.URL)
-}
-
-// empty returns an error unless nothing is in a repository: then the sample was killed right after it made it.
-func (p *Publisher) empty(ctx context.Context, url string) error {
-	repo, err := p.Client.Open(ctx, url)
-	if err != nil {
-		return err
+	if on, err = p.Forge.Repository(r.URL); err != nil || p.Mark == "" {
+		return on, err
 	}
-	names, err := repo.Branches(ctx)
-	if err == nil && len(names) > 0 {
-		return fmt.Errorf("%w: it exists already", ErrForeign)
+	ours, err := marked(ctx, on, p.Mark)
+	if err == nil && !ours {
+		err = fmt.Errorf("%w: it exists already", ErrForeign)
 	}
-	return err
+	return on, err
 }
 
 // branch makes sure that a branch is there, and returns its commit.

@@ -59,17 +59,9 @@ func TestPublishGoesOn(t *testing.T) {
 	}
 	want := heads(t, p, all)
 	again, _ := newPublisher(t)
-	killed := errors.New("killed")
-	for n := 1; n <= len(all); n++ {
-		made := 0
-		again.Made = func(string) error {
-			if made++; made > n {
-				return killed
-			}
-			return nil
-		}
-		if err := again.Publish(t.Context(), all); n < len(all) && !errors.Is(err, killed) || n == len(all) && err != nil {
-			t.Fatalf("repository %d: %v", n, err)
+	for n := range all {
+		if err := again.Publish(t.Context(), all[:n+1]); err != nil {
+			t.Fatal(err)
 		}
 	}
 	for name, head := range heads(t, again, all) {
@@ -106,24 +98,89 @@ func TestPublishPinsTheFirstCommitAndProtects(t *testing.T) {
 	}
 }
 
-// TestPublishLeavesForeignRepositoriesAlone: one that has something in it, and was not made for the sample.
+// TestPublishLeavesForeignRepositoriesAlone: also one of the right name with nothing in it.
 func TestPublishLeavesForeignRepositoriesAlone(t *testing.T) {
 	p, all := newPublisher(t)
+	host := &describing{Forge: p.Forge, descriptions: map[string]string{}}
+	p.Forge, p.Mark = host, State{ID: "one"}.Mark()
 	if err := p.Publish(t.Context(), all[2:3]); err != nil {
 		t.Fatal(err)
 	}
-	p.Ours = func(url string) bool { return url == all[0].URL }
-	if err := p.Publish(t.Context(), all[2:3]); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), all[2].URL) {
-		t.Errorf("got %v", err)
+	if got := host.descriptions[all[2].URL]; got != all[2].Description+" (made by kalypso sample one)" {
+		t.Errorf("it says about itself %q", got)
 	}
-	p.Ours = func(url string) bool { return url == all[2].URL }
 	if err := p.Publish(t.Context(), all[2:3]); err != nil {
 		t.Errorf("its own: %v", err)
+	}
+	p.Mark = State{ID: "two"}.Mark()
+	if err := p.Publish(t.Context(), all[2:3]); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), all[2].URL) {
+		t.Errorf("got %v", err)
 	}
 	p.Forge = onlyForge{p.Forge}
 	if err := p.Publish(t.Context(), all); err == nil || !strings.Contains(err.Error(), "cannot create repositories") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestUnpublishRemovesOnlyItsOwn: not what was there before, nor what somebody says is his by now.
+func TestUnpublishRemovesOnlyItsOwn(t *testing.T) {
+	p, all := newPublisher(t)
+	host := &describing{Forge: p.Forge, descriptions: map[string]string{}}
+	p.Forge, p.Mark = host, State{ID: "one"}.Mark()
+	if err := p.Publish(t.Context(), all[:4]); err != nil {
+		t.Fatal(err)
+	}
+	host.descriptions[all[1].URL] = "mine"
+	if left, err := Unpublish(t.Context(), host, all, ""); err != nil || len(left) != len(all) {
+		t.Errorf("without a mark: left %q, %v", left, err)
+	}
+	for range 2 {
+		left, err := Unpublish(t.Context(), host, all, p.Mark)
+		if err != nil || len(left) != 1 || left[0] != all[1].URL {
+			t.Errorf("left %q, %v", left, err)
+		}
+	}
+	if len(host.descriptions) != 1 {
+		t.Errorf("there are still %q", host.descriptions)
+	}
+}
+
+// describing is a forge that remembers what repositories say about themselves.
+type describing struct {
+	forge.Forge
+	descriptions map[string]string
+}
+
+func (d *describing) CreateRepository(ctx context.Context, r forge.NewRepository) (forge.Repository, error) {
+	on, err := d.Forge.(forge.Creator).CreateRepository(ctx, r)
+	if err == nil {
+		d.descriptions["http://127.0.0.1:8080/"+r.Owner+"/"+r.Name] = r.Description
+	}
+	return on, err
+}
+
+func (d *describing) Repository(url string) (forge.Repository, error) {
+	on, err := d.Forge.Repository(url)
+	return described{on, d, url}, err
+}
+
+type described struct {
+	forge.Repository
+	host *describing
+	url  string
+}
+
+func (d described) Description(context.Context) (string, error) {
+	text, ok := d.host.descriptions[d.url]
+	if !ok {
+		return "", forge.ErrNotFound
+	}
+	return text, nil
+}
+
+func (d described) Remove(context.Context) error {
+	delete(d.host.descriptions, d.url)
+	return nil
 }
 
 // onlyForge cannot create repositories.

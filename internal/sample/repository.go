@@ -110,7 +110,7 @@ func (b *Branch) add(from fs.FS, folder string, at Site) error {
 			return err
 		}
 		content, err := fs.ReadFile(from, name)
-		b.Files[strings.TrimPrefix(name, folder+"/")] = place(content, at)
+		b.Files[strings.TrimPrefix(name, folder+"/")] = at.adapt(place(content, at))
 		return err
 	})
 }

@@ -46,11 +46,53 @@ func TestRepositoriesNameEachOther(t *testing.T) {
 
 func TestClustersServeEveryEnvironment(t *testing.T) {
 	at := Site{URL: "http://127.0.0.1:8080"}
-	for _, c := range Clusters(at) {
+	for _, c := range Clusters(at, nil) {
 		for i, e := range Environments() {
 			if m := c.Memberships[i]; m.Environment != e || m.GitOps.Branch != e || m.GitOps.Repo != at.Repository(GitOps) {
 				t.Errorf("%s serves %+v", c.Name, m)
 			}
 		}
+	}
+	if got := Clusters(at, []RealCluster{{Name: "drone-1", ClusterType: "drone"}}); len(got) != 1 || got[0].Name != "large" {
+		t.Errorf("beside a real drone there are %+v", got)
+	}
+}
+
+// TestRepositoriesForRealClusters: they have Flux, and a credential; what stays simulated stays as it is.
+func TestRepositoriesForRealClusters(t *testing.T) {
+	text := func(at Site, repository, branch, path string) string {
+		all, err := Repositories(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range all {
+			for _, b := range r.Branches {
+				if content, ok := b.Files[path]; ok && r.Name == repository && b.Name == branch {
+					return string(content)
+				}
+			}
+		}
+		t.Fatalf("%s has no %s", repository, path)
+		return ""
+	}
+	const large, workload = "cluster-types/west-us/large/large-cluster-type.yaml", "workload/workload.yaml"
+	at := Site{URL: "https://git.example", Org: "acme", Flux: []string{"large"}, Secret: "reader"}
+	for _, e := range Environments() {
+		if got := text(at, ControlPlane, e, large); !strings.Contains(got, "reconciler: flux\n") {
+			t.Errorf("large of %s is\n%s", e, got)
+		}
+	}
+	if got := text(at, App, "main", workload); strings.Count(got, "        secret: reader\n        repo: https://git.example/acme/") != 3 {
+		t.Errorf("the workload is\n%s", got)
+	}
+	at = Site{URL: "https://git.example", Org: "acme", Flux: []string{"drone"}}
+	if got := text(at, ControlPlane, "dev", large); !strings.Contains(got, "reconciler: argocd\n") {
+		t.Errorf("large is\n%s", got)
+	}
+	if got := text(at, App, "main", workload); strings.Contains(got, "secret") {
+		t.Errorf("the workload is\n%s", got)
+	}
+	if got := text(at, ControlPlane, "main", "templates/flux.yaml"); !strings.Contains(got, "interval: 10s\n") {
+		t.Errorf("the template is\n%s", got)
 	}
 }

@@ -13,6 +13,10 @@ type Site struct {
 	Org string `json:"org,omitempty"`
 	// Prefix is what the names of the repositories begin with, before a dash; may be empty.
 	Prefix string `json:"prefix,omitempty"`
+	// Flux are the cluster types whose clusters follow Git with Flux, whatever the example says about them.
+	Flux []string `json:"flux,omitempty"`
+	// Secret is the name of the Secret with which those read repositories; empty where anybody may.
+	Secret string `json:"secret,omitempty"`
 }
 
 // Team is who works with a repository.

@@ -7,6 +7,9 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Greeting is what an application shows that greets with its configuration, as hello-world does.
@@ -44,6 +47,23 @@ func (s *Simulation) Greetings(cluster, namespace string) ([]Greeting, error) {
 		}
 	}
 	return all, nil
+}
+
+// GreetingsOf returns what applications in a namespace show, by name, from the objects of a cluster that is not simulated:
+// its Deployments and ConfigMaps. Whether their pods run it does not say.
+func GreetingsOf(cluster, namespace string, objects []*unstructured.Unstructured) []Greeting {
+	m := &machine{Cluster: Cluster{Name: cluster}, store: newStore(Flux)}
+	at := func() time.Duration { return 0 }
+	for _, o := range objects {
+		m.store.put(manifestOf(o.Object), key{}, m.now, at)
+	}
+	var all []Greeting
+	for e := range m.store.sorted() {
+		if runsPods(e.key) && e.namespace == namespace {
+			all = append(all, m.greet(e))
+		}
+	}
+	return all
 }
 
 func (m *machine) greet(e *entry) Greeting {

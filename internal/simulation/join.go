@@ -33,6 +33,8 @@ type Joiner struct {
 	Token  secret.Value // may be empty when all clusters have their credentials
 	// Dir is the folder of the credentials, NAME.token each, for nobody but the user. // required
 	Dir string
+	// Labels are those of the clusters. Nil says that they are simulated.
+	Labels map[string]string
 	// Transport is the way to the server; nil means the usual one.
 	Transport http.RoundTripper
 }
@@ -60,7 +62,10 @@ func (j *Joiner) Register(ctx context.Context, c Cluster) (agent.Server, error) 
 func (j *Joiner) join(ctx context.Context, c Cluster, file string) error {
 	var answer api.Credential
 	server := client.Client{Server: j.Server, Token: j.Token, UserAgent: userAgent, Transport: j.Transport}
-	request := api.ClusterRequest{Name: c.Name, Memberships: c.registered(), Labels: c.labels()}
+	request := api.ClusterRequest{Name: c.Name, Memberships: c.registered(), Labels: j.Labels}
+	if request.Labels == nil {
+		request.Labels = c.labels()
+	}
 	if err := server.Post(ctx, "clusters/join", request, &answer); err != nil {
 		return err
 	}
