@@ -85,6 +85,13 @@ func environmentCredential(env func(string) string, l location) credential {
 			return credential{"gitlab-ci-token", NewSecret(token), "CI_JOB_TOKEN"}
 		}
 	}
+	if host == serverHost(env("SYSTEM_COLLECTIONURI"), "dev.azure.com") {
+		for _, name := range []string{"AZURE_DEVOPS_TOKEN", "SYSTEM_ACCESSTOKEN"} {
+			if token := env(name); token != "" {
+				return credential{"x-access-token", NewSecret(token), name}
+			}
+		}
+	}
 	return credential{}
 }
 

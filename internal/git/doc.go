@@ -31,6 +31,7 @@
 //	                            (separated by commas, with the port where it is not the usual one); without it, for none
 //	GITHUB_TOKEN, GH_TOKEN      for the host of GITHUB_SERVER_URL, github.com by default
 //	GITLAB_TOKEN, CI_JOB_TOKEN  for the host of CI_SERVER_URL; GITLAB_TOKEN also for gitlab.com when that is not set
+//	AZURE_DEVOPS_TOKEN          or SYSTEM_ACCESSTOKEN, for the host of SYSTEM_COLLECTIONURI, dev.azure.com by default
 //	NETRC, ~/.netrc             "machine" entries only: "default" would send a password to any host
 //	git credential fill         https only, when the git program is there and the server asked for a password; never prompts
 //
