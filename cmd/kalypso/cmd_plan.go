@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,7 @@ type planCommand struct {
 	baseRef  string
 	baseMain string
 	against  string
+	trial    scheduling.Trial
 	diff     bool
 	exitCode bool
 }
@@ -38,10 +40,14 @@ Without --base-ref and --base-main it compares what the control plane wants with
 
     control plane (main + dev)  ◄── compared with ──►  platform GitOps repository (dev)
 
-With them it compares two states of the control plane, as for a pull request to it.`,
+With them it compares two states of the control plane, as for a pull request to it.
+
+With --branch it says what merging a branch of the control plane would do, as the preview of a pull request does,
+and with --commit what promoting a commit of main would do. Nothing is written in any case.`,
 		Example: `  kalypso plan -e dev
   kalypso plan -e dev --base-ref HEAD~1 --diff
-  kalypso plan -e stage --base-main v1.4 -o markdown`,
+  kalypso plan -e stage --base-main v1.4 -o markdown
+  kalypso plan -e dev --control-plane https://github.com/acme/control-plane --branch new-region`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
@@ -51,6 +57,9 @@ With them it compares two states of the control plane, as for a pull request to 
 	flags.StringVar(&c.baseRef, "base-ref", "", "compare with this `revision` of the environment's branch; HEAD is its head")
 	flags.StringVar(&c.baseMain, "base-main", "", "compare with this `revision` of main; HEAD is its head")
 	flags.StringVar(&c.against, "against", "", "`gitops` to compare with what the GitOps branch holds (default), or a folder that stands in for it")
+	flags.StringVar(&c.trial.Branch, "branch", "", "plan merging this `branch` of the control plane")
+	flags.StringVar(&c.trial.Into, "into", "", "the `branch` that it would be merged into (default main)")
+	flags.StringVar(&c.trial.Commit, "commit", "", "plan promoting this `commit` of main")
 	flags.BoolVar(&c.diff, "diff", false, "show the unified difference of every file")
 	flags.BoolVar(&c.exitCode, "exit-code", false, "exit with 3 when there are changes")
 	return cmd
@@ -62,6 +71,9 @@ func (c *planCommand) run(cmd *cobra.Command) error {
 	}
 	if c.against != "" && (c.baseRef != "" || c.baseMain != "") {
 		return usage(cmd, "--against compares with what is published, --base-ref and --base-main with an earlier state: choose one")
+	}
+	if err := c.checkTrial(cmd); err != nil {
+		return err
 	}
 	session, err := c.source.open(cmd.Context(), c.t)
 	if err != nil {
@@ -90,8 +102,38 @@ func (c *planCommand) show(w io.Writer, p *plan.Plan) error {
 	return answer.Plan{Plan: p, Style: c.t.OutStyle, Args: c.source.args(), Diff: c.diff}.Write(w)
 }
 
+// checkTrial refuses flags that do not go together.
+func (c *planCommand) checkTrial(cmd *cobra.Command) error {
+	tried := c.trial.Branch != "" || c.trial.Commit != ""
+	switch {
+	case c.trial.Branch != "" && c.trial.Commit != "":
+		return usage(cmd, "--branch plans a merge, --commit a promotion: choose one")
+	case c.trial.Into != "" && c.trial.Branch == "":
+		return usage(cmd, "--into needs a --branch that would be merged")
+	case tried && (c.against != "" || c.baseRef != "" || c.baseMain != "" || c.source.main != "" || c.source.envDir != ""):
+		return usage(cmd, "--branch and --commit read branches of the control plane: leave out --against, --base-ref, --base-main, --main and --env-dir")
+	}
+	return nil
+}
+
+// try plans a merge or a promotion.
+func (c *planCommand) try(ctx context.Context, s *session) (*plan.Plan, error) {
+	c.trial.ControlPlane, c.trial.Environment = s.request.ControlPlane, s.request.Environment
+	preview, err := (&scheduling.Previewer{Loader: s.loader}).Try(ctx, c.trial)
+	if err != nil {
+		return nil, err
+	}
+	if len(preview.Plans) == 0 {
+		return nil, fmt.Errorf("branch %q would not be merged into anything that environment %q is made of; --into names another branch", c.trial.Branch, c.trial.Environment)
+	}
+	return preview.Plans[0], nil
+}
+
 // plan computes the difference that was asked for.
 func (c *planCommand) plan(ctx context.Context, s *session) (*plan.Plan, error) {
+	if c.trial.Branch != "" || c.trial.Commit != "" {
+		return c.try(ctx, s)
+	}
 	after, err := s.loader.Load(ctx, s.request)
 	if err != nil {
 		return nil, err

@@ -32,6 +32,7 @@ func (s *serving) openSessions(env map[string]string) error {
 	}
 	guard.Others = append(guard.Others, s.sessions)
 	pages := s.observatory.pages(s.config, s.log)
+	pages.Trials = s.work.trials()
 	pages.SignIn, pages.SignOut, pages.Notice = sessions.SignInPath, sessions.SignOutPath, s.sessions.Told
 	actions := &action.Handlers{Pages: pages, Forms: s.sessions, API: s.server.API, Log: s.log}
 	s.server.Pages = func(mux *http.ServeMux) {

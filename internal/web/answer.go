@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,7 +10,9 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/server/access"
 )
@@ -30,6 +33,12 @@ type answer struct {
 	summary string
 	// to is where to go instead; empty to stay.
 	to string
+	// status is that of a page that has no answer, or not yet; 0 means 200.
+	status int
+	// failed is what programs are told instead of the value; nil when there is one.
+	failed error
+	// again is after which time whoever asked should do so again; zero means not by itself.
+	again time.Duration
 }
 
 // made is an answer that is ready to be sent.
@@ -116,16 +125,25 @@ const fragmentHeader = "Kalypso-Fragment"
 
 // answer sends a page: as JSON, as its main part alone, or whole.
 func (s *site) answer(w http.ResponseWriter, r *http.Request, who access.Identity, m *made) {
+	status := cmp.Or(m.status, http.StatusOK)
+	if m.again > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(m.again.Seconds())))
+	}
 	switch {
 	case m.to != "":
 		http.Redirect(w, r, m.to, http.StatusSeeOther)
+	case wantsJSON(r) && m.failed != nil:
+		s.refuse(w, r, who, m.failed)
 	case wantsJSON(r):
-		send(w, r, http.StatusOK, "application/json", m.jsonTag, m.json, nil)
+		send(w, r, status, "application/json", m.jsonTag, m.json, nil)
 	case r.Header.Get(fragmentHeader) != "":
 		send(w, r, http.StatusOK, htmlType, m.mainTag, m.main, m.mainZipped)
 	default:
 		f := s.frame(r, who, m.title, m.page.section, m.main)
 		f.Tag = m.mainTag
+		if m.again > 0 {
+			w.Header().Set("Refresh", strconv.Itoa(int(m.again.Seconds())))
+		}
 		if s.Notice != nil {
 			f.Notice = s.Notice(w, r)
 		}
@@ -134,7 +152,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request, who access.Identit
 			s.refuse(w, r, who, err)
 			return
 		}
-		send(w, r, http.StatusOK, htmlType, "", whole, nil)
+		send(w, r, status, htmlType, "", whole, nil)
 	}
 }
 

@@ -53,7 +53,10 @@ func failureOf(err error) failure {
 	var unknown *observing.UnknownError
 	var ambiguous *ambiguousError
 	var broken *panicError
+	var plan *planError
 	switch {
+	case errors.As(err, &plan):
+		return unplanned(plan)
 	case errors.As(err, &refusal):
 		return refused(refusal)
 	case errors.As(err, &unknown):

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
 // environmentPage is everything about one environment.
@@ -22,6 +23,8 @@ type environmentPage struct {
 	Behind []observing.Discrepancy
 	More   string
 	Matrix matrixView
+	// Preview is where the pending plan is shown in full; empty where nothing plans, and for the past.
+	Preview string
 	// AsOf is the time that is shown, zero for now, and Now where it is shown how things are.
 	AsOf time.Time
 	Now  string
@@ -65,6 +68,9 @@ func (s *site) environment(q *question) (*answer, error) {
 	}
 	if behind.Next != "" {
 		view.More = "/clusters?environment=" + url.QueryEscape(name) + "&state=behind"
+	}
+	if s.Trials != nil && asOf.IsZero() && detail.ControlPlane != "" {
+		view.Preview = planAddress(scheduling.Trial{ControlPlane: detail.ControlPlane, Environment: name})
 	}
 	words := []string{"history", "environment", name, "--as-of", asOf.Format(time.RFC3339)}
 	if asOf.IsZero() {

@@ -22,7 +22,7 @@ var views = map[string]reflect.Type{
 	"clusters": reflect.TypeFor[clustersPage](), "cluster": reflect.TypeFor[clusterPage](),
 	"promotions": reflect.TypeFor[promotionsPage](), "promotion": reflect.TypeFor[promotionPage](),
 	"compare": reflect.TypeFor[comparePage](), "history": reflect.TypeFor[historyPage](),
-	"figures": reflect.TypeFor[figuresPage](), "search": reflect.TypeFor[searchPage](), "failure": reflect.TypeFor[failure](),
+	"plan": reflect.TypeFor[planPage](), "figures": reflect.TypeFor[figuresPage](), "search": reflect.TypeFor[searchPage](), "failure": reflect.TypeFor[failure](),
 }
 
 // hostile is what every text is filled with: HTML, quotes, control characters and a turn of the writing direction.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/server/access"
+	"github.com/kalypso-io/kalypso/internal/web/trial"
 )
 
 // Pages shows the fleet. It must not be changed or copied once Handler was called.
@@ -21,6 +22,8 @@ type Pages struct {
 	Log *slog.Logger
 	// URL is where people reach the server; commands on pages name it. Empty leaves that out.
 	URL string
+	// Trials plan what people want to try; nil where nothing does, and then nobody is offered to.
+	Trials *trial.Desk
 	// Links are further places in the navigation, such as the repositories of the local forge.
 	Links []Link
 	// SignIn and SignOut are the addresses of pages where browsers do that; empty where they cannot.
@@ -41,7 +44,7 @@ type Link struct {
 // an owner. The page of the fleet is at the root itself, and files of the pages are below "-".
 func Roots() []string {
 	return []string{
-		"environments", "workloads", "clusters", "promotions", "compare", "history", "figures", "search",
+		"environments", "workloads", "clusters", "promotions", "plan", "compare", "history", "figures", "search",
 	}
 }
 

@@ -184,14 +184,19 @@ func shellWord(text string) string {
 
 // command is a command that says the same as a page.
 func (s *site) command(words ...string) string {
+	if s.URL != "" {
+		words = append(words, "--server", s.URL)
+	}
+	return commandLine(words...)
+}
+
+// commandLine is a command for a shell. Empty words are left out.
+func commandLine(words ...string) string {
 	all := []string{"kalypso"}
 	for _, w := range words {
 		if w != "" {
 			all = append(all, shellWord(w))
 		}
-	}
-	if s.URL != "" {
-		all = append(all, "--server", shellWord(s.URL))
 	}
 	return strings.Join(all, " ")
 }

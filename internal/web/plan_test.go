@@ -1,0 +1,160 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	fleetpkg "github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/plan"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/web/trial"
+)
+
+// planning is a world whose desk answers with what try says, and the questions that came to it.
+func planning(t *testing.T, try func(scheduling.Trial) (*scheduling.Preview, error)) (*world, *[]scheduling.Trial) {
+	t.Helper()
+	w := newWorld(t).fleetOfThree()
+	var asked []scheduling.Trial
+	w.pages.Trials = &trial.Desk{Try: func(_ context.Context, q scheduling.Trial) (*scheduling.Preview, error) {
+		asked = append(asked, q)
+		return try(q)
+	}}
+	return w, &asked
+}
+
+// aPreview is of an environment that gets and loses something.
+func aPreview(scheduling.Trial) (*scheduling.Preview, error) {
+	value := "<b>blue</b>"
+	return &scheduling.Preview{
+		Change: &forge.Change{Number: 7, Title: "a <i>region</i>", URL: "javascript:alert(1)", Author: "ann", Head: forge.Ref{Branch: "topic"}, Base: forge.Ref{Branch: "main"}, State: forge.Open},
+		Plans: []*plan.Plan{{
+			Environment: "dev", Before: "was", After: "is", Counts: plan.Counts{Changed: 1, Removed: 1, Unchanged: 4},
+			Assignments: []plan.Change{
+				{Op: plan.Changed, ClusterType: "large", Target: "hello-test", Title: "hello/test", Config: []plan.ConfigChange{{Key: "colour", New: &value, From: fleetpkg.Position{File: "config.yaml", Line: 3}}}},
+				{Op: plan.Removed, ClusterType: "small", Target: "hello-test", Title: "hello/test"},
+			},
+			Refusals: []plan.Refusal{{Message: "more than the budget"}},
+		}},
+		Problems: map[string][]fleetpkg.Problem{"dev": {{Severity: fleetpkg.SeverityError, Message: "a <tab>"}}},
+	}, nil
+}
+
+func TestPlanOfAChange(t *testing.T) {
+	w, asked := planning(t, aPreview)
+	p := w.see("/plan?change=7")
+	p.wants("h1", "Pull request #7")
+	p.wants("table.plan tr", "<b>blue</b>")
+	p.wants("table.plan tr", "− removed")
+	p.wants(".note", "more than the budget")
+	p.wants(".problems li", "a <tab>")
+	p.wants(".command code", "kalypso plan -e dev --control-plane "+controlPlane+" --branch topic")
+	if links := p.all("main a[href=javascript:alert(1)]"); len(links) > 0 {
+		t.Error("an address that is none is a link")
+	}
+	if want := (scheduling.Trial{ControlPlane: controlPlane, Change: 7}); len(*asked) != 1 || (*asked)[0] != want {
+		t.Errorf("asked %+v, want %+v", *asked, want)
+	}
+	var value struct {
+		Plans    []plan.Plan
+		Problems map[string][]fleetpkg.Problem
+	}
+	a := w.ask("/plan?change=7", "Accept", "application/json")
+	if err := json.Unmarshal(a.Body.Bytes(), &value); err != nil || len(value.Plans) != 1 || value.Plans[0].Counts.Removed != 1 || len(value.Problems["dev"]) != 1 {
+		t.Errorf("as JSON: %+v, %v", value, err)
+	}
+}
+
+func TestPlanAsksWhatTheAddressAsks(t *testing.T) {
+	for address, want := range map[string]scheduling.Trial{
+		"/plan?branch=topic":                        {Branch: "topic"},
+		"/plan?branch=topic&into=main":              {Branch: "topic"},
+		"/plan?branch=topic&into=dev&environment=":  {Branch: "topic", Into: "dev"},
+		"/plan?environment=dev&into=main":           {Environment: "dev"},
+		"/plan?environment=dev&commit=0123abc":      {Environment: "dev", Commit: "0123abc"},
+		"/plan?change=%2312&environment=stage":      {Change: 12, Environment: "stage"},
+		"/plan?environment=dev&branch=&commit=&a=b": {Environment: "dev"},
+	} {
+		w, asked := planning(t, aPreview)
+		w.see(address)
+		want.ControlPlane = controlPlane
+		if len(*asked) != 1 || (*asked)[0] != want {
+			t.Errorf("%s asks %+v, want %+v", address, *asked, want)
+		}
+	}
+}
+
+// What makes no sense is not planned, and nothing is read that is not this server's.
+func TestPlanRefuses(t *testing.T) {
+	w, asked := planning(t, aPreview)
+	for _, question := range []string{
+		"change=0", "change=-1", "change=seven", "change=7&branch=topic", "commit=HEAD~3&environment=dev", "commit=--output&environment=dev",
+		"branch=a..b", "branch=-x", "branch=a%00b", "branch=a:b", "branch=topic&into=x@%7B1%7D",
+		"environment=dev&controlPlane=" + url.QueryEscape("https://internal.example.com/secrets"), "environment=dev&controlPlane=/etc",
+	} {
+		if a := w.ask("/plan?" + question); a.Code != http.StatusBadRequest || !strings.Contains(a.Body.String(), `role="alert"`) {
+			t.Errorf("%s: got %d", question, a.Code)
+		}
+	}
+	if len(*asked) != 0 {
+		t.Errorf("asked %+v", *asked)
+	}
+}
+
+func TestPlanSaysWhatIsWrong(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want int
+		says string
+	}{
+		"no sense":     {scheduling.ErrTrial, http.StatusBadRequest, "Correct the question"},
+		"fork":         {scheduling.ErrFork, http.StatusForbidden, "Push the branch"},
+		"no branch":    {fmt.Errorf("/srv/kalypso/control-plane.git: %w", scheduling.ErrNoBranch), http.StatusNotFound, "no such branch"},
+		"no change":    {&forge.Error{Kind: forge.ErrNotFound, Op: "read change"}, http.StatusNotFound, "no such pull request"},
+		"forge away":   {&forge.Error{Kind: forge.ErrUnavailable, Op: "read change"}, http.StatusServiceUnavailable, "Ask again"},
+		"cannot read":  {errors.New(`read "https://ann:secret@git.example.com/x": no`), http.StatusUnprocessableEntity, "Mend what it says"},
+		"too many ask": {trial.ErrBusy, http.StatusServiceUnavailable, "Ask again"},
+	} {
+		w, _ := planning(t, func(scheduling.Trial) (*scheduling.Preview, error) { return nil, test.err })
+		a := w.ask("/plan?branch=topic")
+		text := a.Body.String()
+		if a.Code != test.want || !strings.Contains(text, test.says) || strings.Contains(text, "secret@") || strings.Contains(text, "/srv") {
+			t.Errorf("%s: got %d, want %d and %q:\n%s", name, a.Code, test.want, test.says, text)
+		}
+		parse(t, a.Body).wants("main details[open] form h2", "A branch")
+		if a := w.ask("/plan?branch=topic", "Accept", "application/json"); a.Code != test.want || !strings.Contains(a.Header().Get("Content-Type"), "problem") {
+			t.Errorf("%s as JSON: got %d %s", name, a.Code, a.Header())
+		}
+	}
+}
+
+// A page does not wait for a plan that takes long: it comes back by itself.
+func TestPlanThatTakesLong(t *testing.T) {
+	goOn := make(chan struct{})
+	w, _ := planning(t, func(q scheduling.Trial) (*scheduling.Preview, error) {
+		<-goOn
+		return aPreview(q)
+	})
+	w.pages.Trials.Patience = 10 * time.Millisecond
+	a := w.ask("/plan?environment=dev")
+	if a.Code != http.StatusAccepted || a.Header().Get("Refresh") == "" || a.Header().Get("Retry-After") == "" {
+		t.Errorf("got %d %v", a.Code, a.Header())
+	}
+	parse(t, a.Body).wants("main [role=status]", "It is being planned")
+	close(goOn)
+}
+
+func TestPlanOfAnEmptyFleet(t *testing.T) {
+	w := newWorld(t)
+	w.see("/plan").wants(".empty", "nothing to plan")
+	if a := w.ask("/plan", "Accept", "application/json"); a.Code != http.StatusOK || !strings.Contains(a.Body.String(), `"environments":[]`) {
+		t.Errorf("got %d %s", a.Code, a.Body)
+	}
+}
