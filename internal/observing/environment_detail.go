@@ -38,7 +38,8 @@ func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (Environ
 	d.ClusterTypes = sc.types(verdict.Reconcilers)
 	d.addPlan(s.scheduled)
 	d.addWords(s.promotion)
-	d.Steps, err = o.steps(ctx, ledger.StepQuery{Environment: q.Name, To: until(q.AsOf), Limit: lastEvents})
+	steps, err := o.platformSteps(ctx, &s, ledger.StepQuery{Environment: q.Name, To: until(q.AsOf), Limit: lastEvents})
+	d.Steps = shownSteps(steps)
 	return d, err
 }
 

@@ -9,27 +9,56 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 )
 
-// promotions are the steps of promotions.
+// promotions are the steps of promotions: those of the application when the history is that of a workload.
 func (t *timeline) promotions(ctx context.Context, to time.Time, limit int) ([]Event, error) {
-	steps, err := t.o.Ledger.Steps(ctx, ledger.StepQuery{Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit})
+	q := ledger.StepQuery{Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit}
+	if t.q.Workload == "" {
+		steps, err := t.o.stepsOf(ctx, q, func(subject string) bool { return !t.former[subject] })
+		return promotionEvents(steps), err
+	}
+	var all []ledger.Step
+	for _, q.Subject = range t.subjects {
+		steps, err := t.o.Ledger.Steps(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, steps...)
+	}
+	slices.SortStableFunc(all, func(a, b ledger.Step) int { return b.At.Compare(a.At) })
+	return promotionEvents(all[:min(limit, len(all))]), nil
+}
+
+// promotionEvents are steps as events.
+func promotionEvents(steps []ledger.Step) []Event {
 	events := make([]Event, len(steps))
 	for i, s := range steps {
-		e := Event{At: utc(s.At), Kind: EventPromotion, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By}
-		e.Summary = s.Environment + ": " + s.Kind
-		if s.Commit != promoting.EveryCommit {
-			e.Commit = s.Commit
-			e.Summary = fmt.Sprintf("%s: %s %s", s.Environment, short(s.Commit), s.Kind)
-		}
-		if on := shownOn(s); on != "" {
-			e.Summary = fmt.Sprintf("%s: status of %s", s.Environment, short(on))
-		}
-		events[i] = e
+		events[i] = promotionEvent(s)
 	}
-	return events, err
+	return events
+}
+
+// promotionEvent is a step as an event. What is about an application says so before where it is.
+func promotionEvent(s ledger.Step) Event {
+	e := Event{At: utc(s.At), Kind: EventPromotion, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By}
+	_, e.Workload = movesOf(s.Subject)
+	where := strings.TrimSpace(e.Workload + " " + s.Environment)
+	if s.Environment == delivery.Everywhere {
+		e.Environment, where = "", e.Workload
+	}
+	e.Summary = where + ": " + s.Kind
+	if s.Commit != promoting.EveryCommit {
+		e.Commit = s.Commit
+		e.Summary = fmt.Sprintf("%s: %s %s", where, short(s.Commit), s.Kind)
+	}
+	if on := shownOn(s); on != "" {
+		e.Summary = fmt.Sprintf("%s: status of %s", where, short(on))
+	}
+	return e
 }
 
 // shownOn is the commit that a status was shown on, which may be one of the environment's own branch; empty for other steps.

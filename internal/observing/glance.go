@@ -50,9 +50,28 @@ func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[
 // glance is an environment at a glance.
 func (o *Observer) glance(ctx context.Context, sc *scene, verdict compliance.Verdict, asOf time.Time) (Environment, error) {
 	e, err := o.named(ctx, sc, asOf)
-	e.Counts, e.Looked, e.Gate = sc.counts(), utc(sc.looked), gateOf(verdict)
+	e.Counts, e.Looked, e.Gate = sc.counts(), utc(sc.looked), sc.gate(verdict)
 	e.addScheduled(sc.scheduled)
 	return e, err
+}
+
+// gate is the verdict on the clusters of an environment, and which commit it is about: as long as a commit is only proposed
+// there, that is the one before.
+func (sc *scene) gate(verdict compliance.Verdict) *Gate {
+	g := gateOf(verdict)
+	if g == nil {
+		return nil
+	}
+	if p := sc.promotion; p != nil && p.Verdict.Commit == g.Commit {
+		g.SourceCommit = p.Commit
+		return g
+	}
+	for _, head := range sc.heads {
+		if head.Kind == ledger.BranchPlatform && head.SHA == g.Commit {
+			g.SourceCommit = head.SourceCommit
+		}
+	}
+	return g
 }
 
 // named is what an environment is said to be: its commit, and how that stands.
@@ -60,7 +79,7 @@ func (o *Observer) named(ctx context.Context, sc *scene, asOf time.Time) (Enviro
 	e := Environment{Name: sc.name, ControlPlane: sc.controlPlane}
 	if sc.promotion != nil {
 		e.addPromotion(sc.promotion)
-	} else if err := o.addRecorded(ctx, &e, asOf); err != nil {
+	} else if err := o.addRecorded(ctx, &e, &sc.standing, asOf); err != nil {
 		return e, err
 	}
 	e.addHead(sc.heads)
@@ -88,9 +107,9 @@ func pauseOf(p *promotion.Pause) *Pause {
 }
 
 // addRecorded adds what the ledger knows: the last decision, and whether somebody lets nothing in.
-func (o *Observer) addRecorded(ctx context.Context, e *Environment, asOf time.Time) error {
+func (o *Observer) addRecorded(ctx context.Context, e *Environment, s *standing, asOf time.Time) error {
 	last := func(kind promotion.StepKind) (*ledger.Step, error) {
-		steps, err := o.Ledger.Steps(ctx, ledger.StepQuery{Environment: e.Name, Kind: string(kind), To: until(asOf), Limit: 1})
+		steps, err := o.platformSteps(ctx, s, ledger.StepQuery{Environment: e.Name, Kind: string(kind), To: until(asOf), Limit: 1})
 		if err != nil || len(steps) == 0 {
 			return nil, err
 		}

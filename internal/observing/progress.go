@@ -76,7 +76,7 @@ func (o *Observer) Progress(ctx context.Context, q ProgressQuery) (Progress, err
 		if err != nil {
 			return p, err
 		}
-		p.Gate = gateOf(verdict)
+		p.Gate = sc.gate(verdict)
 	}
 	return p, nil
 }
@@ -120,7 +120,7 @@ func (w *way) look(ctx context.Context) error {
 	case w.e.Commit:
 		return w.say(resultOf(w.e.Phase), "%s", w.e.Reason)
 	}
-	steps, err := w.o.Ledger.Steps(ctx, ledger.StepQuery{Environment: w.e.Name, Commit: w.commit})
+	steps, err := w.o.platformSteps(ctx, &w.s, ledger.StepQuery{Environment: w.e.Name, Commit: w.commit})
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (w *way) newerRuns() (newer, ok bool) {
 // before looks at the environments that the commit has to run in first: where it failed in one of them, it does not come.
 func (w *way) before(ctx context.Context) error {
 	for _, name := range w.earlier() {
-		steps, err := w.o.Ledger.Steps(ctx, ledger.StepQuery{Environment: name, Commit: w.commit})
+		steps, err := w.o.platformSteps(ctx, &w.s, ledger.StepQuery{Environment: name, Commit: w.commit})
 		if err != nil {
 			return err
 		}

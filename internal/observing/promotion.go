@@ -109,6 +109,11 @@ const maxSteps = 500
 // steps are steps as they are shown, the newest first.
 func (o *Observer) steps(ctx context.Context, q ledger.StepQuery) ([]Step, error) {
 	all, err := o.Ledger.Steps(ctx, q)
+	return shownSteps(all), err
+}
+
+// shownSteps are steps as they are shown.
+func shownSteps(all []ledger.Step) []Step {
 	steps := make([]Step, len(all))
 	for i, s := range all {
 		steps[i] = Step{
@@ -116,7 +121,7 @@ func (o *Observer) steps(ctx context.Context, q ledger.StepQuery) ([]Step, error
 			Reason: s.Reason, By: s.By, At: utc(s.At), Detail: s.Detail,
 		}
 	}
-	return steps, err
+	return steps
 }
 
 // Promotions returns promotions, the one that something happened to last first.
@@ -130,8 +135,15 @@ func (o *Observer) Promotions(ctx context.Context, q PromotionsQuery) (Page[Prom
 	if err != nil {
 		return Page[Promotion]{Items: []Promotion{}}, err
 	}
+	former, err := o.former(ctx)
+	if err != nil {
+		return Page[Promotion]{Items: []Promotion{}}, err
+	}
 	items := []Promotion{}
 	for _, s := range all {
+		if former[s.Subject] {
+			continue
+		}
 		if p := promotionOf(s); s.Commit != promoting.EveryCommit && s.Environment != delivery.Everywhere && q.wants(&p) {
 			items = append(items, p)
 		}
@@ -187,7 +199,9 @@ func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDe
 		}
 	}
 	for _, s := range slices.Backward(steps) {
-		stage(s.Environment).addStep(s)
+		if s.Environment != delivery.Everywhere {
+			stage(s.Environment).addStep(s)
+		}
 	}
 	for _, environment := range order {
 		if s := stages[environment]; len(s.Steps) > 0 || s.Current || s.Candidate || d.Title != "" {
@@ -239,8 +253,14 @@ func (o *Observer) promoted(ctx context.Context, q PromotionQuery) (ledger.Promo
 		}
 		names = append(names, sha)
 	}
+	former, err := o.former(ctx)
+	if err != nil {
+		return none, err
+	}
 	for _, s := range last {
-		add(s.Subject, s.Commit)
+		if !former[s.Subject] {
+			add(s.Subject, s.Commit)
+		}
 	}
 	for _, s := range o.standings() {
 		if s.promotion == nil || q.Subject != "" && s.subject() != q.Subject {

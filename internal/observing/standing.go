@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 )
@@ -78,7 +79,7 @@ func (o *Observer) everywhere(ctx context.Context, asOf time.Time) ([]standing, 
 			return all, nil
 		}
 	}
-	names, err := o.Ledger.Names(ctx, ledger.NameEnvironment)
+	names, err := o.recordedEnvironments(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +88,12 @@ func (o *Observer) everywhere(ctx context.Context, asOf time.Time) ([]standing, 
 		all[i] = standing{name: name}
 	}
 	return all, nil
+}
+
+// recordedEnvironments are the names of environments that are on record, without what stands for all of them.
+func (o *Observer) recordedEnvironments(ctx context.Context) ([]string, error) {
+	names, err := o.Ledger.Names(ctx, ledger.NameEnvironment)
+	return slices.DeleteFunc(names, func(name string) bool { return name == delivery.Everywhere }), err
 }
 
 // environment returns the environment of a name; an [UnknownError] when there is none.
@@ -107,7 +114,7 @@ func (o *Observer) environment(ctx context.Context, controlPlane, name string, a
 		return standing{}, fmt.Errorf("%w: %q and %q both have an environment %q; say which control plane is meant",
 			ledger.ErrInvalid, found[0].controlPlane, found[1].controlPlane, name)
 	}
-	names, err := o.Ledger.Names(ctx, ledger.NameEnvironment)
+	names, err := o.recordedEnvironments(ctx)
 	if err != nil {
 		return standing{}, err
 	}

@@ -41,6 +41,9 @@ type timeline struct {
 	after time.Time
 	// branches are the GitOps branches that the question is about; nil for all of them.
 	branches map[branch]bool
+	// subjects are what the ledger knows the application of the workload by, former those under which steps are on record twice.
+	subjects []string
+	former   map[string]bool
 }
 
 // branch is a branch of a GitOps repository. Environments share the repository, not the branch.
@@ -84,8 +87,14 @@ func (t *timeline) check(ctx context.Context) error {
 			return err
 		}
 	}
-	if t.q.Environment == "" && t.q.Workload == "" {
-		return nil
+	var err error
+	if t.q.Workload == "" {
+		t.former, err = t.o.former(ctx)
+	} else {
+		t.subjects, err = t.o.subjectsOf(ctx, t.q.Workload)
+	}
+	if err != nil || t.q.Environment == "" && t.q.Workload == "" {
+		return err
 	}
 	wanted, err := t.o.Ledger.Wanted(ctx, ledger.WantedQuery{Environment: t.q.Environment, Workload: t.q.Workload})
 	if err != nil {
@@ -101,7 +110,7 @@ func (t *timeline) check(ctx context.Context) error {
 		}
 		return nil
 	}
-	if len(wanted.Versions)+len(wanted.Assignments) > 0 {
+	if len(wanted.Versions)+len(wanted.Assignments)+len(t.subjects) > 0 {
 		return nil
 	}
 	return t.o.noVersions(ctx, t.q.Workload)
@@ -114,7 +123,7 @@ func (t *timeline) sources() []source {
 	case t.q.Cluster != "":
 		all = []source{{EventTransition, t.transitions}, {EventRegistration, t.registrations}}
 	case t.q.Workload != "":
-		all = []source{{EventRollout, t.rollouts}, {EventChange, t.changes}}
+		all = []source{{EventPromotion, t.promotions}, {EventRollout, t.rollouts}, {EventChange, t.changes}}
 	default:
 		all = []source{
 			{EventPromotion, t.promotions},

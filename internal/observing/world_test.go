@@ -70,6 +70,7 @@ func sha(short string) string {
 //	10:03 report CLUSTER ENVIRONMENT platform|WORKLOAD/TARGET COMMIT STATE MESSAGE
 //	10:04 heard CLUSTER
 //	10:05 step ENVIRONMENT COMMIT KIND BY DETAIL REASON
+//	10:05 delivered SOURCE#WORKLOAD ENVIRONMENT COMMIT KIND BY DETAIL REASON
 //	10:06 change REPOSITORY@BRANCH NUMBER KIND TITLE
 //	10:07 audit BY ACTION SUBJECT
 func (w *world) fact(line string) {
@@ -92,7 +93,9 @@ func (w *world) fact(line string) {
 	case "heard":
 		err = w.Heard(ctx, args[0], at)
 	case "step":
-		err = w.RecordStep(ctx, step(args, at))
+		err = w.RecordStep(ctx, step(controlPlane, args, at))
+	case "delivered":
+		err = w.RecordStep(ctx, step(host+args[0], args[1:], at))
 	case "change":
 		n, _ := strconv.Atoi(args[1])
 		repository, branch, _ := strings.Cut(args[0], "@")
@@ -164,9 +167,9 @@ func report(args []string, at time.Time) ledger.Report {
 	}
 }
 
-func step(args []string, at time.Time) ledger.Step {
+func step(subject string, args []string, at time.Time) ledger.Step {
 	s := ledger.Step{
-		PromotionID: ledger.PromotionID{Subject: controlPlane, Environment: args[0], Commit: sha(args[1])},
+		PromotionID: ledger.PromotionID{Subject: subject, Environment: args[0], Commit: sha(args[1])},
 		Kind:        args[2], By: strings.Trim(args[3], "-"), Reason: strings.Join(args[5:], " "), At: at,
 	}
 	if args[4] != "-" {
