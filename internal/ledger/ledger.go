@@ -13,6 +13,7 @@ type Ledger interface {
 	Clusters
 	Clocks
 	Tokens
+	Sessions
 	Desired
 	Promotions
 	Changes
@@ -54,6 +55,14 @@ type Tokens interface {
 	Tokens(ctx context.Context) ([]Token, error)
 	// TokenByHash returns the token with a hash, or [ErrNotFound]. Whether it is revoked or expired is for the caller to see.
 	TokenByHash(ctx context.Context, hash string) (Token, error)
+}
+
+// Sessions are those of people with browsers, as far as they ended before their time. They are no facts, and are not exported.
+type Sessions interface {
+	// EndSession notes that the session of a name is over. When it would have ended by itself, it may be forgotten.
+	EndSession(ctx context.Context, name string, until time.Time) error
+	// SessionEnded reports whether the session of a name is over, as far as somebody noted it.
+	SessionEnded(ctx context.Context, name string) (bool, error)
 }
 
 // Desired is what GitOps repositories want, at each of their commits.

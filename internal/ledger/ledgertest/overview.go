@@ -216,4 +216,22 @@ func sharedBranch(t *testing.T, l ledger.Ledger) {
 	names, err := l.Names(t.Context(), ledger.NameEnvironment)
 	must(t, err)
 	equal(t, "environments", names, []string{"dev", "stage"})
+
+	join(t, l, "large-01", "dev", "large")
+	join(t, l, "large-02", "stage", "large")
+	behind := report("large-02", 3, 7, ledger.StateReady)
+	behind.Source.Ref = "fleet"
+	take(t, l, behind)
+	for environment, want := range map[string]string{"dev": "missing large-01", "stage": "behind large-02"} {
+		all, err := l.Discrepancies(t.Context(), environment)
+		must(t, err)
+		var got []string
+		for _, d := range all {
+			got = append(got, string(d.Kind)+" "+d.Cluster)
+		}
+		equal(t, "discrepancies of "+environment, got, []string{want})
+		appeared, err := l.Appearances(t.Context(), ledger.AppearanceQuery{Environment: environment})
+		must(t, err)
+		equal(t, "appearances in "+environment, len(appeared), 1)
+	}
 }

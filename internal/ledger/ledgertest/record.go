@@ -112,6 +112,29 @@ func clocks(t *testing.T, l ledger.Ledger) {
 	equal(t, "last", got[0].Noted, at(2*ledger.KeptClocks+9))
 }
 
+func sessions(t *testing.T, l ledger.Ledger) {
+	for _, until := range []int{20, 30} { // the second time changes nothing
+		must(t, l.EndSession(t.Context(), "one", at(until)))
+	}
+	must(t, l.EndSession(t.Context(), "two", at(40)))
+	ended := func(when string, want string) {
+		t.Helper()
+		got := ""
+		for _, name := range []string{"one", "two", "three"} {
+			over, err := l.SessionEnded(t.Context(), name)
+			must(t, err)
+			if over {
+				got += name + " "
+			}
+		}
+		equal(t, when, got, want)
+	}
+	ended("ended", "one two ")
+	_, err := l.Compact(t.Context(), ledger.Compaction{Before: at(21)})
+	must(t, err)
+	ended("after one would have ended by itself", "two ")
+}
+
 func tokens(t *testing.T, l ledger.Ledger) {
 	token := ledger.Token{ID: "b", Hash: "h1", Role: "join", Scope: "prod", Created: at(1), Expires: at(90)}
 	must(t, l.PutToken(t.Context(), token))
@@ -252,6 +275,7 @@ func missingNames(t *testing.T, l ledger.Ledger) {
 		"change":       l.RecordChange(t.Context(), ledger.ChangeEvent{}),
 		"audit":        l.RecordAudit(t.Context(), ledger.AuditEntry{}),
 		"token":        l.PutToken(t.Context(), ledger.Token{}),
+		"session":      l.EndSession(t.Context(), "", at(1)),
 		"text":         l.RecordAudit(t.Context(), ledger.AuditEntry{Action: "x", Detail: "\x00"}),
 	} {
 		if !errors.Is(err, ledger.ErrInvalid) {

@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 		{"credentials", credentials},
 		{"clocks", clocks},
 		{"tokens", tokens},
+		{"sessions", sessions},
 		{"commits keep their content", commitContent},
 		{"a commit wants much, and the next one little", largeCommits},
 		{"the head moves back", headMovesBack},

@@ -40,6 +40,10 @@ func TestServer(t *testing.T) {
 	t.Run("processes", func(t *testing.T) { processes(t, server) })
 	t.Run("newer schema", func(t *testing.T) { newerSchema(t, server) })
 	t.Run("dashboards", func(t *testing.T) { dashboards(t, server) })
+	t.Run("views of shared branches", func(t *testing.T) {
+		l := open(t, server.Create(t, "views"))
+		ledgertest.Views(t, l, l.Read)
+	})
 	t.Run("grafana", func(t *testing.T) { grafana(t, server) })
 	t.Run("restart", func(t *testing.T) { restart(t, server) })
 }

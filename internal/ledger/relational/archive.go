@@ -200,6 +200,7 @@ AND outcome_id = (
 DELETE FROM observation WHERE observed < $1 AND EXISTS (
     SELECT 1 FROM observation y
     WHERE y.reconciler_id = observation.reconciler_id AND y.observed > observation.observed AND y.observed <= $1)`
+	deleteSessions = `DELETE FROM ended_session WHERE until < $1`
 	deleteOutcomes = `
 DELETE FROM outcome WHERE first_observed < $1 AND reconcilers = 0
   AND NOT EXISTS (SELECT 1 FROM follower f JOIN observation x ON x.reconciler_id = f.reconciler_id
@@ -208,7 +209,7 @@ DELETE FROM outcome WHERE first_observed < $1 AND reconcilers = 0
 
 // Compact implements [ledger.Archive].
 func (s *Store) Compact(ctx context.Context, c ledger.Compaction) (removed int64, err error) {
-	statements := []string{deleteConfirmations}
+	statements := []string{deleteConfirmations, deleteSessions}
 	if c.Drop {
 		statements = append(statements, deleteTransitions, deleteOutcomes)
 	}

@@ -292,8 +292,7 @@ func (s *Store) fill(ctx context.Context, c *commitRow) (err error) {
 
 // ofEnvironment is the condition that a branch is of an environment, or shared by several of which it is one.
 func ofEnvironment(branch string) string {
-	return "(" + branch + ".environment = ? OR " + branch + ".environment = '' AND " + branch + `.id IN (
-    SELECT branch_id FROM assignment WHERE environment <> '' AND environment = ? UNION SELECT branch_id FROM version WHERE environment = ?))`
+	return branch + ".id IN (SELECT branch_id FROM environment_branch WHERE environment = ?)"
 }
 
 // Commits implements [ledger.Desired].

@@ -122,7 +122,7 @@ GROUP BY b.environment, b.repository, b.ref, s.id, s.path, o.revision, o.state, 
 // Appearances implements [ledger.Overviews].
 func (s *Store) Appearances(ctx context.Context, q ledger.AppearanceQuery) ([]ledger.Appearance, error) {
 	var w where
-	w.text("COALESCE(NULLIF(v.environment, ''), b.environment) = ?", q.Environment)
+	w.text("(v.environment = ? OR COALESCE(v.environment, '') = '' AND "+ofEnvironment("b")+")", q.Environment)
 	w.text("v.workload = ?", q.Workload)
 	if q.Source != (ledger.Source{}) {
 		w.add("b.repository = ?", q.Source.Repository)

@@ -186,6 +186,11 @@ func Example() {
 	// shop one ready
 }
 
+func TestViewsOfSharedBranches(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	ledgertest.Views(t, l, l.Read)
+}
+
 func TestDocumentedQueries(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
 	ledgertest.Document(t, l.Read, "../../../docs/reference/ledger.md")

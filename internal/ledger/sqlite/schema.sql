@@ -89,6 +89,11 @@ CREATE TABLE cluster (
     name TEXT    NOT NULL UNIQUE
 ) STRICT;
 
+CREATE TABLE ended_session (
+    name  TEXT    PRIMARY KEY, -- a hash
+    until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE follower (
     source_id     INTEGER NOT NULL,
     reconciler_id INTEGER NOT NULL,
@@ -223,14 +228,15 @@ CREATE TABLE version (
 ) STRICT;
 
 CREATE VIEW appearance AS
-SELECT b.environment, b.repository, b.ref, s.path, v.workload, v.target, v.version, o.revision, o.state,
-       MIN(o.message) AS message, MIN(o.first_observed) AS first_observed, SUM(o.reconcilers) AS reconcilers
+SELECT COALESCE(NULLIF(v.environment, ''), e.environment, '') AS environment, b.repository, b.ref, s.path, v.workload, v.target, v.version,
+       o.revision, o.state, MIN(o.message) AS message, MIN(o.first_observed) AS first_observed, SUM(o.reconcilers) AS reconcilers
 FROM branch b
 JOIN source s ON s.branch_id = b.id
 JOIN outcome o ON o.source_id = s.id
 LEFT JOIN gitops_commit g ON g.branch_id = b.id AND g.sha = o.revision
 LEFT JOIN version v ON v.branch_id = b.id AND v.path = s.path AND v.opened <= g.number AND v.closed > g.number
-GROUP BY b.environment, b.repository, b.ref, s.path, v.workload, v.target, v.version, o.revision, o.state;
+LEFT JOIN environment_branch e ON e.branch_id = b.id AND COALESCE(NULLIF(v.environment, ''), e.environment) = e.environment
+GROUP BY COALESCE(NULLIF(v.environment, ''), e.environment, ''), b.repository, b.ref, s.path, v.workload, v.target, v.version, o.revision, o.state;
 
 CREATE VIEW change_failure_rate AS
 SELECT workload, workspace, environment,
@@ -250,13 +256,14 @@ JOIN source s ON s.id = o.source_id
 JOIN branch b ON b.id = s.branch_id;
 
 CREATE VIEW current_environment AS
-SELECT b.environment, b.repository, b.ref, b.kind, o.revision, o.state,
+SELECT COALESCE(e.environment, '') AS environment, b.repository, b.ref, b.kind, o.revision, o.state,
        SUM(o.reconcilers) AS reconcilers, MIN(o.first_observed) AS since
 FROM outcome o
 JOIN source s ON s.id = o.source_id
 JOIN branch b ON b.id = s.branch_id
+LEFT JOIN environment_branch e ON e.branch_id = b.id
 WHERE o.reconcilers > 0
-GROUP BY b.environment, b.repository, b.ref, b.kind, o.revision, o.state;
+GROUP BY COALESCE(e.environment, ''), b.repository, b.ref, b.kind, o.revision, o.state;
 
 CREATE VIEW current_membership AS
 SELECT g.cluster_id, c.name AS cluster, m.environment, m.cluster_type, h.heard AS last_heard
@@ -308,18 +315,20 @@ SELECT CASE WHEN o.state = 4 THEN 'failed' WHEN o.revision <> g.sha THEN 'behind
        m.cluster, m.environment, m.cluster_type, g.sha AS expected,
        r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, x.since, m.last_heard
 FROM branch b
+JOIN environment_branch e ON e.branch_id = b.id
 JOIN gitops_commit g ON g.branch_id = b.id AND g.number = b.head
 JOIN source s ON s.branch_id = b.id
 JOIN reconciler_state x ON x.source_id = s.id
 JOIN outcome o ON o.id = x.outcome_id
 JOIN reconciler r ON r.id = x.reconciler_id
-JOIN current_membership m ON m.cluster_id = r.cluster_id AND m.environment = b.environment
+JOIN current_membership m ON m.cluster_id = r.cluster_id AND m.environment = e.environment
 WHERE b.kind = 'platform' AND (o.state <> 1 OR o.revision <> g.sha)
 UNION ALL
 SELECT 'missing', m.cluster, m.environment, m.cluster_type, g.sha, '', '', '', b.repository, b.ref, '', '', 0, '', 0, m.last_heard
 FROM branch b
+JOIN environment_branch e ON e.branch_id = b.id
 JOIN gitops_commit g ON g.branch_id = b.id AND g.number = b.head
-JOIN current_membership m ON m.environment = b.environment
+JOIN current_membership m ON m.environment = e.environment
 WHERE b.kind = 'platform' AND (b.id, m.cluster_id) NOT IN (
     SELECT s.branch_id, r.cluster_id
     FROM branch p
@@ -328,12 +337,19 @@ WHERE b.kind = 'platform' AND (b.id, m.cluster_id) NOT IN (
     JOIN reconciler r ON r.id = x.reconciler_id
     WHERE p.kind = 'platform');
 
+CREATE VIEW environment_branch AS
+SELECT b.id AS branch_id, b.environment FROM branch b WHERE b.environment <> ''
+UNION
+SELECT b.id, a.environment FROM branch b JOIN assignment a ON a.branch_id = b.id WHERE b.environment = '' AND a.environment <> ''
+UNION
+SELECT b.id, v.environment FROM branch b JOIN version v ON v.branch_id = b.id WHERE b.environment = '' AND v.environment <> '';
+
 CREATE VIEW environment_history AS
 SELECT environment, at, 'promotion' AS what, kind AS event, commit_sha AS revision, reason AS message, by_whom
 FROM promotion_step s JOIN promotion p ON p.id = s.promotion_id
 UNION ALL
-SELECT b.environment, g.recorded, 'commit', b.kind, g.sha, b.repository, ''
-FROM gitops_commit g JOIN branch b ON b.id = g.branch_id
+SELECT COALESCE(e.environment, ''), g.recorded, 'commit', b.kind, g.sha, b.repository, ''
+FROM gitops_commit g JOIN branch b ON b.id = g.branch_id LEFT JOIN environment_branch e ON e.branch_id = b.id
 UNION ALL
 SELECT environment, first_observed, 'rollout',
        CASE state WHEN 1 THEN 'ready' WHEN 2 THEN 'progressing' WHEN 3 THEN 'suspended' ELSE 'failed' END, revision, message, ''
