@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-io/kalypso/internal/git/reflock"
 )
 
 // moveLocal moves a branch of a local repository the way git does: whoever holds the lock file beside the reference
@@ -32,14 +34,11 @@ func (r *Repository) moveLocal(branch string, from, to plumbing.Hash) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return r.moveError(op, err)
 	}
-	lock, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	lock, err := reflock.Take(path)
 	if err != nil {
 		return r.moveError(op, err)
 	}
-	defer os.Remove(path + ".lock")
-	if err := errors.Join(writeText(lock, to.String()+"\n"), lock.Sync(), lock.Close()); err != nil {
-		return r.moveError(op, err)
-	}
+	defer lock.Release() //nolint:errcheck // what could not be released is taken over
 	now, err := r.store().reference(name)
 	if err != nil && !errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return r.corrupt(op, err)
@@ -51,19 +50,14 @@ func (r *Repository) moveLocal(branch string, from, to plumbing.Hash) error {
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		_ = os.Remove(path)
 	}
-	if err := os.Rename(path+".lock", path); err != nil {
+	if err := lock.Replace(to.String() + "\n"); err != nil {
 		return r.moveError(op, err)
 	}
 	return nil
 }
 
-func writeText(file *os.File, text string) error {
-	_, err := file.WriteString(text)
-	return err
-}
-
 func (r *Repository) moveError(op string, err error) error {
-	if errors.Is(err, os.ErrExist) {
+	if errors.Is(err, reflock.ErrHeld) {
 		return &Error{
 			Kind: ErrUnavailable, Op: op, Where: r.Name, Detail: "another process is moving it",
 			Hint: "try again; if no git command is running, delete the .lock file below .git/refs/heads",

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/cache"
 
 	"github.com/kalypso-io/kalypso/internal/forge/local/receivepack"
+	"github.com/kalypso-io/kalypso/internal/git/reflock"
 )
 
 // bare is a bare repository on disk. It is opened for each operation, since git packs objects behind our back.
@@ -116,15 +116,11 @@ func (b bare) move(ref string, old, to plumbing.Hash) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return conflict("a branch of this name or of a part of it is in the way")
 	}
-	lock, err := b.lock(file)
+	lock, err := take(file)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file + ".lock") //nolint:errcheck // it is usually gone
-	_, err = io.WriteString(lock, to.String()+"\n")
-	if err := errors.Join(err, lock.Sync(), lock.Close()); err != nil {
-		return err
-	}
+	defer lock.Release() //nolint:errcheck // what could not be released is taken over
 	if now, err := b.commit(ref); err != nil || now != old {
 		return cmp.Or(err, conflict("the branch has moved meanwhile"))
 	}
@@ -134,22 +130,21 @@ func (b bare) move(ref string, old, to plumbing.Hash) error {
 			return conflict("a branch below this name is in the way")
 		}
 	}
-	return os.Rename(file+".lock", file)
+	return lock.Replace(to.String() + "\n")
 }
 
-// lock creates a lock file. One that a process left behind long ago is taken over.
-func (b bare) lock(file string) (*os.File, error) {
+// take locks a file of references. What a git command left behind long ago is taken over as well.
+func take(file string) (*reflock.Lock, error) {
 	const abandoned = 10 * time.Minute
-	for range 2 {
-		lock, err := os.OpenFile(file+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if !errors.Is(err, os.ErrExist) {
-			return lock, err
-		}
-		if info, err := os.Stat(file + ".lock"); err == nil && time.Since(info.ModTime()) > abandoned {
-			_ = os.Remove(file + ".lock")
-		}
+	lock, err := reflock.Take(file)
+	if info, gone := os.Stat(file + ".lock"); errors.Is(err, reflock.ErrHeld) && gone == nil && time.Since(info.ModTime()) > abandoned {
+		_ = os.Remove(file + ".lock")
+		lock, err = reflock.Take(file)
 	}
-	return nil, conflict("another process is moving the branch")
+	if errors.Is(err, reflock.ErrHeld) {
+		return nil, conflict("another process is moving the branch")
+	}
+	return lock, err
 }
 
 // remove deletes a branch if it is at a commit. Packed references are rewritten without it.
@@ -158,14 +153,11 @@ func (b bare) remove(ref string, old plumbing.Hash) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	lock, err := b.lock(file)
+	lock, err := take(file)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file + ".lock") //nolint:errcheck // it is ours
-	if err := lock.Close(); err != nil {
-		return err
-	}
+	defer lock.Release() //nolint:errcheck // what could not be released is taken over
 	if now, err := b.commit(ref); err != nil || now != old {
 		return cmp.Or(err, conflict("the branch has moved meanwhile"))
 	}
@@ -188,11 +180,11 @@ func (b bare) unpack(ref string) error {
 	if err != nil {
 		return err
 	}
-	lock, err := b.lock(file)
+	lock, err := take(file)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file + ".lock") //nolint:errcheck // it is usually gone
+	defer lock.Release() //nolint:errcheck // what could not be released is taken over
 	var kept strings.Builder
 	skipped := false
 	for line := range strings.Lines(string(text)) {
@@ -202,11 +194,7 @@ func (b bare) unpack(ref string) error {
 			kept.WriteString(line)
 		}
 	}
-	_, err = io.WriteString(lock, kept.String())
-	if err := errors.Join(err, lock.Sync(), lock.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file+".lock", file)
+	return lock.Replace(kept.String())
 }
 
 // has reports whether there is such a commit.
