@@ -1,0 +1,292 @@
+package main
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/cmd/kalypso/workflowtest"
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
+)
+
+// TestWorkflowsDeliver runs the commands of the workflows that "kalypso init ci" writes, in the order and with the variables of
+// each CI system: a commit comes to dev and, when clusters run it, to stage; a change of configuration comes to its environment alone.
+func TestWorkflowsDeliver(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only there programs are told by the environment whom to trust")
+	}
+	for _, kind := range workflowKinds {
+		t.Run(kind.flag, func(t *testing.T) {
+			t.Parallel()
+			s := newWorkflowStory(t, kind)
+			commit := s.push("shop", "main", shopFiles())
+			s.init("app")
+
+			s.happens(workflowtest.Event{Kind: workflowtest.Push, Branch: "main", Commit: commit, Number: "7"})
+			dev := s.change("dev", commit[:7])
+			s.wantMerged(dev)
+			s.wantInside("dev", "functional-test/manifests.yaml", "image: registry.example/shop:"+commit, "replicas: 2", "value: \"hi\"")
+			s.wantInside("dev", ".github/tracking/Version", "0.1.7")
+
+			s.clustersRun("dev", "functional-test")
+			s.happens(workflowtest.Event{Kind: workflowtest.Schedule, Branch: "main", Commit: commit, Number: "8"})
+			s.wantStatus("shop", commit, "dev", "success Deployed 0.1.7")
+			stage := s.change("stage", "deliver shop 0.1.7")
+			s.merge(stage)
+			s.clustersRun("stage", "uat-test")
+			s.happens(workflowtest.Event{Kind: workflowtest.Schedule, Branch: "main", Commit: commit, Number: "9"})
+			s.wantStatus("shop", commit, "stage", "success Deployed 0.1.7")
+			s.wantInside("stage", "uat-test/manifests.yaml", "image: registry.example/shop:"+commit, "replicas: 3")
+
+			before := s.head("shop-gitops", "dev")
+			s.push("shop-configs", "stage", map[string]string{"uat-test/values.yaml": "replicas: 5\n"})
+			s.happens(workflowtest.Event{Kind: workflowtest.ConfigChanged, Branch: "main", Commit: commit, Environment: "stage", Number: "10"})
+			configured := s.change("stage", "configure shop 0.1.7")
+			if configured.HasLabel(delivery.LabelPromoted) || !stage.HasLabel(delivery.LabelPromoted) {
+				t.Errorf("the label promoted: a commit wears %q, a change of configuration %q", stage.Labels, configured.Labels)
+			}
+			if got := s.head("shop-gitops", "dev"); got != before {
+				t.Errorf("dev moved from %s to %s", before, got)
+			}
+		})
+	}
+}
+
+// workflowStory is an application on a forge whose CI system runs its workflows.
+type workflowStory struct {
+	*workflowForge
+	// files are the workflows of the source.
+	files  map[string][]byte
+	ledger string
+}
+
+func newWorkflowStory(t *testing.T, kind workflowKind) *workflowStory {
+	t.Helper()
+	s := &workflowStory{
+		workflowForge: newWorkflowForge(t, kind, "shop", "shop-configs", "shop-gitops"),
+		ledger:        filepath.Join(t.TempDir(), "ledger.db"),
+	}
+	s.push("shop-configs", "dev", map[string]string{"values.yaml": "greeting: hi\n", "functional-test/values.yaml": "replicas: 2\n"})
+	s.push("shop-configs", "stage", map[string]string{"values.yaml": "greeting: good day\n", "uat-test/values.yaml": "replicas: 3\n"})
+	s.push("shop-gitops", "main", map[string]string{"README.md": "the shop\n"})
+	return s
+}
+
+// push commits files to a branch, and returns the commit.
+func (s *workflowStory) push(repository, branch string, files map[string]string) string {
+	s.Helper()
+	dir := s.TempDir()
+	s.run("clone", "-q", s.bare(repository), dir)
+	if s.head(repository, branch) == "" {
+		s.run("-C", dir, "checkout", "-q", "--orphan", branch)
+	} else {
+		s.run("-C", dir, "checkout", "-q", branch)
+	}
+	for path, text := range files {
+		path = filepath.Join(dir, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			s.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			s.Fatal(err)
+		}
+	}
+	s.run("-C", dir, "add", "-A")
+	s.run("-C", dir, "commit", "-q", "-m", "change")
+	s.run("-C", dir, "push", "-q", "origin", branch)
+	return s.head(repository, branch)
+}
+
+// head is the commit of a branch; empty when there is none.
+func (s *workflowStory) head(repository, branch string) string {
+	return strings.TrimSpace(s.run("-C", s.bare(repository), "for-each-ref", "--format=%(objectname)", "refs/heads/"+branch))
+}
+
+// checkout is a work tree as a CI system makes it: of the commit, and of no branch.
+func (s *workflowStory) checkout(repository string) string {
+	s.Helper()
+	dir := filepath.Join(s.TempDir(), repository)
+	s.run("clone", "-q", s.bare(repository), dir)
+	s.run("-C", dir, "checkout", "-q", "--detach", "origin/main")
+	origin := s.kind.url + repository
+	if s.kind.flag == "gitlab" { // whose checkouts have a credential
+		origin = strings.Replace(origin, "://", "://gitlab-ci-token:"+workflowToken+"@", 1) + ".git"
+	}
+	s.run("-C", dir, "remote", "set-url", "origin", origin)
+	return dir
+}
+
+// init writes the workflows of the source.
+func (s *workflowStory) init(target string) {
+	s.Helper()
+	dir := s.checkout("shop")
+	s.shell("kalypso init ci --"+s.kind.flag+" --for "+target+" --kalypso-version v1.2.3", dir, nil)
+	s.files = map[string][]byte{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".yml" {
+			return err
+		}
+		s.files[path], err = fs.ReadFile(os.DirFS(dir), path)
+		return err
+	})
+	if err != nil || len(s.files) == 0 {
+		s.Fatalf("%d workflows, error %v", len(s.files), err)
+	}
+}
+
+// happens runs the scripts that call kalypso of the jobs that the CI system runs when something has happened.
+func (s *workflowStory) happens(e workflowtest.Event) {
+	s.Helper()
+	e.URL, e.Token = s.kind.url+"shop", workflowToken
+	e.Settings = map[string]string{
+		"DELIVERY_TOKEN": workflowToken, "DELIVERY_READ_TOKEN": workflowToken, "KALYPSO_LEDGER": s.ledger, "DELIVER": "true",
+	}
+	steps, err := s.kind.system(s.files, e)
+	if err != nil {
+		s.Fatal(err)
+	}
+	ran := 0
+	for _, step := range steps {
+		if len(kalypsoLines(step.Script)) == 0 {
+			continue
+		}
+		ran++
+		dir := s.TempDir()
+		if step.Checkout {
+			dir = s.checkout("shop")
+		}
+		s.Logf("%s: %s\n%s", e.Kind, step.Job, s.shell(step.Script, dir, step.Env))
+	}
+	if ran == 0 {
+		s.Fatalf("after %s nothing calls kalypso", e.Kind)
+	}
+}
+
+// shell runs a script and wants it to succeed.
+func (s *workflowStory) shell(script, dir string, env map[string]string) string {
+	s.Helper()
+	cmd := exec.Command("bash", "-e", "-o", "pipefail", "-c", script)
+	cmd.Dir = dir
+	cmd.Env = slices.Concat([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + s.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+	}, s.env)
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		cmd.Env = append(cmd.Env, name+"="+env[name])
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.Fatalf("%s\n%v\n%s", script, err, out)
+	}
+	return string(out)
+}
+
+// change is the newest one to a branch, whose title says something.
+func (s *workflowStory) change(base, title string) forgetest.Change {
+	s.Helper()
+	s.world.Lock()
+	defer s.world.Unlock()
+	var titles []string
+	for _, c := range slices.Backward(s.world.Repo(s.kind.path + "shop-gitops").Changes) {
+		if c.Base.Branch == base && strings.Contains(c.Title+c.Body, title) {
+			return *c
+		}
+		titles = append(titles, c.Title)
+	}
+	s.Fatalf("no change to %s says %q, of %q", base, title, titles)
+	return forgetest.Change{}
+}
+
+// wantMerged wants a change of a commit to be merged already.
+func (s *workflowStory) wantMerged(c forgetest.Change) {
+	s.Helper()
+	if c.State != forge.Merged || !c.HasLabel(delivery.LabelPromoted) {
+		s.Errorf("%q is %s and wears %q", c.Title, c.State, c.Labels)
+	}
+}
+
+// merge merges a change, as a person does.
+func (s *workflowStory) merge(c forgetest.Change) {
+	s.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look()
+	s.world.Lock()
+	r := s.world.Repo(s.kind.path + "shop-gitops")
+	err := r.Merge("a-person", r.Change(c.Number), forge.Merge{})
+	s.world.Unlock()
+	if err != nil {
+		s.Fatalf("merge %q: %v", c.Title, err)
+	}
+	s.settle()
+}
+
+func (s *workflowStory) wantInside(branch, path string, texts ...string) {
+	s.Helper()
+	content := s.run("-C", s.bare("shop-gitops"), "show", branch+":"+path)
+	for _, text := range texts {
+		if !strings.Contains(content, text) {
+			s.Errorf("%s of %s does not contain %q:\n%s", path, branch, text, content)
+		}
+	}
+}
+
+// wantStatus wants the last thing that is said about a commit in an environment.
+func (s *workflowStory) wantStatus(repository, commit, environment, want string) {
+	s.Helper()
+	s.world.Lock()
+	defer s.world.Unlock()
+	for _, status := range slices.Backward(s.world.Repo(s.kind.path + repository).Statuses[commit]) {
+		if context := status.Context[strings.LastIndexByte(status.Context, '\n')+1:]; context == environment { // Azure puts a genre before it
+			if got := string(status.State) + " " + status.Description; got != want {
+				s.Errorf("of %s in %s is said %q, want %q", commit[:7], environment, got, want)
+			}
+			return
+		}
+	}
+	s.Errorf("of %s in %s nothing is said", commit[:7], environment)
+}
+
+// clustersRun has a cluster report that it runs what an environment's branch has now; the platform gave it the target.
+func (s *workflowStory) clustersRun(environment, target string) {
+	s.Helper()
+	l, err := sqlite.Open(s.Context(), s.ledger)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // what was recorded is stored
+	now := time.Now().UTC()
+	for _, err := range []error{
+		l.RecordCommit(s.Context(), ledger.Commit{
+			Repository: "https://git.example/platform-gitops", Branch: environment, SHA: strings.Repeat("a", 40), Kind: ledger.BranchPlatform,
+			Environment: environment, Committed: now, Recorded: now,
+			Assignments: []ledger.Assignment{{ClusterType: "large", Target: fleet.TargetName("shop", target), Workload: "shop"}},
+		}),
+		l.Register(s.Context(), ledger.Registration{
+			Cluster: environment + "-1", Memberships: []ledger.Membership{{Environment: environment, ClusterType: "large"}}, At: now,
+		}),
+		l.Report(s.Context(), ledger.Report{
+			Reconciler: ledger.ReconcilerID{Cluster: environment + "-1", Kind: "Kustomization", Namespace: "flux-system", Name: "shop"},
+			Outcome: ledger.Outcome{
+				Source:   ledger.Source{Repository: ledger.CleanRepository(s.kind.url + "shop-gitops"), Ref: environment, Path: target},
+				Revision: s.head("shop-gitops", environment), State: ledger.StateReady,
+			},
+			Observed: now, Received: now,
+		}),
+	} {
+		if err != nil {
+			s.Fatal(err)
+		}
+	}
+}
