@@ -8,7 +8,7 @@
 //
 // # The cookie is the session
 //
-// A server keeps no list of sessions: the cookie has it, encrypted and authenticated with a key of the data folder. So a
+// Nobody keeps a list of sessions: the cookie has it, encrypted and authenticated with a key of the data folder. So a
 // session survives a restart, and every server that has the same key takes it. In it are 256 random bits, which name it, and
 //
 //	of a token      the hash of the token: the Guard asks the ledger again, so the session ends with the token,
@@ -17,8 +17,8 @@
 //	                for again, and it ends when the configuration of the issuer changes
 //
 // A session ends [Idle] after somebody last loaded a page, and in any case [Longest], or [LongestSignOn], after it began.
-// Signing out ends it at once on the server that is told, for as long as that runs: a copy of a cookie that somebody else
-// made before would live on elsewhere until one of those times. Revoking the token ends it everywhere.
+// Signing out ends it at once on the server that is told, with all copies of its cookie, and within seconds on all others
+// on the same ledger, which knows sessions that were signed out by a hash of their name. Revoking the token ends it, too.
 //
 // What is no valid session counts as none: whoever may read without signing in still may.
 //

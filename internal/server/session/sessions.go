@@ -2,11 +2,11 @@ package session
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/secret"
@@ -34,6 +34,8 @@ type Options struct {
 	URL string
 	// Log is told who signed in and out, and why somebody could not. // required
 	Log *slog.Logger
+	// Ledger is where all servers look who signed out on another one; nil where there is only this one.
+	Ledger Ledger
 	// SignOn is the issuer that people can sign in with; nil for none. Its audience is the client ID.
 	SignOn *access.SignOn
 	// ClientSecret is what the issuer wants to see of this server; zero where it knows it as a public client.
@@ -54,10 +56,7 @@ type Sessions struct {
 	browser *http.CrossOriginProtection
 	// attempts bounds how often an address has this server ask the issuer.
 	attempts access.Limiter
-
-	mu sync.Mutex
-	// over has the sessions that were signed out, by their names, until they would have ended by themselves.
-	over map[string]time.Time
+	endings  endings
 }
 
 // New checks the options.
@@ -75,7 +74,8 @@ func New(o Options) (*Sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sessions{Options: o, seals: seals, secure: u.Scheme == "https", browser: http.NewCrossOriginProtection(), over: map[string]time.Time{}}
+	s := &Sessions{Options: o, seals: seals, secure: u.Scheme == "https", browser: http.NewCrossOriginProtection()}
+	s.endings.ledger = o.Ledger
 	// Proxies may ask for it by another name than people do.
 	if err := s.browser.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
 		return nil, err
@@ -107,6 +107,9 @@ type state struct {
 	Ends time.Time `json:"ends,omitzero"`
 }
 
+// name is what a session is known by, which says nothing of what is in the cookie.
+func (v *state) name() string { return derived(v.ID, "name") }
+
 const sessionPurpose = "session"
 
 // ends is when a session ends if nobody loads a page.
@@ -125,21 +128,34 @@ func (v *state) ends() time.Time {
 	return end
 }
 
-// current returns the session that a request shows; nil when it shows none that goes on.
+// current returns the session that a request shows; nil when it shows none that goes on, or nobody can tell.
 func (s *Sessions) current(r *http.Request) *state {
-	v := &state{}
-	if !s.unsealed(r, sessionCookie, sessionPurpose, v) || len(v.ID) == 0 {
-		return nil
-	}
-	now := s.now()
-	// A clock that was set back does not make a session older than it can be.
-	if !now.Before(v.ends()) || now.Before(v.Begun.Add(-time.Minute)) || s.isOver(v) {
-		return nil
-	}
-	if v.Token == "" && v.SignOn != s.fingerprint() {
+	v, err := s.find(r)
+	if err != nil {
 		return nil
 	}
 	return v
+}
+
+// find returns the session that a request shows; nil when it shows none that goes on.
+// The error is that nobody can tell whether it was signed out.
+func (s *Sessions) find(r *http.Request) (*state, error) {
+	v := &state{}
+	if !s.unsealed(r, sessionCookie, sessionPurpose, v) || len(v.ID) == 0 {
+		return nil, nil
+	}
+	now := s.now()
+	// A clock that was set back does not make a session older than it can be.
+	if !now.Before(v.ends()) || now.Before(v.Begun.Add(-time.Minute)) {
+		return nil, nil
+	}
+	if v.Token == "" && v.SignOn != s.fingerprint() {
+		return nil, nil
+	}
+	if over, err := s.endings.over(r.Context(), v, now); over || err != nil {
+		return nil, err
+	}
+	return v, nil
 }
 
 var _ access.Authenticator = (*Sessions)(nil)
@@ -147,13 +163,15 @@ var _ access.Authenticator = (*Sessions)(nil)
 // Authenticate implements [access.Authenticator]. What is no valid session counts as none.
 // The error is of kind [access.ErrUnavailable], or a context's own.
 func (s *Sessions) Authenticate(r *http.Request) (access.Identity, bool, error) {
-	v := s.current(r)
+	v, err := s.find(r)
+	if err != nil {
+		return access.Identity{}, false, unavailable(err)
+	}
 	if v == nil {
 		return access.Identity{}, false, nil
 	}
 	who := access.Identity{Name: v.Name, Role: v.Role}
 	if v.Token != "" {
-		var err error
 		if who, err = s.Guard.IdentifyHash(r.Context(), v.Token); err != nil {
 			if errors.Is(err, access.ErrUnauthenticated) {
 				err = nil
@@ -202,31 +220,16 @@ func personal(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// maxOver bounds how many sessions that were signed out are remembered.
-const maxOver = 20_000
-
-// finish ends a session on this server.
-func (s *Sessions) finish(v *state) {
-	now := s.now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.over) >= maxOver {
-		for id, until := range s.over {
-			if !now.Before(until) {
-				delete(s.over, id)
-			}
-		}
-		if len(s.over) >= maxOver {
-			clear(s.over)
-		}
+// finish ends a session. What the ledger does not take is still over on this server, and the browser's cookie goes in any case.
+func (s *Sessions) finish(r *http.Request, v *state) {
+	if err := s.endings.end(r.Context(), v, s.now()); err != nil {
+		s.Log.Error("sign out on other servers", "error", err)
 	}
-	// Another copy of the cookie may be the more recent one.
-	s.over[string(v.ID)] = v.Begun.Add(Longest)
 }
 
-func (s *Sessions) isOver(v *state) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, over := s.over[string(v.ID)]
-	return over
+// unavailable hides the reason from who asks, who could not do anything about it.
+func unavailable(err error) error {
+	return fmt.Errorf("%w: %w", &access.Refusal{
+		Kind: access.ErrUnavailable, What: "whether you are signed in cannot be checked at the moment", Next: "try again", RetryAfter: time.Second,
+	}, err)
 }

@@ -1,6 +1,8 @@
 package session_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -91,6 +93,43 @@ func TestSessionsSurviveARestart(t *testing.T) {
 	w.replace(w.another(secret.New("the key of the data folder")))
 	b.wantWho("ada (session of token id-reader) reader")
 }
+
+func TestSigningOutEndsASessionOnEveryServer(t *testing.T) {
+	w := newWorld(t)
+	onLedger := func(o *session.Options) { o.Ledger = w.ledger }
+	key := secret.New("the key of the data folder")
+	first, second := w.another(key, onLedger), w.another(key, onLedger)
+	w.replace(first)
+	b := w.browser()
+	b.signIn(w.token(access.Operator, time.Time{}), "/")
+	const known = "ada (session of token id-operator) operator"
+	stolen := w.browser()
+	stolen.carry(b.cookie())
+	w.replace(second)
+	stolen.wantWho(known)
+	w.replace(first)
+	b.do(http.MethodPost, session.SignOutPath, url.Values{"csrf": {b.form(session.SignOutPath)}})
+	stolen.wantWho(nobody)
+	w.replace(second)
+	w.now = w.now.Add(access.Freshness)
+	stolen.wantWho(nobody)
+	w.replace(w.another(key, onLedger)) // one that was just started
+	stolen.wantWho(nobody)
+
+	b.signIn(w.token(access.Reader, time.Time{}), "/")
+	b.wantWho("ada (session of token id-reader) reader")
+	w.replace(w.another(key, func(o *session.Options) { o.Ledger = broken{} }))
+	if a := b.get("/who"); !strings.Contains(a.text, "cannot be checked") {
+		t.Errorf("while the ledger does not answer: got %q", a.text)
+	}
+}
+
+// broken is a ledger that does not answer.
+type broken struct{}
+
+func (broken) EndSession(context.Context, string, time.Time) error { return errors.New("broken") }
+
+func (broken) SessionEnded(context.Context, string) (bool, error) { return false, errors.New("broken") }
 
 func TestSessionsAreRenewedByPersons(t *testing.T) {
 	w := newWorld(t)

@@ -120,7 +120,7 @@ func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
 // enter begins a session and goes on to where somebody wanted to be.
 func (s *Sessions) enter(w http.ResponseWriter, r *http.Request, v state, who access.Identity, to string) {
 	if before := s.current(r); before != nil {
-		s.finish(before)
+		s.finish(r, before)
 	}
 	if err := s.begin(w, r, v, who); err != nil {
 		s.broken(w, err)
@@ -178,7 +178,7 @@ func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
 			s.showSignIn(w, r, http.StatusForbidden, signInView{To: "/", Note: sentence(err.Error())})
 			return
 		}
-		s.finish(v)
+		s.finish(r, v)
 		s.Log.Info("signed out", "address", access.Address(r))
 	}
 	s.drop(w, sessionCookie)
