@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
 )
@@ -114,7 +116,9 @@ func TestAnEnvironmentThatNamesNoCommitIsPinned(t *testing.T) {
 // TestThePeopleHaveTheirSay pauses, orders, aborts and turns down.
 func TestThePeopleHaveTheirSay(t *testing.T) {
 	w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev], approval: pullRequest}"})
-	control := &promoting.Control{Ledger: w.ledger, Now: func() time.Time { return w.now }}
+	control := &promoting.Control{
+		Ledger: w.ledger, Now: func() time.Time { return w.now }, Branches: deliveryRepositories{newRepositories(w.flows.client)},
+	}
 	word := func(say func(promoting.Word) error, environment, commit string) {
 		t.Helper()
 		w.now = w.now.Add(time.Second)
@@ -163,6 +167,10 @@ func TestThePeopleHaveTheirSay(t *testing.T) {
 		t.Errorf("not withdrawn: %+v, %v", open, w.steps("stage"))
 	}
 
+	err := order(promoting.Word{Subject: w.url + "/" + controlPlaneRepo, Environment: "dev", Commit: strings.Repeat("f", 40), By: "anna"})
+	if !errors.Is(err, ledger.ErrInvalid) {
+		t.Errorf("ordered what nobody has: %v", err)
+	}
 	two := w.commit("two")
 	word(abort, "dev", two)
 	o = w.quiet()

@@ -22,7 +22,7 @@ func (s *serving) openSessions(env map[string]string) error {
 	}
 	guard := s.observatory.api.Guard
 	o := sessions.Options{
-		Guard: guard, Key: key, URL: s.config.URL, Log: s.log, SignOn: guard.SignOn, Style: "/-/kalypso.css",
+		Guard: guard, Key: key, URL: s.config.URL, Log: s.log, Ledger: s.observatory.ledger, SignOn: guard.SignOn, Style: "/-/kalypso.css",
 	}
 	if c := s.config.Access.OIDC; c != nil {
 		o.ClientSecret, o.Scopes = secret.New(env[c.ClientSecretEnv]), c.Scopes
