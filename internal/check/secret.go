@@ -44,7 +44,7 @@ func secrets(file string, data []byte) []Finding {
 const hidden = "***"
 
 // authorization is what follows the scheme in a header that shows who asks.
-var authorization = regexp.MustCompile(`(?i)\b(bearer|basic|token|apikey)([ :=]+)[a-z0-9._~+/-]{8,}=*`)
+var authorization = regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)?|\bbearer)(\s+)[a-z0-9._~+/-]{16,}=*`)
 
 // Redact returns a text, such as the output of a program, without what looks like a credential.
 func Redact(text string) string {

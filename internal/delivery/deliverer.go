@@ -289,7 +289,7 @@ func (r *round) proposed(ctx context.Context) error {
 			return d.Markdown(MarkdownOptions{Link: r.link, Agreed: agreed, Limit: room})
 		},
 		Digest: d.digest(), Inputs: r.inputs(), Statuses: append([]forge.Status{deletions, checks}, scans...), Labels: r.labels(deletions),
-		AutoMerge: r.outcome.Merges, Demands: demands,
+		AutoMerge: r.outcome.Merges, Demands: demands, Findings: d.Findings,
 	})
 }
 
