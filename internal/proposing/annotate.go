@@ -23,7 +23,7 @@ func (l *Living) annotate(ctx context.Context, p *Proposal, mark *Mark) error {
 	did := fmt.Sprintf("annotated change %d", l.Open.Number)
 	err := annotator.Annotate(ctx, l.Open.Number, a)
 	switch {
-	case errors.Is(err, forge.ErrDenied), errors.Is(err, forge.ErrNotFound), errors.Is(err, forge.ErrInvalid):
+	case cannot(err):
 		did = "left out annotations: " + err.Error()
 	case errors.Is(err, forge.ErrConflict):
 		return nil // the forge has not noticed the commit yet; the next round asks again
@@ -36,6 +36,17 @@ func (l *Living) annotate(ctx context.Context, p *Proposal, mark *Mark) error {
 	mark.Annotated = a.Digest()
 	return l.remark(ctx, p, mark)
 }
+
+// cannot reports whether it is no use to ask again: a right is missing, or there is no such place.
+// An expired token is another matter, which concerns everything.
+func cannot(err error) bool {
+	var e *forge.Error
+	expired := errors.As(err, &e) && e.Status == unauthorized
+	return !expired && (errors.Is(err, forge.ErrDenied) || errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrInvalid))
+}
+
+// unauthorized is the HTTP status of a token that is not known any more.
+const unauthorized = 401
 
 // levels are those of annotations.
 var levels = map[check.Level]forge.AnnotationLevel{check.Refuse: forge.Refusal, check.Warn: forge.Warning, check.Inform: forge.Notice}

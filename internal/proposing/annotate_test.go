@@ -66,6 +66,7 @@ func TestWhatIsShownIsNotAskedForAgain(t *testing.T) {
 	}{
 		"shown":                      {nil, 1, false, "annotated change 7"},
 		"without the right":          {no(forge.ErrDenied), 1, false, "left out annotations: annotate change: denied"},
+		"with an expired token":      {&forge.Error{Kind: forge.ErrDenied, Status: 401}, 2, true, ""},
 		"where the forge wants none": {no(forge.ErrInvalid), 1, false, "left out annotations: annotate change: invalid"},
 		"before it notices the head": {no(forge.ErrConflict), 2, false, ""},
 		"while it does not answer":   {no(forge.ErrUnavailable), 2, true, ""},
