@@ -69,6 +69,7 @@
 //	internal/client          the server's API, for commands
 //	internal/terminal        writes for people: styles, tables, progress, and nothing that a terminal would obey
 //	internal/answer          what flows found out, as texts for people
+//	internal/scaffold        repositories and workflows to start from
 //	internal/simulation      clusters that are only simulated
 //	internal/sample          the tutorial's fleet
 //	internal/schemas         JSON Schemas of others, bounded, and what they wanted

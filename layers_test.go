@@ -97,7 +97,7 @@ var layers = []layer{
 	},
 	{
 		// Fleets to read and run that the program carries with it, and clusters that are only simulated.
-		name: "sample", folders: []string{"internal/sample", "internal/simulation", "examples/hello-fleet"},
+		name: "sample", folders: []string{"internal/sample", "internal/simulation", "internal/scaffold", "examples/hello-fleet"},
 		imports: []string{"shell", "flow", "edge", "port", "core", "api"},
 	},
 	{

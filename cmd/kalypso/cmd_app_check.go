@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -257,7 +258,7 @@ var _ delivery.Policies = (*platformReader)(nil)
 
 func openPlatform(ctx context.Context, s *appSession, controlPlane string) (*platformReader, error) {
 	at := controlPlane
-	if isLocal(controlPlane) {
+	if git.IsLocal(controlPlane) {
 		dir, err := localPath(controlPlane)
 		if err != nil {
 			return nil, err

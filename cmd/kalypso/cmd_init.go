@@ -11,6 +11,7 @@ import (
 
 	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/scaffold"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
@@ -79,32 +80,32 @@ func (c *initCommand) bind(cmd *cobra.Command) {
 }
 
 func (c *initCommand) controlPlane(cmd *cobra.Command, dir string) error {
-	if err := checkURL(c.url); err != nil {
+	if err := scaffold.CheckURL(c.url); err != nil {
 		return usage(cmd, "--url: %w", err)
 	}
-	urls, err := repositoryURLs(c.url)
+	urls, err := scaffold.URLs(c.url)
 	if err != nil {
 		return usage(cmd, "--url: %w", err)
 	}
-	branches, err := controlPlaneBranches(hellofleet.Files(), urls)
+	branches, err := scaffold.ControlPlaneBranches(hellofleet.Files(), urls)
 	if err != nil {
 		return err
 	}
-	return c.create(cmd.Context(), dir, "control plane", branches, planFirst(dir, urls[gitOpsSibling]))
+	return c.create(cmd.Context(), dir, "control plane", branches, planFirst(dir, urls[scaffold.GitOpsSibling]))
 }
 
 func (c *initCommand) gitOps(cmd *cobra.Command, dir string) error {
-	if err := checkURL(c.url); err != nil {
+	if err := scaffold.CheckURL(c.url); err != nil {
 		return usage(cmd, "--url: %w", err)
 	}
-	return c.create(cmd.Context(), dir, "GitOps repository", exampleBranches(),
+	return c.create(cmd.Context(), dir, "GitOps repository", scaffold.GitOpsBranches(),
 		[]string{"kalypso schedule -e dev --commit --control-plane CONTROL-PLANE"})
 }
 
 // planFirst returns the commands that lead from a new control plane to its first plan.
 // A plan compares with the GitOps repository, so there has to be one; url is its URL, empty when it has none.
 func planFirst(dir, url string) []string {
-	gitops := filepath.Join(dir, gitOpsSibling)
+	gitops := filepath.Join(dir, scaffold.GitOpsSibling)
 	create := "kalypso init gitops " + terminal.ShellWord(gitops)
 	plan := "kalypso plan -e dev --control-plane " + terminal.ShellWord(dir)
 	if url != "" {
@@ -118,15 +119,15 @@ func planFirst(dir, url string) []string {
 }
 
 // create makes the repository and says what to try next.
-func (c *initCommand) create(ctx context.Context, dir, what string, branches []branch, next []string) error {
+func (c *initCommand) create(ctx context.Context, dir, what string, branches []scaffold.Branch, next []string) error {
 	now := c.t.Now()
 	request := git.CreateRequest{Author: author(c.t.Env), When: now, Remote: c.url}
 	var names []string
 	for _, b := range branches {
-		names = append(names, b.name)
+		names = append(names, b.Name)
 		request.Branches = append(request.Branches, git.NewBranch{
-			Name: b.name, Files: b.files,
-			Message: fmt.Sprintf("Start the branch %s\n\nWritten by kalypso init.\n", b.name),
+			Name: b.Name, Files: b.Files,
+			Message: fmt.Sprintf("Start the branch %s\n\nWritten by kalypso init.\n", b.Name),
 		})
 	}
 	if err := git.Create(ctx, dir, request); err != nil {

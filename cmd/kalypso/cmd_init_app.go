@@ -1,24 +1,14 @@
 package main
 
 import (
-	"embed"
-	"io/fs"
-	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/scaffold"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
-
-// appExample are the example application and the example services: their sources, and their configuration by environment.
-//
-//go:embed all:scaffold/app all:scaffold/services
-var appExample embed.FS
-
-//go:embed scaffold/app-configs.md
-var configsReadme []byte
 
 func newInitApp(t *terminal.Terminal) *cobra.Command {
 	c := &initCommand{t: t}
@@ -36,7 +26,7 @@ The configuration is expected beside it, in DIR-configs; "kalypso init config" w
 			next := []string{
 				"kalypso init config " + terminal.ShellWord(args[0]+"-configs"), "kalypso app render -e dev --source " + terminal.ShellWord(args[0]),
 			}
-			return c.example(cmd, args[0], "repository of an application", "app", next)
+			return c.example(cmd, args[0], "repository of an application", scaffold.ExampleApp, next)
 		},
 	}
 	c.bind(cmd)
@@ -58,7 +48,7 @@ The configuration is expected beside it, in DIR-configs; "kalypso init config --
 			next := []string{
 				"kalypso init config --services " + terminal.ShellWord(args[0]+"-configs"), "kalypso app render -e dev --source " + terminal.ShellWord(args[0]),
 			}
-			return c.example(cmd, args[0], "services repository", "services", next)
+			return c.example(cmd, args[0], "services repository", scaffold.ExampleServices, next)
 		},
 	}
 	c.bind(cmd)
@@ -79,9 +69,9 @@ Values are laid over each other from the root of the branch down to the folder o
   kalypso init config --services platform-services-configs`,
 		Args: exactly("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			example := "app"
+			example := scaffold.ExampleApp
 			if services {
-				example = "services"
+				example = scaffold.ExampleServices
 			}
 			return c.configuration(cmd, args[0], example)
 		},
@@ -92,45 +82,26 @@ Values are laid over each other from the root of the branch down to the folder o
 }
 
 // example writes the source of an example.
-func (c *initCommand) example(cmd *cobra.Command, dir, what, name string, next []string) error {
-	if err := checkURL(c.url); err != nil {
+func (c *initCommand) example(cmd *cobra.Command, dir, what string, name scaffold.Example, next []string) error {
+	if err := scaffold.CheckURL(c.url); err != nil {
 		return usage(cmd, "--url: %w", err)
 	}
-	files, err := exampleFiles(name, "source")
+	branches, err := scaffold.SourceBranches(name)
 	if err != nil {
 		return err
 	}
-	return c.create(cmd.Context(), dir, what, []branch{{"main", files}}, next)
+	return c.create(cmd.Context(), dir, what, branches, next)
 }
 
 // configuration writes the configuration of an example.
-func (c *initCommand) configuration(cmd *cobra.Command, dir, name string) error {
-	if err := checkURL(c.url); err != nil {
+func (c *initCommand) configuration(cmd *cobra.Command, dir string, name scaffold.Example) error {
+	if err := scaffold.CheckURL(c.url); err != nil {
 		return usage(cmd, "--url: %w", err)
 	}
-	var branches []branch
-	for _, environment := range []string{"dev", "stage"} {
-		files, err := exampleFiles(name, path.Join("configs", environment))
-		if err != nil {
-			return err
-		}
-		files["README.md"] = configsReadme
-		branches = append(branches, branch{environment, files})
+	branches, err := scaffold.ConfigBranches(name)
+	if err != nil {
+		return err
 	}
 	source := strings.TrimSuffix(filepath.Clean(dir), "-configs")
 	return c.create(cmd.Context(), dir, "repository with configuration", branches, []string{"kalypso app render -e dev --source " + terminal.ShellWord(source)})
-}
-
-// exampleFiles are those of a folder of an example. Files of Go end in .txt, or they would belong to this program.
-func exampleFiles(name, folder string) (map[string][]byte, error) {
-	example, err := fs.Sub(appExample, path.Join("scaffold", name))
-	if err != nil {
-		return nil, err
-	}
-	files, err := readFiles(example, folder)
-	renamed := make(map[string][]byte, len(files))
-	for at, content := range files {
-		renamed[strings.TrimSuffix(at, ".txt")] = content
-	}
-	return renamed, err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/scaffold"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -55,8 +56,8 @@ A file that is there and differs is not overwritten: the difference is shown, an
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := cmd.Flags()
-	for _, f := range ciForges {
-		c.forges[f.name] = flags.Bool(f.name, false, "write workflows of "+f.product)
+	for _, f := range scaffold.Forges {
+		c.forges[f.Name] = flags.Bool(f.Name, false, "write workflows of "+f.Product)
 	}
 	flags.StringVar(&c.target, "for", "", "what the repository `is`: control-plane, app, services, config or gitops (default: by what it holds)")
 	flags.StringVar(&c.version, "kalypso-version", "", "the `version` of Kalypso that workflows install: a tag or a commit (default: this one)")
@@ -69,10 +70,10 @@ func (c *initCICommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if c.target != "" && !slices.Contains(ciTargets, ciTarget(c.target)) {
-		return usage(cmd, "--for %q is none of %v", c.target, ciTargets)
+	if c.target != "" && !slices.Contains(scaffold.Kinds, scaffold.Kind(c.target)) {
+		return usage(cmd, "--for %q is none of %v", c.target, scaffold.Kinds)
 	}
-	data := ciData{Version: cmp.Or(c.version, installable(version()))}
+	data := scaffold.Facts{Version: cmp.Or(c.version, installable(version()))}
 	if data.Version == "" {
 		return usage(cmd, "this build has no version that workflows could install: name one with --kalypso-version")
 	}
@@ -81,22 +82,22 @@ func (c *initCICommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // what was written is closed already
-	data.Own = ownStepsOf(root.FS())
-	target := ciTarget(c.target)
+	data.Own = scaffold.StepsOf(root.FS())
+	target := scaffold.Kind(c.target)
 	if target == "" {
-		if target, err = detectTarget(root.FS()); err != nil {
+		if target, err = scaffold.Detect(root.FS()); err != nil {
 			return fmt.Errorf("look what %q is: %w", root.Name(), err)
 		}
 	}
 	switch target {
 	case "":
 		return usage(cmd, "what this repository is, its files do not say: say it with --for")
-	case ciControlPlane:
+	case scaffold.ControlPlane:
 		if data.Environments, err = c.environments(cmd.Context(), root.Name()); err != nil {
 			return err
 		}
 	}
-	files, err := forge.workflows(target, data)
+	files, err := forge.Workflows(target, data)
 	if err != nil {
 		return err
 	}
@@ -104,15 +105,15 @@ func (c *initCICommand) run(cmd *cobra.Command) error {
 }
 
 // forge returns the one that was asked for.
-func (c *initCICommand) forge(cmd *cobra.Command) (ciForge, error) {
-	var asked []ciForge
-	for _, f := range ciForges {
-		if *c.forges[f.name] {
+func (c *initCICommand) forge(cmd *cobra.Command) (scaffold.Forge, error) {
+	var asked []scaffold.Forge
+	for _, f := range scaffold.Forges {
+		if *c.forges[f.Name] {
 			asked = append(asked, f)
 		}
 	}
 	if len(asked) != 1 {
-		return ciForge{}, usage(cmd, "say where the workflows will run, with one of --github, --gitlab and --azure")
+		return scaffold.Forge{}, usage(cmd, "say where the workflows will run, with one of --github, --gitlab and --azure")
 	}
 	return asked[0], nil
 }
@@ -160,7 +161,7 @@ func (c *initCICommand) environments(ctx context.Context, dir string) ([]schedul
 }
 
 // write writes the files, all of them or none, and says what to do next.
-func (c *initCICommand) write(root *os.Root, target ciTarget, files map[string][]byte, data ciData) error {
+func (c *initCICommand) write(root *os.Root, target scaffold.Kind, files map[string][]byte, data scaffold.Facts) error {
 	names := slices.Sorted(maps.Keys(files))
 	differing := 0
 	var done strings.Builder
@@ -197,12 +198,12 @@ func (c *initCICommand) write(root *os.Root, target ciTarget, files map[string][
 }
 
 // nextOfCI says what is left to people.
-func nextOfCI(target ciTarget, data ciData) string {
+func nextOfCI(target scaffold.Kind, data scaffold.Facts) string {
 	next := "next: set the secrets and variables that the comments name, and commit the files"
 	switch target {
-	case ciControlPlane:
+	case scaffold.ControlPlane:
 		return next + " to " + strings.Join(data.Branches(), ", ")
-	case ciConfig, ciGitOps:
+	case scaffold.Config, scaffold.GitOps:
 		return next + " to the branch of every environment"
 	}
 	return next

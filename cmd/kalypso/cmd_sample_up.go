@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/sample/install"
+	"github.com/kalypso-io/kalypso/internal/scaffold"
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -112,7 +113,7 @@ func (c *sampleUpCommand) check(cmd *cobra.Command) error {
 		return usage(cmd, "--forge %q is none of %s", c.forge, strings.Join(sampleForges, ", "))
 	}
 	if c.site.URL != "" {
-		if err := checkURL(c.site.URL + "/x/y"); err != nil {
+		if err := scaffold.CheckURL(c.site.URL + "/x/y"); err != nil {
 			return usage(cmd, "--url: %w", err)
 		}
 	}

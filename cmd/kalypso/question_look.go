@@ -39,7 +39,7 @@ func (f *lookFlags) bind(cmd *cobra.Command) {
 
 // named is what the answers call the control plane; empty stands for all.
 func (f *lookFlags) named() string {
-	if isLocal(f.controlPlane) {
+	if git.IsLocal(f.controlPlane) {
 		return "" // a folder is read, and nothing else beside it
 	}
 	return ledger.CleanRepository(f.controlPlane)
@@ -54,7 +54,7 @@ func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*asked, error
 	if err != nil {
 		return nil, err
 	}
-	local := f.controlPlane != "" && isLocal(f.controlPlane)
+	local := f.controlPlane != "" && git.IsLocal(f.controlPlane)
 	switch {
 	case at.server != nil && (local || len(f.chain) > 0 || len(f.maps) > 0):
 		return nil, usage(cmd, "a server reads control planes itself: a folder, --chain and --map go with --ledger")

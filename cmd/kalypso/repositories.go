@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
 	"sync"
 
@@ -189,8 +188,8 @@ func (r *repositories) Resolve(repository, url string) (string, error) {
 	if url == "" {
 		return "", errors.New("the URL of a repository is missing")
 	}
-	if isRelative(url) {
-		return joinURL(repository, url)
+	if git.IsRelative(url) {
+		return git.JoinURL(repository, url)
 	}
 	target, err := r.client.Locate(url)
 	if err != nil {
@@ -200,50 +199,10 @@ func (r *repositories) Resolve(repository, url string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if isLocal(url) && isLocal(target) && !isLocal(from) {
+	if git.IsLocal(url) && git.IsLocal(target) && !git.IsLocal(from) {
 		return "", fmt.Errorf("%q is on this machine, where a repository elsewhere cannot point to; use a URL, or --map it", url)
 	}
 	return url, nil
-}
-
-func isRelative(url string) bool {
-	return url == "." || url == ".." || strings.HasPrefix(url, "./") || strings.HasPrefix(url, "../")
-}
-
-// isLocal reports whether a location is a path or a file URL, rather than host:path or another URL.
-func isLocal(url string) bool {
-	if strings.HasPrefix(url, "file://") || strings.HasPrefix(url, "/") {
-		return true
-	}
-	colon, slash := strings.IndexByte(url, ':'), strings.IndexByte(url, '/')
-	return colon < 0 || slash >= 0 && slash < colon
-}
-
-// joinURL resolves a relative URL against a repository's URL or path.
-func joinURL(repository, relative string) (string, error) {
-	prefix, base := splitURL(repository)
-	joined := path.Join(base, relative)
-	rooted := prefix != ""
-	if joined == "." || joined == "/" || rooted && (joined == ".." || strings.HasPrefix(joined, "../")) {
-		if relative == "." {
-			return repository, nil
-		}
-		return "", fmt.Errorf("%q leads out of %s", relative, secret.Redact(repository))
-	}
-	return prefix + joined, nil
-}
-
-// splitURL separates what cannot be walked up, scheme and host, from the path.
-func splitURL(url string) (prefix, base string) {
-	if scheme, rest, ok := strings.Cut(url, "://"); ok {
-		host, base, _ := strings.Cut(rest, "/")
-		return scheme + "://" + host + "/", base
-	}
-	if !isLocal(url) {
-		host, base, _ := strings.Cut(url, ":")
-		return host + ":", base
-	}
-	return "", url
 }
 
 // Same reports whether two URLs lead to one repository.

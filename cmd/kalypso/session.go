@@ -32,7 +32,7 @@ func (f *sourceFlags) open(ctx context.Context, t *terminal.Terminal) (*session,
 		Env:      func(name string) string { return t.Env[name] },
 		Progress: func(line string) { s.progress.Say("%s", line) },
 	}
-	if isLocal(controlPlane) {
+	if git.IsLocal(controlPlane) {
 		s.client.Config = controlPlane
 		s.client.Map = append(s.client.Map, standIn(ctx, controlPlane)...)
 	}
@@ -58,7 +58,7 @@ func (s *session) close() {
 
 // locate returns the control plane as a URL or an absolute path. Without the flag it is the repository of the current folder.
 func (f *sourceFlags) locate() (string, error) {
-	if f.controlPlane != "" && !isLocal(f.controlPlane) {
+	if f.controlPlane != "" && !git.IsLocal(f.controlPlane) {
 		return f.controlPlane, nil
 	}
 	if f.controlPlane != "" {

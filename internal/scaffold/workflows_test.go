@@ -1,4 +1,4 @@
-package main
+package scaffold
 
 import (
 	"os"
@@ -14,26 +14,26 @@ import (
 )
 
 // everyWorkflow calls f with every file that init ci may write.
-func everyWorkflow(t *testing.T, f func(t *testing.T, forge ciForge, target ciTarget, text string)) {
+func everyWorkflow(t *testing.T, f func(t *testing.T, forge Forge, target Kind, text string)) {
 	t.Helper()
-	data := ciData{Version: "v1.2.3", Own: ownStepsOf(fstest.MapFS{}), Environments: []scheduling.EnvironmentBranch{
+	data := Facts{Version: "v1.2.3", Own: StepsOf(fstest.MapFS{}), Environments: []scheduling.EnvironmentBranch{
 		{Environment: "dev", Branch: "dev"}, {Environment: "stage", Branch: "release/stage"}, {Environment: "uat", Branch: "release/stage"},
 	}}
-	for _, forge := range ciForges {
-		for _, target := range ciTargets {
-			files, err := forge.workflows(target, data)
+	for _, forge := range Forges {
+		for _, target := range Kinds {
+			files, err := forge.Workflows(target, data)
 			if err != nil || len(files) == 0 {
-				t.Fatalf("%s of %s: %d files, error %v", forge.name, target, len(files), err)
+				t.Fatalf("%s of %s: %d files, error %v", forge.Name, target, len(files), err)
 			}
 			for name, text := range files {
-				t.Run(forge.name+"/"+string(target)+"/"+name, func(t *testing.T) { f(t, forge, target, string(text)) })
+				t.Run(forge.Name+"/"+string(target)+"/"+name, func(t *testing.T) { f(t, forge, target, string(text)) })
 			}
 		}
 	}
 }
 
 func TestWorkflowsAreYAML(t *testing.T) {
-	everyWorkflow(t, func(t *testing.T, _ ciForge, _ ciTarget, text string) {
+	everyWorkflow(t, func(t *testing.T, _ Forge, _ Kind, text string) {
 		var document map[string]any
 		if err := yaml.UnmarshalStrict([]byte(text), &document); err != nil {
 			t.Errorf("%v\n%s", err, text)
@@ -53,7 +53,7 @@ func TestWorkflowsAreYAML(t *testing.T) {
 func TestWorkflowsGrantLittle(t *testing.T) {
 	pinned := regexp.MustCompile(`^(?:\./\S+|[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$`)
 	uses := regexp.MustCompile(`(?m)^\s*(?:- )?uses: (.*)$`)
-	everyWorkflow(t, func(t *testing.T, forge ciForge, _ ciTarget, text string) {
+	everyWorkflow(t, func(t *testing.T, forge Forge, _ Kind, text string) {
 		for _, m := range uses.FindAllStringSubmatch(text, -1) {
 			if !pinned.MatchString(m[1]) {
 				t.Errorf("uses %s: not pinned to a commit, with its version", m[1])
@@ -62,7 +62,7 @@ func TestWorkflowsGrantLittle(t *testing.T) {
 		if strings.Contains(text, "pull_request_target") || strings.Contains(text, "curl") {
 			t.Error("runs what nobody reviewed")
 		}
-		if forge.name == "github" && !strings.Contains(text, "\npermissions: {}\n") {
+		if forge.Name == "github" && !strings.Contains(text, "\npermissions: {}\n") {
 			t.Error("jobs have the permissions of the repository's settings")
 		}
 		if n := strings.Count(text, "actions/checkout@"); n != strings.Count(text, "persist-credentials: false") {
@@ -75,22 +75,6 @@ func TestWorkflowsGrantLittle(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestWorkflowsCallCommandsThatExist: what workflows call, this program has.
-func TestWorkflowsCallCommandsThatExist(t *testing.T) {
-	called := 0
-	everyWorkflow(t, func(t *testing.T, _ ciForge, _ ciTarget, text string) {
-		for _, line := range kalypsoLines(text) {
-			called++
-			if err := parseCommandLine(line); err != nil {
-				t.Errorf("%s: %v", line, err)
-			}
-		}
-	})
-	if called == 0 {
-		t.Error("nothing is called")
-	}
 }
 
 func TestWorkflowsBuildWithTheGoOfTheModule(t *testing.T) {
@@ -109,8 +93,8 @@ func TestWorkflowsBuildWithTheGoOfTheModule(t *testing.T) {
 
 func TestWorkflowsRefuseNamesThatMeanSomething(t *testing.T) {
 	for _, name := range []string{"${{ secrets.X }}", "a b", "-e", "x)", "a\nb", "`id`", "$(id)", ""} {
-		data := ciData{Version: "v1", Environments: []scheduling.EnvironmentBranch{{Environment: "dev", Branch: name}}}
-		if _, err := ciForges[0].workflows(ciControlPlane, data); err == nil {
+		data := Facts{Version: "v1", Environments: []scheduling.EnvironmentBranch{{Environment: "dev", Branch: name}}}
+		if _, err := Forges[0].Workflows(ControlPlane, data); err == nil {
 			t.Errorf("a branch %q is written into a workflow", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package scaffold
 
 import (
 	"bytes"
@@ -14,75 +14,82 @@ import (
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
-// scaffoldCI holds the workflows as templates: a folder for each forge, and in it a file or a folder for each kind of repository.
+// workflowFiles holds the workflows as templates: a folder for each forge, and in it a file or a folder for each kind of repository.
 //
-//go:embed scaffold/ci
-var scaffoldCI embed.FS
+//go:embed files/ci
+var workflowFiles embed.FS
 
 // goOfCI is the version of Go that workflows build Kalypso with.
 const goOfCI = "1.26"
 
-// ciTarget is what the workflows of a repository do.
-type ciTarget string
+// Kind is what a repository is, and so what its workflows do.
+type Kind string
 
 const (
-	ciControlPlane ciTarget = "control-plane"
-	ciApp          ciTarget = "app"
-	ciServices     ciTarget = "services"
-	ciConfig       ciTarget = "config"
-	ciGitOps       ciTarget = "gitops"
+	// ControlPlane checks pull requests, schedules, and promotes.
+	ControlPlane Kind = "control-plane"
+	// App is the source of an application, which builds an image and delivers it.
+	App Kind = "app"
+	// Services is the source of platform services: delivered like an application, without an image.
+	Services Kind = "services"
+	// Config is the configuration of an application or of services.
+	Config Kind = "config"
+	// GitOps is what clusters pull from.
+	GitOps Kind = "gitops"
 )
 
-var ciTargets = []ciTarget{ciControlPlane, ciApp, ciServices, ciConfig, ciGitOps}
+// Kinds are all there are.
+var Kinds = []Kind{ControlPlane, App, Services, Config, GitOps}
 
-// template names the templates of a target: services are delivered like applications.
-func (t ciTarget) template() string {
-	if t == ciApp || t == ciServices {
+// template names the templates of a kind: services are delivered like applications.
+func (k Kind) template() string {
+	if k == App || k == Services {
 		return "source"
 	}
-	return string(t)
+	return string(k)
 }
 
-// ciForge is where workflows run.
-type ciForge struct {
-	// name is the flag, and the folder of the templates.
-	name, product string
+// Forge is where workflows run.
+type Forge struct {
+	// Name is the flag, and the folder of the templates. Product is what people call its workflows.
+	Name, Product string
 	// file is what the forge looks for; empty where it runs every file of the folder.
 	file, folder string
 }
 
-var ciForges = []ciForge{
-	{name: "github", product: "GitHub Actions", folder: ".github/workflows"},
-	{name: "gitlab", product: "GitLab CI", file: ".gitlab-ci.yml"},
-	{name: "azure", product: "Azure Pipelines", file: "azure-pipelines.yml"},
+// Forges are those that there are templates for.
+var Forges = []Forge{
+	{Name: "github", Product: "GitHub Actions", folder: ".github/workflows"},
+	{Name: "gitlab", Product: "GitLab CI", file: ".gitlab-ci.yml"},
+	{Name: "azure", Product: "Azure Pipelines", file: "azure-pipelines.yml"},
 }
 
-// ciData is what the templates of workflows know.
-type ciData struct {
+// Facts is what the templates of workflows know.
+type Facts struct {
 	// Version is the version of Kalypso that workflows install, for "go install".
 	Version string
-	Go      string
-	// Image says whether there is an image to build.
+	// Go is the version of Go that builds it, and Image says whether there is an image to build; [Forge.Workflows] knows both.
+	Go    string
 	Image bool
 	// Own are the steps that belong to the team.
-	Own ownSteps
+	Own Steps
 	// Environments are those of a control plane, and none elsewhere.
 	Environments []scheduling.EnvironmentBranch
 }
 
-// ownSteps are what an application's team runs before an image is built: commands, to be replaced by what they use.
-type ownSteps struct{ Lint, Test, Scan string }
+// Steps are what an application's team runs before an image is built: commands, to be replaced by what they use.
+type Steps struct{ Lint, Test, Scan string }
 
-// ownStepsOf proposes steps for a repository: those of its language where it is known, else targets of a Makefile.
-func ownStepsOf(repository fs.FS) ownSteps {
+// StepsOf proposes steps for a repository: those of its language where it is known, else targets of a Makefile.
+func StepsOf(repository fs.FS) Steps {
 	if _, err := fs.Stat(repository, "go.mod"); err == nil {
-		return ownSteps{"go vet ./...", "go test ./...", "go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./..."}
+		return Steps{"go vet ./...", "go test ./...", "go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./..."}
 	}
-	return ownSteps{"make lint", "make test", "make scan"}
+	return Steps{"make lint", "make test", "make scan"}
 }
 
 // Names returns the names of the environments.
-func (d ciData) Names() []string {
+func (d Facts) Names() []string {
 	names := []string{}
 	for _, e := range d.Environments {
 		names = append(names, e.Environment)
@@ -91,7 +98,7 @@ func (d ciData) Names() []string {
 }
 
 // Branches returns main and the branches of the environments, each once.
-func (d ciData) Branches() []string {
+func (d Facts) Branches() []string {
 	branches := []string{scheduling.DefaultBase}
 	for _, e := range d.Environments {
 		if !slices.Contains(branches, e.Branch) {
@@ -102,10 +109,10 @@ func (d ciData) Branches() []string {
 }
 
 // ByBranch returns the branches of environments but main, each with the environments that it describes.
-func (d ciData) ByBranch() []ciBranch {
-	var branches []ciBranch
+func (d Facts) ByBranch() []environmentBranch {
+	var branches []environmentBranch
 	for _, name := range d.Branches()[1:] {
-		b := ciBranch{Name: name}
+		b := environmentBranch{Name: name}
 		for _, e := range d.Environments {
 			if e.Branch == name {
 				b.Environments = append(b.Environments, e.Environment)
@@ -116,8 +123,8 @@ func (d ciData) ByBranch() []ciBranch {
 	return branches
 }
 
-// ciBranch is a branch of a control plane.
-type ciBranch struct {
+// environmentBranch is a branch of a control plane.
+type environmentBranch struct {
 	Name         string
 	Environments []string
 }
@@ -125,16 +132,16 @@ type ciBranch struct {
 // plainName is what a name may consist of to be written into a workflow, whose shells and expressions have signs of their own.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/+-]*$`)
 
-// workflows returns the files for a repository on a forge: content by path.
-func (f ciForge) workflows(target ciTarget, data ciData) (map[string][]byte, error) {
+// Workflows returns the files for a repository on a forge: content by path.
+func (f Forge) Workflows(target Kind, data Facts) (map[string][]byte, error) {
 	for _, name := range append(data.Branches(), append(data.Names(), data.Version)...) {
 		if !plainName.MatchString(name) {
 			return nil, fmt.Errorf("%q cannot be written into a workflow: it has other signs than letters, digits, and . _ / + -", name)
 		}
 	}
-	data.Go, data.Image = goOfCI, target == ciApp
-	folder := path.Join("scaffold/ci", f.name)
-	names, err := fs.Glob(scaffoldCI, path.Join(folder, target.template(), "*.yml"))
+	data.Go, data.Image = goOfCI, target == App
+	folder := path.Join("files/ci", f.Name)
+	names, err := fs.Glob(workflowFiles, path.Join(folder, target.template(), "*.yml"))
 	if f.file != "" {
 		names, err = []string{path.Join(folder, target.template()+".yml")}, nil
 	}
@@ -155,10 +162,10 @@ func (f ciForge) workflows(target ciTarget, data ciData) (map[string][]byte, err
 }
 
 // fillWorkflow executes a template. Its marks are square, because those of GitHub and Azure are not.
-func fillWorkflow(name, install string, data ciData) ([]byte, error) {
+func fillWorkflow(name, install string, data Facts) ([]byte, error) {
 	t := template.New(name).Delims("[[", "]]").Funcs(template.FuncMap{"yaml": flowYAML, "key": azureKey})
 	for _, file := range []string{install, name} {
-		text, err := fs.ReadFile(scaffoldCI, file)
+		text, err := fs.ReadFile(workflowFiles, file)
 		if err != nil {
 			return nil, err
 		}

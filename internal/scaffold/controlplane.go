@@ -1,4 +1,4 @@
-package main
+package scaffold
 
 import (
 	"bytes"
@@ -13,33 +13,38 @@ import (
 	"unicode"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-io/kalypso/internal/git"
 )
 
-//go:embed scaffold/control-plane.md
+//go:embed files/control-plane.md
 var controlPlaneReadme []byte
 
-//go:embed scaffold/gitops.md
+//go:embed files/gitops.md
 var gitOpsReadme []byte
 
-// branch is what one branch of a new repository holds: content by path.
-type branch struct {
-	name  string
-	files map[string][]byte
+// exampleEnvironments are those of every example; each is a branch of its name.
+var exampleEnvironments = []string{"dev", "stage"}
+
+// Branch is what one branch of a new repository holds: content by path.
+type Branch struct {
+	Name  string
+	Files map[string][]byte
 }
 
-// controlPlaneBranches returns the example fleet as the branches of one repository that needs no other:
+// ControlPlaneBranches returns the example fleet as the branches of one repository that needs no other:
 // the sources of the example's workloads lie in main, below samples/.
-// The documents name repositories by the URLs given; see [repositoryURLs].
-func controlPlaneBranches(example fs.FS, urls map[string]string) ([]branch, error) {
-	var branches []branch
-	for _, name := range []string{"main", "dev", "stage"} {
+// The documents name repositories by the URLs given; see [URLs].
+func ControlPlaneBranches(example fs.FS, urls map[string]string) ([]Branch, error) {
+	var branches []Branch
+	for _, name := range append([]string{"main"}, exampleEnvironments...) {
 		files, err := readFiles(example, "control-plane/"+name)
 		if err != nil {
 			return nil, err
 		}
-		branches = append(branches, branch{name, files})
+		branches = append(branches, Branch{name, files})
 	}
-	main := branches[0].files
+	main := branches[0].Files
 	for _, source := range []string{"hello-world-app", "platform-services"} {
 		files, err := readFiles(example, source+"/main")
 		if err != nil {
@@ -55,18 +60,21 @@ func controlPlaneBranches(example fs.FS, urls map[string]string) ([]branch, erro
 		}
 	}
 	for _, b := range branches {
-		for name, content := range b.files {
-			b.files[name] = nameRepositories(content, urls)
+		for name, content := range b.Files {
+			b.Files[name] = nameRepositories(content, urls)
 		}
 	}
 	main["README.md"] = controlPlaneReadme
 	return branches, nil
 }
 
-// exampleBranches returns the branches that the example's environments write to.
-func exampleBranches() []branch {
-	readme := map[string][]byte{"README.md": gitOpsReadme}
-	return []branch{{"dev", readme}, {"stage", readme}}
+// GitOpsBranches returns the branches that the example's environments write to.
+func GitOpsBranches() []Branch {
+	var branches []Branch
+	for _, environment := range exampleEnvironments {
+		branches = append(branches, Branch{environment, map[string][]byte{"README.md": gitOpsReadme}})
+	}
+	return branches
 }
 
 func readFiles(fsys fs.FS, root string) (map[string][]byte, error) {
@@ -92,18 +100,18 @@ func pointToSamples(registration []byte) []byte {
 	return siblingSource.ReplaceAll(registration, []byte("repo: .${2}samples/${1}/"))
 }
 
-// gitOpsSibling is how the example's control plane names its GitOps repository: it lies beside it.
-const gitOpsSibling = "../gitops"
+// GitOpsSibling is how the example's control plane names its GitOps repository: it lies beside it.
+const GitOpsSibling = "../gitops"
 
-// repositoryURLs returns the URLs of what the example names relative to the control plane.
+// URLs returns the URLs of what the example names relative to the control plane.
 // It is empty when the control plane has no URL yet: then the names stay relative.
-func repositoryURLs(controlPlane string) (map[string]string, error) {
+func URLs(controlPlane string) (map[string]string, error) {
 	urls := map[string]string{}
 	if controlPlane == "" {
 		return urls, nil
 	}
-	for _, name := range []string{".", gitOpsSibling} {
-		url, err := joinURL(controlPlane, name)
+	for _, name := range []string{".", GitOpsSibling} {
+		url, err := git.JoinURL(controlPlane, name)
 		if err != nil {
 			return nil, err
 		}
@@ -132,8 +140,8 @@ func yamlScalar(text string) []byte {
 	return bytes.TrimSpace(quoted)
 }
 
-// checkURL says what is wrong with a URL that is going to be written into documents everybody reads.
-func checkURL(raw string) error {
+// CheckURL says what is wrong with a URL that is going to be written into documents everybody reads.
+func CheckURL(raw string) error {
 	switch {
 	case raw == "":
 		return nil

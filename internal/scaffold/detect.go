@@ -1,4 +1,4 @@
-package main
+package scaffold
 
 import (
 	"errors"
@@ -14,10 +14,10 @@ const (
 	maxFileLookedAt  = 1 << 20
 )
 
-// kindsOfTargets says what a repository is that has a document of a kind.
-var kindsOfTargets = map[string]ciTarget{
-	"Environment": ciControlPlane, "WorkloadRegistration": ciControlPlane, "ClusterType": ciControlPlane, "SchedulingPolicy": ciControlPlane,
-	"Workload": ciApp, "Delivery": ciApp,
+// kindsOfRepositories says what a repository is that has a document of a kind.
+var kindsOfRepositories = map[string]Kind{
+	"Environment": ControlPlane, "WorkloadRegistration": ControlPlane, "ClusterType": ControlPlane, "SchedulingPolicy": ControlPlane,
+	"Workload": App, "Delivery": App,
 }
 
 var (
@@ -25,10 +25,10 @@ var (
 	servicesLine = regexp.MustCompile(`(?m)^  services:`)
 )
 
-// detectTarget looks at the files of a repository, and returns what it is; empty when it may be anything.
+// Detect looks at the files of a repository, and returns what it is; empty when it may be anything.
 // A control plane may have applications in it, and an application charts: the one that holds the others wins.
-func detectTarget(repository fs.FS) (ciTarget, error) {
-	found := map[ciTarget]bool{}
+func Detect(repository fs.FS) (Kind, error) {
+	found := map[Kind]bool{}
 	looked := 0
 	err := fs.WalkDir(repository, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -42,7 +42,7 @@ func detectTarget(repository fs.FS) (ciTarget, error) {
 		looked++
 		return lookAt(repository, name, entry, found)
 	})
-	for _, target := range []ciTarget{ciGitOps, ciControlPlane, ciServices, ciApp, ciConfig} {
+	for _, target := range []Kind{GitOps, ControlPlane, Services, App, Config} {
 		if found[target] {
 			return target, err
 		}
@@ -51,10 +51,10 @@ func detectTarget(repository fs.FS) (ciTarget, error) {
 }
 
 // lookInto says whether a folder is looked into, and what its name says.
-func lookInto(name string, found map[ciTarget]bool) error {
+func lookInto(name string, found map[Kind]bool) error {
 	switch path.Base(name) {
 	case ".kalypso":
-		found[ciGitOps] = true
+		found[GitOps] = true
 		return fs.SkipDir
 	case ".git", ".github", "node_modules", "vendor":
 		return fs.SkipDir
@@ -62,12 +62,12 @@ func lookInto(name string, found map[ciTarget]bool) error {
 	return nil
 }
 
-func lookAt(repository fs.FS, name string, entry fs.DirEntry, found map[ciTarget]bool) error {
+func lookAt(repository fs.FS, name string, entry fs.DirEntry, found map[Kind]bool) error {
 	if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" || !entry.Type().IsRegular() {
 		return nil
 	}
 	if path.Base(name) == "values.yaml" {
-		found[ciConfig] = true // of an application, unless there is more
+		found[Config] = true // of an application, unless there is more
 	}
 	info, err := entry.Info()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() > maxFileLookedAt {
@@ -80,14 +80,14 @@ func lookAt(repository fs.FS, name string, entry fs.DirEntry, found map[ciTarget
 		return err
 	}
 	for _, kind := range kindLine.FindAllStringSubmatch(string(text), -1) {
-		if target, ok := kindsOfTargets[kind[1]]; ok {
+		if target, ok := kindsOfRepositories[kind[1]]; ok {
 			found[target] = true
-			found[ciServices] = found[ciServices] || kind[1] == "Delivery" && servicesLine.Match(text)
+			found[Services] = found[Services] || kind[1] == "Delivery" && servicesLine.Match(text)
 		}
 	}
 	// The list of services of earlier fleets: services/<name>.yaml with a chart in each.
 	if strings.HasPrefix(name, "services/") && strings.Contains(string(text), "\nhelm:") {
-		found[ciServices] = true
+		found[Services] = true
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package scaffold
 
 import (
 	"path"
@@ -14,14 +14,14 @@ import (
 
 // What init writes needs no other repository, and nothing in it is wrong.
 func TestANewControlPlaneHasNoProblems(t *testing.T) {
-	branches, err := controlPlaneBranches(hellofleet.Files(), nil)
+	branches, err := ControlPlaneBranches(hellofleet.Files(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	main := readBranch(branches[0], "")
 	for _, environment := range branches[1:] {
 		in := fleet.Inputs{
-			Environment: environment.name,
+			Environment: environment.Name,
 			Main:        main,
 			Branch:      readBranch(environment, ""),
 			Workloads:   map[string]fleet.Fetched{},
@@ -35,7 +35,7 @@ func TestANewControlPlaneHasNoProblems(t *testing.T) {
 		}
 		snapshot := fleet.Assemble(in)
 		if len(snapshot.Problems)+len(snapshot.Unreadable) > 0 {
-			t.Errorf("%s has problems: %v, unreadable: %v", environment.name, snapshot.Problems, snapshot.Unreadable)
+			t.Errorf("%s has problems: %v, unreadable: %v", environment.Name, snapshot.Problems, snapshot.Unreadable)
 		}
 		var targets []string
 		for _, target := range snapshot.Targets {
@@ -46,22 +46,22 @@ func TestANewControlPlaneHasNoProblems(t *testing.T) {
 				"hello-world-app/functional-test", "hello-world-app/performance-test", "nginx/dev", "prometheus/dev",
 			},
 			"stage": {"hello-world-app/uat-test", "nginx/stage", "prometheus/stage"},
-		}[environment.name]
+		}[environment.Name]
 		if diff := cmp.Diff(want, targets); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", environment.name, diff)
+			t.Errorf("%s: -want +got:\n%s", environment.Name, diff)
 		}
 	}
 }
 
 // readBranch reads the YAML files below a folder.
-func readBranch(b branch, below string) *fleet.Objects {
+func readBranch(b Branch, below string) *fleet.Objects {
 	files := map[string]string{}
-	for name, content := range b.files {
+	for name, content := range b.Files {
 		if strings.HasPrefix(name, below) && strings.HasSuffix(name, ".yaml") {
 			files[name] = string(content)
 		}
 	}
-	source := fleettest.Source(b.name, files)
+	source := fleettest.Source(b.Name, files)
 	source.Repo = "." // as the registrations name it
 	return fleet.Read(&fleet.Cache{}, source)
 }
@@ -75,7 +75,7 @@ func TestRepositoryURLs(t *testing.T) {
 		"/srv/git/fleet":              {".": "/srv/git/fleet", "../gitops": "/srv/git/gitops"},
 		"https://example.com/a/b/c/d": {".": "https://example.com/a/b/c/d", "../gitops": "https://example.com/a/b/c/gitops"},
 	} {
-		got, err := repositoryURLs(url)
+		got, err := URLs(url)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%q: error %v, -want +got:\n%s", url, err, diff)
 		}
@@ -100,7 +100,7 @@ func TestCheckURL(t *testing.T) {
 		"", "https://github.com/org/fleet", "ssh://git@host:22/org/fleet", "git@host:org/fleet.git",
 		"file:///srv/fleet", "../fleet", "/srv/fleet",
 	} {
-		if err := checkURL(good); err != nil {
+		if err := CheckURL(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestCheckURL(t *testing.T) {
 		"fleet", "-x/y", "https://", "https://token@host/fleet", "https://me:hunter2@host/fleet", "ssh://git:hunter2@host/x",
 		"https://host/a b", "https://host/\x1b", "https://me:hunter2@host/%zz",
 	} {
-		err := checkURL(bad)
+		err := CheckURL(bad)
 		if err == nil {
 			t.Errorf("%q: got no error", bad)
 		} else if strings.Contains(err.Error(), "hunter2") {

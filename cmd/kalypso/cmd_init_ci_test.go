@@ -1,0 +1,34 @@
+package main
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/kalypso-io/kalypso/internal/scaffold"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// TestWorkflowsCallCommandsThatExist: what workflows call, this program has.
+func TestWorkflowsCallCommandsThatExist(t *testing.T) {
+	data := scaffold.Facts{Version: "v1.2.3", Own: scaffold.StepsOf(fstest.MapFS{}), Environments: []scheduling.EnvironmentBranch{{Environment: "dev", Branch: "dev"}}}
+	for _, runner := range scaffold.Forges {
+		for _, target := range scaffold.Kinds {
+			files, err := runner.Workflows(target, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			called := 0
+			for name, text := range files {
+				for _, line := range kalypsoLines(string(text)) {
+					called++
+					if err := parseCommandLine(line); err != nil {
+						t.Errorf("%s of %s, %s: %s: %v", runner.Name, target, name, line, err)
+					}
+				}
+			}
+			if called == 0 {
+				t.Errorf("%s of %s calls nothing", runner.Name, target)
+			}
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package git
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/secret"
+)
+
+// IsRelative reports whether a URL says where a repository is as seen from another one: "." and "..", alone or before a slash.
+func IsRelative(url string) bool {
+	return url == "." || url == ".." || strings.HasPrefix(url, "./") || strings.HasPrefix(url, "../")
+}
+
+// IsLocal reports whether a location is a path or a file URL, rather than host:path or another URL.
+func IsLocal(url string) bool {
+	if strings.HasPrefix(url, "file://") || strings.HasPrefix(url, "/") {
+		return true
+	}
+	colon, slash := strings.IndexByte(url, ':'), strings.IndexByte(url, '/')
+	return colon < 0 || slash >= 0 && slash < colon
+}
+
+// JoinURL resolves a relative URL against a repository's URL or path.
+func JoinURL(repository, relative string) (string, error) {
+	prefix, base := splitURL(repository)
+	joined := path.Join(base, relative)
+	rooted := prefix != ""
+	if joined == "." || joined == "/" || rooted && (joined == ".." || strings.HasPrefix(joined, "../")) {
+		if relative == "." {
+			return repository, nil
+		}
+		return "", fmt.Errorf("%q leads out of %s", relative, secret.Redact(repository))
+	}
+	return prefix + joined, nil
+}
+
+// splitURL separates what cannot be walked up, scheme and host, from the path.
+func splitURL(url string) (prefix, base string) {
+	if scheme, rest, ok := strings.Cut(url, "://"); ok {
+		host, base, _ := strings.Cut(rest, "/")
+		return scheme + "://" + host + "/", base
+	}
+	if !IsLocal(url) {
+		host, base, _ := strings.Cut(url, ":")
+		return host + ":", base
+	}
+	return "", url
+}

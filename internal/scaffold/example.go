@@ -1,0 +1,60 @@
+package scaffold
+
+import (
+	"embed"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Example is something to deliver that comes with the program: its source, and its configuration by environment.
+type Example string
+
+const (
+	// ExampleApp is an application with a chart of its own.
+	ExampleApp Example = "app"
+	// ExampleServices are platform services: pointers to charts of others.
+	ExampleServices Example = "services"
+)
+
+// exampleFolders has the example application and the example services: their sources, and their configuration by environment.
+//
+//go:embed all:files/app all:files/services
+var exampleFolders embed.FS
+
+//go:embed files/app-configs.md
+var configsReadme []byte
+
+// SourceBranches returns the branches of the source of an example, with its chart and its deployment targets.
+func SourceBranches(of Example) ([]Branch, error) {
+	files, err := exampleFiles(of, "source")
+	return []Branch{{"main", files}}, err
+}
+
+// ConfigBranches returns the branches of the configuration of an example, one for each environment.
+func ConfigBranches(of Example) ([]Branch, error) {
+	var branches []Branch
+	for _, environment := range exampleEnvironments {
+		files, err := exampleFiles(of, path.Join("configs", environment))
+		if err != nil {
+			return nil, err
+		}
+		files["README.md"] = configsReadme
+		branches = append(branches, Branch{environment, files})
+	}
+	return branches, nil
+}
+
+// exampleFiles are those of a folder of an example. Files of Go end in .txt, or they would belong to this program.
+func exampleFiles(name Example, folder string) (map[string][]byte, error) {
+	root, err := fs.Sub(exampleFolders, path.Join("files", string(name)))
+	if err != nil {
+		return nil, err
+	}
+	files, err := readFiles(root, folder)
+	renamed := make(map[string][]byte, len(files))
+	for at, content := range files {
+		renamed[strings.TrimSuffix(at, ".txt")] = content
+	}
+	return renamed, err
+}
