@@ -18,6 +18,8 @@ type Note struct {
 	Text string
 	// Outdated says that the forge does not show it at its line any more.
 	Outdated bool
+	// Resolved says that it does not stand in the way of a merge, where such a thing may.
+	Resolved bool
 }
 
 // The difference that a change of a [World] makes has every file but those of a folder, and the first lines of each.
@@ -58,6 +60,15 @@ func (r *Repo) Note(id string) (*Note, *Change) {
 func (r *Repo) RemoveNote(n *Note) {
 	for _, c := range r.Changes {
 		c.Notes = slices.DeleteFunc(c.Notes, func(other *Note) bool { return other == n })
+	}
+}
+
+// Outdate makes what is shown at places of a change outdated, as when its lines are not in the difference any more.
+func (w *World) Outdate(path string, change int) {
+	w.Lock()
+	defer w.Unlock()
+	for _, n := range w.Repo(path).Change(change).Notes {
+		n.Outdated = true
 	}
 }
 

@@ -52,7 +52,8 @@ func (c *call) createThread() {
 		Comments []struct {
 			Content string `json:"content"`
 		} `json:"comments"`
-		Place *place `json:"threadContext"`
+		Status string `json:"status"`
+		Place  *place `json:"threadContext"`
 	}
 	c.Read(&in)
 	if len(in.Comments) != 1 || utf16Len(in.Comments[0].Content) > 150_000 {
@@ -60,7 +61,7 @@ func (c *call) createThread() {
 		return
 	}
 	if in.Place != nil {
-		c.createThreadAt(change, *in.Place, in.Comments[0].Content)
+		c.createThreadAt(change, *in.Place, in.Status, in.Comments[0].Content)
 		return
 	}
 	c.JSON(http.StatusOK, thread(c.Repo.AddComment(c.Actor, change, in.Comments[0].Content), "text"))

@@ -15,7 +15,11 @@ func userOf(name string) object {
 	if name == "" {
 		return nil
 	}
-	return object{"id": len(name), "login": name, "type": "User"}
+	kind := "User"
+	if strings.HasSuffix(name, "[bot]") {
+		kind = "Bot"
+	}
+	return object{"id": len(name), "login": name, "type": kind}
 }
 
 func repoOf(r *forgetest.Repo) object {

@@ -16,13 +16,6 @@ func (s *Server) Demand(url string) {
 	s.projectOf(s.World.Repo(strings.TrimPrefix(url, s.URL+"/"))).threads = true
 }
 
-// Resolved says whether the thread of a note is resolved.
-func (s *Server) Resolved(url, note string) bool {
-	s.World.Lock()
-	defer s.World.Unlock()
-	return s.projectOf(s.World.Repo(strings.TrimPrefix(url, s.URL+"/"))).resolved[note]
-}
-
 // diffNote is a comment in the difference, whose position moves along with it while it is not outdated.
 func diffNote(change *forgetest.Change, n *forgetest.Note) map[string]any {
 	position := map[string]any{"head_sha": change.Head.Commit, "new_path": n.File, "new_line": nil, "position_type": "file"}
@@ -64,7 +57,12 @@ func (c *call) startDiscussion() {
 }
 
 func (c *call) resolveDiscussion() {
-	c.project.resolved[strings.TrimPrefix(c.r.PathValue("note"), "discussion-")] = c.yes("resolved")
+	n, _ := c.repo.Note(strings.TrimPrefix(c.r.PathValue("note"), "discussion-"))
+	if n == nil {
+		c.notFound("Discussion")
+		return
+	}
+	n.Resolved = c.yes("resolved")
 	answer(c.w, http.StatusOK, map[string]any{"id": c.r.PathValue("note")})
 }
 

@@ -33,9 +33,8 @@ type Server struct {
 type project struct {
 	protected map[string]*protectedBranch
 	rules     []*approvalRule
-	// pipelines says that they must succeed, threads that they must be resolved; resolved are those that are.
+	// pipelines says that they must succeed, threads that they must be resolved.
 	pipelines, threads bool
-	resolved           map[string]bool
 	// auto are the merges that wait for a pipeline.
 	auto map[*forgetest.Change]autoMerge
 	// signing are the hooks' keys, by URL.
@@ -146,7 +145,6 @@ func (s *Server) projectOf(repo *forgetest.Repo) *project {
 	if s.projects[repo] == nil {
 		s.projects[repo] = &project{
 			protected: map[string]*protectedBranch{}, auto: map[*forgetest.Change]autoMerge{}, signing: map[string]string{},
-			resolved: map[string]bool{},
 		}
 	}
 	return s.projects[repo]

@@ -1,0 +1,71 @@
+package gitlab_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
+)
+
+func (w *world) annotate(c forge.Change, levels ...forge.AnnotationLevel) {
+	w.T.Helper()
+	a := forge.Annotations{Name: "checks", Commit: c.Head.Commit}
+	for i, level := range levels {
+		a.All = append(a.All, forge.Annotation{File: "web.yaml", Line: i + 1, Level: level, Message: string(level)})
+	}
+	w.must(w.repo.Annotate(w.Context(), c.Number, a))
+}
+
+// TestOnlyRefusalsHoldUpAMerge, where a project demands that threads are resolved.
+func TestOnlyRefusalsHoldUpAMerge(t *testing.T) {
+	for _, demanded := range []bool{false, true} {
+		w := newWorld(t)
+		if demanded {
+			w.Demand(w.url)
+		}
+		c := w.open("annotated")
+		w.annotate(c, forge.Refusal, forge.Warning, forge.Notice)
+		for _, n := range w.Notes(t, w.url, c.Number) {
+			if want := demanded && !strings.Contains(n.Text, "refusal"); n.Resolved != want {
+				t.Errorf("demanded %v: resolved is %v: %s", demanded, n.Resolved, n.Text)
+			}
+		}
+	}
+}
+
+// TestAnOutdatedThreadIsReplaced: GitLab could not carry it over to the newest difference.
+func TestAnOutdatedThreadIsReplaced(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("annotated")
+	w.annotate(c, forge.Warning)
+	w.World.Outdate(strings.TrimPrefix(w.url, w.URL+"/"), c.Number)
+	w.annotate(c, forge.Warning)
+	if notes := w.Notes(t, w.url, c.Number); len(notes) != 1 || notes[0].Outdated {
+		t.Errorf("got %+v", notes)
+	}
+}
+
+// TestADifferenceOfAnotherCommitIsWaitedFor: GitLab computes it in the background.
+func TestADifferenceOfAnotherCommitIsWaitedFor(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("annotated")
+	err := w.repo.Annotate(t.Context(), c.Number, forge.Annotations{Name: "checks", Commit: "not there yet"})
+	if !errors.Is(err, forge.ErrConflict) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestWhoDeletedAThreadMeanwhile leaves nothing to do.
+func TestWhoDeletedAThreadMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("annotated")
+	w.annotate(c, forge.Warning)
+	w.Faults.Inject(forgetest.Fault{Method: "DELETE", After: true, Answer: forgetest.Answer(http.StatusNotFound, `{"message":"404 Not found"}`)})
+	w.annotate(c)
+	if notes := w.Notes(t, w.url, c.Number); len(notes) != 0 {
+		t.Errorf("got %+v", notes)
+	}
+}
