@@ -4,7 +4,7 @@
 .PHONY: help build test lint generate bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Go stamps the version into the program: the tag, or the commit it is built from.
 build: ## build bin/kalypso
@@ -20,6 +20,11 @@ e2e: ## run the tests on real clusters, a real forge and a real database
 	go -C e2e/tools run ./build
 	go test -count=1 ./internal/ledger/postgres
 	go -C e2e test -count=1 -timeout 20m -v .
+
+.PHONY: sample-real
+sample-real: ## play the tutorial on a real Gitea and real clusters
+	go -C e2e build -o ../bin/sample-real ./sample
+	cd e2e && exec ../bin/sample-real
 
 # The linters are pinned in a module of their own, so that their dependencies are not the program's.
 lint: ## check the code with golangci-lint

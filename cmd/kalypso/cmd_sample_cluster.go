@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -58,35 +59,45 @@ func (c *sampleClusterCommand) list(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		list := &terminal.Table{}
-		list.Row(terminal.Plain("SIMULATED CLUSTER"), terminal.Plain("SERVES"), terminal.Plain("WITH"), terminal.Plain("IS"), terminal.Plain("READY"), terminal.Plain("OBJECTS"))
-		for _, o := range all {
-			var serves []string
-			for _, m := range o.Memberships {
-				serves = append(serves, m.Environment+"/"+m.ClusterType)
-			}
-			list.Row(terminal.Plain(o.Name), terminal.Plain(strings.Join(serves, ", ")), terminal.Plain(string(o.Reconciler)), terminal.Plain(string(o.Behaviour.Mode)),
-				terminal.Plain(fmt.Sprintf("%d/%d", o.Ready(), len(o.Reconcilers))), terminal.Plain(fmt.Sprint(o.Objects)))
-		}
-		if err := list.Write(c.t.Out); err != nil {
+		folder, err := c.sample.open()
+		if err != nil {
 			return err
 		}
-		return c.listReal()
+		if len(all) > 0 {
+			err = c.showSimulated(all)
+		}
+		return errors.Join(err, c.showReal(folder.State.Clusters, len(all) > 0))
 	})
 }
 
-// listReal lists the clusters that are not simulated, where there are any.
-func (c *sampleClusterCommand) listReal() error {
-	folder, err := c.sample.open()
-	if err != nil || len(folder.State.Clusters) == 0 {
-		return err
+// showSimulated lists the simulated clusters, and how they are doing.
+func (c *sampleClusterCommand) showSimulated(all []simulation.Overview) error {
+	list := &terminal.Table{}
+	list.Row(terminal.Plain("SIMULATED CLUSTER"), terminal.Plain("SERVES"), terminal.Plain("WITH"), terminal.Plain("IS"), terminal.Plain("READY"), terminal.Plain("OBJECTS"))
+	for _, o := range all {
+		var serves []string
+		for _, m := range o.Memberships {
+			serves = append(serves, m.Environment+"/"+m.ClusterType)
+		}
+		list.Row(terminal.Plain(o.Name), terminal.Plain(strings.Join(serves, ", ")), terminal.Plain(string(o.Reconciler)), terminal.Plain(string(o.Behaviour.Mode)),
+			terminal.Plain(fmt.Sprintf("%d/%d", o.Ready(), len(o.Reconcilers))), terminal.Plain(fmt.Sprint(o.Objects)))
+	}
+	return list.Write(c.t.Out)
+}
+
+// showReal lists the clusters that are not simulated, where there are any, apart from those that are.
+func (c *sampleClusterCommand) showReal(all []sample.RealCluster, apart bool) error {
+	if len(all) == 0 {
+		return nil
+	}
+	if apart {
+		fmt.Fprintln(c.t.Out)
 	}
 	list := &terminal.Table{}
 	list.Row(terminal.Plain("REAL CLUSTER"), terminal.Plain("SERVES AS"), terminal.Plain("CONTEXT"))
-	for _, known := range folder.State.Clusters {
+	for _, known := range all {
 		list.Row(terminal.Plain(known.Name), terminal.Plain(known.ClusterType), terminal.Plain(known.Context))
 	}
-	fmt.Fprintln(c.t.Out)
 	return list.Write(c.t.Out)
 }
 
