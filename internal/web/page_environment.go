@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/promotion"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
@@ -25,6 +26,8 @@ type environmentPage struct {
 	Matrix matrixView
 	// Preview is where the pending plan is shown in full; empty where nothing plans, and for the past.
 	Preview string
+	// Approvable says that a pull request waits for somebody to merge it.
+	Approvable bool
 	// AsOf is the time that is shown, zero for now, and Now where it is shown how things are.
 	AsOf time.Time
 	Now  string
@@ -69,8 +72,9 @@ func (s *site) environment(q *question) (*answer, error) {
 	if behind.Next != "" {
 		view.More = "/clusters?environment=" + url.QueryEscape(name) + "&state=behind"
 	}
+	view.Approvable = detail.Change != nil || slices.ContainsFunc(detail.Proposals, func(p observing.Proposal) bool { return p.State == promotion.ProposalOpen })
 	if s.Trials != nil && asOf.IsZero() && detail.ControlPlane != "" {
-		view.Preview = planAddress(scheduling.Trial{ControlPlane: detail.ControlPlane, Environment: name})
+		view.Preview = PlanAddress(scheduling.Trial{ControlPlane: detail.ControlPlane, Environment: name})
 	}
 	words := []string{"history", "environment", name, "--as-of", asOf.Format(time.RFC3339)}
 	if asOf.IsZero() {

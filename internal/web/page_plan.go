@@ -215,8 +215,8 @@ func aboutTrial(t scheduling.Trial) string {
 	return "What is pending" + in
 }
 
-// planAddress is where a plan is shown.
-func planAddress(t scheduling.Trial) string {
+// PlanAddress is where a plan is shown.
+func PlanAddress(t scheduling.Trial) string {
 	values := url.Values{"controlPlane": {t.ControlPlane}}
 	set := func(name, value string) {
 		if value != "" {

@@ -9,6 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
 // promotionsPage is the list of promotions.
@@ -39,8 +41,6 @@ func (s *site) promotions(q *question) (*answer, error) {
 type promotionPage struct {
 	observing.PromotionDetail
 	Stages []stageView
-	// Steered says that people steer it here: it is a commit of a control plane that this server keeps.
-	Steered bool
 }
 
 // stageView is the way through one environment.
@@ -54,6 +54,12 @@ type stageView struct {
 	Rollout *chart
 	// Took is how long it was from entering to arriving; empty while it is not there.
 	Took string
+	// ControlPlane is the one along which this server promotes it; empty where people cannot steer it here.
+	ControlPlane string
+	// Paused says that nothing enters, and Approvable that a pull request waits for somebody to merge it.
+	Paused, Approvable bool
+	// Preview is where it is said what the commit would do there; empty where nothing plans, and where it was already.
+	Preview string
 	// Shown is how often the forge was told; those steps only repeat the others.
 	Shown int
 }
@@ -71,7 +77,7 @@ func (s *site) promotion(q *question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := promotionPage{PromotionDetail: detail, Steered: s.keeps(detail.Subject)}
+	view := promotionPage{PromotionDetail: detail}
 	for _, stage := range detail.Stages {
 		v := stageOf(stage)
 		if stage.Current && stage.Gate != nil {
@@ -79,6 +85,7 @@ func (s *site) promotion(q *question) (*answer, error) {
 				return nil, err
 			}
 		}
+		s.steer(&v, &detail)
 		view.Stages = append(view.Stages, v)
 	}
 	return &answer{
@@ -87,9 +94,24 @@ func (s *site) promotion(q *question) (*answer, error) {
 	}, nil
 }
 
-// keeps reports whether the rounds of this server promote along a control plane.
-func (s *site) keeps(controlPlane string) bool {
-	return slices.ContainsFunc(s.Observer.Standings(), func(standing observing.Standing) bool { return standing.ControlPlane == controlPlane })
+// steer says what people may do about a commit in an environment.
+func (s *site) steer(v *stageView, d *observing.PromotionDetail) {
+	for _, standing := range s.Observer.Standings() {
+		if ledger.CleanRepository(standing.ControlPlane) != ledger.CleanRepository(d.Subject) || standing.Environment != v.Environment {
+			continue
+		}
+		v.ControlPlane = standing.ControlPlane
+		if p := standing.Promotion; p != nil {
+			v.Paused = p.Pause != nil
+			v.Approvable = slices.ContainsFunc(p.Proposals, func(o promoting.Proposal) bool { return o.State == promotion.ProposalOpen && o.Commit == d.Commit })
+		}
+		if scheduled := standing.Scheduling; v.Current && scheduled != nil && scheduled.Outcome != nil && scheduled.Outcome.Change != nil {
+			v.Approvable = true
+		}
+		if s.Trials != nil && v.Arrived.IsZero() {
+			v.Preview = PlanAddress(scheduling.Trial{ControlPlane: standing.ControlPlane, Environment: v.Environment, Commit: d.Commit})
+		}
+	}
 }
 
 // promotionCommand waits for the commit where it is on its way.

@@ -12,7 +12,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server/api"
+	"github.com/kalypso-io/kalypso/internal/web"
+	"github.com/kalypso-io/kalypso/internal/web/trial"
 )
 
 // view is the page on which an action is confirmed.
@@ -31,6 +34,11 @@ type view struct {
 	Waits []string
 	// Between is how the environment that runs the commit differs from this one; nil where that is not known.
 	Between *observing.Comparison
+	// Open is the change that an approval is about; nil where none is open.
+	Open *open
+	// Planned is what it will do; PlanAddress is where that is shown, and PlanNote why it is not shown here.
+	Planned               []trial.Plan
+	PlanAddress, PlanNote string
 	// Why is the reason that was given, and Note what is wrong.
 	Why, Note string
 	// Form is the token of the form, and Back where the environment is.
@@ -50,6 +58,7 @@ var verbs = map[string]struct{ verb, does string }{
 	"promote": {"Promote to", "The commit is the next to enter. All rules of the environment hold for it as well: gates, windows, approval. It replaces an earlier order."},
 	"pause":   {"Pause", "Nothing enters until it is resumed. What is rolled out there already goes on."},
 	"resume":  {"Resume", "The pause ends, and what waits may enter by the rules."},
+	"approve": {"Approve a pull request of", "It is merged, at the commit that is shown here and no other. What follows from it happens by the rules of the environment."},
 	"abort":   {"Give up a commit in", "The commit does not enter, nor go on from there. Clusters keep what they run. Promoting it again lifts that."},
 	"rollback": {"Roll back", "The environment goes back to a commit that it ran before. That is ordered like any other commit, and clusters follow when its " +
 		"pull request is merged."},
@@ -74,8 +83,14 @@ func (s *service) confirmation(r *request, given url.Values) (*view, error) {
 	why := strings.TrimSpace(given.Get("why"))
 	v := &view{
 		Environment: detail, Action: r.action, Verb: verbs[r.action].verb, Does: verbs[r.action].does, Why: strings.ToValidUTF8(why[:min(len(why), maxWhy)], ""),
-		NeedsCommit: r.action != "pause" && r.action != "resume",
+		NeedsCommit: r.action != "pause" && r.action != "resume" && r.action != "approve",
 		Back:        "/environments/" + url.PathEscape(detail.Name) + "?controlPlane=" + url.QueryEscape(detail.ControlPlane),
+	}
+	if r.action == "approve" {
+		if v.Open, err = s.open(r.Context(), &v.Environment, given); err != nil {
+			v.Note = "The forge does not say how it stands: " + sentence(secret.Line(secret.Redact(err.Error())))
+		}
+		return v, nil
 	}
 	if !v.NeedsCommit {
 		return v, nil
@@ -121,6 +136,25 @@ func (s *service) describe(r *request, v *view) error {
 		}
 	}
 	return nil
+}
+
+// plan adds what it will do, or where that is said when it takes a while.
+func (s *service) plan(r *request, v *view) {
+	question, ok := v.tries()
+	if !ok || s.Pages.Trials == nil {
+		return
+	}
+	v.PlanAddress = web.PlanAddress(question)
+	found, err := s.Pages.Trials.Ask(r.Context(), question, true)
+	var pending *trial.Pending
+	switch {
+	case errors.As(err, &pending):
+		v.PlanNote = "It is still being planned."
+	case err != nil:
+		v.PlanNote = "It cannot be planned at the moment."
+	default:
+		v.Planned = found.Plans
+	}
 }
 
 // waits are what a commit has to wait for before it enters, as far as that is known before it is ordered.

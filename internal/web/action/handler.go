@@ -11,6 +11,7 @@ import (
 	"net/url"
 
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/server/access"
 	"github.com/kalypso-io/kalypso/internal/web"
 )
@@ -34,10 +35,16 @@ type Handlers struct {
 	Forms Forms        // required
 	API   http.Handler // required; the operations
 	Log   *slog.Logger // required
+	// Trail is told who approved what. The operations have their own. // required
+	Trail access.Trail
+	// Forges host what can be approved; nil where nothing can.
+	Forges scheduling.Forges
+	// Spoken is told that a change of an environment was merged; nil for nobody.
+	Spoken func(controlPlane, environment string)
 }
 
-// names are the actions, as the API calls them.
-var names = []string{"promote", "pause", "resume", "abort", "rollback"}
+// names are the actions, as the API calls them. It has no approve: programs have the forge.
+var names = []string{"approve", "promote", "pause", "resume", "abort", "rollback"}
 
 // Register lets a mux answer with the actions, beside the pages.
 func (h *Handlers) Register(mux *http.ServeMux) {
@@ -115,6 +122,8 @@ func (s *service) act(r *request) error {
 		return err
 	}
 	switch {
+	case r.action == "approve":
+		return s.approve(r, v)
 	case r.PostForm.Get("seen") != v.Environment.Commit:
 		v.Note = "The environment has another commit than when this page was shown. Look again at what it will do."
 		s.show(r, http.StatusConflict, v)
@@ -139,6 +148,7 @@ func (s *service) act(r *request) error {
 }
 
 func (s *service) show(r *request, status int, v *view) {
+	s.plan(r, v)
 	v.Form = s.Forms.FormToken(r.Request)
 	s.frame.Show(r.w, r.Request, r.who, web.Main{
 		Status: status, Title: v.Verb + " " + v.Environment.Name, Section: "/", Template: s.template, Page: v,

@@ -2,6 +2,7 @@ package action_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -14,17 +15,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server/access"
 	"github.com/kalypso-io/kalypso/internal/server/api"
 	"github.com/kalypso-io/kalypso/internal/server/session"
 	"github.com/kalypso-io/kalypso/internal/web"
 	"github.com/kalypso-io/kalypso/internal/web/action"
+	"github.com/kalypso-io/kalypso/internal/web/trial"
 )
 
 const controlPlane = "https://git.example.com/acme/control-plane"
@@ -43,13 +48,20 @@ type world struct {
 	guard     *access.Guard
 	sessions  *session.Sessions
 	server    *httptest.Server
-	spoken    []string
-	log       bytes.Buffer
+	// host is the forge, where files for prod wait for somebody.
+	host   *host
+	spoken []string
+	log    bytes.Buffer
 }
 
 // ControlPlanes implements [observing.Fleet].
 func (w *world) ControlPlanes() []observing.ControlPlane {
-	return []observing.ControlPlane{{URL: controlPlane, Promotion: &promoting.Outcome{Subject: controlPlane, Environments: w.standings}}}
+	return []observing.ControlPlane{{
+		URL: controlPlane, Promotion: &promoting.Outcome{Subject: controlPlane, Environments: w.standings},
+		Scheduling: map[string]*observing.Scheduled{"prod": {Outcome: &scheduling.Outcome{
+			GitOps: scheduling.Location{Repo: gitOps}, Change: &forge.Change{Number: w.host.files.Number, URL: w.host.files.URL},
+		}}},
+	}}
 }
 
 // newWorld is a fleet in which dev runs the next commit, and prod the present one after two others.
@@ -58,7 +70,7 @@ func newWorld(t *testing.T) *world {
 	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
 	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
-	w := &world{t: t, ledger: l, guard: &access.Guard{Store: l}, standings: []promoting.Standing{
+	w := &world{t: t, ledger: l, host: newHost(), guard: &access.Guard{Store: l}, standings: []promoting.Standing{
 		{Environment: "dev", Phase: promotion.Deployed, Commit: next, Reason: "4444444 is deployed"},
 		{Environment: "prod", Phase: promotion.Deployed, Commit: present, Reason: "3333333 is deployed", After: []string{"dev"}},
 	}}
@@ -98,7 +110,13 @@ func (w *world) serve() {
 	pages := &web.Pages{Observer: observer, Guard: w.guard, Log: log}
 	pages.Register(mux)
 	w.sessions.Register(mux)
-	(&action.Handlers{Pages: pages, Forms: w.sessions, API: operations.Handler(), Log: log}).Register(mux)
+	pages.Trials = &trial.Desk{Try: func(_ context.Context, q scheduling.Trial) (*scheduling.Preview, error) {
+		return &scheduling.Preview{Plans: []*plan.Plan{{Environment: q.Environment, Before: "was", After: "with " + q.Commit, Counts: plan.Counts{Removed: 3}}}}, nil
+	}}
+	(&action.Handlers{
+		Pages: pages, Forms: w.sessions, API: operations.Handler(), Log: log, Forges: w.host, Trail: access.Trail{Store: w.ledger},
+		Spoken: operations.Spoken,
+	}).Register(mux)
 	mux.HandleFunc("GET /told", func(rw http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(rw, w.sessions.Told(rw, r)) })
 }
 
