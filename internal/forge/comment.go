@@ -72,3 +72,16 @@ func LivingComment(comments []Comment, marker, author string) (Comment, bool) {
 	}
 	return Comment{}, false
 }
+
+// OurComment is [LivingComment] for who asks a forge who we are: only when there is a comment that could be ours.
+func OurComment(comments []Comment, marker string, viewer func() (string, error)) (ours Comment, found bool, err error) {
+	if _, marked := LivingComment(comments, marker, ""); !marked {
+		return Comment{}, false, nil
+	}
+	who, err := viewer()
+	if err != nil {
+		return Comment{}, false, err
+	}
+	ours, found = LivingComment(comments, marker, who)
+	return ours, found, nil
+}

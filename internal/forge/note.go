@@ -34,23 +34,39 @@ func (a Annotations) Notes() []Note {
 	return notes
 }
 
-// Place writes a note at its line or, where the forge refuses that, at its file.
-// One that is refused there as well has no place in the change, and is left out.
-func (n Note) Place(write func(body string, atLine bool) error) error {
-	for _, atLine := range []bool{true, false} {
-		if atLine && n.Line <= 0 {
-			continue
-		}
-		if err := write(n.Body(atLine), atLine); !errors.Is(err, ErrInvalid) {
+// Settle makes the comments of ours that are there be the annotations: it removes those that are gone, and writes the notes that
+// are missing. Comments that are no annotations of this name do not count.
+//
+// That somebody else removed one meanwhile is no error of remove. A note whose line write refuses as [ErrInvalid] is written at its
+// file, and left out where that is refused as well.
+func (a Annotations) Settle(
+	there []Standing, remove func(id string) error, write func(n Note, body string, atLine bool) error,
+) error {
+	gone, missing := a.turn(there)
+	for _, s := range gone {
+		if err := remove(s.ID); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
+		}
+	}
+	for _, n := range missing {
+		for _, atLine := range []bool{true, false} {
+			if atLine && n.Line <= 0 {
+				continue
+			}
+			err := write(n, n.Body(atLine), atLine)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, ErrInvalid) {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// Turn compares the annotations with the comments that are there: gone are those to be deleted, missing the notes to write.
-// Comments that are no annotations of this name do not count.
-func (a Annotations) Turn(there []Standing) (gone []Standing, missing []Note) {
+// turn compares the annotations with the comments that are there.
+func (a Annotations) turn(there []Standing) (gone []Standing, missing []Note) {
 	missing = a.Notes()
 	for _, s := range there {
 		if !a.Wrote(s.Body) {

@@ -27,40 +27,64 @@ func ExampleAnnotations_Notes() {
 	// <!-- checks … -->
 }
 
-// TestTurnEndsInWhatIsWanted: whatever is there, deleting what is gone and writing what is missing leaves exactly the notes,
-// and then there is nothing to do.
-func TestTurnEndsInWhatIsWanted(t *testing.T) {
+// board is a forge that shows notes; places says which it has.
+type board struct {
+	there  []forge.Standing
+	writes int
+	places func(n forge.Note, atLine bool) error
+}
+
+func (b *board) write(n forge.Note, body string, atLine bool) error {
+	b.writes++
+	if b.places != nil {
+		if err := b.places(n, atLine); err != nil {
+			return err
+		}
+	}
+	b.there = append(b.there, forge.Standing{ID: fmt.Sprint(b.writes), Body: body})
+	return nil
+}
+
+func (b *board) remove(id string) error {
+	b.writes++
+	b.there = slices.DeleteFunc(b.there, func(s forge.Standing) bool { return s.ID == id })
+	return &forge.Error{Kind: forge.ErrNotFound} // another server was there before
+}
+
+func (b *board) settle(a forge.Annotations) error {
+	return a.Settle(slices.Clone(b.there), b.remove, b.write)
+}
+
+// TestSettleEndsInWhatIsWanted: whatever is there, it leaves exactly the notes, and then there is nothing to do.
+func TestSettleEndsInWhatIsWanted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want, before := someAnnotations(t, "wanted"), someAnnotations(t, "before")
-		var there []forge.Standing
-		stand := func(notes []forge.Note) {
-			for _, n := range notes {
-				there = append(there, forge.Standing{ID: fmt.Sprint(len(there)), Body: n.Body(true)})
+		others := forge.Annotations{Name: "others", All: before.All}
+		b := &board{}
+		for _, a := range []forge.Annotations{before, others} {
+			if err := b.settle(a); err != nil {
+				t.Fatal(err)
 			}
 		}
-		stand(before.Notes())
-		for i := range there {
-			there[i].Outdated = rapid.Bool().Draw(t, "outdated")
+		for i := range b.there {
+			b.there[i].Outdated = rapid.Bool().Draw(t, "outdated")
 		}
 		if rapid.Bool().Draw(t, "two servers") {
-			stand(before.Notes())
-		}
-		others := forge.Annotations{Name: "others", All: before.All}
-		stand(others.Notes())
-		gone, missing := want.Turn(there)
-		kept := there[:0:0]
-		for _, s := range there {
-			if !slices.Contains(gone, s) {
-				kept = append(kept, s)
+			for _, n := range before.Notes() {
+				if err := b.write(n, n.Body(true), true); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
-		there = kept
-		stand(missing)
-		if len(there) != len(want.Notes())+len(others.Notes()) {
-			t.Fatalf("%d stand, want %d and %d of others", len(there), len(want.Notes()), len(others.Notes()))
+		if err := b.settle(want); err != nil {
+			t.Fatal(err)
 		}
-		if gone, missing := want.Turn(there); len(gone) > 0 || len(missing) > 0 {
-			t.Fatalf("again: %d gone, %d missing", len(gone), len(missing))
+		if len(b.there) != len(want.Notes())+len(others.Notes()) {
+			t.Fatalf("%d stand, want %d and %d of others", len(b.there), len(want.Notes()), len(others.Notes()))
+		}
+		was := b.writes
+		if err := b.settle(want); err != nil || b.writes > was {
+			t.Fatalf("again: %d writes, %v", b.writes-was, err)
 		}
 	})
 }
@@ -89,7 +113,8 @@ func TestTextsOfAnnotationsMeanNothing(t *testing.T) {
 	})
 }
 
-func TestPlace(t *testing.T) {
+// TestSettleFindsAPlace at the line, at the file, or nowhere.
+func TestSettleFindsAPlace(t *testing.T) {
 	invalid := &forge.Error{Kind: forge.ErrInvalid}
 	for name, tc := range map[string]struct {
 		line    int
@@ -104,13 +129,16 @@ func TestPlace(t *testing.T) {
 		"where we have no right":   {3, []error{forge.ErrDenied}, forge.ErrDenied},
 		"nowhere, without a right": {3, []error{invalid, forge.ErrDenied}, forge.ErrDenied},
 	} {
-		asked := 0
-		err := forge.Note{Annotation: forge.Annotation{Line: tc.line}}.Place(func(string, bool) error {
-			asked++
-			return tc.answers[asked-1]
-		})
-		if !errors.Is(err, tc.want) || asked != len(tc.answers) {
-			t.Errorf("%s: %v after %d tries", name, err, asked)
+		b := &board{}
+		b.places = func(n forge.Note, atLine bool) error {
+			if atLine != (b.writes == 1 && n.Line > 0) {
+				t.Errorf("%s: try %d is at the line: %v", name, b.writes, atLine)
+			}
+			return tc.answers[b.writes-1]
+		}
+		err := b.settle(forge.Annotations{Name: "checks", All: []forge.Annotation{{Line: tc.line, Level: forge.Notice}}})
+		if !errors.Is(err, tc.want) || b.writes != len(tc.answers) {
+			t.Errorf("%s: %v after %d tries", name, err, b.writes)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package azuredevops
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 
@@ -16,23 +15,12 @@ func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotatio
 	if err != nil {
 		return err
 	}
-	gone, missing := a.Turn(there)
-	for _, n := range gone {
-		at, number, _ := strings.Cut(n.ID, "/")
-		err := r.do(ctx, rest.Request{
+	return a.Settle(there, func(id string) error {
+		at, number, _ := strings.Cut(id, "/")
+		return r.do(ctx, rest.Request{
 			Op: "remove annotation", Method: http.MethodDelete, Path: pull(change, "threads", at, "comments", number),
 		})
-		if err != nil && !errors.Is(err, forge.ErrNotFound) {
-			return err
-		}
-	}
-	for _, n := range missing {
-		err := n.Place(func(body string, atLine bool) error { return r.startThread(ctx, change, n, body, atLine) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	}, func(n forge.Note, body string, atLine bool) error { return r.startThread(ctx, change, n, body, atLine) })
 }
 
 // standing are our comments at lines.

@@ -49,21 +49,15 @@ func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body
 	if err != nil {
 		return forge.Comment{}, err
 	}
+	ours, found, err := forge.OurComment(all, marker, func() (string, error) { return r.forge.Viewer(ctx) })
+	if err != nil || found && ours.Body == body {
+		return ours, err
+	}
 	request := rest.Request{
 		Op: "create comment", Right: writeIssue, Method: http.MethodPost, Path: numbered("/issues", change, "comments"),
 	}
-	if _, marked := forge.LivingComment(all, marker, ""); marked {
-		viewer, err := r.forge.Viewer(ctx)
-		if err != nil {
-			return forge.Comment{}, err
-		}
-		ours, found := forge.LivingComment(all, marker, viewer)
-		if found && ours.Body == body {
-			return ours, nil
-		}
-		if found {
-			request.Op, request.Method, request.Path = "edit comment", http.MethodPatch, "/issues/comments"+rest.Path(ours.ID)
-		}
+	if found {
+		request.Op, request.Method, request.Path = "edit comment", http.MethodPatch, "/issues/comments"+rest.Path(ours.ID)
 	}
 	var written comment
 	request.In, request.Out = map[string]any{"body": body}, &written

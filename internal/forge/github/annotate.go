@@ -2,7 +2,6 @@ package github
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -18,19 +17,11 @@ func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotatio
 	if err != nil {
 		return err
 	}
-	gone, missing := a.Turn(there)
-	for _, n := range gone {
-		if err := r.removeNote(ctx, n); err != nil {
-			return err
-		}
-	}
-	for _, n := range missing {
-		err := n.Place(func(body string, atLine bool) error { return r.writeNote(ctx, change, a.Commit, n, body, atLine) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.Settle(there,
+		func(id string) error { return r.removeNote(ctx, id) },
+		func(n forge.Note, body string, atLine bool) error {
+			return r.writeNote(ctx, change, a.Commit, n, body, atLine)
+		})
 }
 
 // notes are our review comments.
@@ -71,16 +62,12 @@ func (r *Repository) writeNote(ctx context.Context, change int, commit string, n
 	return r.explain(writeNote, answer, err)
 }
 
-// removeNote deletes a review comment; somebody else may have done so.
-func (r *Repository) removeNote(ctx context.Context, n forge.Standing) error {
-	id, err := strconv.ParseInt(n.ID, 10, 64)
+func (r *Repository) removeNote(ctx context.Context, note string) error {
+	id, err := strconv.ParseInt(note, 10, 64)
 	if err != nil {
 		return err
 	}
 	owner, name := r.names()
 	answer, err := r.forge.client.PullRequests.DeleteComment(removeNote.on(ctx), owner, name, id)
-	if err = r.explain(removeNote, answer, err); errors.Is(err, forge.ErrNotFound) {
-		return nil
-	}
-	return err
+	return r.explain(removeNote, answer, err)
 }

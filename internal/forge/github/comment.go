@@ -36,14 +36,12 @@ func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body
 	if err != nil {
 		return forge.Comment{}, err
 	}
-	if _, marked := forge.LivingComment(all, marker, ""); marked {
-		viewer, err := r.forge.Viewer(ctx)
-		if err != nil {
-			return forge.Comment{}, err
-		}
-		if ours, found := forge.LivingComment(all, marker, viewer); found {
-			return r.editComment(ctx, ours, body)
-		}
+	ours, found, err := forge.OurComment(all, marker, func() (string, error) { return r.forge.Viewer(ctx) })
+	switch {
+	case err != nil:
+		return forge.Comment{}, err
+	case found:
+		return r.editComment(ctx, ours, body)
 	}
 	owner, name := r.names()
 	written, answer, err := r.forge.client.Issues.CreateComment(createComment.on(ctx), owner, name, change, github.IssueCommentRequest{Body: body})

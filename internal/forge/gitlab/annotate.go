@@ -2,9 +2,9 @@ package gitlab
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
@@ -24,16 +24,18 @@ func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotatio
 	if err != nil {
 		return err
 	}
-	gone, missing := a.Turn(there)
-	for _, n := range gone {
-		err := r.do(ctx, rest.Request{
-			Op: "remove annotation", Method: http.MethodDelete, Path: numbered("/merge_requests", change, "notes", n.ID),
+	demanded := sync.OnceValues(func() (bool, error) { return r.demandsResolved(ctx) })
+	return a.Settle(there, func(id string) error {
+		return r.do(ctx, rest.Request{
+			Op: "remove annotation", Method: http.MethodDelete, Path: numbered("/merge_requests", change, "notes", id),
 		})
-		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+	}, func(n forge.Note, body string, atLine bool) error {
+		resolved, err := demanded()
+		if err != nil {
 			return err
 		}
-	}
-	return r.discuss(ctx, m, missing)
+		return r.startThread(ctx, m, n, body, atLine, resolved && n.Level != forge.Refusal)
+	})
 }
 
 // standing are our comments at lines. One that could not be carried over to the newest difference is outdated.
@@ -61,26 +63,13 @@ func (r *Repository) standing(ctx context.Context, m mergeRequest) ([]forge.Stan
 	return ours, nil
 }
 
-// discuss starts threads. Where a project demands that all are resolved before it merges, only refusals may stop it.
-func (r *Repository) discuss(ctx context.Context, m mergeRequest, notes []forge.Note) error {
-	if len(notes) == 0 {
-		return nil
-	}
+// demandsResolved reports whether the project merges only what has no open threads. Then only refusals may leave some.
+func (r *Repository) demandsResolved(ctx context.Context) (bool, error) {
 	var project struct {
 		Resolved bool `json:"only_allow_merge_if_all_discussions_are_resolved"`
 	}
-	if err := r.do(ctx, rest.Request{Op: "read project", Out: &project}); err != nil {
-		return err
-	}
-	for _, n := range notes {
-		err := n.Place(func(body string, atLine bool) error {
-			return r.startThread(ctx, m, n, body, atLine, project.Resolved && n.Level != forge.Refusal)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	err := r.do(ctx, rest.Request{Op: "read project", Out: &project})
+	return project.Resolved, err
 }
 
 func (r *Repository) startThread(ctx context.Context, m mergeRequest, n forge.Note, body string, atLine, resolved bool) error {

@@ -66,19 +66,13 @@ func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body
 	if err != nil {
 		return forge.Comment{}, err
 	}
+	ours, found, err := forge.OurComment(all, marker, func() (string, error) { return r.forge.Viewer(ctx) })
+	if err != nil || found && strings.TrimSpace(ours.Body) == strings.TrimSpace(body) {
+		return ours, err
+	}
 	request := rest.Request{Op: "create comment", Method: http.MethodPost, Path: numbered("/merge_requests", change, "notes")}
-	if _, marked := forge.LivingComment(all, marker, ""); marked {
-		viewer, err := r.forge.Viewer(ctx)
-		if err != nil {
-			return forge.Comment{}, err
-		}
-		ours, found := forge.LivingComment(all, marker, viewer)
-		if found && strings.TrimSpace(ours.Body) == strings.TrimSpace(body) {
-			return ours, nil
-		}
-		if found {
-			request.Op, request.Method, request.Path = "edit comment", http.MethodPut, request.Path+rest.Path(ours.ID)
-		}
+	if found {
+		request.Op, request.Method, request.Path = "edit comment", http.MethodPut, request.Path+rest.Path(ours.ID)
 	}
 	var written note
 	request.In, request.Out = map[string]any{"body": body}, &written

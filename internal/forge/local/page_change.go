@@ -124,20 +124,18 @@ type commentBox struct {
 // allowDeletions is offered in every repository, because a person has to give it and nobody remembers its name.
 const allowDeletions = "kalypso/allow-deletions"
 
-func numberOf(r *request) (int, error) {
+// one returns the number of the change or issue that a page is about, and its repository as [pages.the] does.
+func (p *pages) one(r *request, tab string) (int, *Repository, entry, error) {
 	number, err := strconv.Atoi(r.PathValue("number"))
 	if err != nil {
-		return 0, notFound("there is no such number")
+		return 0, nil, entry{}, notFound("there is no such number")
 	}
-	return number, nil
+	repo, e, err := p.the(r, tab)
+	return number, repo, e, err
 }
 
 func (p *pages) change(r *request) error {
-	number, err := numberOf(r)
-	if err != nil {
-		return err
-	}
-	repo, e, err := p.the(r, "pulls")
+	number, repo, e, err := p.one(r, "pulls")
 	if err != nil {
 		return err
 	}
@@ -234,11 +232,7 @@ func (p *pages) addNotes(ctx context.Context, _ *Repository, e entry, data *chan
 
 // changeForm does what a form of the page asks for, and returns to the page.
 func (p *pages) changeForm(r *request) error {
-	number, err := numberOf(r)
-	if err != nil {
-		return err
-	}
-	repo, e, err := p.the(r, "pulls")
+	number, repo, e, err := p.one(r, "pulls")
 	if err != nil {
 		return err
 	}

@@ -40,11 +40,7 @@ func (p *pages) issues(r *request) error {
 }
 
 func (p *pages) issue(r *request) error {
-	number, err := numberOf(r)
-	if err != nil {
-		return err
-	}
-	repo, e, err := p.the(r, "issues")
+	number, repo, e, err := p.one(r, "issues")
 	if err != nil {
 		return err
 	}
@@ -62,11 +58,7 @@ func (p *pages) issue(r *request) error {
 
 // issueForm closes an issue or opens it again.
 func (p *pages) issueForm(r *request) error {
-	number, err := numberOf(r)
-	if err != nil {
-		return err
-	}
-	repo, e, err := p.the(r, "issues")
+	number, repo, e, err := p.one(r, "issues")
 	if err != nil {
 		return err
 	}
