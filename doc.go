@@ -70,6 +70,7 @@
 //	internal/terminal        writes for people: styles, tables, progress, and nothing that a terminal would obey
 //	internal/answer          what flows found out, as texts for people
 //	internal/scaffold        repositories and workflows to start from
+//	internal/repository      lets flows read and write repositories
 //	internal/simulation      clusters that are only simulated
 //	internal/sample          the tutorial's fleet
 //	internal/schemas         JSON Schemas of others, bounded, and what they wanted

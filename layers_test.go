@@ -89,7 +89,7 @@ var layers = []layer{
 	},
 	{
 		// What joins edges to flows, for commands and for the server that a command runs.
-		name: "adapter", folders: []string{"internal/answer"},
+		name: "adapter", folders: []string{"internal/answer", "internal/repository"},
 		imports: []string{"shell", "flow", "edge", "port", "core", "api"},
 		forbids: []ban{
 			{[]string{"os/exec", "net/http", "database/sql"}, "an adapter only translates; doing it is the work of edges"},

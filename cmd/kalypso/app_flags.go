@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -92,7 +93,7 @@ func (f *appFlags) open(ctx context.Context, t *terminal.Terminal) (*appSession,
 		return nil, err
 	}
 	s.drafter = &delivery.Drafter{Loader: &delivery.Loader{
-		Repositories: deliveryRepositories{newRepositories(s.client)}, Charts: deliveryCharts{charts}, Cache: &fleet.Cache{},
+		Repositories: repository.NewDeliveryReader(s.client), Charts: repository.Charts{Client: charts}, Cache: &fleet.Cache{},
 		Progress: func(what string) { s.progress.Say("%s", what) },
 	}}
 	if f.build.Commit != "" && s.request.SourceFolder == "" {
@@ -107,7 +108,7 @@ func (s *appSession) resolve(ctx context.Context, revision string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	commit, err := resolveIn(ctx, repo, s.request.Branch, revision)
+	commit, err := repository.ResolveIn(ctx, repo, s.request.Branch, revision)
 	return commit.Hash, err
 }
 
@@ -121,7 +122,7 @@ func (s *appSession) close() {
 func (s *appSession) again() {
 	was := s.drafter.Loader
 	s.drafter.Loader = &delivery.Loader{
-		Repositories: deliveryRepositories{newRepositories(s.client)}, Charts: was.Charts, Cache: was.Cache, Progress: was.Progress,
+		Repositories: repository.NewDeliveryReader(s.client), Charts: was.Charts, Cache: was.Cache, Progress: was.Progress,
 	}
 }
 

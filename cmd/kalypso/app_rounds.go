@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 	"github.com/kalypso-io/kalypso/internal/verify"
 )
@@ -25,7 +26,7 @@ type appChain struct {
 func (s *appSession) newChain(d *delivery.Deliverer, l ledger.Ledger, t *terminal.Terminal) *appChain {
 	c := &appChain{session: s, checked: make(chan struct{}, 1)}
 	promoter := &promoting.Promoter{
-		Ledger: l, Ancestry: &gitAncestry{client: s.client}, Checks: &verify.Runner{}, Now: t.Now,
+		Ledger: l, Ancestry: &repository.Ancestry{Client: s.client}, Checks: &verify.Runner{}, Now: t.Now,
 		Checked: func(string) {
 			select {
 			case c.checked <- struct{}{}:
@@ -34,7 +35,7 @@ func (s *appSession) newChain(d *delivery.Deliverer, l ledger.Ledger, t *termina
 		},
 	}
 	d.Memory = &delivery.Memory{}
-	c.chain = &delivery.Chain{Deliverer: d, Promoter: promoter, Lines: gitLines{s.client}, Ledger: l, Now: t.Now}
+	c.chain = &delivery.Chain{Deliverer: d, Promoter: promoter, Lines: repository.Lines{Client: s.client}, Ledger: l, Now: t.Now}
 	return c
 }
 

@@ -197,7 +197,7 @@ func TestAFolderThatCannotBeWritten(t *testing.T) {
 	remote := &git.Client{CacheDir: cache, Env: func(string) string { return "" }, Map: []git.Mapping{{From: gitea.URL, To: access}}}
 	t.Cleanup(func() { _ = remote.Close() })
 	inPlace := w.flows.client
-	w.flows.client, w.flows.commits.client = remote, remote
+	w.flows.client, w.flows.commits.Client = remote, remote
 	_, err := w.try("dev")
 	if err == nil || !strings.Contains(err.Error(), cache) || !strings.Contains(err.Error(), "space on its disk") {
 		t.Fatalf("error: %v", err)
@@ -221,7 +221,7 @@ func TestAWorkloadThatCannotBeReadHoldsItsAssignmentsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.flows.client = reopened(t, w.flows.client)
-	w.flows.commits.client = w.flows.client
+	w.flows.commits.Client = w.flows.client
 	w.edit("dev", "cluster-types/west-us/west-us-config.yaml", "mysql://west:", "mysql://west-2:")
 	o := w.round("dev")
 	if c := o.Plan.Counts; c.Held != 2 || c.Removed != 0 || c.Changed == 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -267,7 +268,7 @@ func openPlatform(ctx context.Context, s *appSession, controlPlane string) (*pla
 		s.client.Map = append(s.client.Map, standIn(ctx, dir)...)
 	}
 	return &platformReader{
-		loader:       &scheduling.Loader{Repositories: newRepositories(s.client), Cache: s.drafter.Loader.Cache},
+		loader:       &scheduling.Loader{Repositories: repository.NewReader(s.client), Cache: s.drafter.Loader.Cache},
 		controlPlane: at, loaded: map[string]*scheduling.Loaded{},
 	}, nil
 }

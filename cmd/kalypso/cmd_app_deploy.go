@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
@@ -121,7 +122,7 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 	}
 	if at := c.ledger.place(c.t); at != "" && c.app.build.Commit != "" {
 		err := withLedger(ctx, openLedger, at, func(l ledger.Ledger) error {
-			return delivery.RecordBuild(ctx, l, a.Subject(), c.app.build, author(c.t.Env).Name, c.t.Now())
+			return delivery.RecordBuild(ctx, l, a.Subject(), c.app.build, repository.Author(c.t.Env).Name, c.t.Now())
 		})
 		if err != nil {
 			return nil, err
@@ -164,7 +165,7 @@ func (s *appSession) deliverer(flags *pullRequestFlags, t *terminal.Terminal) (*
 		return nil, err
 	}
 	s.client.Map, s.client.Credentials = append(s.client.Map, access.maps...), access.credentials
-	return &delivery.Deliverer{Drafter: *s.drafter, Committer: committer{client: s.client, author: author(t.Env)}, Forges: hosts}, nil
+	return &delivery.Deliverer{Drafter: *s.drafter, Committer: repository.Committer{Client: s.client, Author: repository.Author(t.Env)}, Forges: hosts}, nil
 }
 
 func deployedOf(environment string, o *delivery.Outcome) *appDeployed {

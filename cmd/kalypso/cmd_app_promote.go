@@ -19,6 +19,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
@@ -186,7 +187,7 @@ func (c *appPromoteCommand) order(ctx context.Context, a *delivery.Application, 
 	}
 	control := &promoting.Control{Ledger: l, Now: c.t.Now}
 	return control.Order(ctx, promoting.Word{
-		Subject: a.Subject(), Environment: c.to, Commit: commit, By: author(c.t.Env).Name, Why: c.why,
+		Subject: a.Subject(), Environment: c.to, Commit: commit, By: repository.Author(c.t.Env).Name, Why: c.why,
 	})
 }
 

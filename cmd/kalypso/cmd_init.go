@@ -11,6 +11,7 @@ import (
 
 	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scaffold"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -121,7 +122,7 @@ func planFirst(dir, url string) []string {
 // create makes the repository and says what to try next.
 func (c *initCommand) create(ctx context.Context, dir, what string, branches []scaffold.Branch, next []string) error {
 	now := c.t.Now()
-	request := git.CreateRequest{Author: author(c.t.Env), When: now, Remote: c.url}
+	request := git.CreateRequest{Author: repository.Author(c.t.Env), When: now, Remote: c.url}
 	var names []string
 	for _, b := range branches {
 		names = append(names, b.Name)

@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
@@ -48,7 +49,7 @@ func (s *scheduledRollouts) record(ctx context.Context, loaded *scheduling.Loade
 	hosts := &recording.Hosts{}
 	hosts.Add(s.session.request.ControlPlane)
 	hosts.AddRead(loaded)
-	branches, _ := recording.Branches(loaded, newRepositories(s.session.client).Resolve, hosts)
+	branches, _ := recording.Branches(loaded, repository.NewReader(s.session.client).Resolve, hosts)
 	for _, branch := range branches {
 		if _, err := s.recorder.Branch(ctx, branch); err != nil && branch.Kind == ledger.BranchPlatform {
 			return fmt.Errorf("record branch %q of %s: %w", branch.Branch, secret.Redact(branch.Repository), err)

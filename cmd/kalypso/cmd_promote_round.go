@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
 	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/server"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 	"github.com/kalypso-io/kalypso/internal/verify"
@@ -115,7 +116,7 @@ func (c *promoteRoundCommand) rounds(ctx context.Context, l ledger.Ledger) (*pro
 	defer r.promoter.Close()
 	ctx, stop := context.WithTimeout(ctx, c.timeout)
 	defer stop()
-	recorder := &recording.Recorder{Repositories: gitOpsBranches{r.session.client}, Ledger: l, Now: c.t.Now}
+	recorder := &recording.Recorder{Repositories: repository.GitOpsBranches{Client: r.session.client}, Ledger: l, Now: c.t.Now}
 	return r.rounds(ctx, recorder, checked)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
@@ -45,7 +46,7 @@ func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, loaded *s
 	if request.When.IsZero() {
 		request.When = c.t.Now()
 	}
-	request.Author = author(c.t.Env)
+	request.Author = repository.Author(c.t.Env)
 	if request.Signer, err = signer(c.signingKey, c.t.Env); err != nil {
 		return err
 	}

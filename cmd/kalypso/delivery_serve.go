@@ -24,6 +24,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/sandbox"
 	"github.com/kalypso-io/kalypso/internal/server"
 	"github.com/kalypso-io/kalypso/internal/server/api"
@@ -163,14 +164,14 @@ func (d *deliveries) chain(controlPlane string) *delivery.Chain {
 			},
 			Committer: d.flows.commits, Forges: d.flows.forges,
 		},
-		Promoter: d.promoter, Lines: gitLines{d.flows.client}, Ledger: d.ledger,
+		Promoter: d.promoter, Lines: repository.Lines{Client: d.flows.client}, Ledger: d.ledger,
 	}
 }
 
 // loader reads branches where they are now.
 func (d *deliveries) loader(controlPlane string) *delivery.Loader {
 	return &delivery.Loader{
-		Repositories: deliveryRepositories{newRepositories(d.flows.client)}, Charts: deliveryCharts{d.charts}, Cache: d.flows.cache,
+		Repositories: repository.NewDeliveryReader(d.flows.client), Charts: repository.Charts{Client: d.charts}, Cache: d.flows.cache,
 		Allow: func(repository string) error { return d.allow(controlPlane, repository) },
 	}
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/repository"
 )
 
 // nginxCharts is a repository with some versions of one chart.
 type nginxCharts struct {
-	deliveryCharts
+	repository.Charts
 	versions []string
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/repository"
 )
 
 // shop is an application on the local forge: its source, configuration and GitOps repositories, a ledger, and a cluster in
@@ -131,20 +132,20 @@ func (s *shop) reboot() {
 		}
 		return s.step(name)
 	}
-	promoter := &promoting.Promoter{Ledger: s.ledger, Ancestry: &gitAncestry{client: s.flows.client}, Now: now, Step: step}
+	promoter := &promoting.Promoter{Ledger: s.ledger, Ancestry: &repository.Ancestry{Client: s.flows.client}, Now: now, Step: step}
 	s.Cleanup(promoter.Close)
 	s.chain = &delivery.Chain{
 		Deliverer: &delivery.Deliverer{
 			Drafter:   delivery.Drafter{Loader: s.loader(), Memory: &delivery.Memory{}},
 			Committer: s.flows.commits, Forges: s.flows.forges, Step: step,
 		},
-		Promoter: promoter, Lines: gitLines{s.flows.client}, Ledger: s.ledger, Now: now,
+		Promoter: promoter, Lines: repository.Lines{Client: s.flows.client}, Ledger: s.ledger, Now: now,
 	}
 }
 
 func (s *shop) loader() *delivery.Loader {
 	return &delivery.Loader{
-		Repositories: deliveryRepositories{newRepositories(s.flows.client)}, Charts: deliveryCharts{&chartrepo.Client{}}, Cache: &fleet.Cache{},
+		Repositories: repository.NewDeliveryReader(s.flows.client), Charts: repository.Charts{Client: &chartrepo.Client{}}, Cache: &fleet.Cache{},
 	}
 }
 

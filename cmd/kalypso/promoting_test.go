@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/repository"
 )
 
 // TestACommitWalksThroughTheChain is the whole way of a commit: dev, stage, and prod when people agree.
@@ -117,7 +118,7 @@ func TestAnEnvironmentThatNamesNoCommitIsPinned(t *testing.T) {
 func TestThePeopleHaveTheirSay(t *testing.T) {
 	w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev], approval: pullRequest}"})
 	control := &promoting.Control{
-		Ledger: w.ledger, Now: func() time.Time { return w.now }, Branches: deliveryRepositories{newRepositories(w.flows.client)},
+		Ledger: w.ledger, Now: func() time.Time { return w.now }, Branches: repository.NewDeliveryReader(w.flows.client),
 	}
 	word := func(say func(promoting.Word) error, environment, commit string) {
 		t.Helper()

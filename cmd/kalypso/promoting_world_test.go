@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
@@ -112,7 +113,7 @@ func (w *promotionWorld) reboot() {
 
 func (w *promotionWorld) newPromoter() *promoting.Promoter {
 	p := &promoting.Promoter{
-		Ledger: w.ledger, Ancestry: &gitAncestry{client: w.flows.client}, Now: func() time.Time { return w.now },
+		Ledger: w.ledger, Ancestry: &repository.Ancestry{Client: w.flows.client}, Now: func() time.Time { return w.now },
 		Step: func(name string) error { return w.did(name) },
 	}
 	w.Cleanup(p.Close)
@@ -353,7 +354,7 @@ var anyCommit = regexp.MustCompile(`\b([0-9a-f]{40}|[0-9a-f]{7})\b`)
 // line are the commits of main.
 func (w *promotionWorld) line() []string {
 	w.Helper()
-	line, err := gitLines{w.flows.client}.Line(w.Context(), scheduling.Location{Repo: w.url + "/" + controlPlaneRepo, Branch: "main"}, 100)
+	line, err := repository.Lines{Client: w.flows.client}.Line(w.Context(), scheduling.Location{Repo: w.url + "/" + controlPlaneRepo, Branch: "main"}, 100)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/client"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/reporting"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server/access"
 	"github.com/kalypso-io/kalypso/internal/server/api"
@@ -97,7 +98,7 @@ func credentialOf(r ledger.Registration, credential secret.Value) api.Credential
 
 // who is whoever runs the program, who may do with a ledger at hand what an admin may do with a server.
 func who(t *terminal.Terminal) access.Identity {
-	a := author(t.Env)
+	a := repository.Author(t.Env)
 	return access.Identity{Name: a.Name + " <" + a.Email + ">", Role: access.Admin, Source: "local"}
 }
 

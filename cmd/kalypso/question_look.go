@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -83,8 +84,8 @@ func (f *lookFlags) open(ctx context.Context, t *terminal.Terminal, l ledger.Led
 		return nil, err
 	}
 	look := &looker{session: session, chain: f.chain, forges: environmentForge{env: t.Env}}
-	look.promoter = &promoting.Promoter{Ledger: l, Ancestry: &gitAncestry{client: session.client}, Now: t.Now}
-	look.commits = committer{client: session.client, author: author(t.Env)}
+	look.promoter = &promoting.Promoter{Ledger: l, Ancestry: &repository.Ancestry{Client: session.client}, Now: t.Now}
+	look.commits = repository.Committer{Client: session.client, Author: repository.Author(t.Env)}
 	return look, nil
 }
 
@@ -93,7 +94,7 @@ type looker struct {
 	session  *session
 	chain    []string
 	forges   scheduling.Forges
-	commits  committer
+	commits  repository.Committer
 	promoter *promoting.Promoter
 	found    []observing.ControlPlane
 }
@@ -118,7 +119,7 @@ func (l *looker) look(ctx context.Context) error {
 // loader reads branches where they are now: what one loader resolved stays.
 func (l *looker) loader() *scheduling.Loader {
 	return &scheduling.Loader{
-		Repositories: newRepositories(l.session.client), Cache: l.session.loader.Cache, Progress: l.session.loader.Progress,
+		Repositories: repository.NewReader(l.session.client), Cache: l.session.loader.Cache, Progress: l.session.loader.Progress,
 	}
 }
 
@@ -134,7 +135,7 @@ func (l *looker) planned() *plannedRollouts {
 func (l *looker) platform(rollouts promoting.Rollouts) *promoting.Platform {
 	return &promoting.Platform{
 		ControlPlane: l.session.request.ControlPlane, Chain: l.chain,
-		Loader: l.loader(), Lines: gitLines{l.session.client}, Committer: promotionCommitter{l.commits}, Forges: l.forges, Rollouts: rollouts,
+		Loader: l.loader(), Lines: repository.Lines{Client: l.session.client}, Committer: repository.PromotionCommitter{Committer: l.commits}, Forges: l.forges, Rollouts: rollouts,
 	}
 }
 

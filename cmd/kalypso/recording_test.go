@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/server"
 )
 
@@ -59,7 +60,7 @@ spec:
 		t.Fatal(err)
 	}
 	defer store.Close()
-	recorder := &recording.Recorder{Repositories: gitOpsBranches{client}, Ledger: store, Now: time.Now}
+	recorder := &recording.Recorder{Repositories: repository.GitOpsBranches{Client: client}, Ledger: store, Now: time.Now}
 	o, err := recorder.Branch(t.Context(), recording.Branch{Repository: dir, Branch: "main", Kind: ledger.BranchApplication})
 	if err != nil || len(o.Recorded) != 2 || len(o.Problems) > 0 {
 		t.Fatalf("got %+v (%v), want two commits, without the one that was merged", o, err)
@@ -73,7 +74,7 @@ spec:
 func TestRecordingNeedsCommits(t *testing.T) {
 	client := &git.Client{Env: func(string) string { return "" }}
 	defer client.Close()
-	branches := gitOpsBranches{client}
+	branches := repository.GitOpsBranches{Client: client}
 	if _, err := branches.Head(t.Context(), t.TempDir(), "main"); err == nil || !strings.Contains(err.Error(), "plain folder") {
 		t.Errorf("a plain folder: %v", err)
 	}

@@ -114,7 +114,7 @@ func sampleConfig(folder *sample.Folder) (*server.Config, error) {
 // publish writes what is missing of the repositories, and makes the credentials with which people push.
 func (p *samplePlay) publish(ctx context.Context, repositories []sample.Repository) error {
 	publisher := &sample.Publisher{
-		Client: p.serving.work.client, Author: p.serving.work.commits.author, When: p.folder.State.Made,
+		Client: p.serving.work.client, Author: p.serving.work.commits.Author, When: p.folder.State.Made,
 		Notice: func(what string) { p.serving.log.Warn(what) },
 	}
 	if p.serving.host == nil {

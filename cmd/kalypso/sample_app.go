@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -23,7 +24,7 @@ type sampleApp struct {
 	// told is called when something was built.
 	told    func(subject string)
 	request delivery.Request
-	charts  deliveryCharts
+	charts  repository.Charts
 	cache   *fleet.Cache
 	log     *slog.Logger
 	// often is how often it looks, whether something is said to have happened or not.
@@ -41,7 +42,7 @@ func newSampleApp(t *terminal.Terminal, s *serving, site sample.Site, often time
 	a := &sampleApp{
 		work: s.work, ledger: s.observatory.ledger, log: s.log, often: often, woken: make(chan struct{}, 1),
 		request: delivery.Request{Source: site.Repository(sample.App), Branch: "main"},
-		charts:  deliveryCharts{charts}, cache: &fleet.Cache{}, told: s.server.Keeper.Spoken,
+		charts:  repository.Charts{Client: charts}, cache: &fleet.Cache{}, told: s.server.Keeper.Spoken,
 	}
 	if s.host != nil {
 		s.ends = append(s.ends, s.host.Subscribe(func(forge.Event) { a.wake() }))
@@ -79,7 +80,7 @@ func (a *sampleApp) run(ctx context.Context) {
 // round builds what is new.
 func (a *sampleApp) round(ctx context.Context) error {
 	// What one loader resolved stays: each round begins anew.
-	loader := &delivery.Loader{Repositories: deliveryRepositories{newRepositories(a.work.client)}, Charts: a.charts, Cache: a.cache}
+	loader := &delivery.Loader{Repositories: repository.NewDeliveryReader(a.work.client), Charts: a.charts, Cache: a.cache}
 	app, err := loader.Application(ctx, a.request, "")
 	if err != nil {
 		return err

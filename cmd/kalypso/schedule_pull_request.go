@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/plan"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/server"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -78,8 +79,8 @@ func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
 		return err
 	}
 	s.client.Map, s.client.Credentials = append(s.client.Map, access.maps...), access.credentials
-	commits := committer{client: s.client, author: author(c.t.Env)}
-	if commits.signer, err = signer(c.signingKey, c.t.Env); err != nil {
+	commits := repository.Committer{Client: s.client, Author: repository.Author(c.t.Env)}
+	if commits.Signer, err = signer(c.signingKey, c.t.Env); err != nil {
 		return err
 	}
 	p := &scheduling.Proposer{Loader: s.loader, Committer: commits, Forges: hosts}

@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/server"
 )
@@ -19,7 +20,7 @@ import (
 type flows struct {
 	client  *git.Client
 	forges  forges
-	commits committer
+	commits repository.Committer
 	cache   *fleet.Cache
 	memory  *scheduling.Memory
 	// board has what the last rounds found.
@@ -36,7 +37,7 @@ var _ server.Flows = (*flows)(nil)
 func (f *flows) serveLocally(host *local.Forge, at git.Mapping) {
 	f.forges = append(f.forges, host)
 	f.client.Map = append(f.client.Map, at)
-	f.commits.pushed = func(ctx context.Context, repo string) error {
+	f.commits.Pushed = func(ctx context.Context, repo string) error {
 		if _, err := host.Repository(repo); err != nil {
 			return nil //nolint:nilerr // it is on another forge
 		}
@@ -45,7 +46,7 @@ func (f *flows) serveLocally(host *local.Forge, at git.Mapping) {
 }
 
 func (f *flows) loader() *scheduling.Loader {
-	return &scheduling.Loader{Repositories: newRepositories(f.client), Cache: f.cache}
+	return &scheduling.Loader{Repositories: repository.NewReader(f.client), Cache: f.cache}
 }
 
 // Environments returns the names of a control plane's environments.

@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/server"
 	"github.com/kalypso-io/kalypso/internal/server/api"
@@ -42,7 +43,7 @@ func (c *chains) Record(ctx context.Context, controlPlane, environment string) (
 		return nil, nil // nothing was read yet
 	}
 	c.hosts.AddRead(last.Loaded)
-	branches, problems := recording.Branches(last.Loaded, newRepositories(c.flows.client).Resolve, c.hosts)
+	branches, problems := recording.Branches(last.Loaded, repository.NewReader(c.flows.client).Resolve, c.hosts)
 	recorded := &server.Recorded{}
 	for _, p := range problems {
 		recorded.Problems = append(recorded.Problems, fmt.Sprintf("%s: %s", p.Position, p.Message))

@@ -19,6 +19,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/recording"
 	"github.com/kalypso-io/kalypso/internal/reporting"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server"
 	"github.com/kalypso-io/kalypso/internal/server/access"
@@ -64,16 +65,16 @@ func (h *observatory) wire(ctx context.Context, config *server.Config, work *flo
 	}
 	h.chains = &chains{
 		flows: work, ledger: h.ledger, explicit: config.Chains, board: work.board, events: h.events, hosts: knownHosts(config),
-		recorder: &recording.Recorder{Repositories: gitOpsBranches{work.client}, Ledger: h.ledger, Now: time.Now},
+		recorder: &recording.Recorder{Repositories: repository.GitOpsBranches{Client: work.client}, Ledger: h.ledger, Now: time.Now},
 		promoter: &promoting.Promoter{
-			Ledger: h.ledger, Ancestry: &gitAncestry{client: work.client},
+			Ledger: h.ledger, Ancestry: &repository.Ancestry{Client: work.client},
 			Checks:  &verify.Runner{Programs: config.Verify.Programs, Hosts: config.Verify.Hosts},
 			Checked: keeper.Spoken,
 		},
 	}
 	h.api = &api.Server{
 		Observer:  &observing.Observer{Ledger: h.ledger, Fleet: work.board, Now: time.Now},
-		Control:   &promoting.Control{Ledger: h.ledger, Branches: deliveryRepositories{newRepositories(work.client)}},
+		Control:   &promoting.Control{Ledger: h.ledger, Branches: repository.NewDeliveryReader(work.client)},
 		Intake:    &reporting.Intake{Ledger: attentive{h.ledger, metrics, keeper}},
 		Registrar: &reporting.Registrar{Ledger: h.ledger, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }},
 		Guard: &access.Guard{

@@ -19,6 +19,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/server"
 	sessions "github.com/kalypso-io/kalypso/internal/server/session"
@@ -123,8 +124,8 @@ func (s *serving) wireFlows(t *terminal.Terminal, hosts forges, maps []git.Mappi
 		},
 	}
 	s.ends = append(s.ends, func() { _ = s.work.client.Close() }) // the process ends
-	s.work.commits = committer{client: s.work.client, author: author(t.Env)}
-	s.work.commits.signer, err = signer(s.config.SigningKeyFile, t.Env)
+	s.work.commits = repository.Committer{Client: s.work.client, Author: repository.Author(t.Env)}
+	s.work.commits.Signer, err = signer(s.config.SigningKeyFile, t.Env)
 	return err
 }
 

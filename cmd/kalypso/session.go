@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -37,7 +38,7 @@ func (f *sourceFlags) open(ctx context.Context, t *terminal.Terminal) (*session,
 		s.client.Map = append(s.client.Map, standIn(ctx, controlPlane)...)
 	}
 	s.loader = &scheduling.Loader{
-		Repositories: newRepositories(s.client),
+		Repositories: repository.NewReader(s.client),
 		Cache:        &fleet.Cache{},
 		Progress:     func(what string) { s.progress.Say("%s", what) },
 	}

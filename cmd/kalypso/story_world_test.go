@@ -164,8 +164,8 @@ func (s *story) open() {
 		return map[string]string{"KALYPSO_GIT_HOST": s.listen, "KALYPSO_GIT_USERNAME": "admin", "KALYPSO_GIT_TOKEN": s.admin().Reveal()}[name]
 	}}
 	s.Cleanup(func() { _ = client.Close() })
-	s.flows.client, s.flows.commits.client = client, client
-	s.flows.commits.pushed = nil
+	s.flows.client, s.flows.commits.Client = client, client
+	s.flows.commits.Pushed = nil
 	s.look = func() error { return nil }
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/server"
 )
@@ -88,7 +89,7 @@ func newFlows(t testing.TB) *flows {
 	t.Cleanup(func() { _ = client.Close() })
 	return &flows{
 		board: &server.Board{}, client: client, cache: &fleet.Cache{}, memory: &scheduling.Memory{},
-		commits: committer{client: client, author: git.Person{Name: "Kalypso", Email: "kalypso@localhost"}},
+		commits: repository.Committer{Client: client, Author: git.Person{Name: "Kalypso", Email: "kalypso@localhost"}},
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package repository
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
-// repositories lets the scheduling flow read through the Git client.
+// Reader lets the scheduling flow read through the Git client.
 // Each branch is resolved once, so that everything one command reads of a branch is of the same commit.
-type repositories struct {
+type Reader struct {
 	client *git.Client
 
 	mu       sync.Mutex
@@ -33,23 +33,23 @@ type resolvedTree struct {
 	commit git.Commit
 }
 
-func newRepositories(client *git.Client) *repositories {
-	return &repositories{client: client, resolved: map[resolveKey]func() (resolvedTree, error){}}
+func NewReader(client *git.Client) *Reader {
+	return &Reader{client: client, resolved: map[resolveKey]func() (resolvedTree, error){}}
 }
 
-var _ scheduling.Repositories = (*repositories)(nil)
+var _ scheduling.Repositories = (*Reader)(nil)
 
 // Source lists the YAML files at a location.
-func (r *repositories) Source(ctx context.Context, at scheduling.Location) (fleet.Source, error) {
+func (r *Reader) Source(ctx context.Context, at scheduling.Location) (fleet.Source, error) {
 	return r.source(ctx, at, git.Manifests)
 }
 
 // Environments lists the YAML files at a location, whatever ignore files say.
-func (r *repositories) Environments(ctx context.Context, at scheduling.Location) (fleet.Source, error) {
+func (r *Reader) Environments(ctx context.Context, at scheduling.Location) (fleet.Source, error) {
 	return r.source(ctx, at, git.AllManifests)
 }
 
-func (r *repositories) source(ctx context.Context, at scheduling.Location, list func(context.Context, *git.Tree, string) ([]git.Entry, error)) (fleet.Source, error) {
+func (r *Reader) source(ctx context.Context, at scheduling.Location, list func(context.Context, *git.Tree, string) ([]git.Entry, error)) (fleet.Source, error) {
 	found, err := r.resolve(ctx, at)
 	if err != nil {
 		return fleet.Source{}, err
@@ -71,7 +71,7 @@ func (r *repositories) source(ctx context.Context, at scheduling.Location, list 
 }
 
 // Files lists all files at a location.
-func (r *repositories) Files(ctx context.Context, at scheduling.Location) ([]fleet.File, error) {
+func (r *Reader) Files(ctx context.Context, at scheduling.Location) ([]fleet.File, error) {
 	found, err := r.resolve(ctx, at)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (r *repositories) Files(ctx context.Context, at scheduling.Location) ([]fle
 
 // GitOps lists all files of a branch. A folder that is not there yet is a branch that is not there yet,
 // and so is every branch of a repository without commits.
-func (r *repositories) GitOps(ctx context.Context, at scheduling.Location) (bundle.Branch, scheduling.Head, error) {
+func (r *Reader) GitOps(ctx context.Context, at scheduling.Location) (bundle.Branch, scheduling.Head, error) {
 	if _, err := os.Stat(at.Folder); at.Folder != "" && errors.Is(err, fs.ErrNotExist) {
 		return bundle.Branch{}, scheduling.Head{}, scheduling.ErrNoBranch
 	}
@@ -125,7 +125,7 @@ func (r *repositories) GitOps(ctx context.Context, at scheduling.Location) (bund
 const maxPublishedFile = 64 << 20
 
 // resolve returns the tree of a location. What was resolved once stays.
-func (r *repositories) resolve(ctx context.Context, at scheduling.Location) (resolvedTree, error) {
+func (r *Reader) resolve(ctx context.Context, at scheduling.Location) (resolvedTree, error) {
 	if at.Folder != "" {
 		tree, err := git.Folder(at.Folder)
 		return resolvedTree{tree, git.Commit{}}, err
@@ -141,21 +141,21 @@ func (r *repositories) resolve(ctx context.Context, at scheduling.Location) (res
 	return once()
 }
 
-func (r *repositories) ask(ctx context.Context, at scheduling.Location) (resolvedTree, error) {
+func (r *Reader) ask(ctx context.Context, at scheduling.Location) (resolvedTree, error) {
 	repo, err := r.client.Open(ctx, at.Repo)
 	if err != nil {
 		return resolvedTree{}, err
 	}
-	commit, err := resolveIn(ctx, repo, at.Branch, at.Commit)
+	commit, err := ResolveIn(ctx, repo, at.Branch, at.Commit)
 	if err != nil {
 		return resolvedTree{}, noBranch(err, git.ErrBranchNotFound)
 	}
 	return resolvedTree{repo.Tree(commit), commit}, nil
 }
 
-// resolveIn resolves a revision as seen from a branch: HEAD~1 is the commit before the branch's head,
+// ResolveIn resolves a revision as seen from a branch: HEAD~1 is the commit before the branch's head,
 // whatever branch happens to be checked out.
-func resolveIn(ctx context.Context, repo *git.Repository, branch, revision string) (git.Commit, error) {
+func ResolveIn(ctx context.Context, repo *git.Repository, branch, revision string) (git.Commit, error) {
 	rest, ok := strings.CutPrefix(revision, "HEAD")
 	if !ok || rest != "" && !strings.ContainsRune("~^", rune(rest[0])) {
 		return repo.Resolve(ctx, branch, revision)
@@ -184,7 +184,7 @@ func (e noBranchError) Unwrap() error        { return e.error }
 // Resolve returns the URL that a document of a repository means. A URL that begins with a dot is relative to the repository,
 // as those of Git submodules are: "." is the repository itself, "../gitops" its sibling.
 // Documents of a repository elsewhere are not trusted with this machine's files, unless a --map says so.
-func (r *repositories) Resolve(repository, url string) (string, error) {
+func (r *Reader) Resolve(repository, url string) (string, error) {
 	if url == "" {
 		return "", errors.New("the URL of a repository is missing")
 	}
@@ -206,7 +206,7 @@ func (r *repositories) Resolve(repository, url string) (string, error) {
 }
 
 // Same reports whether two URLs lead to one repository.
-func (r *repositories) Same(a, b string) bool {
+func (r *Reader) Same(a, b string) bool {
 	was, err := r.client.Locate(a)
 	if err != nil {
 		return false
@@ -217,7 +217,7 @@ func (r *repositories) Same(a, b string) bool {
 
 // Contains reports whether a commit lies in the history of a branch. A local clone's own branch may be behind
 // the one that it knows of origin, so that either counts.
-func (r *repositories) Contains(ctx context.Context, branch scheduling.Location, commit string) (bool, error) {
+func (r *Reader) Contains(ctx context.Context, branch scheduling.Location, commit string) (bool, error) {
 	repo, err := r.client.Open(ctx, branch.Repo)
 	if err != nil {
 		return false, err
@@ -240,7 +240,7 @@ func (r *repositories) Contains(ctx context.Context, branch scheduling.Location,
 }
 
 // Fork returns the commit at which the history of a commit left that of a branch.
-func (r *repositories) Fork(ctx context.Context, branch scheduling.Location, ref, commit string) (string, error) {
+func (r *Reader) Fork(ctx context.Context, branch scheduling.Location, ref, commit string) (string, error) {
 	repo, err := r.client.Open(ctx, branch.Repo)
 	if err != nil {
 		return "", err

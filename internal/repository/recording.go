@@ -1,4 +1,4 @@
-package main
+package repository
 
 import (
 	"context"
@@ -9,16 +9,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/recording"
 )
 
-// gitOpsBranches lets the recording flow read branches through the Git client.
-type gitOpsBranches struct{ client *git.Client }
+// GitOpsBranches lets the recording flow read branches through the Git client.
+type GitOpsBranches struct{ Client *git.Client }
 
 var (
-	_ recording.Repositories = gitOpsBranches{}
-	_ recording.Tree         = gitOpsTree{}
+	_ recording.Repositories = GitOpsBranches{}
+	_ recording.Tree         = tree{}
 )
 
 // Head asks where a branch is now. A repository without commits has no branch.
-func (g gitOpsBranches) Head(ctx context.Context, repository, branch string) (recording.Commit, error) {
+func (g GitOpsBranches) Head(ctx context.Context, repository, branch string) (recording.Commit, error) {
 	repo, err := g.open(ctx, repository)
 	if err != nil {
 		return recording.Commit{}, err
@@ -31,8 +31,8 @@ func (g gitOpsBranches) Head(ctx context.Context, repository, branch string) (re
 }
 
 // open opens a repository. A plain folder has no history that could be recorded.
-func (g gitOpsBranches) open(ctx context.Context, repository string) (*git.Repository, error) {
-	repo, err := g.client.Open(ctx, repository)
+func (g GitOpsBranches) open(ctx context.Context, repository string) (*git.Repository, error) {
+	repo, err := g.Client.Open(ctx, repository)
 	if err == nil && repo.IsFolder() {
 		return nil, fmt.Errorf("%q is a plain folder, without commits that could be recorded; name a repository", repo.Name)
 	}
@@ -40,11 +40,11 @@ func (g gitOpsBranches) open(ctx context.Context, repository string) (*git.Repos
 }
 
 func recordedCommit(repo *git.Repository, c git.Commit) recording.Commit {
-	return recording.Commit{SHA: c.Hash, Branch: c.Branch, Time: c.Time, Tree: gitOpsTree{repo.Tree(c)}}
+	return recording.Commit{SHA: c.Hash, Branch: c.Branch, Time: c.Time, Tree: tree{repo.Tree(c)}}
 }
 
 // History returns a commit and those before it along first parents.
-func (g gitOpsBranches) History(ctx context.Context, repository string, from recording.Commit, until func(string) bool, limit int) ([]recording.Commit, bool, error) {
+func (g GitOpsBranches) History(ctx context.Context, repository string, from recording.Commit, until func(string) bool, limit int) ([]recording.Commit, bool, error) {
 	repo, err := g.open(ctx, repository)
 	if err != nil {
 		return nil, false, err
@@ -58,7 +58,7 @@ func (g gitOpsBranches) History(ctx context.Context, repository string, from rec
 }
 
 // Contains reports whether a commit is in the history of another one.
-func (g gitOpsBranches) Contains(ctx context.Context, repository, ancestor string, of recording.Commit) (bool, error) {
+func (g GitOpsBranches) Contains(ctx context.Context, repository, ancestor string, of recording.Commit) (bool, error) {
 	repo, err := g.open(ctx, repository)
 	if err != nil {
 		return false, err
@@ -66,11 +66,11 @@ func (g gitOpsBranches) Contains(ctx context.Context, repository, ancestor strin
 	return repo.IsAncestor(ctx, ancestor, git.Commit{Hash: of.SHA})
 }
 
-// gitOpsTree has the files of a commit.
-type gitOpsTree struct{ tree *git.Tree }
+// tree has the files of a commit.
+type tree struct{ tree *git.Tree }
 
 // List returns the files and folders of a folder.
-func (t gitOpsTree) List(ctx context.Context, folder recording.Entry) ([]recording.Entry, error) {
+func (t tree) List(ctx context.Context, folder recording.Entry) ([]recording.Entry, error) {
 	var at git.Entry
 	if folder != (recording.Entry{}) {
 		at = git.Entry{Path: folder.Path, Hash: folder.Hash, Mode: git.Subfolder}
@@ -86,7 +86,7 @@ func (t gitOpsTree) List(ctx context.Context, folder recording.Entry) ([]recordi
 }
 
 // Read returns the content of a file.
-func (t gitOpsTree) Read(ctx context.Context, file recording.Entry, limit int64) ([]byte, error) {
+func (t tree) Read(ctx context.Context, file recording.Entry, limit int64) ([]byte, error) {
 	content, err := t.tree.Read(ctx, git.Entry{Path: file.Path, Hash: file.Hash}, limit)
 	if errors.Is(err, git.ErrTooLarge) {
 		return nil, fmt.Errorf("%w: %w", recording.ErrTooLarge, err)

@@ -1,4 +1,4 @@
-package main
+package repository
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 
 func TestRepositoriesElsewhereCannotPointToThisMachine(t *testing.T) {
 	const elsewhere = "https://example.com/org/cp"
-	r := newRepositories(&git.Client{
+	r := NewReader(&git.Client{
 		Map: []git.Mapping{{From: "https://example.com/mapped", To: "/clones"}},
 		Env: func(string) string { return "" },
 	})

@@ -1,0 +1,37 @@
+package repository
+
+import (
+	"context"
+
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chartrepo"
+	"github.com/kalypso-io/kalypso/internal/delivery"
+)
+
+// Charts lets the delivery flow fetch charts.
+type Charts struct{ Client *chartrepo.Client }
+
+var _ delivery.Charts = Charts{}
+
+// Local completes the chart in a folder of a repository.
+func (c Charts) Local(ctx context.Context, files []chart.File, folder string) (*delivery.Chart, error) {
+	return fetched(c.Client.Local(ctx, files, folder))
+}
+
+// Fetch fetches a chart of a repository of charts.
+func (c Charts) Fetch(ctx context.Context, ref app.Chart) (*delivery.Chart, error) {
+	return fetched(c.Client.Fetch(ctx, ref))
+}
+
+// Versions returns the versions of a chart, the newest first.
+func (c Charts) Versions(ctx context.Context, ref app.Chart) ([]string, error) {
+	return c.Client.Versions(ctx, ref)
+}
+
+func fetched(f *chartrepo.Fetched, err error) (*delivery.Chart, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &delivery.Chart{Files: f.Files, Name: f.Name, Version: f.Version, Digest: f.Digest, Notices: f.Notices}, nil
+}

@@ -1,0 +1,83 @@
+package repository
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// Committer lets the scheduling flow write through the Git client.
+type Committer struct {
+	Client *git.Client
+	Author git.Person
+	// Signer signs commits; nil leaves them unsigned.
+	Signer git.Signer
+	// Pushed is told which repository a branch was moved in; may be nil.
+	Pushed func(ctx context.Context, repo string) error
+}
+
+var _ scheduling.Committer = Committer{}
+
+// Commit writes a commit that no branch leads to yet.
+func (c Committer) Commit(ctx context.Context, commit scheduling.Commit) (string, error) {
+	repo, err := c.Client.Open(ctx, commit.Repo)
+	if err != nil {
+		return "", err
+	}
+	request := git.CommitRequest{
+		Put: commit.Put, Delete: commit.Delete, Message: commit.Message, When: commit.When, Author: c.Author, Signer: c.Signer,
+	}
+	if commit.Parent != "" {
+		if request.Parent, err = repo.Resolve(ctx, commit.Branch, commit.Parent); err != nil {
+			return "", err
+		}
+	}
+	written, err := repo.Commit(ctx, request)
+	return written.Hash, err
+}
+
+// Head returns the commit of a branch; empty when there is no such branch.
+func (c Committer) Head(ctx context.Context, repo, branch string) (string, error) {
+	r, err := c.Client.Open(ctx, repo)
+	if err != nil {
+		return "", err
+	}
+	head, err := r.Resolve(ctx, branch, "")
+	if errors.Is(err, git.ErrBranchNotFound) || errors.Is(err, git.ErrEmpty) {
+		return "", nil
+	}
+	return head.Hash, err
+}
+
+// Push moves a branch if it is where it is believed to be.
+func (c Committer) Push(ctx context.Context, repo, branch, old, commit string) error {
+	r, err := c.Client.Open(ctx, repo)
+	if err != nil {
+		return err
+	}
+	err = r.Push(ctx, branch, old, git.Commit{Hash: commit})
+	if errors.Is(err, git.ErrMoved) {
+		return errors.Join(scheduling.ErrMoved, err)
+	}
+	if err != nil || c.Pushed == nil {
+		return err
+	}
+	return c.Pushed(ctx, repo)
+}
+
+// PromotionCommitter tells the promoting flow when a branch takes proposals only.
+type PromotionCommitter struct{ Committer }
+
+var _ scheduling.Committer = PromotionCommitter{}
+
+// Push moves a branch if it is where it is believed to be.
+func (c PromotionCommitter) Push(ctx context.Context, repo, branch, old, commit string) error {
+	err := c.Committer.Push(ctx, repo, branch, old, commit)
+	if errors.Is(err, git.ErrDenied) {
+		return errors.Join(promoting.ErrProtected, err)
+	}
+	return err
+}

@@ -1,0 +1,107 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/kalypso-io/kalypso/internal/compliance"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/scheduling"
+)
+
+// Lines lets the promoting flow read histories through the Git client.
+type Lines struct{ Client *git.Client }
+
+var _ promoting.Lines = Lines{}
+
+// Line returns the commits that a branch was at, the oldest first.
+func (g Lines) Line(ctx context.Context, branch scheduling.Location, limit int) ([]promoting.Commit, error) {
+	repo, err := g.Client.Open(ctx, branch.Repo)
+	if err != nil {
+		return nil, err
+	}
+	head, err := repo.Resolve(ctx, branch.Branch, "")
+	if err != nil {
+		return nil, err
+	}
+	history, _, err := repo.History(ctx, head, nil, limit)
+	if err != nil {
+		return nil, err
+	}
+	line := make([]promoting.Commit, 0, len(history))
+	for _, c := range history {
+		line = append(line, promoting.Commit{SHA: c.Hash, Subject: c.Subject, Time: c.Time})
+	}
+	slices.Reverse(line)
+	return line, nil
+}
+
+// Ancestry answers which commits of GitOps repositories contain which. What it answered once is so for ever.
+type Ancestry struct {
+	Client *git.Client
+
+	mu    sync.Mutex
+	known map[ancestors]bool
+}
+
+type ancestors struct{ repo, commit, of string }
+
+// maxAncestors is how many answers are kept.
+const maxAncestors = 100_000
+
+var _ promoting.Ancestry = (*Ancestry)(nil)
+
+// Reaches says of each hash whether a commit is in its history. Those that the repository does not have are left out.
+func (g *Ancestry) Reaches(ctx context.Context, gitOps compliance.Source, commit string, hashes []string) (map[string]bool, error) {
+	reached, missing := g.recall(gitOps.Repo, commit, hashes)
+	if len(missing) == 0 {
+		return reached, nil
+	}
+	repo, err := g.Client.Open(ctx, gitOps.Repo)
+	if err != nil {
+		return nil, err
+	}
+	for _, hash := range missing {
+		of, err := repo.Resolve(ctx, gitOps.Branch, hash)
+		if errors.Is(err, git.ErrCommitNotFound) || errors.Is(err, git.ErrBranchNotFound) {
+			continue // pushed over, or a digest of something else; it may still come
+		}
+		if err != nil {
+			return nil, err
+		}
+		is, err := repo.IsAncestor(ctx, commit, of)
+		if err != nil {
+			return nil, err
+		}
+		reached[hash] = is
+		g.remember(ancestors{gitOps.Repo, commit, hash}, is)
+	}
+	return reached, nil
+}
+
+// recall returns the answers that were given before, and what nobody asked yet.
+func (g *Ancestry) recall(repo, commit string, hashes []string) (reached map[string]bool, missing []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	reached = map[string]bool{}
+	for _, hash := range hashes {
+		if is, ok := g.known[ancestors{repo, commit, hash}]; ok {
+			reached[hash] = is
+		} else {
+			missing = append(missing, hash)
+		}
+	}
+	return reached, missing
+}
+
+func (g *Ancestry) remember(key ancestors, is bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.known == nil || len(g.known) >= maxAncestors {
+		g.known = map[ancestors]bool{}
+	}
+	g.known[key] = is
+}
