@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/scan"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -24,6 +25,7 @@ type appCheckCommand struct {
 	app          appFlags
 	output       *output
 	controlPlane string
+	scan         bool
 	strict       bool
 }
 
@@ -37,6 +39,8 @@ type checkedEnvironment struct {
 	Environment string          `json:"environment"`
 	Findings    []check.Finding `json:"findings"`
 	Problems    []fleet.Problem `json:"problems"`
+	// Scans are how the scans of images and charts ended; only with --scan.
+	Scans []scan.Result `json:"scans,omitempty"`
 	// Platform is what the workload needs of the platform's configuration; only with a control plane.
 	Platform []delivery.Need `json:"platform,omitempty"`
 }
@@ -53,10 +57,13 @@ func newAppCheck(t *terminal.Terminal) *cobra.Command {
 
 With --control-plane it reads the rules of the platform team, and the schemas that the Workload names, and lists per cluster type which
 platform values the application needs and which are missing. Missing ones are a warning and never more: both teams work at their own pace.
+With --scan it also runs the programs by which the platform team scans images and charts, on this machine: once for each digest, since what
+they find is kept in the cache folder of the user.
 
 It exits with 3 when a target cannot be rendered or a rule refuses, with --strict also for warnings.`,
 		Example: `  kalypso app check
   kalypso app check -e dev --control-plane https://github.com/acme/control-plane
+  kalypso app check --scan --control-plane https://github.com/acme/control-plane
   kalypso app check -o sarif`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
@@ -66,11 +73,15 @@ It exits with 3 when a target cannot be rendered or a rule refuses, with --stric
 	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML, formatSARIF, formatGitHub)
 	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the control plane of the platform team, a `folder or URL`")
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "exit with 3 for warnings too")
+	cmd.Flags().BoolVar(&c.scan, "scan", false, "run the scans of the control plane, with the programs that it names")
 	_ = cmd.MarkFlagDirname("control-plane") // the error only says that the flag does not exist
 	return cmd
 }
 
 func (c *appCheckCommand) run(cmd *cobra.Command) error {
+	if c.scan && c.controlPlane == "" {
+		return usage(cmd, "which scans? --control-plane has them")
+	}
 	s, err := c.app.open(cmd.Context(), c.t)
 	if err != nil {
 		return err
@@ -82,6 +93,13 @@ func (c *appCheckCommand) run(cmd *cobra.Command) error {
 			return err
 		}
 		s.drafter.Policies = platform
+	}
+	if c.scan {
+		scanner, err := s.scansHere(c.t)
+		if err != nil {
+			return err
+		}
+		defer scanner.Close()
 	}
 	r, err := c.check(cmd.Context(), s, platform)
 	if err != nil {
@@ -121,6 +139,13 @@ func (c *appCheckCommand) check(ctx context.Context, s *appSession, platform *pl
 		default:
 			e.Findings = append(e.Findings, draft.Findings...)
 			e.Problems = append(e.Problems, draft.Plan.Problems...)
+			if c.scan {
+				e.Scans = draft.Scans
+			} else if len(draft.Scans) > 0 {
+				e.Problems = append(e.Problems, fleet.Problem{
+					Severity: fleet.SeverityNotice, Kind: problemScan, Message: "the control plane wants images or charts scanned, which is not done here", Hint: "run it with --scan",
+				})
+			}
 		}
 		if platform != nil {
 			e.Platform, err = platform.contract(ctx, name, r.Workload)
@@ -144,6 +169,11 @@ func (r *appChecked) all() []found {
 		}
 		for _, f := range e.Findings {
 			list = append(list, found{problemOf(f), []string{e.Environment}})
+		}
+		for _, r := range e.Scans {
+			if p, ok := problemOfScan(r); ok {
+				list = append(list, found{p, []string{e.Environment}})
+			}
 		}
 		for _, n := range e.Platform {
 			for _, p := range missingValues(n) {
@@ -213,6 +243,7 @@ func (c *appCheckCommand) show(w io.Writer, r *appChecked) error {
 			return err
 		}
 		writeFindings(w, s, e.Findings, check.Inform)
+		writeScans(w, s, e.Scans)
 		c.showPlatform(w, e)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/scan"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
@@ -25,6 +26,9 @@ type appDeployCommand struct {
 	forges pullRequestFlags
 	ledger ledgerFlag
 	dryRun bool
+	// controlPlane has the rules and scans of the platform team; scan runs the scans here.
+	controlPlane string
+	scan         bool
 }
 
 // appDeployed is the result of the command.
@@ -32,6 +36,7 @@ type appDeployed struct {
 	Environment string          `json:"environment"`
 	Plan        *delivery.Plan  `json:"plan,omitempty"`
 	Findings    []check.Finding `json:"findings,omitempty"`
+	Scans       []scan.Result   `json:"scans,omitempty"`
 	// PullRequest is the open one, or the one that was merged just now; absent when nothing is left to change.
 	PullRequest *pullRequest `json:"pullRequest,omitempty"`
 	Done        []string     `json:"done"`
@@ -49,9 +54,13 @@ func newAppDeploy(t *terminal.Terminal) *cobra.Command {
 
 With --commit it is the first environment of the chain; the others get the same commit, version and image by promotion.
 Without it, and with -e, the environment is rendered with the commit that it has: that is what a change of configuration needs.
---ledger puts on record what was built, for "kalypso app promote" and for a server.`,
+--ledger puts on record what was built, for "kalypso app promote" and for a server.
+
+With --control-plane the rules of the platform team count. When it wants images or charts scanned, the pull request has the status
+kalypso/scan, which is pending until somebody runs the scans: --scan does it here, with the programs that the control plane names.`,
 		Example: `  kalypso app deploy --commit $GITHUB_SHA --version 1.4.0 --image-tag 1.4.0
   kalypso app deploy -e stage
+  kalypso app deploy --commit $GITHUB_SHA --image-tag 1.4.0 --scan --control-plane https://github.com/acme/control-plane
   kalypso app deploy --commit 3f2a9c1 --version 1.4.0 --image-tag 1.4.0 --dry-run`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
@@ -62,6 +71,9 @@ Without it, and with -e, the environment is rendered with the commit that it has
 	bindForges(cmd, &c.forges)
 	c.ledger.bind(cmd, "the ledger to put the build on record in")
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what the pull request would hold, and do nothing")
+	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the control plane of the platform team, a `folder or URL`, for its rules")
+	cmd.Flags().BoolVar(&c.scan, "scan", false, "run the scans of the control plane, with the programs that it names")
+	_ = cmd.MarkFlagDirname("control-plane") // the error only says that the flag does not exist
 	return cmd
 }
 
@@ -78,6 +90,9 @@ func (c *appDeployCommand) run(cmd *cobra.Command) error {
 	if c.app.build.Commit == "" && c.app.environment == "" {
 		return usage(cmd, "name the commit that CI has built, or with -e the environment to render again")
 	}
+	if c.scan && c.controlPlane == "" {
+		return usage(cmd, "which scans? --control-plane has them")
+	}
 	if k := c.forges.kind; k != "" && !slices.Contains(kindsOfTokens(), k) {
 		return usage(cmd, "--forge-kind %q is none of %s", k, strings.Join(kindsOfTokens(), ", "))
 	}
@@ -86,6 +101,18 @@ func (c *appDeployCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer s.close()
+	if c.controlPlane != "" {
+		if s.drafter.Policies, err = openPlatform(cmd.Context(), s, c.controlPlane); err != nil {
+			return err
+		}
+	}
+	if c.scan {
+		scanner, err := s.scansHere(c.t)
+		if err != nil {
+			return err
+		}
+		defer scanner.Close()
+	}
 	r, err := c.deploy(cmd.Context(), s)
 	if err != nil {
 		return err
@@ -94,7 +121,7 @@ func (c *appDeployCommand) run(cmd *cobra.Command) error {
 	if err := c.output.write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
 	}
-	if check.Worst(r.Findings) == check.Refuse || r.Plan != nil && r.Plan.Counts.Held > 0 {
+	if check.Worst(r.Findings) == check.Refuse || c.scan && scan.Judge(r.Scans) != scan.Passed || r.Plan != nil && r.Plan.Counts.Held > 0 {
 		return answerNo()
 	}
 	return nil
@@ -114,7 +141,7 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 		if err != nil {
 			return nil, err
 		}
-		return &appDeployed{Environment: environment, Plan: draft.Plan, Findings: draft.Findings, Done: []string{}}, nil
+		return &appDeployed{Environment: environment, Plan: draft.Plan, Findings: draft.Findings, Scans: draft.Scans, Done: []string{}}, nil
 	}
 	d, err := s.deliverer(&c.forges, c.t)
 	if err != nil {
@@ -170,7 +197,7 @@ func (s *appSession) deliverer(flags *pullRequestFlags, t *terminal.Terminal) (*
 
 func deployedOf(environment string, o *delivery.Outcome) *appDeployed {
 	r := &appDeployed{
-		Environment: environment, Plan: o.Draft.Plan, Findings: o.Draft.Findings, Waits: o.Waits, Done: append([]string{}, o.Did...),
+		Environment: environment, Plan: o.Draft.Plan, Findings: o.Draft.Findings, Scans: o.Draft.Scans, Waits: o.Waits, Done: append([]string{}, o.Did...),
 	}
 	if o.Change != nil {
 		r.PullRequest = &pullRequest{Number: o.Change.Number, URL: o.Change.URL, Title: o.Change.Title, State: o.Change.State}
@@ -182,6 +209,7 @@ func (c *appDeployCommand) show(w io.Writer, r *appDeployed) error {
 	if err := (appPlanText{plan: r.Plan, findings: r.Findings, style: c.t.OutStyle}).write(w); err != nil {
 		return err
 	}
+	writeScans(w, c.t.OutStyle, r.Scans)
 	fmt.Fprintln(w)
 	for _, line := range r.Done {
 		fmt.Fprintln(w, terminal.Printable(line))

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/chartrepo"
+	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/scan"
+	"github.com/kalypso-io/kalypso/internal/scan/folder"
+	"github.com/kalypso-io/kalypso/internal/scanning"
+	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/verify"
+)
+
+var (
+	_ delivery.Scanner  = (*scanning.Scanner)(nil)
+	_ delivery.Scanner  = scanning.Waiting{}
+	_ scanning.Store    = (*folder.Store)(nil)
+	_ scanning.Programs = (*verify.Runner)(nil)
+	_ scanning.Images   = (*chartrepo.Client)(nil)
+)
+
+// scansHere makes an application's drafts run the scans of the control plane in this process, and wait for them. What they find is
+// kept in the user's cache folder. Whoever asks for that allows every program that the control plane names. Close the scanner.
+func (s *appSession) scansHere(t *terminal.Terminal) (*scanning.Scanner, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("find the folder for what scans found: %w", err)
+	}
+	records, err := folder.New(filepath.Join(cache, "kalypso", "scans"))
+	if err != nil {
+		return nil, err
+	}
+	images, err := chartClient(t.Env)
+	if err != nil {
+		return nil, err
+	}
+	scanner := &scanning.Scanner{Store: records, Programs: &verify.Runner{Any: true, Path: t.Env["PATH"]}, Images: images, Now: t.Now}
+	s.drafter.Scanner = scanning.Waiting{Scanner: scanner}
+	return scanner, nil
+}
+
+// serverScans runs the scans of control planes on a server, whose operator lists the programs.
+func serverScans(data string, programs []string, images scanning.Images, changed func()) (*scanning.Scanner, error) {
+	records, err := folder.New(filepath.Join(data, "scans"))
+	if err != nil {
+		return nil, err
+	}
+	return &scanning.Scanner{Store: records, Programs: &verify.Runner{Programs: programs}, Images: images, Changed: changed}, nil
+}
+
+// problemOfScan is what a scan found, or why nobody could look, as a problem; ok is false where there is none.
+func problemOfScan(r scan.Result) (p fleet.Problem, ok bool) {
+	p = fleet.Problem{Severity: fleet.SeverityNotice, Kind: fleet.ProblemKind(r.Scan), Position: fleet.Position{Source: "rendered"}}
+	switch r.Level {
+	case check.Refuse:
+		p.Severity = fleet.SeverityError
+	case check.Warn:
+		p.Severity = fleet.SeverityWarning
+	}
+	switch r.State {
+	case scan.Passed:
+		return p, false
+	case scan.Found:
+		p.Message = fmt.Sprintf("%s found something in %s", r.Scan, r.Reference)
+	default:
+		p.Message = fmt.Sprintf("%s has not looked at %s: %s", r.Scan, r.Reference, r.Reason)
+	}
+	return p, true
+}
+
+// problemScan is that scans are wanted and not run.
+const problemScan fleet.ProblemKind = "scan"
+
+// writeScans shows how scans ended, and what programs say that found something or came to no end.
+func writeScans(w io.Writer, s terminal.Style, results []scan.Result) {
+	if len(results) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n  scans: %s\n", terminal.Printable(scan.Summary(results)))
+	for _, r := range results {
+		word, paint := string(r.State), s.Dim
+		switch {
+		case r.State == scan.Found && r.Level == check.Refuse:
+			word, paint = string(r.Level), s.Red
+		case r.State == scan.Found:
+			word, paint = string(r.Level), s.Yellow
+		case r.State == scan.Waiting:
+			paint = s.Yellow
+		}
+		line := r.Scan + " of " + r.Reference
+		if r.Reason != "" {
+			line += ": " + r.Reason
+		}
+		fmt.Fprintf(w, "  %s  %s\n", paint(word), terminal.Printable(line))
+		for said := range strings.Lines(r.Output) {
+			fmt.Fprintf(w, "      %s\n", s.Dim(terminal.Printable(strings.TrimRight(said, "\n"))))
+		}
+	}
+}
