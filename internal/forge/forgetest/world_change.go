@@ -232,3 +232,16 @@ func (r *Repo) OpenIssue(actor string, n forge.NewIssue) (*Issue, error) {
 	r.Issues = append(r.Issues, i)
 	return i, nil
 }
+
+// Edit edits an issue, under the rules that all forges have.
+func (i *Issue) Edit(e forge.IssueEdit) {
+	if e.Title != nil {
+		i.Title = *e.Title
+	}
+	if e.Body != nil {
+		i.Body = *e.Body
+	}
+	if e.State != nil {
+		i.State = *e.State
+	}
+}

@@ -1,8 +1,6 @@
 package azuredevopstest
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -72,21 +70,12 @@ func (s *Server) deliver(r *forgetest.Repo, _ forge.Hook, e forgetest.Happening)
 		if sub.EventType != event || sub.PublisherInputs["repository"] != guid(1, r.ID) {
 			continue
 		}
-		body, err := json.Marshal(map[string]any{
+		forgetest.Post(sub.ConsumerInputs["url"], map[string]any{
 			"subscriptionId": sub.ID, "notificationId": 1, "id": fmt.Sprintf("delivery-%d-%s", s.next(), event), "eventType": event,
 			"publisherId": "tfs", "resource": resource, "createdDate": "2030-01-02T03:04:05.678Z",
+		}, func(r *http.Request, _ []byte) {
+			r.SetBasicAuth(sub.ConsumerInputs["basicAuthUsername"], sub.ConsumerInputs["basicAuthPassword"])
 		})
-		if err != nil {
-			continue
-		}
-		request, err := http.NewRequest(http.MethodPost, sub.ConsumerInputs["url"], bytes.NewReader(body))
-		if err != nil {
-			continue
-		}
-		request.SetBasicAuth(sub.ConsumerInputs["basicAuthUsername"], sub.ConsumerInputs["basicAuthPassword"])
-		if answer, err := http.DefaultClient.Do(request); err == nil {
-			_ = answer.Body.Close()
-		}
 	}
 }
 

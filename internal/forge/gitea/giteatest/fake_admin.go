@@ -1,11 +1,9 @@
 package giteatest
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -137,22 +135,13 @@ func (c *call) deleteHook() {
 func deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening) {
 	kind, body := describe(r, e)
 	body["repository"], body["sender"] = repoOf(r), userOf(e.Actor)
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		return
-	}
-	request, err := http.NewRequest(http.MethodPost, h.URL, bytes.NewReader(encoded))
-	if err != nil {
-		return
-	}
-	mac := hmac.New(sha256.New, []byte(h.Secret.Reveal()))
-	_, _ = mac.Write(encoded)
-	request.Header.Set("X-Gitea-Signature", hex.EncodeToString(mac.Sum(nil)))
-	request.Header.Set("X-Gitea-Event-Type", kind)
-	request.Header.Set("X-Gitea-Delivery", fmt.Sprintf("%x", sha256.Sum256(encoded)))
-	if answer, err := http.DefaultClient.Do(request); err == nil {
-		_ = answer.Body.Close()
-	}
+	forgetest.Post(h.URL, body, func(r *http.Request, encoded []byte) {
+		mac := hmac.New(sha256.New, []byte(h.Secret.Reveal()))
+		_, _ = mac.Write(encoded)
+		r.Header.Set("X-Gitea-Signature", hex.EncodeToString(mac.Sum(nil)))
+		r.Header.Set("X-Gitea-Event-Type", kind)
+		r.Header.Set("X-Gitea-Delivery", fmt.Sprintf("%x", sha256.Sum256(encoded)))
+	})
 }
 
 func describe(r *forgetest.Repo, e forgetest.Happening) (string, object) {

@@ -150,15 +150,7 @@ func (c *call) editIssue() {
 		return
 	}
 	c.Read(&in)
-	if in.Title != nil {
-		i.Title = *in.Title
-	}
-	if in.Body != nil {
-		i.Body = *in.Body
-	}
-	if in.State != nil {
-		i.State = *in.State
-	}
+	i.Edit(in)
 	c.JSON(201, c.issueOf(i))
 }
 

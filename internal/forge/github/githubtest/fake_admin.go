@@ -1,11 +1,9 @@
 package githubtest
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -149,22 +147,13 @@ func (c *call) editHook() {
 func deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening) {
 	kind, body := describe(r, e)
 	body["repository"], body["sender"] = repoOf(r), userOf(e.Actor)
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		return
-	}
-	request, err := http.NewRequest(http.MethodPost, h.URL, bytes.NewReader(encoded))
-	if err != nil {
-		return
-	}
-	mac := hmac.New(sha256.New, []byte(h.Secret.Reveal()))
-	_, _ = mac.Write(encoded)
-	request.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
-	request.Header.Set("X-GitHub-Event", kind)
-	request.Header.Set("X-GitHub-Delivery", fmt.Sprintf("%x", sha256.Sum256(encoded)))
-	if answer, err := http.DefaultClient.Do(request); err == nil {
-		_ = answer.Body.Close()
-	}
+	forgetest.Post(h.URL, body, func(r *http.Request, encoded []byte) {
+		mac := hmac.New(sha256.New, []byte(h.Secret.Reveal()))
+		_, _ = mac.Write(encoded)
+		r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+		r.Header.Set("X-GitHub-Event", kind)
+		r.Header.Set("X-GitHub-Delivery", fmt.Sprintf("%x", sha256.Sum256(encoded)))
+	})
 }
 
 func describe(r *forgetest.Repo, e forgetest.Happening) (string, object) {

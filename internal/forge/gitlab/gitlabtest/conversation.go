@@ -111,15 +111,7 @@ func (c *call) editIssue() {
 		c.notFound("Issue")
 		return
 	}
-	if title := c.optional("title"); title != nil {
-		i.Title = *title
-	}
-	if body := c.optional("description"); body != nil {
-		i.Body = *body
-	}
-	if state := c.state(i.State); state != nil {
-		i.State = *state
-	}
+	i.Edit(forge.IssueEdit{Title: c.optional("title"), Body: c.optional("description"), State: c.state(i.State)})
 	answer(c.w, http.StatusOK, c.issue(i))
 }
 

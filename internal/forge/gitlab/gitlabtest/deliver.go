@@ -1,11 +1,9 @@
 package gitlabtest
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -21,27 +19,18 @@ func (s *Server) deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening)
 	if event == "" {
 		return
 	}
-	body, err := json.Marshal(payload)
-	if err != nil {
-		return
-	}
-	request, err := http.NewRequest(http.MethodPost, h.URL, bytes.NewReader(body))
-	if err != nil {
-		return
-	}
 	s.World.Lock()
 	id, key := fmt.Sprintf("f5e5f430-f57b-4e6e-9fac-%012d", s.next()), s.projectOf(r).signing[h.URL]
 	s.World.Unlock()
-	request.Header = http.Header{
-		"Content-Type": {"application/json"}, "X-Gitlab-Event": {event}, "X-Gitlab-Event-Uuid": {id}, "Idempotency-Key": {id},
-		"X-Gitlab-Token": {h.Secret.Reveal()},
-	}
-	if s.Signing && key != "" {
-		sign(request.Header, id, body, key)
-	}
-	if answer, err := http.DefaultClient.Do(request); err == nil {
-		_ = answer.Body.Close()
-	}
+	forgetest.Post(h.URL, payload, func(r *http.Request, body []byte) {
+		r.Header = http.Header{
+			"Content-Type": {"application/json"}, "X-Gitlab-Event": {event}, "X-Gitlab-Event-Uuid": {id}, "Idempotency-Key": {id},
+			"X-Gitlab-Token": {h.Secret.Reveal()},
+		}
+		if s.Signing && key != "" {
+			sign(r.Header, id, body, key)
+		}
+	})
 }
 
 // Signed is the time at which the fake signs.
