@@ -86,6 +86,8 @@ type MembersQuery struct {
 	Source Source
 	// Unready leaves out, of those that follow a source, what is ready: mostly they are few, and quicker to count.
 	Unready bool
+	// Silent counts, without a Source, only members none of whose reconcilers was ever reported.
+	Silent bool
 }
 
 // MemberCount is a number of members of a cluster type, or of their reconcilers.

@@ -5,6 +5,7 @@ package observing_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"syscall"
@@ -172,4 +173,64 @@ func breakSome(b *testing.B, l ledger.Ledger, clusters int) {
 	if err := l.Report(b.Context(), reports...); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// BenchmarkMatrix asks for the 20,000 cells of 200 workloads on 20 clusters of each of 100 types: 402,000 reconcilers, of which
+// one in a hundred failed. Then one of the clusters is new and has reported nothing yet.
+func BenchmarkMatrix(b *testing.B) {
+	w := newWorld(b)
+	const types, clusters, workloads = 100, 20, 200
+	at := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	member := func(kind, i int) string {
+		name := fmt.Sprintf("type-%03d-%02d", kind, i)
+		err := w.Ledger.Register(b.Context(), ledger.Registration{
+			Cluster: name, Memberships: []ledger.Membership{{Environment: "prod", ClusterType: name[:8]}}, At: at,
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return name
+	}
+	platform := ledger.Commit{Repository: "platform", Branch: "prod", SHA: "p1", Kind: ledger.BranchPlatform, Environment: "prod", Recorded: at}
+	apps := ledger.Commit{Repository: "apps", Branch: "prod", SHA: "a1", Kind: ledger.BranchApplication, Environment: "prod", Recorded: at}
+	for n := range workloads {
+		workload := fmt.Sprintf("workload-%03d", n)
+		apps.Versions = append(apps.Versions, ledger.Version{Workload: workload, Target: "prod", Environment: "prod", Path: workload, Version: "1.0"})
+		for kind := range types {
+			platform.Assignments = append(platform.Assignments, ledger.Assignment{
+				ClusterType: fmt.Sprintf("type-%03d", kind), Target: workload + "-prod", Workload: workload,
+			})
+		}
+	}
+	if err := errors.Join(w.Ledger.RecordCommit(b.Context(), platform), w.Ledger.RecordCommit(b.Context(), apps)); err != nil {
+		b.Fatal(err)
+	}
+	for kind := range types {
+		var reports []ledger.Report
+		for i := range clusters {
+			cluster := member(kind, i)
+			for n := range workloads {
+				state := ledger.StateReady
+				if (kind*7+i*13+n)%100 == 0 {
+					state = ledger.StateFailed
+				}
+				workload := fmt.Sprintf("workload-%03d", n)
+				reports = append(reports, ledger.Report{
+					Reconciler: ledger.ReconcilerID{Cluster: cluster, Kind: "Kustomization", Name: workload},
+					Outcome:    ledger.Outcome{Source: ledger.Source{Repository: "apps", Ref: "prod", Path: workload}, Revision: "a1", State: state},
+					Observed:   at, Received: at,
+				})
+			}
+		}
+		if err := w.Ledger.Report(b.Context(), reports...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	o := &observing.Observer{Ledger: w.Ledger, Now: func() time.Time { return at.Add(time.Minute) }}
+	ask := func(ctx context.Context) (any, error) {
+		return o.Matrix(ctx, observing.AssignmentsQuery{Environment: "prod", Paging: observing.Paging{Limit: workloads}})
+	}
+	b.Run("all report", func(b *testing.B) { measure(b, ask) })
+	member(7, clusters)
+	b.Run("one is new", func(b *testing.B) { measure(b, ask) })
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -17,8 +18,9 @@ type scene struct {
 	*inventory
 	// placed are the targets with what is known of them, by name; those as well that only deployment descriptors know.
 	placed []placed
-	// members is how many clusters serve as each cluster type.
+	// members is how many clusters serve as each cluster type, and silent how many of those never reported anything.
 	members map[string]int
+	silent  func() (map[string]int, error)
 	heads   []ledger.Commit
 	past    bool
 }
@@ -48,6 +50,9 @@ func (o *Observer) scene(ctx context.Context, s standing, f sceneFilter, asOf ti
 	var wanted ledger.Wanted
 	var appeared []ledger.Appearance
 	var members map[string]int
+	silent := sync.OnceValues(func() (map[string]int, error) {
+		return o.members(ctx, ledger.MembersQuery{Environment: s.name, Silent: true})
+	})
 	group, gctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		wanted, err = o.Ledger.Wanted(gctx, ledger.WantedQuery{Environment: s.name, Workload: f.workload, Workspace: f.workspace, AsOf: asOf})
@@ -58,7 +63,7 @@ func (o *Observer) scene(ctx context.Context, s standing, f sceneFilter, asOf ti
 		return err
 	})
 	group.Go(func() (err error) {
-		members, err = o.members(gctx, s.name, asOf)
+		members, err = o.members(gctx, ledger.MembersQuery{Environment: s.name, AsOf: asOf})
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -68,7 +73,7 @@ func (o *Observer) scene(ctx context.Context, s standing, f sceneFilter, asOf ti
 	if inv == nil {
 		inv = recordedTargets(wanted)
 	}
-	sc := &scene{standing: s, inventory: inv, heads: wanted.Heads, members: members, past: !asOf.IsZero()}
+	sc := &scene{standing: s, inventory: inv, heads: wanted.Heads, members: members, silent: silent, past: !asOf.IsZero()}
 	sc.place(f, wanted.Versions, appeared)
 	return sc, o.addUnrecorded(ctx, sc)
 }
@@ -91,9 +96,9 @@ func (o *Observer) addUnrecorded(ctx context.Context, sc *scene) error {
 	return nil
 }
 
-// members counts the clusters of an environment by cluster type.
-func (o *Observer) members(ctx context.Context, environment string, asOf time.Time) (map[string]int, error) {
-	members, err := o.Ledger.Members(ctx, ledger.MembersQuery{Environment: environment, AsOf: asOf})
+// members counts clusters of an environment by cluster type.
+func (o *Observer) members(ctx context.Context, q ledger.MembersQuery) (map[string]int, error) {
+	members, err := o.Ledger.Members(ctx, q)
 	counts := map[string]int{}
 	for _, m := range members {
 		counts[m.ClusterType] = m.Count
@@ -231,34 +236,50 @@ func (c *StateCounts) add(state ledger.State, n int) {
 }
 
 // cells counts for each assignment of a target how its clusters are doing with it. As long as there are as many reconcilers as
-// there should be, those that are not ready are counted by cluster type, and all others are taken for ready.
+// there are clusters that report anything, those that are not ready are counted by cluster type, and all others are taken for
+// ready: of many clusters that is much quicker than to count everybody.
 func (o *Observer) cells(ctx context.Context, sc *scene, p *placed) ([]StateCounts, error) {
 	cells, expected := p.expected(sc.members)
 	if sc.past || p.source == (ledger.Source{}) {
 		return cells, nil // nobody knows
 	}
 	all := p.states()
+	var silent map[string]int
 	complete := all.known() == expected
-	if all.known() > 0 && all != (StateCounts{Ready: expected}) {
+	if !complete {
+		var err error
+		if silent, err = sc.silent(); err != nil {
+			return nil, err
+		}
+		_, mute := p.expected(silent)
+		complete = all.known() == expected-mute
+	}
+	if all.known() > 0 && (!complete || all.Ready < all.known()) {
 		counts, err := o.Ledger.Members(ctx, ledger.MembersQuery{Environment: sc.name, Source: p.source, Unready: complete})
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range counts {
-			if i, ok := slices.BinarySearchFunc(p.assignments, c.ClusterType, func(a assignment, ct string) int { return cmp.Compare(a.clusterType, ct) }); ok {
-				cells[i].add(c.State, c.Count)
-			}
-		}
+		p.count(cells, counts)
 	}
 	for i := range cells {
 		rest := max(0, cells[i].Expected-cells[i].known())
+		cells[i].Missing = rest
 		if complete {
-			cells[i].Ready += rest
-		} else {
-			cells[i].Missing = rest
+			cells[i].Missing = min(rest, silent[p.assignments[i].clusterType])
+			cells[i].Ready += rest - cells[i].Missing
 		}
 	}
 	return cells, nil
+}
+
+// count adds what was counted by cluster type to the cells of a target.
+func (p *placed) count(cells []StateCounts, counts []ledger.MemberCount) {
+	for _, c := range counts {
+		i, ok := slices.BinarySearchFunc(p.assignments, c.ClusterType, func(a assignment, ct string) int { return cmp.Compare(a.clusterType, ct) })
+		if ok {
+			cells[i].add(c.State, c.Count)
+		}
+	}
 }
 
 // expected is how many clusters there are for each assignment, and for all of them.

@@ -134,6 +134,11 @@ func members(t *testing.T, l ledger.Ledger) {
 	got, err = l.Members(t.Context(), ledger.MembersQuery{Environment: "prod", Source: ledger.Source{Repository: platform, Ref: "prod", Path: "large"}, Unready: true})
 	must(t, err)
 	equal(t, "unready", got, []ledger.MemberCount{{ClusterType: "large", State: ledger.StateFailed, Count: 1}})
+	join(t, l, "small-04", "prod", "small")
+	must(t, l.Heard(t.Context(), "small-04", at(2)))
+	got, err = l.Members(t.Context(), ledger.MembersQuery{Environment: "prod", Silent: true})
+	must(t, err)
+	equal(t, "silent", got, []ledger.MemberCount{{ClusterType: "small", Count: 1}})
 }
 
 func registered(t *testing.T, l ledger.Ledger) {

@@ -170,7 +170,9 @@ func (s *Store) Registered(ctx context.Context, q ledger.RegistrationQuery) ([]l
 const (
 	countMembers = `
 SELECT m.cluster_type, 0, COUNT(*) FROM membership m JOIN registration g ON g.id = m.registration_id
-WHERE m.environment = $1 AND g.at <= $2 AND g.until > $2 AND g.revoked = 0 GROUP BY m.cluster_type`
+WHERE m.environment = $1 AND g.at <= $2 AND g.until > $2 AND g.revoked = 0`
+	areSilent = ` AND NOT EXISTS (SELECT 1 FROM reconciler r WHERE r.cluster_id = g.cluster_id)`
+	byType    = ` GROUP BY m.cluster_type`
 	// From the reconcilers that follow the source to the memberships of their clusters; see stateColumns for the joins.
 	countMemberStates = `
 SELECT m.cluster_type, o.state, COUNT(*)
@@ -178,19 +180,21 @@ FROM source s CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reco
 WHERE s.id = (SELECT z.id FROM source z JOIN branch b ON b.id = z.branch_id WHERE b.repository = $2 AND b.ref = $3 AND z.path = $4)
   AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id
   AND g.cluster_id = r.cluster_id AND g.until = 9223372036854775807 AND g.revoked = 0
-  AND m.registration_id = g.id AND m.environment = $1 AND o.state > $5
-GROUP BY m.cluster_type, o.state`
+  AND m.registration_id = g.id AND m.environment = $1`
+	// Ready is the least severe of the states, and the id of an outcome begins with the severity. It stands here as a number
+	// so that SQLite can see that an index is of just those.
+	areUnready = ` AND x.outcome_id >= 2305843009213693952`
+	byState    = ` GROUP BY m.cluster_type, o.state`
 )
 
 // Members implements [ledger.Overviews].
 func (s *Store) Members(ctx context.Context, q ledger.MembersQuery) ([]ledger.MemberCount, error) {
-	text, args := countMembers, []any{q.Environment, inForce(q.AsOf)}
+	text, args := membersText(q), []any{q.Environment, inForce(q.AsOf)}
 	if q.Source != (ledger.Source{}) {
 		if !q.AsOf.IsZero() {
 			return nil, fmt.Errorf("count members of %q: %w: what they were at is not counted of the past", q.Environment, ledger.ErrInvalid)
 		}
-		// Ready is the least severe of the states.
-		text, args = countMemberStates, []any{q.Environment, q.Source.Repository, q.Source.Ref, ledger.CleanPath(q.Source.Path), number(q.Unready)}
+		args = []any{q.Environment, q.Source.Repository, q.Source.Ref, ledger.CleanPath(q.Source.Path)}
 	}
 	all, err := query(ctx, s.Read, scanMemberCount, text, args...)
 	if err != nil {
@@ -200,6 +204,18 @@ func (s *Store) Members(ctx context.Context, q ledger.MembersQuery) ([]ledger.Me
 		return cmp.Or(cmp.Compare(a.ClusterType, b.ClusterType), cmp.Compare(a.State.Severity(), b.State.Severity()))
 	})
 	return all, nil
+}
+
+func membersText(q ledger.MembersQuery) string {
+	switch {
+	case q.Source != (ledger.Source{}) && q.Unready:
+		return countMemberStates + areUnready + byState
+	case q.Source != (ledger.Source{}):
+		return countMemberStates + byState
+	case q.Silent:
+		return countMembers + areSilent + byType
+	}
+	return countMembers + byType
 }
 
 func scanMemberCount(row scanner) (c ledger.MemberCount, err error) {

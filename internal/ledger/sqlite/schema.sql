@@ -20,6 +20,8 @@ CREATE INDEX promotion_step_at ON promotion_step (at);
 
 CREATE INDEX reconciler_state_source ON reconciler_state (source_id, reconciler_id);
 
+CREATE INDEX reconciler_state_unready ON reconciler_state (source_id, outcome_id) WHERE outcome_id >= 2305843009213693952;
+
 CREATE INDEX registration_credential ON registration (credential_hash) WHERE credential_hash <> '';
 
 CREATE INDEX version_environment ON version (environment);
