@@ -59,17 +59,22 @@ func (w *World) Grant(token, user, right string) {
 // Serve answers requests, one after the other, and tells hooks about each before it is answered.
 func (w *World) Serve(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		w.Lock()
-		defer func() {
-			queue := w.queue
-			w.queue = nil
-			w.Unlock()
-			for _, deliver := range queue {
-				deliver()
-			}
-		}()
-		next.ServeHTTP(out, r)
+		w.Do(func() { next.ServeHTTP(out, r) })
 	})
+}
+
+// Do does something to the world as a request would, and tells hooks about it.
+func (w *World) Do(something func()) {
+	w.Lock()
+	defer func() {
+		queue := w.queue
+		w.queue = nil
+		w.Unlock()
+		for _, deliver := range queue {
+			deliver()
+		}
+	}()
+	something()
 }
 
 // tick is a time that never comes twice.
@@ -227,15 +232,8 @@ func refuse(kind error, detail string) error { return &forge.Error{Kind: kind, D
 
 // CommitTo returns a harness' way to commit to a repository.
 func (w *World) CommitTo(path string) func(t *testing.T, url, branch string) string {
-	return func(_ *testing.T, _, branch string) string {
-		w.Lock()
-		commit := w.Repo(path).Commit(branch)
-		queue := w.queue
-		w.queue = nil
-		w.Unlock()
-		for _, deliver := range queue {
-			deliver()
-		}
+	return func(_ *testing.T, _, branch string) (commit string) {
+		w.Do(func() { commit = w.Repo(path).Commit(branch) })
 		return commit
 	}
 }

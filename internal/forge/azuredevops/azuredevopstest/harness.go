@@ -76,22 +76,17 @@ func (s *Server) Connect(t *testing.T, token string, c transport.Config) *azured
 
 // AddRepository creates a repository in the project Fleet whose branch main has a commit, and returns its URL.
 func (s *Server) AddRepository(name string) string {
-	s.do(func() { s.World.AddRepo(Organization + "/Fleet/" + name).Commit("main") })
+	s.World.Do(func() { s.World.AddRepo(Organization + "/Fleet/" + name).Commit("main") })
 	return s.URL + "/" + Organization + "/Fleet/_git/" + name
 }
 
 // Commit adds a commit to a branch of the repository with a URL, as a push would.
 func (s *Server) Commit(url, branch string) (commit string) {
-	s.do(func() { commit = s.World.Repo(s.path(url)).Commit(branch) })
+	s.World.Do(func() { commit = s.World.Repo(s.path(url)).Commit(branch) })
 	return commit
 }
 
 // path is a repository's in the world.
 func (s *Server) path(url string) string {
 	return strings.Replace(strings.TrimPrefix(url, s.URL+"/"), "/_git/", "/", 1)
-}
-
-// do does something to the world as a request would, and tells hooks about it.
-func (s *Server) do(something func()) {
-	s.World.Serve(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { something() })).ServeHTTP(nil, nil)
 }

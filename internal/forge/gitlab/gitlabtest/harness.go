@@ -64,17 +64,13 @@ func (s *Server) Connect(t *testing.T, token string, c transport.Config) *gitlab
 
 // AddProject creates a project whose branch main has a commit, and returns its URL.
 func (s *Server) AddProject(path string) string {
-	s.World.Serve(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		s.World.AddRepo(path).Commit("main")
-	})).ServeHTTP(nil, nil)
+	s.World.Do(func() { s.World.AddRepo(path).Commit("main") })
 	return s.URL + "/" + path
 }
 
 // Commit adds a commit to a branch of the project with a URL, as a push would.
 func (s *Server) Commit(url, branch string) (commit string) {
-	s.World.Serve(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		commit = s.World.Repo(strings.TrimPrefix(url, s.URL+"/")).Commit(branch)
-	})).ServeHTTP(nil, nil)
+	s.World.Do(func() { commit = s.World.Repo(strings.TrimPrefix(url, s.URL+"/")).Commit(branch) })
 	return commit
 }
 
