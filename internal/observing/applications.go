@@ -33,7 +33,8 @@ func (o *Observer) Applications(_ context.Context, q ApplicationsQuery) (Page[Ap
 
 // wants reports whether an application is one of those that are asked for.
 func (q ApplicationsQuery) wants(a *Application) bool {
-	if q.Name != "" && q.Name != a.Name || q.Workspace != "" && q.Workspace != a.Workspace || q.ControlPlane != "" && q.ControlPlane != a.ControlPlane {
+	if q.Name != "" && q.Name != a.Name || q.Workspace != "" && q.Workspace != a.Workspace ||
+		q.ControlPlane != "" && !sameRepository(q.ControlPlane, a.ControlPlane) {
 		return false
 	}
 	return q.Environment == "" && q.Phase == "" || slices.ContainsFunc(a.Environments, func(e ApplicationEnvironment) bool {

@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
@@ -35,7 +36,7 @@ func Delivered(r Round, was *Application) *Application {
 	a := &Application{
 		Name: r.Request.Workload, Subject: delivery.SubjectOf(r.Request.Source, r.Request.Workload), Workspace: r.Request.Workspace,
 		ControlPlane: r.ControlPlane, Environments: []ApplicationEnvironment{},
-		Source: Branch{Repository: r.Request.Source, Branch: r.Request.Branch, Path: r.Request.Path},
+		Source: Branch{Repository: secret.Redact(r.Request.Source), Branch: r.Request.Branch, Path: r.Request.Path},
 		Error:  errorLine(r.Err), Looked: utc(r.At),
 	}
 	if r.Found == nil || r.Found.Promotion == nil {
@@ -143,7 +144,10 @@ func buildOf(builds map[string]delivery.Build, commit string) *delivery.Build {
 func (e *ApplicationEnvironment) addOutcome(environment string, o *delivery.Outcome) {
 	if o.GitOps != nil {
 		at := o.GitOps.Location
-		e.GitOps = &GitOps{Repository: at.Repo, Branch: at.Branch, Path: at.Path, Commit: o.GitOps.Commit, Committed: utc(o.GitOps.Time)}
+		e.GitOps = &GitOps{
+			Repository: ledger.CleanRepository(at.Repo), URL: secret.Redact(at.Repo), Branch: at.Branch, Path: at.Path,
+			Commit: o.GitOps.Commit, Committed: utc(o.GitOps.Time),
+		}
 		if b := o.GitOps.Build; b.Commit != "" {
 			e.Published = &b
 		}
@@ -161,7 +165,7 @@ func (e *ApplicationEnvironment) addOutcome(environment string, o *delivery.Outc
 // addDraft adds what the next change does, and what is wrong with it.
 func (e *ApplicationEnvironment) addDraft(d *delivery.Draft) {
 	if c := d.Config; c != nil {
-		e.Configuration = &Branch{Repository: c.Location.Repo, Branch: c.Location.Branch, Path: c.Location.Path, Commit: c.Input.Commit}
+		e.Configuration = &Branch{Repository: secret.Redact(c.Location.Repo), Branch: c.Location.Branch, Path: c.Location.Path, Commit: c.Input.Commit}
 	}
 	for _, f := range d.Findings {
 		e.Findings.add(f.Level)

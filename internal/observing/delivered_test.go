@@ -90,8 +90,8 @@ func TestAnApplicationIsWhatItsRoundsFound(t *testing.T) {
 	if *stage.Build != newer || *stage.Published != older || stage.Gate != nil || stage.AutoMerge || stage.Change.Waits != "a person merges it" {
 		t.Errorf("stage: got %+v", stage)
 	}
-	if want := "http://git.example.com/shop-gitops.git"; stage.GitOps.Repository != want {
-		t.Errorf("the repository is %s, want the address by which it is read", stage.GitOps.Repository)
+	if got := stage.GitOps; got.URL != "http://git.example.com/shop-gitops.git" || got.Repository != "https://git.example.com/shop-gitops" {
+		t.Errorf("the repository is %+v", got)
 	}
 	if stage.Problems.Errors != 1 || a.Problems.Errors != 1 || stage.Findings.Warn != 1 || stage.Held != 1 || stage.Drift != 1 || stage.Configuration.Commit != sha("b1") {
 		t.Errorf("stage: got %+v", stage)
@@ -146,7 +146,7 @@ func TestApplications(t *testing.T) {
 	}{
 		{observing.ApplicationsQuery{}, []string{cart.Subject, other.Subject, shop.Subject}},
 		{observing.ApplicationsQuery{Workspace: "west"}, []string{cart.Subject}},
-		{observing.ApplicationsQuery{ControlPlane: controlPlane, Name: "shop"}, []string{shop.Subject}},
+		{observing.ApplicationsQuery{ControlPlane: "http://git.example.com/control-plane.git", Name: "shop"}, []string{shop.Subject}},
 		{observing.ApplicationsQuery{Environment: "dev", Phase: promotion.Proposed}, nil},
 		{observing.ApplicationsQuery{Phase: promotion.Proposed, Paging: observing.Paging{Limit: 1}}, []string{cart.Subject}},
 	} {

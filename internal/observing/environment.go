@@ -63,7 +63,10 @@ type EnvironmentCounts struct {
 
 // GitOps is a branch that clusters follow.
 type GitOps struct {
+	// Repository is what the ledger calls it: the same for every way to reach it.
 	Repository string `json:"repository"`
+	// URL is how it is reached; empty where no round has read it.
+	URL    string `json:"url,omitempty"`
 	Branch     string `json:"branch"`
 	Path       string `json:"path,omitempty"`
 	// Commit is the one that clusters have to run.

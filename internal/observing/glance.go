@@ -22,7 +22,7 @@ func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[
 	if err != nil {
 		return Page[Environment]{Items: []Environment{}}, err
 	}
-	all = slices.DeleteFunc(all, func(s standing) bool { return q.ControlPlane != "" && s.controlPlane != q.ControlPlane })
+	all = slices.DeleteFunc(all, func(s standing) bool { return q.ControlPlane != "" && !sameRepository(s.controlPlane, q.ControlPlane) })
 	chosen, err := cut(all, q.Paging, func(s *standing) string { return key(s.controlPlane, fmt.Sprintf("%04d", s.order), s.name) })
 	page := Page[Environment]{Items: []Environment{}, Next: chosen.Next}
 	if err != nil {
@@ -177,6 +177,9 @@ func (e *Environment) addScheduled(s *Scheduled) {
 		return
 	}
 	e.Change = changeOf(s.Outcome.Change, s.Outcome.Waits)
+	if at := s.Outcome.GitOps.Repo; e.GitOps != nil && ledger.CleanRepository(at) == e.GitOps.Repository {
+		e.GitOps.URL = secret.Redact(at)
+	}
 	if s.Outcome.Plan != nil {
 		e.Held = s.Outcome.Plan.Counts.Held
 		for _, p := range s.Outcome.Plan.Problems {

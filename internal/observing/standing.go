@@ -25,6 +25,11 @@ type standing struct {
 	scheduled *Scheduled
 }
 
+// sameRepository reports whether two addresses are of one repository: people write them in other ways than the server does.
+func sameRepository(a, b string) bool {
+	return a == b || ledger.CleanRepository(a) == ledger.CleanRepository(b)
+}
+
 // subject is what is promoted, as the ledger knows it.
 func (s *standing) subject() string { return ledger.CleanRepository(s.controlPlane) }
 
@@ -104,7 +109,7 @@ func (o *Observer) environment(ctx context.Context, controlPlane, name string, a
 	var found []standing
 	if asOf.IsZero() {
 		found = slices.DeleteFunc(o.standings(), func(s standing) bool {
-			return s.name != name || controlPlane != "" && s.controlPlane != controlPlane
+			return s.name != name || controlPlane != "" && !sameRepository(s.controlPlane, controlPlane)
 		})
 	}
 	switch {
