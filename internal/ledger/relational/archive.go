@@ -23,20 +23,20 @@ func (s *Store) Entries(ctx context.Context, yield func(ledger.Entry) error) err
 
 func (s *Store) registrationEntries(ctx context.Context, yield func(ledger.Entry) error) error {
 	registrations, err := s.registrations(ctx, where{})
-	if err != nil {
+	if err := give(registrations, err, yield, func(r *ledger.Registration) ledger.Entry { return ledger.Entry{Registration: r} }); err != nil {
 		return err
-	}
-	for _, r := range registrations {
-		if err := yield(ledger.Entry{Registration: &r}); err != nil {
-			return err
-		}
 	}
 	tokens, err := s.Tokens(ctx)
+	return give(tokens, err, yield, func(t *ledger.Token) ledger.Entry { return ledger.Entry{Token: t} })
+}
+
+// give gives what was read to yield, as entries, unless reading it did not succeed.
+func give[T any](all []T, err error, yield func(ledger.Entry) error, entry func(*T) ledger.Entry) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range tokens {
-		if err := yield(ledger.Entry{Token: &t}); err != nil {
+	for _, one := range all {
+		if err := yield(entry(&one)); err != nil {
 			return err
 		}
 	}
@@ -132,56 +132,25 @@ const selectHeartbeats = `SELECT c.name, h.heard FROM heartbeat h JOIN cluster c
 // heartbeatEntries gives when clusters were heard of, and how wrong their clocks are.
 func (s *Store) heartbeatEntries(ctx context.Context, yield func(ledger.Entry) error) error {
 	heartbeats, err := query(ctx, s.Read, scanHeartbeat, selectHeartbeats)
-	if err != nil {
+	if err := give(heartbeats, err, yield, func(h *ledger.Heartbeat) ledger.Entry { return ledger.Entry{Heartbeat: h} }); err != nil {
 		return err
-	}
-	for _, h := range heartbeats {
-		if err := yield(ledger.Entry{Heartbeat: &h}); err != nil {
-			return err
-		}
 	}
 	clocks, err := query(ctx, s.Read, scanClock, selectClock+" ORDER BY c.name, k.noted")
-	if err != nil {
-		return err
-	}
-	for _, c := range clocks {
-		if err := yield(ledger.Entry{Clock: &c}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return give(clocks, err, yield, func(c *ledger.Clock) ledger.Entry { return ledger.Entry{Clock: c} })
 }
 
 // recordEntries gives what is recorded one by one, the oldest first.
 func (s *Store) recordEntries(ctx context.Context, yield func(ledger.Entry) error) error {
 	steps, err := query(ctx, s.Read, scanStep, selectSteps+" ORDER BY s.at, s.id")
-	if err != nil {
+	if err := give(steps, err, yield, func(s *ledger.Step) ledger.Entry { return ledger.Entry{Step: s} }); err != nil {
 		return err
-	}
-	for _, step := range steps {
-		if err := yield(ledger.Entry{Step: &step}); err != nil {
-			return err
-		}
 	}
 	changes, err := query(ctx, s.Read, scanChange, selectChanges+" ORDER BY at, id")
-	if err != nil {
+	if err := give(changes, err, yield, func(e *ledger.ChangeEvent) ledger.Entry { return ledger.Entry{Change: e} }); err != nil {
 		return err
-	}
-	for _, change := range changes {
-		if err := yield(ledger.Entry{Change: &change}); err != nil {
-			return err
-		}
 	}
 	audit, err := query(ctx, s.Read, scanAudit, selectAudit+" ORDER BY at, id")
-	if err != nil {
-		return err
-	}
-	for _, entry := range audit {
-		if err := yield(ledger.Entry{Audit: &entry}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return give(audit, err, yield, func(e *ledger.AuditEntry) ledger.Entry { return ledger.Entry{Audit: e} })
 }
 
 const (

@@ -44,11 +44,7 @@ func (s *Store) NoteClock(ctx context.Context, c ledger.Clock) error {
 
 // Clocks implements [ledger.Clocks].
 func (s *Store) Clocks(ctx context.Context, cluster string) ([]ledger.Clock, error) {
-	all, err := query(ctx, s.Read, scanClock, selectClock+" WHERE c.name = $1 ORDER BY k.noted DESC", cluster)
-	if err != nil {
-		return nil, fmt.Errorf("read the clock of %q: %w", cluster, err)
-	}
-	return all, nil
+	return read(ctx, s, fmt.Sprintf("the clock of %q", cluster), scanClock, selectClock+" WHERE c.name = $1 ORDER BY k.noted DESC", cluster)
 }
 
 func scanClock(row scanner) (c ledger.Clock, err error) {

@@ -90,12 +90,8 @@ FROM incident i JOIN reconciler r ON r.id = i.reconciler_id JOIN cluster c ON c.
 // Deployments implements [ledger.Figures].
 func (s *Store) Deployments(ctx context.Context, q ledger.DeploymentQuery) ([]ledger.Deployment, error) {
 	w := deploymentConditions(q, "", "COALESCE(deployed, failed)")
-	all, err := query(ctx, s.Read, scanDeployment,
+	return read(ctx, s, "deployments", scanDeployment,
 		selectDeployments+w.String()+" ORDER BY COALESCE(deployed, failed) DESC, workload, target"+limit(q.Limit), w.args...)
-	if err != nil {
-		return nil, fmt.Errorf("read deployments: %w", err)
-	}
-	return all, nil
 }
 
 func scanDeployment(row scanner) (d ledger.Deployment, err error) {
@@ -106,19 +102,13 @@ func scanDeployment(row scanner) (d ledger.Deployment, err error) {
 // Incidents implements [ledger.Figures].
 func (s *Store) Incidents(ctx context.Context, q ledger.DeploymentQuery) ([]ledger.Incident, error) {
 	w := deploymentConditions(q, "i.", "i.failed")
-	all, err := query(ctx, s.Read, scanIncident,
+	return read(ctx, s, "incidents", scanIncident,
 		selectIncidents+w.String()+" ORDER BY i.failed DESC, c.name, r.id"+limit(q.Limit), w.args...)
-	if err != nil {
-		return nil, fmt.Errorf("read incidents: %w", err)
-	}
-	return all, nil
 }
 
 func deploymentConditions(q ledger.DeploymentQuery, table, at string) where {
 	var w where
-	w.text(table+"environment = ?", q.Environment)
-	w.text(table+"workload = ?", q.Workload)
-	w.text(table+"workspace = ?", q.Workspace)
+	w.workload(table, q.Environment, q.Workload, q.Workspace)
 	w.span(at, q.From, q.To)
 	return w
 }

@@ -24,11 +24,7 @@ func (s *Store) Names(ctx context.Context, kind ledger.NameKind) ([]string, erro
 	if !ok {
 		return nil, fmt.Errorf("read names: %w: %q is no kind of names", ledger.ErrInvalid, kind)
 	}
-	names, err := query(ctx, s.Read, scanText, text)
-	if err != nil {
-		return nil, fmt.Errorf("read names: %w", err)
-	}
-	return names, nil
+	return read(ctx, s, "names", scanText, text)
 }
 
 const (
@@ -73,9 +69,7 @@ func (s *Store) Wanted(ctx context.Context, q ledger.WantedQuery) (wanted ledger
 		return wanted, fmt.Errorf("read wanted assignments: %w", err)
 	}
 	w, heads = wanting(q)
-	w.text("v.environment = ?", q.Environment)
-	w.text("v.workload = ?", q.Workload)
-	w.text("v.workspace = ?", q.Workspace)
+	w.workload("v.", q.Environment, q.Workload, q.Workspace)
 	wanted.Versions, err = query(ctx, s.Read, scanWantedVersion,
 		heads+wantedVersions+w.String()+" ORDER BY v.environment, v.workload, v.target, v.path, v.version, h.id", w.args...)
 	if err != nil {
@@ -139,11 +133,7 @@ func (s *Store) Appearances(ctx context.Context, q ledger.AppearanceQuery) ([]le
 		text += []string{" HAVING ", " AND "}[min(i, 1)] + condition
 	}
 	text += " ORDER BY MIN(o.first_observed) DESC, s.id, o.revision, o.state, v.workload, v.target, v.version" + limit(q.Limit)
-	all, err := query(ctx, s.Read, scanAppearance, text, having.args...)
-	if err != nil {
-		return nil, fmt.Errorf("read appearances: %w", err)
-	}
-	return all, nil
+	return read(ctx, s, "appearances", scanAppearance, text, having.args...)
 }
 
 func scanAppearance(row scanner) (a ledger.Appearance, err error) {

@@ -59,11 +59,7 @@ func (s *Store) steps(ctx context.Context, q ledger.StepQuery, w where) ([]ledge
 	w.text("p.environment = ?", q.Environment)
 	w.text("s.kind = ?", q.Kind)
 	w.span("s.at", q.From, q.To)
-	all, err := query(ctx, s.Read, scanStep, selectSteps+w.String()+" ORDER BY s.at DESC, s.id DESC"+limit(q.Limit), w.args...)
-	if err != nil {
-		return nil, fmt.Errorf("read steps: %w", err)
-	}
-	return all, nil
+	return read(ctx, s, "steps", scanStep, selectSteps+w.String()+" ORDER BY s.at DESC, s.id DESC"+limit(q.Limit), w.args...)
 }
 
 func scanStep(row scanner) (s ledger.Step, err error) {
@@ -108,11 +104,7 @@ func (s *Store) ChangeEvents(ctx context.Context, q ledger.ChangeQuery) ([]ledge
 		w.add("number = ?", q.Number)
 	}
 	w.span("at", q.From, q.To)
-	all, err := query(ctx, s.Read, scanChange, selectChanges+w.String()+" ORDER BY at DESC, id DESC"+limit(q.Limit), w.args...)
-	if err != nil {
-		return nil, fmt.Errorf("read changes: %w", err)
-	}
-	return all, nil
+	return read(ctx, s, "changes", scanChange, selectChanges+w.String()+" ORDER BY at DESC, id DESC"+limit(q.Limit), w.args...)
 }
 
 func scanChange(row scanner) (e ledger.ChangeEvent, err error) {
@@ -147,11 +139,7 @@ func (s *Store) AuditEntries(ctx context.Context, q ledger.AuditQuery) ([]ledger
 	var w where
 	w.text("by_whom = ?", q.By)
 	w.span("at", q.From, q.To)
-	all, err := query(ctx, s.Read, scanAudit, selectAudit+w.String()+" ORDER BY at DESC, id DESC"+limit(q.Limit), w.args...)
-	if err != nil {
-		return nil, fmt.Errorf("read audit: %w", err)
-	}
-	return all, nil
+	return read(ctx, s, "audit", scanAudit, selectAudit+w.String()+" ORDER BY at DESC, id DESC"+limit(q.Limit), w.args...)
 }
 
 func scanAudit(row scanner) (e ledger.AuditEntry, err error) {
@@ -186,11 +174,7 @@ func (s *Store) PutToken(ctx context.Context, t ledger.Token) error {
 
 // Tokens implements [ledger.Tokens].
 func (s *Store) Tokens(ctx context.Context) ([]ledger.Token, error) {
-	all, err := query(ctx, s.Read, scanToken, selectTokens+" ORDER BY id")
-	if err != nil {
-		return nil, fmt.Errorf("read tokens: %w", err)
-	}
-	return all, nil
+	return read(ctx, s, "tokens", scanToken, selectTokens+" ORDER BY id")
 }
 
 // TokenByHash implements [ledger.Tokens].

@@ -187,11 +187,7 @@ FROM discrepancy WHERE environment = $1 ORDER BY cluster, kind, namespace, name`
 
 // Discrepancies implements [ledger.States].
 func (s *Store) Discrepancies(ctx context.Context, environment string) ([]ledger.Discrepancy, error) {
-	all, err := query(ctx, s.Read, scanDiscrepancy, selectDiscrepancies, environment)
-	if err != nil {
-		return nil, fmt.Errorf("read discrepancies of %q: %w", environment, err)
-	}
-	return all, nil
+	return read(ctx, s, fmt.Sprintf("discrepancies of %q", environment), scanDiscrepancy, selectDiscrepancies, environment)
 }
 
 func scanDiscrepancy(row scanner) (d ledger.Discrepancy, err error) {

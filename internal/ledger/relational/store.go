@@ -97,6 +97,15 @@ func query[T any](ctx context.Context, q querier, scan func(scanner) (T, error),
 	return all, rows.Err()
 }
 
+// read answers a question with all rows. The error says what it was about.
+func read[T any](ctx context.Context, s *Store, what string, scan func(scanner) (T, error), text string, args ...any) ([]T, error) {
+	all, err := query(ctx, s.Read, scan, text, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, err)
+	}
+	return all, nil
+}
+
 // ensure returns the id of a row, which it makes if it is not there.
 // Both texts take the same arguments; insert does nothing when the row is there.
 func ensure(ctx context.Context, tx *sql.Tx, insert, find string, args ...any) (id int64, err error) {
@@ -171,6 +180,13 @@ func (w *where) text(condition, arg string) {
 	if arg != "" {
 		w.add(condition, arg)
 	}
+}
+
+// workload adds what is asked for of a workload, in columns of a table.
+func (w *where) workload(table, environment, workload, workspace string) {
+	w.text(table+"environment = ?", environment)
+	w.text(table+"workload = ?", workload)
+	w.text(table+"workspace = ?", workspace)
 }
 
 // span adds that a column lies within a time.

@@ -44,23 +44,15 @@ func (s *Store) Versions(ctx context.Context, q ledger.VersionQuery) ([]ledger.V
 		w.arg(micros(q.AsOf)) // $1 of newestUntil
 		text, by = pastVersions+versionSources(&w, q)+pastVersionsOf, pastVersionsBy
 	}
-	w.text("v.environment = ?", q.Environment)
-	w.text("v.workload = ?", q.Workload)
-	w.text("v.workspace = ?", q.Workspace)
-	all, err := query(ctx, s.Read, scanVersionState, text+w.String()+by+versionOrder, w.args...)
-	if err != nil {
-		return nil, fmt.Errorf("read versions: %w", err)
-	}
-	return all, nil
+	w.workload("v.", q.Environment, q.Workload, q.Workspace)
+	return read(ctx, s, "versions", scanVersionState, text+w.String()+by+versionOrder, w.args...)
 }
 
 // versionSources restricts followers to sources in which versions are that a query wants.
 func versionSources(w *where, q ledger.VersionQuery) string {
 	var v where
 	v.args = w.args
-	v.text("v.environment = ?", q.Environment)
-	v.text("v.workload = ?", q.Workload)
-	v.text("v.workspace = ?", q.Workspace)
+	v.workload("v.", q.Environment, q.Workload, q.Workspace)
 	w.args = v.args
 	if len(v.conditions) == 0 {
 		return ""
