@@ -135,6 +135,19 @@ func timeOf(micros int64) time.Time {
 	return time.UnixMicro(micros).UTC()
 }
 
+// microTime scans a column of microseconds.
+type microTime time.Time
+
+// Scan implements [sql.Scanner].
+func (t *microTime) Scan(value any) error {
+	var n sql.NullInt64
+	if err := n.Scan(value); err != nil {
+		return err
+	}
+	*t = microTime(timeOf(n.Int64))
+	return nil
+}
+
 // never is the end of what has not ended.
 const never = int64(1<<63 - 1)
 
