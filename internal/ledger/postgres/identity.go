@@ -1,0 +1,149 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/relational"
+)
+
+const (
+	insertBranches = `
+INSERT INTO branch (repository, ref)
+SELECT DISTINCT u.repository, u.ref FROM unnest($1::text[], $2::text[]) u (repository, ref)
+WHERE NOT EXISTS (SELECT 1 FROM branch b WHERE b.repository = u.repository AND b.ref = u.ref)
+ORDER BY 1, 2 ON CONFLICT DO NOTHING`
+	insertSources = `
+INSERT INTO source (branch_id, path)
+SELECT b.id, u.path FROM unnest($1::text[], $2::text[], $3::text[]) u (repository, ref, path)
+JOIN branch b ON b.repository = u.repository AND b.ref = u.ref
+WHERE NOT EXISTS (SELECT 1 FROM source s WHERE s.branch_id = b.id AND s.path = u.path)
+ORDER BY 1, 2 ON CONFLICT DO NOTHING`
+	findSources = `
+SELECT u.place, s.id FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY u (repository, ref, path, place)
+JOIN branch b ON b.repository = u.repository AND b.ref = u.ref
+JOIN source s ON s.branch_id = b.id AND s.path = u.path`
+)
+
+// Sources implements [relational.Batch].
+func (b *batch) Sources(ctx context.Context, sources []ledger.Source) ([]int64, error) {
+	repositories := column(sources, func(s ledger.Source) string { return s.Repository })
+	refs := column(sources, func(s ledger.Source) string { return s.Ref })
+	paths := column(sources, func(s ledger.Source) string { return s.Path })
+	ids, missing, err := b.findSources(ctx, repositories, refs, paths)
+	if err != nil || missing == 0 {
+		return ids, err
+	}
+	if _, err := b.tx.Exec(ctx, insertBranches, repositories, refs); err != nil {
+		return nil, err
+	}
+	if _, err := b.tx.Exec(ctx, insertSources, repositories, refs, paths); err != nil {
+		return nil, err
+	}
+	ids, missing, err = b.findSources(ctx, repositories, refs, paths)
+	if err == nil && missing > 0 {
+		err = fmt.Errorf("%d sources vanished", missing)
+	}
+	return ids, err
+}
+
+func (b *batch) findSources(ctx context.Context, repositories, refs, paths []string) (ids []int64, missing int, err error) {
+	ids = make([]int64, len(paths))
+	missing = len(ids)
+	rows, err := b.tx.Query(ctx, findSources, repositories, refs, paths)
+	if err != nil {
+		return nil, 0, err
+	}
+	var place, id int64
+	_, err = pgx.ForEachRow(rows, []any{&place, &id}, func() error {
+		ids[place-1] = id
+		missing--
+		return nil
+	})
+	return ids, missing, err
+}
+
+const (
+	insertClusters = `
+INSERT INTO cluster (name) SELECT u.name FROM unnest($1::text[]) u (name)
+WHERE NOT EXISTS (SELECT 1 FROM cluster c WHERE c.name = u.name) ORDER BY 1 ON CONFLICT DO NOTHING`
+	// Whoever has the row of a cluster is the only one who takes its reports.
+	lockClusters = `SELECT name, id FROM cluster WHERE name = ANY ($1::text[]) ORDER BY id FOR UPDATE`
+
+	insertReconcilers = `
+INSERT INTO reconciler (cluster_id, kind, namespace, name)
+SELECT u.cluster_id, u.kind, u.namespace, u.name
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) u (cluster_id, kind, namespace, name)
+ON CONFLICT DO NOTHING`
+	findReconcilers = `
+SELECT u.place, r.id, COALESCE(x.source_id, 0), COALESCE(x.outcome_id, 0), COALESCE(x.since, 0), COALESCE(x.confirmed, 0), COALESCE(x.received, 0)
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY u (cluster_id, kind, namespace, name, place)
+JOIN reconciler r ON r.cluster_id = u.cluster_id AND r.kind = u.kind AND r.namespace = u.namespace AND r.name = u.name
+LEFT JOIN reconciler_state x ON x.reconciler_id = r.id`
+)
+
+// Reconcilers implements [relational.Batch].
+func (b *batch) Reconcilers(ctx context.Context, ids []ledger.ReconcilerID) ([]relational.Current, error) {
+	clusters, err := b.clusters(ctx, column(ids, func(id ledger.ReconcilerID) string { return id.Cluster }))
+	if err != nil {
+		return nil, err
+	}
+	columns := []any{
+		column(ids, func(id ledger.ReconcilerID) int64 { return clusters[id.Cluster] }),
+		column(ids, func(id ledger.ReconcilerID) string { return id.Kind }),
+		column(ids, func(id ledger.ReconcilerID) string { return id.Namespace }),
+		column(ids, func(id ledger.ReconcilerID) string { return id.Name }),
+	}
+	states, missing, err := b.findReconcilers(ctx, len(ids), columns)
+	if err != nil || missing == 0 {
+		return states, err
+	}
+	if _, err := b.tx.Exec(ctx, insertReconcilers, columns...); err != nil {
+		return nil, err
+	}
+	states, missing, err = b.findReconcilers(ctx, len(ids), columns)
+	if err == nil && missing > 0 {
+		err = fmt.Errorf("%d reconcilers vanished", missing)
+	}
+	return states, err
+}
+
+func (b *batch) findReconcilers(ctx context.Context, n int, columns []any) (states []relational.Current, missing int, err error) {
+	states, missing = make([]relational.Current, n), n
+	rows, err := b.tx.Query(ctx, findReconcilers, columns...)
+	if err != nil {
+		return nil, 0, err
+	}
+	var place int64
+	var c relational.Current
+	_, err = pgx.ForEachRow(rows, []any{&place, &c.Reconciler, &c.Source, &c.Outcome, &c.Since, &c.Confirmed, &c.Received}, func() error {
+		states[place-1] = c
+		missing--
+		return nil
+	})
+	return states, missing, err
+}
+
+// clusters returns the ids of clusters, which are locked then. New ones are made.
+func (b *batch) clusters(ctx context.Context, names []string) (map[string]int64, error) {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if !slices.ContainsFunc(names, func(name string) bool { return b.locked[name] == 0 }) {
+		return b.locked, nil
+	}
+	if _, err := b.tx.Exec(ctx, insertClusters, names); err != nil {
+		return nil, err
+	}
+	rows, err := b.tx.Query(ctx, lockClusters, names)
+	if err != nil {
+		return nil, err
+	}
+	var name string
+	var id int64
+	_, err = pgx.ForEachRow(rows, []any{&name, &id}, func() error { b.locked[name] = id; return nil })
+	return b.locked, err
+}
