@@ -14,9 +14,9 @@ import (
 	"github.com/kalypso-io/kalypso/e2e/harness"
 )
 
-// arrival is how long a change may take from Git to a cluster.
+// arrival is how long a change may take from Git to a cluster, on a machine that has much else to do.
 // A namespace that goes away takes the most of it: Kubernetes looks after it again only after some seconds.
-const arrival = 90 * time.Second
+const arrival = 3 * time.Minute
 
 // roll has the clusters look at the GitOps repository, and waits until they have applied a commit.
 // What Flux refuses is a bug of Kalypso's, so everything that is followed has to be healthy then.

@@ -149,6 +149,30 @@ func (f *fleet) follow(t *testing.T) {
 	}
 }
 
+// followBoth has each cluster follow the folder of its cluster type in dev and in stage, and look often.
+func (f *fleet) followBoth(t *testing.T) {
+	t.Helper()
+	f.borrow(t)
+	for _, c := range stack.Clusters {
+		for environment, name := range map[string]string{dev: platform, stage: platform + "-" + stage} {
+			must(t, c.Follow(t.Context(), harness.Follow{
+				Name: name, URL: f.gitops.URL(), Branch: environment, Path: "./" + c.Name, As: f.flux, Interval: "2s",
+			}))
+		}
+	}
+}
+
+// mergeByItself lets Kalypso merge what it proposes to the platform's GitOps repository, and move commits in the control plane.
+func (f *fleet) mergeByItself(t *testing.T) {
+	t.Helper()
+	must(t, f.repositories["control-plane"].Grant(t.Context(), f.bot, "write"))
+	for _, environment := range []string{dev, stage} {
+		c := f.checkouts["control-plane/"+environment]
+		must(t, c.Replace("gitops-repo.yaml", "  branch: "+environment+"\n", "  branch: "+environment+"\n  autoMerge: true\n"))
+		push(t, c, "merge by itself")
+	}
+}
+
 // borrow waits until no other story uses the clusters, and takes away what this one has them follow when it is over.
 func (f *fleet) borrow(t *testing.T) {
 	t.Helper()

@@ -69,12 +69,7 @@ type promotion struct {
 // prepare lets Kalypso merge what it proposes, makes clusters offline soon, and has them follow both environments.
 func (p *promotion) prepare(t *testing.T) {
 	t.Helper()
-	must(t, p.repositories["control-plane"].Grant(t.Context(), p.bot, "write")) // it moves commits there
-	for _, environment := range []string{dev, stage} {
-		c := p.checkouts["control-plane/"+environment]
-		must(t, c.Replace("gitops-repo.yaml", "  branch: "+environment+"\n", "  branch: "+environment+"\n  autoMerge: true\n"))
-		push(t, c, "merge by itself")
-	}
+	p.mergeByItself(t)
 	const gate = "    gate: {offlineAfter: 15s}\n"
 	c := p.checkouts[controlPlaneMain]
 	must(t, c.Replace(".environments/dev.yaml", "    approval: automatic\n", "    approval: automatic\n"+gate))
@@ -85,14 +80,7 @@ func (p *promotion) prepare(t *testing.T) {
 	p.publish(t, "platform-services-gitops", stage, map[string]string{
 		"nginx/settings.yaml": configMap("nginx", "four workers"), "prometheus/settings.yaml": configMap("prometheus", "four weeks"),
 	})
-	p.borrow(t)
-	for _, c := range stack.Clusters {
-		for environment, name := range map[string]string{dev: platform, stage: platform + "-" + stage} {
-			must(t, c.Follow(t.Context(), harness.Follow{
-				Name: name, URL: p.gitops.URL(), Branch: environment, Path: "./" + c.Name, As: p.flux, Interval: "2s",
-			}))
-		}
-	}
+	p.followBoth(t)
 }
 
 func (p *promotion) wantNobody(t *testing.T) {

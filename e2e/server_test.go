@@ -17,11 +17,19 @@ type server struct {
 	url string
 	// token is the administrator's.
 	token string
+	// ledger is the file in which it keeps what ran where.
+	ledger string
 }
 
 // serve starts the server for the fleet, and has Gitea tell it about everything that happens.
 // It polls once an hour, so that whatever it does, an event caused.
 func (f *fleet) serve(t *testing.T) *server {
+	t.Helper()
+	return f.servePolling(t, "1h")
+}
+
+// servePolling starts a server that also looks by itself.
+func (f *fleet) servePolling(t *testing.T, every string) *server {
 	t.Helper()
 	const secret = "the secret that signs deliveries" //nolint:gosec // of this test alone
 	at, err := stack.Address()
@@ -32,10 +40,10 @@ func (f *fleet) serve(t *testing.T) *server {
 controlPlanes: [%s]
 listen: %s
 data: %s
-poll: 1h
+poll: %s
 forges:
   - {kind: gitea, url: %s, tokenEnv: GITEA_TOKEN, webhookSecretEnv: GITEA_WEBHOOK_SECRET}
-`, f.repositories["control-plane"].URL(), at, folder, stack.Gitea.URL), 0o600))
+`, f.repositories["control-plane"].URL(), at, folder, every, stack.Gitea.URL), 0o600))
 	for _, name := range []string{"control-plane", "gitops", "hello-world-app", "platform-services"} {
 		must(t, f.repositories[name].Hook(t.Context(), "http://"+at+"/webhooks/gitea", secret))
 	}
@@ -43,7 +51,7 @@ forges:
 	process, err := kalypso.With(environment...).Start("kalypso-"+f.organization, "serve", "--config", config)
 	must(t, err)
 	t.Cleanup(func() { _ = process.Stop(context.Background()) }) // it has ended already, unless the test ends early
-	s := &server{Process: process, url: "http://" + at}
+	s := &server{Process: process, url: "http://" + at, ledger: filepath.Join(folder, "ledger.db")}
 	must(t, s.WaitServing(t.Context(), s.url+"/readyz"))
 	token, err := os.ReadFile(filepath.Join(folder, "admin-token"))
 	must(t, err)

@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,13 +86,4 @@ func (c *Checkout) git(ctx context.Context, args ...string) (string, error) {
 		return "", fmt.Errorf("git %s: %w\n%s", args[0], err, out)
 	}
 	return string(out), nil
-}
-
-// Files returns the files of a branch as they are now. dir is an empty folder to put them into.
-func (r *Repository) Files(ctx context.Context, dir, branch string) (fs.FS, error) {
-	c := &Checkout{dir, branch}
-	if _, err := c.git(ctx, "clone", "-q", "--depth=1", "--branch="+branch, r.urlWith(r.gitea.Admin), "."); err != nil {
-		return nil, err
-	}
-	return os.DirFS(dir), nil
 }

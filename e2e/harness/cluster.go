@@ -33,6 +33,7 @@ var (
 	ConfigMaps      = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	ServiceAccounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
 	Secrets         = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	Deployments     = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	Definitions     = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	GitRepositories = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}
 	Kustomizations  = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}

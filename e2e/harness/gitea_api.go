@@ -116,6 +116,8 @@ type Pull struct {
 		Ref string `json:"ref"`
 	} `json:"head"`
 	Labels []Label `json:"labels"`
+	// Merged says whether it was merged, by whomever.
+	Merged bool `json:"merged"`
 }
 
 // Label is a word that a pull request has.
@@ -134,6 +136,14 @@ func (r *Repository) OpenPull(ctx context.Context, head, base, title string) (Pu
 func (r *Repository) Pulls(ctx context.Context) ([]Pull, error) {
 	var pulls []Pull
 	err := r.call(ctx, http.MethodGet, "/pulls?state=open", nil, &pulls)
+	return pulls, err
+}
+
+// PullsTo returns the pull requests to a branch, open or not, the newest first.
+func (r *Repository) PullsTo(ctx context.Context, base string) ([]Pull, error) {
+	var pulls []Pull
+	err := r.call(ctx, http.MethodGet, "/pulls?state=all&limit=50&base_branch="+url.QueryEscape(base), nil, &pulls)
+	slices.SortFunc(pulls, func(a, b Pull) int { return b.Number - a.Number })
 	return pulls, err
 }
 
