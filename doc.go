@@ -48,8 +48,8 @@
 //	internal/git             reading and writing Git repositories
 //	internal/chart           a chart, kustomization or manifests, with layered values, to the manifests of a target
 //	internal/check           manifests to what is wrong with them, before anybody applies them
-//	internal/scheduling      all of it in order: repositories to a plan, and to the one living change request
-//	internal/proposing       files to a living change request, whatever they are
+//	internal/scheduling      all of it in order: repositories to a plan, and to the one living change
+//	internal/proposing       files to a living change, whatever they are
 //	internal/delivery        the same as scheduling for applications: source and configuration to their GitOps repository
 //	internal/forge           what a pull request, a status and a comment are, the same for all forges; adapters below
 //	internal/compliance      expected clusters and what they report, to a verdict on a commit

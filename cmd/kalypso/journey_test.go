@@ -9,7 +9,7 @@ import (
 )
 
 // TestJourneyOfAPlatformTeam takes the example fleet through what platform teams do all day.
-// Everything before the first merge is one change request, updated in place.
+// Everything before the first merge is one change, updated in place.
 func TestJourneyOfAPlatformTeam(t *testing.T) {
 	w := newWorld(t)
 	functional := w.files(controlPlaneRepo, "dev")["scheduling/kaizen/functional-test-policy.yaml"]

@@ -4,6 +4,15 @@
 // its flags; it parses what was typed into a request, calls a flow, and shows the result.
 // It holds no policy of its own.
 //
+// What commands are made of has packages of its own: terminal and answer write for people, repository lets flows read and
+// write Git, scaffold has what init writes. Beside the commands there is here
+//
+//	app_flags.go, source_flags.go, session.go   which repositories a command reads
+//	question*.go, ledger.go                     whom a command asks: a server, or a ledger directly
+//	exit.go, output.go, root.go                 how every command ends, shows its result and takes its arguments
+//	serv*.go, delivery_serve.go, promoting.go,  the wiring of the server, and of the commands that do one of its rounds
+//	app_rounds.go, forges.go, gitaccess.go
+//
 // The result goes to stdout and everything else to stderr.
 // The exit code is 0 when the work is done, 1 when it failed, 2 when the command line makes no sense,
 // and 3 when the work is done and the answer is no; see [exitCode].

@@ -58,7 +58,7 @@ func (f *flows) Environments(ctx context.Context, controlPlane string) ([]string
 	return names, err
 }
 
-// Round makes the change request of an environment what it should be.
+// Round makes the change of an environment what it should be.
 func (f *flows) Round(ctx context.Context, controlPlane, environment string) (o *scheduling.Outcome, err error) {
 	p := &scheduling.Proposer{
 		Loader: f.loader(), Committer: f.commits, Forges: f.forges, Memory: f.memory,

@@ -25,7 +25,7 @@ const (
 	approvalPullRequests = "pullRequest"
 )
 
-// Deliverer keeps the one living change request of an environment what it should be, for any application.
+// Deliverer keeps the one living change of an environment what it should be, for any application.
 //
 // It is level-triggered: every round reads where things stand and does what is missing, so it may be killed after any step and run
 // again, and two of them at once end in the same state.
@@ -59,7 +59,7 @@ type Outcome struct {
 	GitOps *GitOps
 	// Build is the one that the environment has: that of its open change, of the one that a person closed, or the published one.
 	Build Build
-	// Change is the living change request as it is after the round; nil when there is none. Refused is the one that a person
+	// Change is the living change as it is after the round; nil when there is none. Refused is the one that a person
 	// closed, and that is not opened again until it would propose something else.
 	Change, Refused *forge.Change
 	// Closed is the build of the newest change, where a person closed it and nothing was merged since.
@@ -89,7 +89,7 @@ type round struct {
 	byHand bool
 }
 
-// Round makes the change request of an environment what it should be.
+// Round makes the change of an environment what it should be.
 // The outcome says how far it came, also with an error.
 func (d *Deliverer) Round(ctx context.Context, order Order) (*Outcome, error) {
 	r := &round{Deliverer: d, order: order, outcome: &Outcome{}}

@@ -2,11 +2,11 @@
 // package scheduling is for the platform.
 //
 //	source@commit   Workload, Delivery, chart ─┐
-//	configuration   values of the targets ─────┼─► render ─► tree ─► plan ─► checks ─► one living change request
+//	configuration   values of the targets ─────┼─► render ─► tree ─► plan ─► checks ─► one living change
 //	GitOps branch   what is published ─────────┘
 //
 // A [Loader] reads the three places at fixed commits, a [Deliverer] makes a [Draft] of them, which is a pure function of those
-// commits, and keeps the change request of an environment what the draft says. Which commit of the source that is, is written
+// commits, and keeps the change of an environment what the draft says. Which commit of the source that is, is written
 // where it belongs: in the tracking files of the GitOps branch, and until it is merged in the change that is open. So nothing is
 // remembered anywhere else, and a change of configuration renders its environment alone, with the commit that it has.
 //

@@ -16,7 +16,7 @@ import (
 
 // Platform moves the commits of a control plane's main branch: an environment names one in the BaseRepo of its own branch.
 //
-// Where the rules or the protection of the branch want people to agree, it asks them with the one living change request
+// Where the rules or the protection of the branch want people to agree, it asks them with the one living change
 // from [ProposalBranch]. Like the repositories that it reads, a Platform is for one round.
 type Platform struct {
 	// ControlPlane is the URL of its repository. // required

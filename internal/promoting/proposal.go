@@ -20,7 +20,7 @@ const (
 	inputCommit = "commit"
 )
 
-// question is what a change request asks people: whether an environment goes from one commit to another.
+// question is what a change asks people: whether an environment goes from one commit to another.
 // What was withdrawn asks nothing.
 func question(c forge.Change) (from, commit string) {
 	mark := proposing.MarkOf(c.Body)
@@ -30,7 +30,7 @@ func question(c forge.Change) (from, commit string) {
 	return mark.Inputs[inputFrom], mark.Inputs[inputCommit]
 }
 
-// changes finds the open change request of an environment, and those that were closed since the last that was merged.
+// changes finds the open change of an environment, and those that were closed since the last that was merged.
 func (p *Platform) changes(ctx context.Context, repo forge.Repository, t *town) (open *forge.Change, closed []forge.Change, err error) {
 	all, err := repo.FindChanges(ctx, forge.ChangeFilter{Head: ProposalBranch(t.name), Base: t.at.Branch, Limit: 20})
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *Platform) proposals(ctx context.Context, t *town) ([]Proposal, error) {
 	return all, nil
 }
 
-// living is the one change request of an environment. done is told each of its steps.
+// living is the one change of an environment. done is told each of its steps.
 func (p *Platform) living(host forge.Forge, repo forge.Repository, t *town, done func(step, what string) error) *proposing.Living {
 	return &proposing.Living{
 		Repository: repo, Limits: host.Limits(), Committer: p.Committer, URL: t.at.Repo,
@@ -89,7 +89,7 @@ func (p *Platform) living(host forge.Forge, repo forge.Repository, t *town, done
 	}
 }
 
-// propose makes the one change request of the environment ask for a move.
+// propose makes the one change of the environment ask for a move.
 func (p *Platform) propose(ctx context.Context, host forge.Forge, repo forge.Repository, t *town, m Move, commit scheduling.Commit) (Moved, error) {
 	_, closed, err := p.changes(ctx, repo, t)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package proposing keeps the one living change request from a branch to another what it should be.
+// Package proposing keeps the one living change from a branch to another what it should be.
 //
 //	files, title, text ─► commit ─► push to the head branch ─► statuses ─► open or edit ─► labels ─► merge ─► annotations
 //	nothing to change  ─► say so ─► delete the head branch ─► close

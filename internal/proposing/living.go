@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Living is the one change request from a branch to another. Begin with [Living.Find].
+// Living is the one change from a branch to another. Begin with [Living.Find].
 type Living struct {
 	// Repository is where it is; Limits are those of its forge. // required
 	Repository forge.Repository
@@ -85,7 +85,7 @@ type Label struct {
 func (l *Living) Find(ctx context.Context) error {
 	changes, err := l.Repository.FindChanges(ctx, forge.ChangeFilter{Head: l.Head, Base: l.Base, Limit: 10})
 	if err != nil {
-		return fmt.Errorf("find the change request: %w", err)
+		return fmt.Errorf("find the change: %w", err)
 	}
 	for i := range changes {
 		switch c := &changes[i]; {
@@ -254,7 +254,7 @@ func (l *Living) describe(ctx context.Context, p *Proposal, mark *Mark) error {
 	if l.Open == nil {
 		opened, err := l.Repository.OpenChange(ctx, forge.NewChange{Head: l.Head, Base: l.Base, Title: p.Title, Body: body})
 		if err != nil {
-			return fmt.Errorf("open the change request: %w", err)
+			return fmt.Errorf("open the change: %w", err)
 		}
 		l.Open = &opened
 		return l.done("opened", fmt.Sprintf("opened change %d", opened.Number))

@@ -13,7 +13,7 @@
 // An error means that there is nothing to schedule: the control plane itself cannot be read,
 // or it does not know the environment.
 //
-// A [Proposer] then makes the one living change request of an environment what it should be, in rounds that may be killed
+// A [Proposer] then makes the one living change of an environment what it should be, in rounds that may be killed
 // anywhere and run again, and a [Previewer] says on the changes of a control plane what they would do.
 // It also answers a [Trial]: what any branch, change or commit would do, without a word to anybody.
 package scheduling

@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/proposing"
 )
 
-// Proposer keeps the one living change request of each environment what it should be.
+// Proposer keeps the one living change of each environment what it should be.
 //
 // It is level-triggered: every round reads where things stand and does what is missing, so it may be killed after any step
 // and run again, and two of them at once end in the same state. The steps of a round, in order:
@@ -44,7 +44,7 @@ type Forges interface {
 	Forge(url string) (forge.Forge, error)
 }
 
-// What writes to repositories is the same for every change request.
+// What writes to repositories is the same for every change.
 type (
 	// Committer writes commits to repositories.
 	Committer = proposing.Committer
@@ -85,7 +85,7 @@ type Outcome struct {
 	Findings []check.Finding
 	// Files is how many files are to change: with a plan and none, the branch has all that the inputs ask for.
 	Files int
-	// Change is the living change request as it is after the round; nil when there is none.
+	// Change is the living change as it is after the round; nil when there is none.
 	Change *forge.Change
 	// Refused is the change that a person closed, and that is not opened again until it would propose something else; nil when there is none.
 	Refused *forge.Change
@@ -97,7 +97,7 @@ type Outcome struct {
 	Waits string
 }
 
-// Round makes the change request of an environment what it should be.
+// Round makes the change of an environment what it should be.
 func (p *Proposer) Round(ctx context.Context, request Request) (*Outcome, error) {
 	r := &round{Proposer: p, outcome: &Outcome{}}
 	for _, step := range []struct {
@@ -134,7 +134,7 @@ type round struct {
 	bundle *bundle.Bundle
 	host   forge.Forge
 	repo   forge.Repository
-	// living is the one change request of the environment.
+	// living is the one change of the environment.
 	living *proposing.Living
 }
 

@@ -1,6 +1,6 @@
 // Package server keeps the fleets of control planes scheduled, as one process.
 //
-//	poll, with jitter ┐                    ┌─► round of an environment: its one living change request
+//	poll, with jitter ┐                    ┌─► round of an environment: its one living change
 //	webhooks          ├─► queue, one item  ┤
 //	(verified)        ┘   each, retried    └─► preview on a change of a control plane
 //

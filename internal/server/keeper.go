@@ -21,7 +21,7 @@ import (
 type Flows interface {
 	// Environments returns the names of a control plane's environments.
 	Environments(ctx context.Context, controlPlane string) ([]string, error)
-	// Round makes the change request of an environment what it should be.
+	// Round makes the change of an environment what it should be.
 	Round(ctx context.Context, controlPlane, environment string) (*scheduling.Outcome, error)
 	// Changes returns the open changes of a control plane.
 	Changes(ctx context.Context, controlPlane string) ([]forge.Change, error)

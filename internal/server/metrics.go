@@ -44,7 +44,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "kalypso_forge_calls_total", Help: "Requests to forges, by host, operation and result.",
 		}, []string{"host", "operation", "result"}),
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "kalypso_change_open", Help: "Whether the living change request of an environment is open.",
+			Name: "kalypso_change_open", Help: "Whether the living pull request of an environment is open.",
 		}, []string{"environment"}),
 		problems: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "kalypso_problems", Help: "Problems of an environment, by severity.",

@@ -26,7 +26,7 @@ func newApplicationMetrics(r prometheus.Registerer) *applicationMetrics {
 		since:       gauge("phase_timestamp_seconds", "When that phase began."),
 		behind:      gauge("builds_behind", "Builds of an application that are newer than the one of an environment."),
 		reconcilers: gauge("reconcilers", "Reconcilers that the gate of an application expects, by how they stand to its commit.", "state"),
-		open:        gauge("change_open", "Whether the living change request of an application is open."),
+		open:        gauge("change_open", "Whether the living pull request of an application is open."),
 		problems:    gauge("problems", "Problems of an application, by severity.", "severity"),
 		held:        gauge("held_targets", "Targets of an application that keep the files they have because of a problem."),
 		drifted:     gauge("drifted_files", "Files of an application that somebody changed by hand."),
