@@ -83,9 +83,13 @@ var abilityRules = []rule{
 		if got, err := remover.Description(s.ctx); err != nil || got != "For a while" {
 			s.Errorf("it says about itself %q, %v", got, err)
 		}
-		for range 2 {
-			s.must(remover.Remove(s.ctx))
+		// Who may create repositories in a group need not own it.
+		err = remover.Remove(s.ctx)
+		if s.Fake == nil && errors.Is(err, forge.ErrDenied) {
+			s.Skip(err)
 		}
+		s.must(err)
+		s.must(remover.Remove(s.ctx))
 		s.eventually("it is still there", func() bool {
 			_, err := remover.Description(s.ctx)
 			return errors.Is(err, forge.ErrNotFound)

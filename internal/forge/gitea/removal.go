@@ -18,9 +18,9 @@ func (r *Repository) Description(ctx context.Context) (string, error) {
 	return found.Description, err
 }
 
-// Remove deletes the repository. Its owner alone may do so: the token needs the administration of the repository.
+// Remove deletes the repository. Its owner alone may do so, or an owner of its organization.
 func (r *Repository) Remove(ctx context.Context) error {
-	err := r.do(ctx, rest.Request{Op: "delete repository", Method: http.MethodDelete})
+	err := r.do(ctx, rest.Request{Op: "delete repository", Right: writeRepository + " of an owner", Method: http.MethodDelete})
 	if errors.Is(err, forge.ErrNotFound) {
 		return nil
 	}
