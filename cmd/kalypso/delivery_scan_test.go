@@ -178,3 +178,33 @@ func readText(t *testing.T, file string) string {
 	}
 	return string(text)
 }
+
+// TestApplicationsAreWokenWhenTheirScansEnd, and only those whose scans run, also when one ended while the round went on.
+func TestApplicationsAreWokenWhenTheirScansEnd(t *testing.T) {
+	var woken []string
+	w := &scanWaits{wake: func(_, application string) { woken = append(woken, application) }}
+	found := func(state scan.State) *delivery.Delivered {
+		return &delivery.Delivered{Environments: map[string]*delivery.Outcome{
+			"dev":  {Draft: &delivery.Draft{Scans: []scan.Result{{Level: check.Refuse, State: state}}}},
+			"prod": nil,
+		}}
+	}
+	says := func(want string) {
+		t.Helper()
+		if got := strings.Join(woken, " "); got != want {
+			t.Errorf("woke %q, want %q", got, want)
+		}
+		woken = nil
+	}
+	before := w.begin()
+	w.note(deliveredTo{"cp", "shop"}, found(scan.Running), before)
+	w.note(deliveredTo{"cp", "cart"}, found(scan.Passed), before)
+	says("")
+	w.changed()
+	says("shop")
+	w.note(deliveredTo{"cp", "shop"}, found(scan.Running), before)
+	says("shop")
+	w.note(deliveredTo{"cp", "shop"}, found(scan.Waiting), w.begin())
+	w.changed()
+	says("")
+}

@@ -42,6 +42,9 @@ type deliveries struct {
 	renderer delivery.Renderer
 	memory   *delivery.Memory
 	events   *api.Events
+	// scanner runs scans; nil runs none.
+	scanner delivery.Scanner
+	scans   scanWaits
 
 	mu sync.Mutex
 	// known are the applications that were registered when it was looked last.
@@ -62,17 +65,23 @@ type registeredApplication struct {
 	last *delivery.Delivered
 }
 
-// newDeliveries wires deliveries to what the server has.
-func newDeliveries(config *server.Config, work *flows, chains *chains) (*deliveries, error) {
+// newDeliveries wires deliveries to what the server has. The keeper is told when scans have ended; end ends those that run.
+func newDeliveries(config *server.Config, work *flows, chains *chains, keeper *server.Keeper) (d *deliveries, end func(), err error) {
 	cache, err := chartrepo.NewCache(filepath.Join(config.Data, "charts"), 0)
 	if err != nil {
-		return nil, fmt.Errorf("open the cache of charts: %w", err)
+		return nil, nil, fmt.Errorf("open the cache of charts: %w", err)
 	}
-	return &deliveries{
+	d = &deliveries{
 		flows: work, ledger: chains.ledger, promoter: chains.promoter, hosts: chains.hosts, events: chains.events,
 		charts:   &chartrepo.Client{Cache: cache, HTTP: publicClient(config.Verify.Hosts)},
-		renderer: &sandbox.Runner{}, memory: &delivery.Memory{},
-	}, nil
+		renderer: &sandbox.Runner{}, memory: &delivery.Memory{}, scans: scanWaits{wake: keeper.Deliver},
+	}
+	scanner, err := serverScans(config.Data, config.Verify.Programs, d.charts, d.scans.changed)
+	if err != nil {
+		return nil, nil, err
+	}
+	d.scanner = scanner
+	return d, scanner.Close, nil
 }
 
 // Registered returns the applications of a control plane.
@@ -137,10 +146,12 @@ func (d *deliveries) round(
 	}
 	a.one.Lock()
 	defer a.one.Unlock()
+	ended := d.scans.begin()
 	found, err := step(d.chain(at.controlPlane), a)
 	if found == nil || ctx.Err() != nil {
 		return nil, err
 	}
+	d.scans.note(at, found, ended)
 	now, was := d.flows.board.Delivered(observing.Round{ControlPlane: at.controlPlane, Request: a.request, Found: found, Err: err, At: time.Now()})
 	if !now.Same(was) {
 		d.events.Publish(api.Signal{Type: api.SignalApplication, ControlPlane: at.controlPlane, Application: now.Name, Commit: now.Source.Commit})
@@ -161,6 +172,7 @@ func (d *deliveries) chain(controlPlane string) *delivery.Chain {
 		Deliverer: &delivery.Deliverer{
 			Drafter: delivery.Drafter{
 				Loader: d.loader(controlPlane), Renderer: d.renderer, Memory: d.memory, Policies: boardPolicies{d.flows.board, controlPlane},
+				Scanner: d.scanner,
 			},
 			Committer: d.flows.commits, Forges: d.flows.forges,
 		},

@@ -46,15 +46,6 @@ func (s *appSession) scansHere(t *terminal.Terminal) (*scanning.Scanner, error) 
 	return scanner, nil
 }
 
-// serverScans runs the scans of control planes on a server, whose operator lists the programs.
-func serverScans(data string, programs []string, images scanning.Images, changed func()) (*scanning.Scanner, error) {
-	records, err := folder.New(filepath.Join(data, "scans"))
-	if err != nil {
-		return nil, err
-	}
-	return &scanning.Scanner{Store: records, Programs: &verify.Runner{Programs: programs}, Images: images, Changed: changed}, nil
-}
-
 // problemOfScan is what a scan found, or why nobody could look, as a problem; ok is false where there is none.
 func problemOfScan(r scan.Result) (p fleet.Problem, ok bool) {
 	p = fleet.Problem{Severity: fleet.SeverityNotice, Kind: fleet.ProblemKind(r.Scan), Position: fleet.Position{Source: "rendered"}}

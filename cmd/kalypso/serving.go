@@ -101,9 +101,11 @@ func (s *serving) wire(ctx context.Context, t *terminal.Terminal, maps []git.Map
 		return err
 	}
 	s.ends = append(s.ends, func() { _ = s.observatory.close() }) // what was taken is stored
-	if s.deliveries, err = newDeliveries(s.config, s.work, s.observatory.chains); err != nil {
+	var endScans func()
+	if s.deliveries, endScans, err = newDeliveries(s.config, s.work, s.observatory.chains, s.server.Keeper); err != nil {
 		return err
 	}
+	s.ends = append(s.ends, endScans)
 	s.server.Keeper.Deliveries = s.deliveries
 	s.server.Keeper.Chains, s.server.API = s.observatory.chains, s.observatory.api.Handler()
 	s.server.Stopping = s.observatory.events.Close

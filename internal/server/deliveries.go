@@ -73,6 +73,13 @@ func (k *Keeper) deliverAll(controlPlane string) {
 	}
 }
 
+// Deliver looks at an application again, because something else than its repositories has changed, such as what scans found.
+// It returns at once.
+func (k *Keeper) Deliver(controlPlane, application string) {
+	k.start()
+	k.queue.AddAfter(item{task: doDeliver, controlPlane: controlPlane, application: application}, k.settles(application))
+}
+
 // followAll looks in a moment at the chains of the applications of a control plane.
 func (k *Keeper) followAll(controlPlane string) {
 	for _, application := range k.registered(controlPlane) {
