@@ -1,10 +1,12 @@
 package web
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promotion"
 )
 
 // gateView is a gate with the bar that shows it.
@@ -14,6 +16,9 @@ type gateView struct {
 	Parts []barPart
 	// Others are those that did not reach the commit, by state; without states in which nobody is.
 	Others []stateCount
+	// Published is the commit that clusters are counted for, where that is not the one that stands beside the gate: it was
+	// published before, and the other one is only on its way. Empty otherwise.
+	Published string
 }
 
 // barPart is a part of a bar; From and Width are percentages of the whole.
@@ -28,8 +33,8 @@ type stateCount struct {
 	Count int
 }
 
-// gateOf prepares a gate; nil where there is none.
-func gateOf(g *observing.Gate) *gateView {
+// gateOf prepares a gate of what has a commit that stands in a phase; nil where there is none.
+func gateOf(g *observing.Gate, commit string, phase promotion.Phase) *gateView {
 	if g == nil {
 		return nil
 	}
@@ -38,6 +43,10 @@ func gateOf(g *observing.Gate) *gateView {
 		{compliance.Reached, c.Reached}, {compliance.Behind, c.Behind}, {compliance.Broken, c.Failed}, {compliance.Offline, c.Offline}, {compliance.Missing, c.Missing},
 	}
 	v := &gateView{Gate: g, Parts: barOf(all)}
+	ahead := phase == promotion.Promoted || phase == promotion.Refused || phase == promotion.Proposed
+	if ahead && g.SourceCommit != commit || g.SourceCommit != "" && g.SourceCommit != commit {
+		v.Published = cmp.Or(g.SourceCommit, g.Commit)
+	}
 	for _, one := range all[1:] {
 		if one.Count > 0 {
 			v.Others = append(v.Others, one)

@@ -101,8 +101,11 @@ func nodeOf(e observing.Environment) node {
 		Commit: cmp.Or(short(e.Commit), "no commit yet"),
 	}
 	if e.Gate != nil {
-		n.Gate = fmt.Sprintf("%d of %d", e.Gate.Counts.Reached, e.Gate.Counts.Counted)
-		n.Parts = gateOf(e.Gate).Parts
+		gate := gateOf(e.Gate, e.Commit, e.Phase)
+		n.Parts = gate.Parts
+		if gate.Published == "" { // else the number would stand beside a commit that it is not about
+			n.Gate = fmt.Sprintf("%d of %d", e.Gate.Counts.Reached, e.Gate.Counts.Counted)
+		}
 	}
 	// What is read out has what is seen in it, in the same words: people say to their computer what they see.
 	n.Label = fmt.Sprintf("%s %s %s", line(e.Name), word(n.State), n.Commit)

@@ -66,7 +66,7 @@ func (s *site) environment(q *question) (*answer, error) {
 		return nil, err
 	}
 	view := environmentPage{
-		EnvironmentDetail: detail, State: stateOf(detail.Environment), Gate: gateOf(detail.Environment.Gate),
+		EnvironmentDetail: detail, State: stateOf(detail.Environment), Gate: gateOf(detail.Environment.Gate, detail.Commit, detail.Phase),
 		Types: typesOf(detail), Steps: told(detail.Steps), Behind: behind.Items, Matrix: matrix, AsOf: asOf, Now: q.with("asOf", ""),
 	}
 	if behind.Next != "" {

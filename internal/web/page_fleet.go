@@ -30,6 +30,8 @@ type environmentView struct {
 	ID, Address string
 	State       any
 	Gate        *gateView
+	// Applications are how many applications stand how in it, the most urgent first.
+	Applications []stateCount
 	// Why says what it waits for; empty where the clusters below its gate say it.
 	Why string
 }
@@ -42,6 +44,9 @@ func (s *site) fleet(q *question) (*answer, error) {
 		return nil, err
 	}
 	view := fleetPage{Chains: chainsOf(all.Items), More: all.Next != ""}
+	if err := s.countApplications(q, view.Chains); err != nil {
+		return nil, err
+	}
 	return &answer{
 		title: "Fleet", value: all, view: view, command: s.command("status"), concerns: []string{operations("")}, summary: summaryOf(all.Items),
 	}, nil
@@ -82,7 +87,7 @@ func placeOf(e observing.Environment, chain int) string {
 const maxWorst = 3
 
 func glanceOf(e observing.Environment, id, address string) environmentView {
-	v := environmentView{Environment: e, ID: id, Address: address, State: stateOf(e), Gate: gateOf(e.Gate)}
+	v := environmentView{Environment: e, ID: id, Address: address, State: stateOf(e), Gate: gateOf(e.Gate, e.Commit, e.Phase)}
 	if v.Gate == nil || len(v.Gate.Worst) == 0 || e.Candidate != "" {
 		v.Why = e.Reason
 	}

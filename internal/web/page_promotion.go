@@ -79,8 +79,8 @@ func (s *site) promotion(q *question) (*answer, error) {
 	}
 	view := promotionPage{PromotionDetail: detail}
 	for _, stage := range detail.Stages {
-		v := stageOf(stage)
-		if stage.Current && stage.Gate != nil {
+		v := stageOf(stage, detail.Commit)
+		if stage.Current && v.Gate != nil && v.Gate.Published == "" {
 			if v.Rollout, err = s.rollout(q, stage); err != nil {
 				return nil, err
 			}
@@ -127,8 +127,8 @@ func (s *site) promotionCommand(d observing.PromotionDetail) string {
 // maxSteps is how many steps are seen at once.
 const maxSteps = 12
 
-func stageOf(stage observing.PromotionStage) stageView {
-	v := stageView{PromotionStage: stage, Gate: gateOf(stage.Gate), State: stageState(stage)}
+func stageOf(stage observing.PromotionStage, commit string) stageView {
+	v := stageView{PromotionStage: stage, Gate: gateOf(stage.Gate, commit, promotion.Phase(stage.Phase)), State: stageState(stage)}
 	if !stage.Entered.IsZero() && stage.Arrived.After(stage.Entered) {
 		v.Took = lasting(stage.Arrived.Sub(stage.Entered))
 	}

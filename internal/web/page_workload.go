@@ -60,15 +60,21 @@ func (s *site) workload(q *question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	delivered, err := s.delivered(q, name)
+	if err != nil {
+		return nil, err
+	}
 	return &answer{
 		title: line(name), value: detail, command: s.command("history", "workload", name), concerns: []string{operations("")},
-		view: workloadPage{WorkloadDetail: detail, Figures: figures, Timeline: timelineOf(detail.History, q.URL.EscapedPath())},
+		view: workloadPage{WorkloadDetail: detail, Delivered: delivered, Figures: figures, Timeline: timelineOf(detail.History, q.URL.EscapedPath())},
 	}, nil
 }
 
 // workloadPage is everything about one workload.
 type workloadPage struct {
 	observing.WorkloadDetail
-	Figures  observing.Figures
-	Timeline []eventView
+	// Delivered is its application, once for each control plane that registers one of the name; empty where nobody delivers it.
+	Delivered []applicationView
+	Figures   observing.Figures
+	Timeline  []eventView
 }

@@ -69,6 +69,7 @@ func functions(p *Pages) template.FuncMap {
 		"clock":   func(t time.Time) string { return t.UTC().Format("15:04:05") },
 		"at":      func(t time.Time) string { return t.UTC().Format("2 Jan 15:04:05") },
 		"lines":   lines,
+		"reason":  reasonOf,
 		"periods": func() []string { return periods },
 		"lasting": func(seconds float64) string { return lasting(time.Duration(seconds * float64(time.Second))) },
 		"percent": func(part float64) string { return fmt.Sprintf("%.0f %%", part*100) },

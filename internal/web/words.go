@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -123,6 +124,20 @@ func (p *Pages) reach(address string) string {
 		return u.String()
 	}
 	return address
+}
+
+// reason is why something is as it is, and the page that it speaks of.
+type reason struct{ Text, URL string }
+
+// speaksOf finds the page at the end of a reason, where decisions name it.
+var speaksOf = regexp.MustCompile(` \((https?://[^\s()]+)\)$`)
+
+// reasonOf takes the address out of a reason, which is a link and not to be read.
+func reasonOf(text string) reason {
+	if found := speaksOf.FindStringSubmatch(text); found != nil && isLink(found[1]) {
+		return reason{strings.TrimSuffix(text, found[0]), found[1]}
+	}
+	return reason{Text: text}
 }
 
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
