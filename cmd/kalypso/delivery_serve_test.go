@@ -4,10 +4,15 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/chartrepo"
 	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/server/api"
 )
 
@@ -80,6 +85,59 @@ func TestServerDeliversRegisteredApplications(t *testing.T) {
 	}
 	if got := s.files(shopGitOps, "dev")[".kalypso/functional-test/descriptor.yaml"]; !strings.Contains(got, "name: kaizen") {
 		t.Errorf("the descriptor does not say whose it is:\n%s", got)
+	}
+}
+
+// A ledger that was written before subjects named the workload goes on as it was.
+func TestFormerSubjectOfAnApplicationIsTakenOver(t *testing.T) {
+	s := newShop(t)
+	former, subject := ledger.CleanRepository(s.url+"/"+shopSource), delivery.SubjectOf(s.url+"/"+shopSource, "shop")
+	b := delivery.Build{Commit: s.head(shopSource, "main"), Version: "1.4.0", Image: "1.4.0"}
+	control := &promoting.Control{Ledger: s.ledger, Now: func() time.Time { return s.now }}
+	if err := errors.Join(
+		delivery.RecordBuild(t.Context(), s.ledger, former, b, "ci", s.now),
+		control.Pause(t.Context(), promoting.Word{Subject: former, Environment: "dev", By: "ann", Why: "a sale"}),
+	); err != nil {
+		t.Fatal(err)
+	}
+	d := s.quiet()
+	builds, err := delivery.RecordedBuilds(t.Context(), s.ledger, subject)
+	if err != nil || builds[b.Commit] != b || d.Promotion.Environments[0].Pause == nil {
+		t.Errorf("got %v, %v\n%s", builds, err, s.story(d))
+	}
+	if err := control.Resume(t.Context(), promoting.Word{Subject: subject, Environment: "dev", By: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	s.reboot()
+	d = s.quiet()
+	if got, want := s.shown(shopSource, b.Commit, "dev"), "success Deployed 1.4.0"; got != want {
+		t.Errorf("dev shows %q, want %q\n%s", got, want, s.story(d))
+	}
+}
+
+func TestDeliveriesOfApplicationsAreCounted(t *testing.T) {
+	s := newShop(t)
+	recorder := &recording.Recorder{Repositories: repository.GitOpsBranches{Client: s.flows.client}, Ledger: s.ledger, Now: func() time.Time { return s.now }}
+	deliver := func(version string) {
+		s.push(shopSource, "main", map[string]string{"main.go": "package main // " + version + "\n"})
+		s.built(version)
+		s.quiet()
+		branch := recording.Branch{Repository: s.url + "/" + shopGitOps, Branch: "dev", Environment: "dev", Kind: ledger.BranchApplication}
+		if _, err := recorder.Branch(t.Context(), branch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deliver("1.4.0")
+	deliver("1.5.0")
+	s.fails["dev-1"] = "no image"
+	if _, err := s.minute(); err != nil {
+		t.Fatal(err)
+	}
+	o := &observing.Observer{Ledger: s.ledger, Now: func() time.Time { return s.now.Add(time.Minute) }}
+	f, err := o.Figures(t.Context(), observing.FiguresQuery{})
+	if err != nil || len(f.Items) != 1 || f.Items[0].Workload != "shop" || f.Total.Deployments != 2 || f.Total.ChangeFailureRate != 0.5 ||
+		f.Total.OpenIncidents != 1 || f.Total.LeadTimeSeconds <= 0 {
+		t.Errorf("got %+v, %v", f, err)
 	}
 }
 

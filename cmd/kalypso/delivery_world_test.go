@@ -155,7 +155,7 @@ func (s *shop) request() delivery.Request { return delivery.Request{Source: s.ur
 func (s *shop) built(version string) string {
 	s.Helper()
 	commit := s.head(shopSource, "main")
-	err := delivery.RecordBuild(s.Context(), s.ledger, ledger.CleanRepository(s.url+"/"+shopSource),
+	err := delivery.RecordBuild(s.Context(), s.ledger, delivery.SubjectOf(s.url+"/"+shopSource, "shop"),
 		delivery.Build{Commit: commit, Version: version, Image: version}, "ci", s.now)
 	if err != nil {
 		s.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promoting"
@@ -19,11 +18,8 @@ func SubjectOf(source, workload string) string {
 
 // WorkloadOf returns the workload of a subject; ok is false when it is that of a control plane.
 func WorkloadOf(subject string) (workload string, ok bool) {
-	i := strings.LastIndex(subject, "#")
-	if i <= 0 || i == len(subject)-1 || strings.Contains(subject[i:], "/") {
-		return "", false
-	}
-	return subject[i+1:], true
+	_, workload = ledger.SplitSubject(subject)
+	return workload, workload != ""
 }
 
 // stepAdopted is the kind of the step that says under which subject an application was known before.

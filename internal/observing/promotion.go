@@ -239,7 +239,7 @@ func (s *PromotionStage) addStep(step Step) {
 func (o *Observer) promoted(ctx context.Context, q PromotionQuery) (ledger.PromotionID, error) {
 	none := ledger.PromotionID{}
 	if q.Subject != "" {
-		q.Subject = ledger.CleanRepository(q.Subject)
+		q.Subject = ledger.CleanSubject(q.Subject)
 	}
 	last, err := o.Ledger.Promotions(ctx, ledger.StepQuery{Subject: q.Subject})
 	if err != nil {

@@ -88,7 +88,7 @@ func (c *Control) say(ctx context.Context, kind promotion.StepKind, w Word, abou
 		now = c.Now
 	}
 	return c.Ledger.RecordStep(ctx, ledger.Step{
-		PromotionID: ledger.PromotionID{Subject: ledger.CleanRepository(w.Subject), Commit: w.Commit, Environment: w.Environment},
+		PromotionID: ledger.PromotionID{Subject: ledger.CleanSubject(w.Subject), Commit: w.Commit, Environment: w.Environment},
 		Kind:        string(kind), By: secret.Scrub(w.By), Reason: secret.Scrub(w.Why), At: now().UTC().Truncate(time.Microsecond),
 	})
 }
