@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -22,7 +24,7 @@ type appStatusCommand struct {
 	app    appFlags
 	output *output
 	forges pullRequestFlags
-	ledger ledgerFlag
+	place  placeFlags
 }
 
 // appStatus is the result of the command.
@@ -52,25 +54,76 @@ type appEnvironmentStatus struct {
 func newAppStatus(t *terminal.Terminal) *cobra.Command {
 	c := &appStatusCommand{t: t}
 	cmd := &cobra.Command{
-		Use:   "status",
+		Use:   "status [NAME]",
 		Short: "Say which build each environment has, and what the next one waits for",
 		Long: `Say which build each environment has, which pull request is open, and what the next build waits for.
 
 With a ledger it also says what the clusters run, and which build to go back to. Nothing is changed.
-Pull requests are found where the environment has a token for the forge.`,
+Pull requests are found where the environment has a token for the forge.
+
+A server that delivers the application knows all of this already: name the workload, or stand in its source.`,
 		Example: `  kalypso app status
+  kalypso app status hello-world-app --server https://kalypso.example.com
   kalypso app status --ledger postgres://kalypso@db/kalypso -o json`,
-		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+		Args: atMost("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	c.app.bind(cmd)
 	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
 	bindForges(cmd, &c.forges)
-	c.ledger.bind(cmd, "the ledger with what clusters report")
+	c.place.bind(cmd)
 	return cmd
 }
 
-func (c *appStatusCommand) run(cmd *cobra.Command) error {
+func (c *appStatusCommand) run(cmd *cobra.Command, args []string) error {
+	asks := c.place.server != "" || c.t.Env[envServer] != "" && c.place.ledger.place(c.t) == ""
+	if len(args) > 0 || asks {
+		return c.server(cmd, args)
+	}
+	return c.look(cmd)
+}
+
+// server asks a server about an application.
+func (c *appStatusCommand) server(cmd *cobra.Command, args []string) error {
+	at, err := c.place.find(cmd, c.t)
+	if err != nil {
+		return err
+	}
+	if at.server == nil {
+		return usage(cmd, "NAME is what a server is asked about; with a ledger, --source says which application")
+	}
+	q := observing.ApplicationQuery{}
+	if len(args) > 0 {
+		q.Name = args[0]
+	} else if q, err = c.here(cmd.Context()); err != nil {
+		return err
+	}
+	a, err := serverAnswers{at.server}.Application(cmd.Context(), q)
+	if err != nil {
+		return err
+	}
+	if c.app.environment != "" {
+		a.Environments = slices.DeleteFunc(a.Environments, func(e observing.ApplicationEnvironment) bool { return e.Environment != c.app.environment })
+	}
+	return c.output.write(c.t.Out, a, func(w io.Writer) error { return answer.For(c.t).Application(w, a.Application) })
+}
+
+// here is the application that the source is of.
+func (c *appStatusCommand) here(ctx context.Context) (observing.ApplicationQuery, error) {
+	s, err := c.app.open(ctx, c.t)
+	if err != nil {
+		return observing.ApplicationQuery{}, err
+	}
+	defer s.close()
+	a, err := s.drafter.Loader.Application(ctx, s.request, "")
+	if err != nil {
+		return observing.ApplicationQuery{}, failed(err, "or name the workload: kalypso app status NAME --server URL")
+	}
+	return observing.ApplicationQuery{Name: a.Workload.Name}, nil
+}
+
+// look reads the repositories, and asks a ledger where there is one.
+func (c *appStatusCommand) look(cmd *cobra.Command) error {
 	s, err := c.app.open(cmd.Context(), c.t)
 	if err != nil {
 		return err
@@ -91,7 +144,7 @@ func (c *appStatusCommand) run(cmd *cobra.Command) error {
 	for _, name := range c.environments(a) {
 		r.Environments = append(r.Environments, statusOf(name, looked.found[name], looked.errors[name]))
 	}
-	if at := c.ledger.place(c.t); at != "" {
+	if at := c.place.ledger.place(c.t); at != "" {
 		err = withLedger(cmd.Context(), openLedgerThere, at, func(l ledger.Ledger) error { return c.ask(cmd.Context(), s, d, looked, l, r) })
 	}
 	if err != nil {

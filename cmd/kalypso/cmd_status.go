@@ -36,7 +36,8 @@ and what it waits for.
     stage        3f2a9c1  deploying  1/2    1 of 2 clusters behind: large-03
     prod         9be01d4  deployed   37/37  3f2a9c1 waits: it has to run in stage first
 
-The gate is how many reconcilers run the commit, of those that have to.
+The gate is how many reconcilers run the commit, of those that have to; while a commit is only proposed, how many run the
+one before, which it names. Below are the applications that a server delivers, with the build that each environment has.
 A server knows more than a ledger alone: what waits to be merged, what is held, and what comes next. Beside a ledger,
 --control-plane reads that.`,
 		Example: `  kalypso status --server https://kalypso.example.com
@@ -63,20 +64,39 @@ func (c *statusCommand) run(cmd *cobra.Command) error {
 	if c.watch {
 		return errors.Join(c.watchIt(cmd.Context(), who), who.close())
 	}
-	environments, err := c.environments(cmd.Context(), who)
+	found, err := c.find(cmd.Context(), who)
 	if err := errors.Join(err, who.close()); err != nil {
 		return err
 	}
-	return c.output.write(c.t.Out, observing.Page[observing.Environment]{Items: environments}, func(w io.Writer) error {
-		return answer.For(c.t).Environments(w, environments)
-	})
+	return c.output.write(c.t.Out, found, func(w io.Writer) error { return c.show(w, found) })
 }
 
-func (c *statusCommand) environments(ctx context.Context, who *asked) ([]observing.Environment, error) {
+// fleetStatus is the result of the command.
+type fleetStatus struct {
+	Items []observing.Environment `json:"items"`
+	// Applications are those that the server delivers.
+	Applications []observing.Application `json:"applications,omitempty"`
+}
+
+func (c *statusCommand) find(ctx context.Context, who *asked) (found fleetStatus, err error) {
 	if err := who.fresh(ctx); err != nil {
-		return nil, err
+		return found, err
 	}
-	return environments(ctx, who, c.place.named())
+	if found.Items, err = environments(ctx, who, c.place.named()); err != nil {
+		return found, err
+	}
+	found.Applications, _, err = all(math.MaxInt, func(at observing.Paging) (observing.Page[observing.Application], error) {
+		return who.Applications(ctx, observing.ApplicationsQuery{ControlPlane: c.place.named(), Paging: at})
+	})
+	return found, err
+}
+
+func (c *statusCommand) show(w io.Writer, found fleetStatus) error {
+	if err := answer.For(c.t).Environments(w, found.Items); err != nil || len(found.Applications) == 0 {
+		return err
+	}
+	fmt.Fprintln(w)
+	return answer.For(c.t).Applications(w, found.Applications)
 }
 
 // environments are those of a control plane, or of all.
@@ -94,7 +114,7 @@ func (c *statusCommand) watchIt(ctx context.Context, who *asked) error {
 	defer stop()
 	changes := who.changes(ctx)
 	for {
-		environments, err := c.environments(ctx, who)
+		found, err := c.find(ctx, who)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -102,7 +122,7 @@ func (c *statusCommand) watchIt(ctx context.Context, who *asked) error {
 			return err
 		}
 		var text strings.Builder
-		if err := answer.For(c.t).Environments(&text, environments); err != nil {
+		if err := c.show(&text, found); err != nil {
 			return err
 		}
 		if text.String() != shown {

@@ -18,8 +18,15 @@ type fleetAnswers interface {
 	Environments(ctx context.Context, q observing.EnvironmentsQuery) (observing.Page[observing.Environment], error)
 	Progress(ctx context.Context, q observing.ProgressQuery) (observing.Progress, error)
 	Compare(ctx context.Context, q observing.CompareQuery) (observing.Comparison, error)
+	applicationAnswers
 	clusterAnswers
 	pastAnswers
+}
+
+// applicationAnswers is who knows the applications that a server delivers; a ledger alone knows none.
+type applicationAnswers interface {
+	Applications(ctx context.Context, q observing.ApplicationsQuery) (observing.Page[observing.Application], error)
+	Application(ctx context.Context, q observing.ApplicationQuery) (observing.ApplicationDetail, error)
 }
 
 // clusterAnswers is who knows the clusters.

@@ -38,6 +38,18 @@ func (s serverAnswers) Compare(ctx context.Context, q observing.CompareQuery) (o
 	return get[observing.Comparison](ctx, s.client, client.Path("compare", q.A, q.B), given().time("asOf", q.AsOf).values)
 }
 
+// Applications implements [applicationAnswers].
+func (s serverAnswers) Applications(ctx context.Context, q observing.ApplicationsQuery) (observing.Page[observing.Application], error) {
+	p := paged(q.Paging).text("name", q.Name).text("workspace", q.Workspace).text("controlPlane", q.ControlPlane).
+		text("environment", q.Environment).text("phase", string(q.Phase))
+	return get[observing.Page[observing.Application]](ctx, s.client, "applications", p.values)
+}
+
+// Application implements [applicationAnswers].
+func (s serverAnswers) Application(ctx context.Context, q observing.ApplicationQuery) (observing.ApplicationDetail, error) {
+	return get[observing.ApplicationDetail](ctx, s.client, client.Path("applications", q.Name), given().text("subject", q.Subject).values)
+}
+
 // Clusters implements [clusterAnswers].
 func (s serverAnswers) Clusters(ctx context.Context, q observing.ClustersQuery) (observing.Page[observing.Cluster], error) {
 	p := paged(q.Paging).text("environment", q.Environment).text("clusterType", q.ClusterType).text("state", string(q.State)).time("asOf", q.AsOf)

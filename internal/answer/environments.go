@@ -60,7 +60,7 @@ func (s statusText) table(w io.Writer, environments []observing.Environment) err
 	var t terminal.Table
 	t.Row(s.style.Heads("ENVIRONMENT", "COMMIT", "PHASE", "GATE", "REASON")...)
 	for _, e := range environments {
-		t.Row(terminal.Plain(e.Name), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), PhaseCell(s.style, e.Phase), GateCell(s.style, e.Gate), terminal.Plain(reasonOf(e)))
+		t.Row(terminal.Plain(e.Name), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), PhaseCell(s.style, e.Phase), gateOf(s.style, e), terminal.Plain(reasonOf(e)))
 	}
 	return t.Write(w)
 }
@@ -141,7 +141,16 @@ func PhaseCell(s terminal.Style, p promotion.Phase) terminal.Cell {
 	return terminal.Painted(s.Yellow, string(p))
 }
 
-// gate counts who has reached the commit, of those who have to.
+// gateOf is the gate of an environment. While another commit is only proposed there, it says which one it is about.
+func gateOf(s terminal.Style, e observing.Environment) terminal.Cell {
+	cell := GateCell(s, e.Gate)
+	if e.Gate != nil && e.Gate.SourceCommit != "" && e.Commit != "" && e.Gate.SourceCommit != e.Commit {
+		cell.Text += " run " + terminal.Short(e.Gate.SourceCommit)
+	}
+	return cell
+}
+
+// GateCell counts who has reached the commit, of those who have to.
 func GateCell(s terminal.Style, g *observing.Gate) terminal.Cell {
 	if g == nil {
 		return terminal.Painted(s.Dim, "-")

@@ -55,7 +55,7 @@ func (v View) Environment(w io.Writer, e observing.EnvironmentDetail) error {
 	var t terminal.Table
 	t.Row(terminal.Painted(v.style.Bold, e.Name), terminal.Plain("commit"), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), PhaseCell(v.style, e.Phase), terminal.Plain(reasonOf(e.Environment)))
 	if e.GitOps != nil {
-		t.Row(terminal.Plain(""), terminal.Plain("GitOps"), terminal.Plain(cmp.Or(terminal.Short(e.GitOps.Commit), "-")), GateCell(v.style, e.Gate))
+		t.Row(terminal.Plain(""), terminal.Plain("GitOps"), terminal.Plain(cmp.Or(terminal.Short(e.GitOps.Commit), "-")), gateOf(v.style, e.Environment))
 	}
 	return t.Write(w)
 }

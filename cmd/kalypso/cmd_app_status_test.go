@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/compliance"
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promotion"
+)
+
+// deliveredShop is an application with a build that waits in stage, and another one that fails in dev.
+func deliveredShop() *observing.Application {
+	older, newer := &delivery.Build{Commit: strings.Repeat("1", 40), Version: "1.4.0"}, &delivery.Build{Commit: strings.Repeat("2", 40), Version: "1.5.0"}
+	return &observing.Application{
+		Name: "shop", Subject: "https://git.example/shop#shop", Looked: time.Now(),
+		Environments: []observing.ApplicationEnvironment{
+			{
+				Environment: "dev", Build: newer, Phase: promotion.Failed, Reason: "1 of 2 clusters failed: large-03", Drift: 1,
+				Gate: &observing.Gate{
+					Result: compliance.Failed, Counts: compliance.Counts{Counted: 2, Reached: 1},
+					Worst: []compliance.Reconciler{{Cluster: "large-03", State: compliance.Broken, Reason: "no image"}},
+				},
+				Detail: &observing.ApplicationEnvironmentDetail{},
+			},
+			{
+				Environment: "stage", Build: older, Phase: promotion.Proposed, Reason: "waits for its change to be merged",
+				Change: &observing.Change{Number: 7, URL: "https://git.example/shop-gitops/pulls/7"}, Detail: &observing.ApplicationEnvironmentDetail{},
+			},
+		},
+	}
+}
+
+func TestApplicationsAreSeenFromAServer(t *testing.T) {
+	q := newQuestioned(t)
+	q.fleet.found = []observing.ControlPlane{{URL: "https://git.example/control-plane", Applications: []*observing.Application{deliveredShop()}}}
+	code, out, text := q.run(q.token, "status")
+	want := `APPLICATION  dev               stage
+shop         1.5.0 failed 1/2  1.4.0 proposed
+
+shop dev    1 file changed by hand
+shop dev    large-03 failed (no image): kalypso cluster show large-03 says more
+shop stage  waits to be merged: https://git.example/shop-gitops/pulls/7
+`
+	if code != 0 || !strings.HasSuffix(out, "\n\n"+want) {
+		t.Errorf("status: got %d, %s\n%s", code, out, text)
+	}
+	code, out, text = q.run(q.token, "app", "status", "shop")
+	want = `ENVIRONMENT  BUILD  PHASE     GATE  REASON
+dev          1.5.0  failed    1/2   1 of 2 clusters failed: large-03
+stage        1.4.0  proposed  -     waits for its change to be merged
+
+dev    1 file changed by hand
+dev    large-03 failed (no image): kalypso cluster show large-03 says more
+stage  waits to be merged: https://git.example/shop-gitops/pulls/7
+`
+	if diff := cmp.Diff(out, want); code != 0 || diff != "" {
+		t.Errorf("app status: got %d, %s (-got +want):\n%s", code, text, diff)
+	}
+	code, out, _ = q.run(q.token, "app", "status", "shop", "-e", "stage", "-o", "json")
+	var a observing.ApplicationDetail
+	if err := json.Unmarshal([]byte(out), &a); err != nil || code != 0 || len(a.Environments) != 1 || a.Environments[0].Environment != "stage" {
+		t.Errorf("got %d, %v: %s", code, err, out)
+	}
+	if code, _, text := q.run(q.token, "app", "status", "shp"); code != 1 || !strings.Contains(text, "near it are shop") {
+		t.Errorf("an application that nobody knows: got %d, %s", code, text)
+	}
+}
