@@ -93,7 +93,7 @@ func environmentOf(g simulation.Greeting) string {
 
 func (c *sampleGreetingCommand) show(w io.Writer, g simulation.Greeting) {
 	style := c.t.OutStyle
-	fmt.Fprintf(w, "%s  %s\n  %s\n", terminal.Printable(g.Namespace), style.Dim(terminal.Printable(g.Image)), style.Bold(terminal.Printable(sample.Says(g))))
+	fmt.Fprintf(w, "%s  %s\n  %s\n", terminal.Printable(g.Namespace), style.Dim(terminal.Printable(g.Image)), style.Bold(terminal.Printable(g.Says())))
 	if g.Waits != "" {
 		fmt.Fprintf(w, "  %s %s\n", style.Yellow("waits:"), terminal.Printable(g.Waits))
 	}

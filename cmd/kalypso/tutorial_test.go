@@ -26,7 +26,7 @@ func TestTutorial(t *testing.T) {
 	if len(steps) < 30 {
 		t.Fatalf("only %d commands found in the tutorial", len(steps))
 	}
-	env := append(storyEnvironment(t), "GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
+	env := storyEnvironment(t)
 	shell := newShell(t, dir, env)
 	up := ""
 	for _, s := range steps {

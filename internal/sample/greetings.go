@@ -38,7 +38,7 @@ func (c *Control) greetings(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, slices.DeleteFunc(found, func(g simulation.Greeting) bool { return Says(g) == "" })...)
+		all = append(all, slices.DeleteFunc(found, func(g simulation.Greeting) bool { return g.Says() == "" })...)
 	}
 	return all, nil
 }
@@ -53,18 +53,9 @@ func GreetingsOf(cluster string, objects []*unstructured.Unstructured) []simulat
 	all := []simulation.Greeting{}
 	for _, namespace := range slices.Compact(namespaces) {
 		found := simulation.GreetingsOf(cluster, namespace, objects)
-		all = append(all, slices.DeleteFunc(found, func(g simulation.Greeting) bool { return Says(g) == "" })...)
+		all = append(all, slices.DeleteFunc(found, func(g simulation.Greeting) bool { return g.Says() == "" })...)
 	}
 	return all
-}
-
-// Says is the greeting itself; empty for an application that greets nobody.
-func Says(g simulation.Greeting) string {
-	i := slices.IndexFunc(g.Settings, func(s simulation.Setting) bool { return s.Name == "GREETING" })
-	if i < 0 {
-		return ""
-	}
-	return g.Settings[i].Value
 }
 
 // Greetings are what the applications on a cluster show that greet, by namespace.

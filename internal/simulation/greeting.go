@@ -23,6 +23,15 @@ type Greeting struct {
 	Settings []Setting
 }
 
+// Says is the greeting itself; empty for an application that greets nobody.
+func (g Greeting) Says() string {
+	i := slices.IndexFunc(g.Settings, func(s Setting) bool { return s.Name == "GREETING" })
+	if i < 0 {
+		return ""
+	}
+	return g.Settings[i].Value
+}
+
 // Setting is a variable of an application's environment.
 type Setting struct {
 	Name, Value string
