@@ -242,7 +242,7 @@ func (c *appCheckCommand) show(w io.Writer, r *appChecked) error {
 		if err := t.Write(w); err != nil {
 			return err
 		}
-		writeFindings(w, s, e.Findings, check.Inform)
+		answer.Findings(w, s, e.Findings, check.Inform)
 		writeScans(w, s, e.Scans)
 		c.showPlatform(w, e)
 	}

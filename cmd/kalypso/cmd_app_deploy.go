@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -206,7 +207,7 @@ func deployedOf(environment string, o *delivery.Outcome) *appDeployed {
 }
 
 func (c *appDeployCommand) show(w io.Writer, r *appDeployed) error {
-	if err := (appPlanText{plan: r.Plan, findings: r.Findings, style: c.t.OutStyle}).write(w); err != nil {
+	if err := (answer.Delivery{Plan: r.Plan, Findings: r.Findings, Style: c.t.OutStyle}).Write(w); err != nil {
 		return err
 	}
 	writeScans(w, c.t.OutStyle, r.Scans)

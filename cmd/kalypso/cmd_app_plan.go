@@ -1,10 +1,7 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +69,7 @@ func (c *appPlanCommand) run(cmd *cobra.Command) error {
 			_, err := io.WriteString(w, draft.Markdown(delivery.MarkdownOptions{}))
 			return err
 		}
-		return appPlanText{draft.Plan, draft.Findings, c.t.OutStyle, c.diff}.write(w)
+		return answer.Delivery{Plan: draft.Plan, Findings: draft.Findings, Style: c.t.OutStyle, Diff: c.diff}.Write(w)
 	})
 	if err != nil {
 		return err
@@ -81,164 +78,4 @@ func (c *appPlanCommand) run(cmd *cobra.Command) error {
 		return answerNo()
 	}
 	return nil
-}
-
-// appPlanText shows a plan to a person.
-type appPlanText struct {
-	plan     *delivery.Plan
-	findings []check.Finding
-	style    terminal.Style
-	diff     bool
-}
-
-func (v appPlanText) write(w io.Writer) error {
-	p, s := v.plan, v.style
-	fmt.Fprintf(w, "%s   %s %s   %s   compared with   %s\n", s.Bold(terminal.Printable(p.Environment)), terminal.Printable(p.Workload), terminal.Printable(p.To.Name()),
-		terminal.Printable(p.After), terminal.Printable(p.Before))
-	if p.Promotes() && p.From.Commit != "" {
-		fmt.Fprintf(w, "takes the place of %s\n", terminal.Printable(p.From.Name()))
-	}
-	if err := v.targets(w); err != nil {
-		return err
-	}
-	for i, d := range p.Drift {
-		if i == 0 {
-			fmt.Fprintf(w, "\n  changed by hand on the GitOps branch, and restored:\n")
-		}
-		fmt.Fprintf(w, "    %s\n", terminal.Printable(d.Path))
-	}
-	c := p.Counts
-	fmt.Fprintf(w, "\n  %d added, %d changed, %d removed, %d held, %d unchanged\n", c.Added, c.Changed, c.Removed, c.Held, c.Unchanged)
-	v.problems(w)
-	for _, r := range p.Refusals {
-		fmt.Fprintf(w, "\n  %s %s\n", s.Red("refused:"), terminal.Printable(r))
-	}
-	if len(v.findings) > 0 {
-		fmt.Fprintf(w, "\n  checks: %s\n", terminal.Printable(check.Summary(v.findings)))
-		writeFindings(w, s, v.findings, check.Warn)
-	}
-	if v.diff {
-		v.diffs(w)
-	}
-	return nil
-}
-
-// targets shows a row for each, and below it what changes.
-func (v appPlanText) targets(w io.Writer) error {
-	if len(v.plan.Targets) == 0 {
-		return nil
-	}
-	fmt.Fprintln(w)
-	t := &terminal.Table{Indent: "  "}
-	for _, c := range v.plan.Targets {
-		lines := v.details(c)
-		t.Row(v.symbol(c.Op), terminal.Plain(c.Name), lines[0])
-		for _, line := range lines[1:] {
-			t.Row(terminal.Plain(""), terminal.Plain(""), line)
-		}
-	}
-	return t.Write(w)
-}
-
-func (v appPlanText) symbol(op delivery.Op) terminal.Cell {
-	switch op {
-	case delivery.Added:
-		return terminal.Painted(v.style.Green, "+")
-	case delivery.Removed:
-		return terminal.Painted(v.style.Red, "-")
-	case delivery.Held:
-		return terminal.Painted(v.style.Yellow, "!")
-	default:
-		return terminal.Painted(v.style.Yellow, "~")
-	}
-}
-
-// maxDetails is how many lines are shown of one target.
-const maxDetails = 20
-
-func (v appPlanText) details(c delivery.TargetChange) []terminal.Cell {
-	if c.Op == delivery.Held {
-		return []terminal.Cell{terminal.Plain("held: " + answer.Placed(c.Reason.Message, c.Reason.Position))}
-	}
-	var lines []terminal.Cell
-	for _, o := range c.Objects {
-		lines = append(lines, terminal.Plain(string(o.Op)+" "+o.String()))
-	}
-	for _, value := range c.Values {
-		lines = append(lines, terminal.Plain(fmt.Sprintf("%s  %s -> %s", value.Path, valueText(value.Old), valueText(value.New))))
-		if from := cmp.Or(value.From.String(), value.From.Source); from != "" {
-			lines = append(lines, terminal.Painted(v.style.Dim, "  "+from))
-		}
-	}
-	if len(lines) == 0 {
-		return []terminal.Cell{terminal.Painted(v.style.Dim, "records only")}
-	}
-	if len(lines) > maxDetails {
-		rest := len(lines) - maxDetails
-		lines = append(lines[:maxDetails], terminal.Painted(v.style.Dim, "and "+terminal.Count(rest, "more line")+"; -o json lists all"))
-	}
-	return lines
-}
-
-func valueText(v *string) string {
-	if v == nil {
-		return "(not set)"
-	}
-	return *v
-}
-
-// problems shows what has to be mended, but not what a held target said already, and no notices.
-func (v appPlanText) problems(w io.Writer) {
-	t := &terminal.Table{Indent: "  "}
-	for _, p := range v.plan.Problems {
-		held := false
-		for _, c := range v.plan.Targets {
-			held = held || c.Reason != nil && *c.Reason == p
-		}
-		if !held {
-			t.Row(answer.SeverityCell(v.style, p.Severity), terminal.Plain(answer.Placed(answer.Sentence(p), p.Position)))
-		}
-	}
-	if len(t.Rows) > 0 {
-		fmt.Fprintln(w)
-		_ = t.Write(w) // the writer is the one that shows everything else; it fails there as well
-	}
-}
-
-func (v appPlanText) diffs(w io.Writer) {
-	for _, c := range v.plan.Targets {
-		for _, o := range c.Objects {
-			fmt.Fprintf(w, "\n%s\n", v.style.Bold(fmt.Sprintf("%s: %s %s", terminal.Printable(c.Name), o.Op, terminal.Printable(o.String()))))
-			for line := range strings.Lines(o.Diff()) {
-				line = terminal.PrintableText(strings.TrimSuffix(line, "\n"))
-				switch {
-				case strings.HasPrefix(line, "+"):
-					line = v.style.Green(line)
-				case strings.HasPrefix(line, "-"):
-					line = v.style.Red(line)
-				}
-				fmt.Fprintln(w, line)
-			}
-		}
-	}
-}
-
-// writeFindings lists findings from a level on.
-func writeFindings(w io.Writer, s terminal.Style, findings []check.Finding, from check.Level) {
-	for _, f := range findings {
-		if !f.Level.AtLeast(from) {
-			continue
-		}
-		paint := s.Dim
-		switch f.Level {
-		case check.Refuse:
-			paint = s.Red
-		case check.Warn:
-			paint = s.Yellow
-		}
-		fmt.Fprintf(w, "  %s  %s\n", paint(string(f.Level)), terminal.Printable(f.String()))
-		if f.Hint != "" {
-			fmt.Fprintf(w, "      %s\n", s.Dim(terminal.Printable(f.Hint)))
-		}
-	}
 }

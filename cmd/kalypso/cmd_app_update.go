@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -79,7 +80,7 @@ func (c *appUpdateCommand) show(w io.Writer, u *delivery.Updated) error {
 	}
 	for _, p := range u.Plans {
 		fmt.Fprintln(w)
-		if err := (appPlanText{plan: p, style: c.t.OutStyle}).write(w); err != nil {
+		if err := (answer.Delivery{Plan: p, Style: c.t.OutStyle}).Write(w); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,6 @@
 //	                                 └─► answer ─► text for people
 //
 // A [View] knows who looks, in which style and at which time; it has a method for each kind of answer.
-// A [Plan] is shown with what a person might do about it.
+// A [Plan] of a fleet and the plan of a [Delivery] are shown with what a person might do about them.
 // Texts may change from version to version, and nobody should read them but people.
 package answer

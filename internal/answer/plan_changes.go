@@ -23,7 +23,7 @@ func (v Plan) changes(w io.Writer) error {
 	t := &terminal.Table{Indent: "  "}
 	for _, g := range shown {
 		lines := v.details(g)
-		head := []terminal.Cell{v.symbol(g.Op), terminal.Plain(names(g.ClusterTypes(), 3, "cluster types")), terminal.Plain(targets(g))}
+		head := []terminal.Cell{symbol(v.Style, g.Op), terminal.Plain(names(g.ClusterTypes(), 3, "cluster types")), terminal.Plain(targets(g))}
 		t.Row(append(head, lines[0])...)
 		for _, line := range lines[1:] {
 			t.Row(terminal.Plain(""), terminal.Plain(""), terminal.Plain(""), line)
@@ -63,16 +63,17 @@ func mostUrgent(groups []plan.Group) (shown []plan.Group, left int) {
 	return shown, left
 }
 
-func (v Plan) symbol(op plan.Op) terminal.Cell {
-	switch op {
+// symbol is what happens to something, in one sign: plans of fleets and of applications have the same words for it.
+func symbol[Op ~string](s terminal.Style, op Op) terminal.Cell {
+	switch plan.Op(op) {
 	case plan.Added:
-		return terminal.Painted(v.Style.Green, "+")
+		return terminal.Painted(s.Green, "+")
 	case plan.Removed:
-		return terminal.Painted(v.Style.Red, "-")
+		return terminal.Painted(s.Red, "-")
 	case plan.Held:
-		return terminal.Painted(v.Style.Yellow, "!")
+		return terminal.Painted(s.Yellow, "!")
 	default:
-		return terminal.Painted(v.Style.Yellow, "~")
+		return terminal.Painted(s.Yellow, "~")
 	}
 }
 
