@@ -33,6 +33,10 @@ func TestDifferenceHasColours(t *testing.T) {
 	if strings.Contains(page, "style=") {
 		t.Error("the page has styles that its policy forbids")
 	}
+	_, file := newBrowser(t, f).get("/" + r.id.Path + "/files/web.yaml")
+	if !strings.Contains(file, `<code><span class="c-name">kind</span>: Pod</code>`) {
+		t.Errorf("the file has no colours:\n%s", file)
+	}
 }
 
 // TestAnnotationsAreShownAtTheirLines, or at their file where the line is not shown; their texts mean nothing.

@@ -2,6 +2,7 @@ package local
 
 import (
 	"cmp"
+	"context"
 	"html/template"
 	"io"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/kalypso-io/kalypso/internal/forge/local/syntax"
 )
 
 // Shown at most, so that a page stays one.
@@ -62,7 +65,7 @@ type folderPage struct {
 
 type filePage struct {
 	place
-	Lines []string
+	Lines []codeLine
 	Size  int64
 	// Hidden says why the content is not shown; empty when it is.
 	Hidden string
@@ -210,10 +213,27 @@ func (p *pages) showFile(r *request, objects bare, at place, found *object.TreeE
 		return err
 	}
 	data.Hidden, data.Size = hidden, int64(len(text))
-	if text != "" {
-		data.Lines = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	}
+	data.Lines = linesOf(r.Context(), file, text)
 	return p.render(r, http.StatusOK, "files", file, data)
+}
+
+// codeLine is a line of a file, with its text in colours unless it has none.
+type codeLine struct {
+	Text string
+	Code template.HTML
+}
+
+func linesOf(ctx context.Context, file, text string) []codeLine {
+	ctx, cancel := context.WithTimeout(ctx, paintFor)
+	defer cancel()
+	var lines []codeLine
+	for line := range strings.Lines(text) {
+		lines = append(lines, codeLine{Text: strings.TrimSuffix(line, "\n")})
+	}
+	for i, code := range syntax.New(ctx).Lines(file, text) {
+		lines[i].Code = code
+	}
+	return lines
 }
 
 // readText reads a blob as text, or says why it cannot be shown.

@@ -48,7 +48,7 @@ func TestTemplatesFitTheirPages(t *testing.T) {
 			folderPage{Empty: true, CloneURL: "u"},
 			folderPage{place: at, Branches: at.Crumbs, Entries: []treeLine{{at.Crumbs[0], "folder"}}, More: 1, Readme: "<p>"},
 		},
-		"files":   {filePage{}, filePage{place: at, Hidden: "no"}, filePage{place: at, Lines: []string{"a", ""}, Size: 2}},
+		"files":   {filePage{}, filePage{place: at, Hidden: "no"}, filePage{place: at, Lines: []codeLine{{"a", "<b>"}, {}}, Size: 2}},
 		"changes": {listPage{}, list},
 		"change":  {changePage{}, change(forge.Open, forge.MergeableNo), change(forge.Open, forge.MergeableYes), change(forge.Closed, ""), change(forge.Merged, "")},
 		"open":    {openPage{}, openPage{[]string{"a", "b"}, "a", "b"}},
