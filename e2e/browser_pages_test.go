@@ -21,14 +21,14 @@ var views = []harness.View{
 // samplePages are those of the tutorial's fleet. The last parts of those with a commit are found on the way.
 var samplePages = []string{
 	"/", "/environments/dev", "/environments/stage", "/workloads", "/workloads/hello-world-app", "/clusters", "/clusters?state=behind",
-	"/promotions", "/compare", "/compare?a=dev&b=stage", "/history", "/history?environment=dev", "/figures", "/search", "/search?q=hello",
+	"/promotions", "/plan", "/plan?environment=stage", "/plan?branch=dev", "/compare", "/compare?a=dev&b=stage", "/history", "/history?environment=dev", "/figures", "/search", "/search?q=hello",
 	"/-/sign-in", "/-/sign-out", "/-/repositories",
 }
 
 // largePages are those of the large fleet. The matrix is measured apart from them, since axe looks at each of its cells.
 var largePages = []string{
 	"/", "/environments/prod?find=workload-00", "/workloads", "/workloads/workload-007", "/clusters", "/clusters?environment=prod&state=failed",
-	"/clusters/type-007-03", "/promotions", "/history?environment=prod", "/figures", "/search?q=type-00", "/compare?a=prod&b=prod",
+	"/clusters/type-007-03", "/promotions", "/plan", "/history?environment=prod", "/figures", "/search?q=type-00", "/compare?a=prod&b=prod",
 }
 
 // TestPages: everybody can read every page, on a phone and in the dark, and the browser has nothing to complain of.
