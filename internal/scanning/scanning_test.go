@@ -83,7 +83,7 @@ func (w *world) scan(what check.Subject, script string) []check.Scan {
 	if what == check.Charts {
 		args = append(args, "{path}")
 	}
-	return []check.Scan{{Name: "counting", What: what, Args: args, Timeout: 20 * time.Second, Level: check.Refuse}}
+	return []check.Scan{{Name: "counting", What: what, Args: args, Timeout: 100 * time.Second, Level: check.Refuse}}
 }
 
 // counted is how often programs ran.
@@ -101,7 +101,7 @@ func images(references ...string) []scan.Artifact {
 }
 
 func waitFor(s *scanning.Scanner, scans []check.Scan, artifacts []scan.Artifact) []scan.Result {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	return scanning.Waiting{Scanner: s}.Results(ctx, scans, artifacts)
 }
@@ -200,7 +200,7 @@ func TestProgramsWithoutEnd(t *testing.T) {
 			if r.State != scan.Waiting || !strings.Contains(r.Reason, "sh did not end in time") || len(r.Output) > 5000 {
 				t.Errorf("got %+.300v", r)
 			}
-			if took := time.Since(begun); took > 40*time.Second {
+			if took := time.Since(begun); took > 2*time.Minute {
 				t.Errorf("it took %s", took)
 			}
 		})
@@ -235,7 +235,7 @@ func TestWhatIsCutOffIsRunAgain(t *testing.T) {
 	scans, shop := w.scan(check.Images, "[ $(wc -l < $0) -ge 2 ] || sleep 300"), images("registry.example/shop@"+digest("a"))
 	s := w.process()
 	s.Results(t.Context(), scans, shop)
-	for deadline := time.Now().Add(time.Minute); w.counted() == 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); w.counted() == 0 && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	s.Close()
@@ -268,7 +268,9 @@ func TestTagsThatLeadNowhere(t *testing.T) {
 		t.Errorf("asked again at once: %s", got)
 	}
 	w.pass(time.Minute)
-	until(t, func() bool { return states(s.Results(t.Context(), scans, images("registry.example/nothing:1"))) == "passed" })
+	until(t, func() bool {
+		return states(s.Results(t.Context(), scans, images("registry.example/nothing:1"))) == "passed"
+	})
 	w.mu.Lock()
 	w.tags["registry.example/nothing:1"] = digest("d")
 	w.mu.Unlock()
@@ -294,7 +296,7 @@ func TestTagsThatLeadNowhere(t *testing.T) {
 
 func until(t *testing.T, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not come")
 		}
@@ -359,7 +361,7 @@ func TestChangedIsTold(t *testing.T) {
 	for rounds := 0; states(s.Results(t.Context(), scans, shop)) != "passed"; rounds++ {
 		select {
 		case <-told:
-		case <-time.After(time.Minute):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("nobody said that there is more")
 		}
 		if rounds == 3 {

@@ -63,9 +63,9 @@ type Config struct {
 	Tracing TracingConfig `json:"tracing,omitempty"`
 }
 
-// VerifyConfig says what verifications may do. They are written in the control plane.
+// VerifyConfig says what verifications and scans may do. They are written in the control plane.
 type VerifyConfig struct {
-	// Programs are those that verifications may run on this machine, by their whole paths. Default: none.
+	// Programs are those that verifications and scans may run on this machine, by their whole paths. Default: none.
 	Programs []string `json:"programs,omitempty"`
 	// Hosts are names and addresses that verifications may ask although they are private to this machine or network:
 	// smoke.internal, or 10.0.0.7. Default: none.
