@@ -34,7 +34,7 @@ type Annotation struct {
 	File string // required
 	// Line counts from 1 in the file as the head has it; 0 is the file as a whole.
 	Line  int
-	Level AnnotationLevel
+	Level AnnotationLevel // required
 	// Title is what it is about in a few words: the name of a rule.
 	Title   string
 	Message string
@@ -56,6 +56,9 @@ const (
 )
 
 var annotationLevels = []AnnotationLevel{Refusal, Warning, Notice}
+
+// Known reports whether a level is one of those above.
+func (l AnnotationLevel) Known() bool { return slices.Contains(annotationLevels, l) }
 
 // longest are the texts of an annotation: more than that nobody reads at a line.
 const (
@@ -85,6 +88,3 @@ func (a Annotations) Shown() []Annotation {
 	}
 	return all
 }
-
-// Known reports whether a level is one of those above.
-func (l AnnotationLevel) Known() bool { return slices.Contains(annotationLevels, l) }

@@ -7,6 +7,7 @@
 //	site      where it is, and which URLs are its repositories'
 //	change    a request to merge a branch into another: a pull request, or merge request
 //	status    what a program says about a commit, under a name of its own, its context
+//	note      something that is said at a place in a change, in the words of an annotation
 //	marker    an invisible line in a text by which its writer finds it again
 //	right     what a token lacks when the forge says no
 //
