@@ -31,7 +31,7 @@ func (s *Scanner) run(ctx context.Context, r run) (news bool) {
 		return s.unrecorded(ctx, r, err)
 	}
 	if before.Final() || before.Attempts > 0 && s.now().Before(before.Due()) {
-		return true
+		return s.forget(r.key)
 	}
 	ended, err := s.Programs.Scan(ctx, r.command)
 	if ctx.Err() != nil {
@@ -46,10 +46,7 @@ func (s *Scanner) run(ctx context.Context, r run) (news bool) {
 	if err := s.Store.Keep(ctx, r.key, after); err != nil {
 		return s.remember(r.key, after)
 	}
-	s.mu.Lock()
-	delete(s.failed, r.key)
-	s.mu.Unlock()
-	return true
+	return s.forget(r.key)
 }
 
 // record is the one after a run.
@@ -74,12 +71,20 @@ func (s *Scanner) unrecorded(ctx context.Context, r run, why error) (news bool) 
 }
 
 // remember keeps in mind what could not be kept elsewhere, for as long as the process lives.
-func (s *Scanner) remember(key string, record scan.Record) bool {
+func (s *Scanner) remember(key string, record scan.Record) (news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed == nil || len(s.failed) >= maxKnown {
 		s.failed = map[string]scan.Record{}
 	}
 	s.failed[key] = record
+	return true
+}
+
+// forget forgets what was remembered of a key: what is on record counts.
+func (s *Scanner) forget(key string) (news bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.failed, key)
 	return true
 }

@@ -332,6 +332,19 @@ func TestProgramsThatNobodyAllowed(t *testing.T) {
 	if records, _ := os.ReadDir(w.records); w.counted() != 0 || len(records) != 0 {
 		t.Errorf("%d runs, records %v", w.counted(), records)
 	}
+	// What another process may run counts here as well, as soon as it is asked for again.
+	scans, shop := w.scan(check.Images, "true"), images("registry.example/shop:1.4.0")
+	s.Programs = &verify.Runner{}
+	if got := states(waitFor(s, scans, shop)); got != "waiting" {
+		t.Errorf("got %s", got)
+	}
+	if got := states(waitFor(w.process(), scans, shop)); got != "passed" {
+		t.Errorf("where it is allowed: %s", got)
+	}
+	w.pass(2 * time.Minute)
+	if got := states(waitFor(s, scans, shop)); got != "passed" || w.counted() != 1 {
+		t.Errorf("got %s after %d runs", got, w.counted())
+	}
 }
 
 // TestTooManyImages: what nobody looks at has not passed.
