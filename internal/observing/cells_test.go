@@ -27,8 +27,10 @@ func TestCells(t *testing.T) {
 		"one reports":              {start + ready, "large 2: 1 ready 0 failed 1 missing, small 1: 0 ready 0 failed 1 missing"},
 		"one fails":                {start + ready + failed, "large 2: 1 ready 0 failed 1 missing, small 1: 0 ready 1 failed 0 missing"},
 		"one reports other things": {start + ready + other, "large 2: 1 ready 0 failed 1 missing, small 1: 0 ready 0 failed 1 missing"},
-		"all report": {start + ready + failed + "\n10:05 report large-02 prod shop/east d1 ready ok",
-			"large 2: 2 ready 0 failed 0 missing, small 1: 0 ready 1 failed 0 missing"},
+		"all report": {
+			start + ready + failed + "\n10:05 report large-02 prod shop/east d1 ready ok",
+			"large 2: 2 ready 0 failed 0 missing, small 1: 0 ready 1 failed 0 missing",
+		},
 	} {
 		w := newWorld(t)
 		for _, line := range strings.Split(strings.TrimSpace(tc.facts), "\n") {

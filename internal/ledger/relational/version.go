@@ -1,15 +1,8 @@
 package relational
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
@@ -63,115 +56,6 @@ func versionSources(w *where, q ledger.VersionQuery) string {
 func scanVersionState(row scanner) (v ledger.VersionState, err error) {
 	var severity int
 	err = row.Scan(append(versionFields(&v.Version), &severity, &v.Reconcilers, (*microTime)(&v.Since))...)
-	v.State = ledger.StateOf(severity)
-	return v, err
-}
-
-const (
-	lastReconciler = `SELECT COALESCE(MAX(reconciler_id), 0) FROM reconciler_state`
-	// What has not changed since then needs no looking up. All outcomes come as one text, since to give out or to group
-	// as many rows takes databases longer than to find them; those that were not there yet are not in it.
-	listPast = `
-SELECT COALESCE(string_agg(CAST(CASE WHEN x.since <= $1 THEN x.outcome_id ELSE (SELECT y.outcome_id ` + newestUntil + `) END AS TEXT), ' '), '')
-FROM reconciler_state x WHERE x.reconciler_id > $2 AND x.reconciler_id <= $3`
-	// perList bounds a text: to 20 bytes each.
-	perList = 50_000
-	// listers is how many connections list at the same time. More of them mostly wait for each other.
-	listers = 2
-
-	outcomeVersions = `
-SELECT v.outcome_id, v.first_observed, v.state, v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built
-FROM outcome_version v`
-)
-
-// everyPastVersion counts all reconcilers in the order in which observations are stored, which for many of them
-// is much quicker than in the order of what they follow.
-func (s *Store) everyPastVersion(ctx context.Context, q ledger.VersionQuery) ([]ledger.VersionState, error) {
-	counts, err := s.pastCounts(ctx, micros(q.AsOf))
-	if err != nil {
-		return nil, err
-	}
-	var w where
-	w.text("v.environment = ?", q.Environment)
-	w.add("v.first_observed <= ?", micros(q.AsOf))
-	rows, err := query(ctx, s.Read, scanOutcomeVersion, outcomeVersions+w.String(), w.args...)
-	if err != nil {
-		return nil, err
-	}
-	type key struct {
-		version ledger.Version
-		state   ledger.State
-	}
-	index := map[key]int{}
-	var all []ledger.VersionState
-	for _, row := range rows {
-		n := counts[row.outcome]
-		if n == 0 {
-			continue
-		}
-		k := key{row.Version, row.State}
-		i, ok := index[k]
-		if !ok {
-			i = len(all)
-			index[k] = i
-			all = append(all, row.VersionState)
-		}
-		all[i].Reconcilers += n
-		if row.Since.Before(all[i].Since) {
-			all[i].Since = row.Since
-		}
-	}
-	slices.SortFunc(all, func(a, b ledger.VersionState) int {
-		return cmp.Or(compareVersions(a.Version, b.Version), cmp.Compare(a.State.Severity(), b.State.Severity()))
-	})
-	return all, nil
-}
-
-// pastCounts is how many reconcilers were at which outcome. Several connections list a part of them each.
-func (s *Store) pastCounts(ctx context.Context, at int64) (map[int64]int, error) {
-	var last int64
-	if err := s.Read.QueryRowContext(ctx, lastReconciler).Scan(&last); err != nil {
-		return nil, err
-	}
-	var mu sync.Mutex
-	counts := map[int64]int{}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(listers)
-	for first := int64(0); first < last; first += perList {
-		group.Go(func() error {
-			var list []byte
-			if err := s.Read.QueryRowContext(ctx, listPast, at, first, first+perList).Scan(&list); err != nil {
-				return err
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			return countOutcomes(counts, list)
-		})
-	}
-	return counts, group.Wait()
-}
-
-// countOutcomes counts the outcomes of a list.
-func countOutcomes(counts map[int64]int, list []byte) error {
-	for outcome := range bytes.FieldsSeq(list) {
-		id, err := strconv.ParseInt(string(outcome), 10, 64)
-		if err != nil {
-			return err
-		}
-		counts[id]++
-	}
-	return nil
-}
-
-// outcomeVersion is the version that an outcome holds, not counted yet.
-type outcomeVersion struct {
-	ledger.VersionState
-	outcome int64
-}
-
-func scanOutcomeVersion(row scanner) (v outcomeVersion, err error) {
-	var severity int
-	err = row.Scan(append([]any{&v.outcome, (*microTime)(&v.Since), &severity}, versionFields(&v.Version)...)...)
 	v.State = ledger.StateOf(severity)
 	return v, err
 }
