@@ -19,11 +19,13 @@ type promotionsPage struct {
 	Environment  string
 	Environments []string
 	Next         string
+	// Moves restricts them to those of the platform or of applications; empty for all.
+	Moves observing.Moves
 }
 
 func (s *site) promotions(q *question) (*answer, error) {
-	environment := q.text("environment")
-	page, err := s.Observer.Promotions(q.Context(), observing.PromotionsQuery{Environment: environment, Paging: q.paging(observing.DefaultLimit)})
+	environment, moves := q.text("environment"), observing.Moves(q.text("moves"))
+	page, err := s.Observer.Promotions(q.Context(), observing.PromotionsQuery{Environment: environment, Moves: moves, Paging: q.paging(observing.DefaultLimit)})
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +35,7 @@ func (s *site) promotions(q *question) (*answer, error) {
 	}
 	return &answer{
 		title: "Promotions", value: page, command: s.command("promote"), concerns: []string{operations("promotions/"), operations("environments/")},
-		view: promotionsPage{Page: page, Environment: environment, Environments: known, Next: q.next(page.Next)},
+		view: promotionsPage{Page: page, Environment: environment, Moves: moves, Environments: known, Next: q.next(page.Next)},
 	}, nil
 }
 
