@@ -224,10 +224,22 @@ func (p *samplePlay) join(ctx context.Context) error {
 
 // register gives a cluster a credential, unless it has one.
 func (p *samplePlay) register(ctx context.Context, j *simulation.Joiner, c simulation.Cluster) (agent.Server, error) {
-	if _, err := os.Stat(filepath.Join(j.Dir, c.Name+".token")); errors.Is(err, fs.ErrNotExist) && j.Token.IsZero() {
-		if j.Token, err = p.joinToken(ctx); err != nil {
-			return nil, err
-		}
+	file := filepath.Join(j.Dir, c.Name+".token")
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return j.Register(ctx, c)
+	}
+	// Somebody may have killed the process after the cluster was registered, and before it had its credential.
+	credential, _, err := p.serving.observatory.api.Registrar.Rotate(ctx, c.Name, "kalypso sample", time.Now())
+	switch {
+	case err == nil:
+		err = errors.Join(os.MkdirAll(j.Dir, 0o700), agent.WriteFile(file, []byte(credential.Reveal()+"\n")))
+	case errors.Is(err, reporting.ErrNotFound) && j.Token.IsZero():
+		j.Token, err = p.joinToken(ctx)
+	case errors.Is(err, reporting.ErrNotFound):
+		err = nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	return j.Register(ctx, c)
 }
