@@ -74,7 +74,7 @@ func (o *Observer) Application(ctx context.Context, q ApplicationQuery) (Applica
 	d.Environments = slices.Clone(a.Environments)
 	for i := range d.Environments {
 		e := &d.Environments[i]
-		detail := *e.Detail
+		detail := e.detail()
 		e.Detail = &detail
 		detail.Steps, err = o.steps(ctx, ledger.StepQuery{Subject: a.Subject, Environment: e.Environment, Limit: lastEvents})
 		if err != nil {
@@ -92,7 +92,7 @@ func (o *Observer) application(q ApplicationQuery) (*Application, error) {
 	var names []string
 	for _, a := range o.applications() {
 		names = append(names, a.Name)
-		if a.Name == q.Name && (q.Subject == "" || q.Subject == a.Subject) {
+		if a.Name == q.Name && (q.Subject == "" || ledger.CleanSubject(q.Subject) == a.Subject) {
 			found = append(found, a)
 		}
 	}

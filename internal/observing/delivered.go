@@ -99,21 +99,32 @@ func (a *Application) environment(name string) *ApplicationEnvironment {
 
 // deliveredTo is how an application stands in an environment after a round.
 func deliveredTo(s *promoting.Standing, found *delivery.Delivered, was *ApplicationEnvironment) ApplicationEnvironment {
-	e := ApplicationEnvironment{Detail: &ApplicationEnvironmentDetail{
-		ProblemList: []fleet.Problem{}, Findings: []check.Finding{}, HeldList: []HeldTarget{}, DriftList: []string{},
-	}}
+	var e ApplicationEnvironment
+	detail := e.detail()
+	e.Detail = &detail
 	o, err := found.Environments[s.Environment], found.Errors[s.Environment]
 	switch {
 	case err == nil && o != nil:
 		e.addOutcome(s.Environment, o)
 	case was != nil: // the files, change and problems of the last round that did not fail
-		detail := *was.Detail
+		detail = was.detail()
 		e = *was
 		e.Detail = &detail
 	}
 	e.Environment, e.After, e.Error = s.Environment, s.After, errorLine(err)
 	e.addStanding(s, found)
 	return e
+}
+
+// detail is a copy of the detail, empty where there is none.
+func (e *ApplicationEnvironment) detail() ApplicationEnvironmentDetail {
+	if e.Detail != nil {
+		return *e.Detail
+	}
+	return ApplicationEnvironmentDetail{
+		ProblemList: []fleet.Problem{}, Findings: []check.Finding{}, HeldList: []HeldTarget{}, DriftList: []string{},
+		Unreached: []compliance.Reconciler{}, Words: wordsOf(&promoting.Standing{}),
+	}
 }
 
 // addStanding adds how promotion stands.

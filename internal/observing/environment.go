@@ -67,8 +67,8 @@ type GitOps struct {
 	Repository string `json:"repository"`
 	// URL is how it is reached; empty where no round has read it.
 	URL    string `json:"url,omitempty"`
-	Branch     string `json:"branch"`
-	Path       string `json:"path,omitempty"`
+	Branch string `json:"branch"`
+	Path   string `json:"path,omitempty"`
 	// Commit is the one that clusters have to run.
 	Commit string `json:"commit,omitempty"`
 	// Committed is when it was made; zero when that is not on record.

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
@@ -45,6 +47,30 @@ func TestWhatWasGivenOutDoesNotChange(t *testing.T) {
 	}
 	if len(after.Scheduling) != 1 || after.Promotion == nil || after.Scheduling["stage"] == nil {
 		t.Errorf("shows %+v, want stage and the promotion", after)
+	}
+}
+
+func TestApplicationsAreThoseThatAreRegistered(t *testing.T) {
+	var b Board
+	round := func(workload string, at int64) observing.Round {
+		request := delivery.Request{Source: "https://forge.example.com/teams/" + workload, Workload: workload}
+		return observing.Round{ControlPlane: controlPlane, Request: request, At: time.Unix(at, 0)}
+	}
+	b.Delivered(round("shop", 1))
+	before := b.ControlPlanes()[0]
+	b.Delivered(round("cart", 1))
+	if now, was := b.Delivered(round("shop", 2)); was == nil || now.Looked.Equal(was.Looked) || !now.Same(was) {
+		t.Errorf("got %+v after %+v", now, was)
+	}
+	if all := b.ControlPlanes()[0].Applications; len(all) != 2 || all[0].Name != "cart" || all[1].Subject != shop {
+		t.Errorf("shows %+v", all)
+	}
+	b.Registered(controlPlane, []string{cart})
+	if all := b.ControlPlanes()[0].Applications; len(all) != 1 || all[0].Name != "cart" {
+		t.Errorf("shows %+v", all)
+	}
+	if len(before.Applications) != 1 || before.Applications[0].Looked.Unix() != 1 {
+		t.Errorf("what was given out changed to %+v", before.Applications)
 	}
 }
 
