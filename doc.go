@@ -68,6 +68,8 @@
 //	internal/web             the pages
 //	internal/client          the server's API, for commands
 //	internal/terminal        writes for people: styles, tables, progress, and nothing that a terminal would obey
+//	internal/cli             what every command has in common: arguments, formats of results, exit codes
+//	internal/asking          whom commands ask: a server, or a ledger directly
 //	internal/answer          what flows found out, as texts for people
 //	internal/scaffold        repositories and workflows to start from
 //	internal/repository      lets flows read and write repositories

@@ -88,8 +88,8 @@ var layers = []layer{
 		imports: []string{"flow", "port", "core", "api"},
 	},
 	{
-		// What joins edges to flows, for commands and for the server that a command runs.
-		name: "adapter", folders: []string{"internal/answer", "internal/repository"},
+		// What joins edges to flows, for commands and for the server that a command runs; cli is what commands have in common.
+		name: "adapter", folders: []string{"internal/answer", "internal/repository", "internal/asking", "internal/cli"},
 		imports: []string{"shell", "flow", "edge", "port", "core", "api"},
 		forbids: []ban{
 			{[]string{"os/exec", "net/http", "database/sql"}, "an adapter only translates; doing it is the work of edges"},

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"net"
-
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/cluster"
 )
@@ -14,9 +12,3 @@ var _ agent.Cluster = watched{}
 
 // Snapshot returns what all reconcilers say now.
 func (w watched) Snapshot() agent.Snapshot { return agent.Snapshot(w.Watcher.Snapshot()) }
-
-// isLoopback reports whether a host is this machine.
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}

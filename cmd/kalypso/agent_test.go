@@ -18,6 +18,8 @@ import (
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+
+	"github.com/kalypso-io/kalypso/internal/asking"
 )
 
 const kustomization = `{"apiVersion":"kustomize.toolkit.fluxcd.io/v1","kind":"Kustomization",` +
@@ -153,7 +155,7 @@ func TestReportsThatAreCarriedByHand(t *testing.T) {
 	dir := t.TempDir()
 	private, public := newKey(t, dir)
 	file := filepath.Join(dir, "reports.jsonl")
-	local := []string{envLedger + "=" + q.file}
+	local := []string{asking.EnvLedger + "=" + q.file}
 	must := func(env []string, args ...string) string {
 		t.Helper()
 		code, out, stderr := q.runWith(t.Context(), env, args...)
@@ -173,7 +175,7 @@ func TestReportsThatAreCarriedByHand(t *testing.T) {
 	if got := must(local, "cluster", "show", "large-07"); !strings.Contains(got, "Kustomization flux-system/platform-dev") {
 		t.Errorf("got\n%s", got)
 	}
-	remote := []string{envServer + "=" + q.url, envToken + "=" + q.token.Reveal()}
+	remote := []string{asking.EnvServer + "=" + q.url, asking.EnvToken + "=" + q.token.Reveal()}
 	if got := must(remote, "ledger", "import", file); !strings.Contains(got, "added 1 report of large-07") {
 		t.Errorf("got %q", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
@@ -94,7 +95,7 @@ type (
 
 func writeSARIF(w io.Writer, problems []found) error {
 	run := sarifRun{
-		Tool:    sarifTool{Driver: sarifDriver{Name: "kalypso", Version: version(), Rules: []sarifRule{}}},
+		Tool:    sarifTool{Driver: sarifDriver{Name: "kalypso", Version: cli.Version(), Rules: []sarifRule{}}},
 		Results: []sarifResult{},
 	}
 	for _, p := range problems {
@@ -104,7 +105,7 @@ func writeSARIF(w io.Writer, problems []found) error {
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
 		}
 	}
-	return writeJSON(w, sarifLog{
+	return cli.WriteJSON(w, sarifLog{
 		Version: "2.1.0",
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
 		Runs:    []sarifRun{run},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/chartrepo"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
@@ -60,7 +61,7 @@ func (f *appFlags) bindBuild(cmd *cobra.Command) {
 // wantEnvironment is for commands that work on one environment.
 func (f *appFlags) wantEnvironment(cmd *cobra.Command) error {
 	if f.environment == "" {
-		return usage(cmd, "which environment? name it, as in -e dev")
+		return cli.Usage(cmd, "which environment? name it, as in -e dev")
 	}
 	return nil
 }
@@ -162,7 +163,7 @@ func (f *appFlags) findSource() (repo, folder string, err error) {
 	}
 	found, err := git.Discover(here)
 	if err != nil {
-		return "", "", failed(err, "name the source of the application with --source FOLDER or URL")
+		return "", "", cli.Failed(err, "name the source of the application with --source FOLDER or URL")
 	}
 	return found, "", nil
 }

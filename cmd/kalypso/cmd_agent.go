@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/server"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -43,7 +44,7 @@ A cluster without a connection is read by "kalypso cluster report", which writes
 		Example: `  kalypso agent --server https://kalypso.example.com --token-file token --state-dir state
   kalypso agent --server https://kalypso.example.com --token-file token --watch apps/deployments
   kalypso agent --check --state-dir state`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := cmd.Flags()
@@ -78,19 +79,19 @@ func (c *agentCommand) run(cmd *cobra.Command) error {
 func (c *agentCommand) checkFlags(cmd *cobra.Command) error {
 	switch {
 	case c.check && c.source.stateDir == "":
-		return usage(cmd, "--check needs the --state-dir of the agent")
+		return cli.Usage(cmd, "--check needs the --state-dir of the agent")
 	case c.check:
 		return nil
 	case c.server == "" || c.tokenFile == "":
-		return usage(cmd, "--server and --token-file are missing")
+		return cli.Usage(cmd, "--server and --token-file are missing")
 	case c.interval < time.Second:
-		return usage(cmd, "--interval is %s, want at least a second", c.interval)
+		return cli.Usage(cmd, "--interval is %s, want at least a second", c.interval)
 	}
 	if _, err := c.source.kinds(); err != nil {
-		return asUsage(cmd, err)
+		return cli.AsUsage(cmd, err)
 	}
 	if _, err := agent.ParseServer(c.server); err != nil {
-		return asUsage(cmd, err)
+		return cli.AsUsage(cmd, err)
 	}
 	return nil
 }
@@ -103,12 +104,12 @@ func (c *agentCommand) report(ctx context.Context, a *agent.Agent) error {
 	}
 	// Later on a missing token may come back; at the start it is a mistake.
 	if _, err := os.Stat(c.tokenFile); err != nil {
-		return failed(fmt.Errorf("read the token: %w", err), `"kalypso cluster register" makes one`)
+		return cli.Failed(fmt.Errorf("read the token: %w", err), `"kalypso cluster register" makes one`)
 	}
-	if address.Scheme == "http" && !isLoopback(address.Hostname()) {
+	if address.Scheme == "http" && !agent.IsLoopback(address.Hostname()) {
 		a.Log.Warn("the token is sent without encryption: use https", "server", address.Redacted())
 	}
-	a.Server = &agent.Client{Server: address, TokenFile: c.tokenFile, UserAgent: "kalypso-agent/" + version()}
+	a.Server = &agent.Client{Server: address, TokenFile: c.tokenFile, UserAgent: "kalypso-agent/" + cli.Version()}
 	a.Log.Info("the agent reports", "server", address.Redacted(), "cluster", c.cluster)
 	a.Run(ctx)
 	a.Log.Info("the agent ends")
@@ -119,11 +120,11 @@ func (c *agentCommand) report(ctx context.Context, a *agent.Agent) error {
 func (c *agentCommand) checkHealth() error {
 	health, err := agent.ReadHealth(c.source.stateDir)
 	if err != nil {
-		return failed(err, "does an agent use this folder?")
+		return cli.Failed(err, "does an agent use this folder?")
 	}
 	if problem := health.Problem(c.t.Now()); problem != "" {
 		fmt.Fprintln(c.t.Out, problem)
-		return answerNo()
+		return cli.AnswerNo()
 	}
 	fmt.Fprintf(c.t.Out, "the agent knows %d reconcilers, and %d reports wait to be sent\n", health.Reconcilers, health.Waiting)
 	if health.Error != "" {

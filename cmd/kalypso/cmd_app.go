@@ -3,12 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // newApp holds the commands of application teams.
 func newApp(t *terminal.Terminal) *cobra.Command {
-	cmd := newGroup(&cobra.Command{
+	cmd := cli.Group(&cobra.Command{
 		Use:   "app",
 		Short: "Deliver an application: from a commit of its source to every environment",
 		Long: `Deliver an application: from a commit of its source to every environment.

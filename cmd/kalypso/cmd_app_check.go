@@ -10,6 +10,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
@@ -23,7 +24,7 @@ import (
 type appCheckCommand struct {
 	t            *terminal.Terminal
 	app          appFlags
-	output       *output
+	output       *cli.Output
 	controlPlane string
 	scan         bool
 	strict       bool
@@ -65,12 +66,12 @@ It exits with 3 when a target cannot be rendered or a rule refuses, with --stric
   kalypso app check -e dev --control-plane https://github.com/acme/control-plane
   kalypso app check --scan --control-plane https://github.com/acme/control-plane
   kalypso app check -o sarif`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.app.bind(cmd)
 	c.app.bindBuild(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML, formatSARIF, formatGitHub)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub)
 	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the control plane of the platform team, a `folder or URL`")
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "exit with 3 for warnings too")
 	cmd.Flags().BoolVar(&c.scan, "scan", false, "run the scans of the control plane, with the programs that it names")
@@ -80,7 +81,7 @@ It exits with 3 when a target cannot be rendered or a rule refuses, with --stric
 
 func (c *appCheckCommand) run(cmd *cobra.Command) error {
 	if c.scan && c.controlPlane == "" {
-		return usage(cmd, "which scans? --control-plane has them")
+		return cli.Usage(cmd, "which scans? --control-plane has them")
 	}
 	s, err := c.app.open(cmd.Context(), c.t)
 	if err != nil {
@@ -106,12 +107,12 @@ func (c *appCheckCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	s.progress.End()
-	if err := c.output.write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
+	if err := c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
 	}
 	for _, p := range r.all() {
 		if p.Severity == fleet.SeverityError || c.strict && p.Severity == fleet.SeverityWarning {
-			return answerNo()
+			return cli.AnswerNo()
 		}
 	}
 	return nil
@@ -223,10 +224,10 @@ func missingValues(n delivery.Need) []fleet.Problem {
 }
 
 func (c *appCheckCommand) show(w io.Writer, r *appChecked) error {
-	switch c.output.format {
-	case formatSARIF:
+	switch c.output.Format {
+	case cli.FormatSARIF:
 		return writeSARIF(w, r.all())
-	case formatGitHub:
+	case cli.FormatGitHub:
 		return writeAnnotations(w, r.all())
 	}
 	s := c.t.OutStyle

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/repository"
@@ -23,9 +25,9 @@ import (
 type appDeployCommand struct {
 	t      *terminal.Terminal
 	app    appFlags
-	output *output
+	output *cli.Output
 	forges pullRequestFlags
-	ledger ledgerFlag
+	ledger asking.LedgerFlag
 	dryRun bool
 	// controlPlane has the rules and scans of the platform team; scan runs the scans here.
 	controlPlane string
@@ -63,14 +65,14 @@ kalypso/scan, which is pending until somebody runs the scans: --scan does it her
   kalypso app deploy -e stage
   kalypso app deploy --commit $GITHUB_SHA --image-tag 1.4.0 --scan --control-plane https://github.com/acme/control-plane
   kalypso app deploy --commit 3f2a9c1 --version 1.4.0 --image-tag 1.4.0 --dry-run`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.app.bind(cmd)
 	c.app.bindBuild(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	bindForges(cmd, &c.forges)
-	c.ledger.bind(cmd, "the ledger to put the build on record in")
+	c.ledger.Bind(cmd, "the ledger to put the build on record in")
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what the pull request would hold, and do nothing")
 	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the control plane of the platform team, a `folder or URL`, for its rules")
 	cmd.Flags().BoolVar(&c.scan, "scan", false, "run the scans of the control plane, with the programs that it names")
@@ -86,16 +88,16 @@ func bindForges(cmd *cobra.Command, f *pullRequestFlags) {
 
 func (c *appDeployCommand) run(cmd *cobra.Command) error {
 	if c.app.build.Commit == "" && (c.app.build.Version != "" || c.app.build.Image != "") {
-		return usage(cmd, "which commit was built? name it, as in --commit $GITHUB_SHA")
+		return cli.Usage(cmd, "which commit was built? name it, as in --commit $GITHUB_SHA")
 	}
 	if c.app.build.Commit == "" && c.app.environment == "" {
-		return usage(cmd, "name the commit that CI has built, or with -e the environment to render again")
+		return cli.Usage(cmd, "name the commit that CI has built, or with -e the environment to render again")
 	}
 	if c.scan && c.controlPlane == "" {
-		return usage(cmd, "which scans? --control-plane has them")
+		return cli.Usage(cmd, "which scans? --control-plane has them")
 	}
 	if k := c.forges.kind; k != "" && !slices.Contains(kindsOfTokens(), k) {
-		return usage(cmd, "--forge-kind %q is none of %s", k, strings.Join(kindsOfTokens(), ", "))
+		return cli.Usage(cmd, "--forge-kind %q is none of %s", k, strings.Join(kindsOfTokens(), ", "))
 	}
 	s, err := c.app.open(cmd.Context(), c.t)
 	if err != nil {
@@ -119,11 +121,11 @@ func (c *appDeployCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	s.progress.End()
-	if err := c.output.write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
+	if err := c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
 	}
 	if check.Worst(r.Findings) == check.Refuse || c.scan && scan.Judge(r.Scans) != scan.Passed || r.Plan != nil && r.Plan.Counts.Held > 0 {
-		return answerNo()
+		return cli.AnswerNo()
 	}
 	return nil
 }
@@ -148,8 +150,8 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 	if err != nil {
 		return nil, err
 	}
-	if at := c.ledger.place(c.t); at != "" && c.app.build.Commit != "" {
-		err := withLedger(ctx, openLedger, at, func(l ledger.Ledger) error {
+	if at := c.ledger.Place(c.t); at != "" && c.app.build.Commit != "" {
+		err := asking.WithLedger(ctx, asking.OpenLedger, at, func(l ledger.Ledger) error {
 			return delivery.RecordBuild(ctx, l, a.Subject(), c.app.build, repository.Author(c.t.Env).Name, c.t.Now())
 		})
 		if err != nil {
@@ -161,7 +163,7 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 		return nil, err
 	}
 	if o.Draft == nil {
-		return nil, failed(fmt.Errorf("nothing was ever delivered to %q", environment), "a commit comes there by kalypso app deploy --commit, or by promotion")
+		return nil, cli.Failed(fmt.Errorf("nothing was ever delivered to %q", environment), "a commit comes there by kalypso app deploy --commit, or by promotion")
 	}
 	return deployedOf(environment, o), nil
 }
@@ -177,7 +179,7 @@ func (c *appDeployCommand) enters(a *delivery.Application) (string, error) {
 	}
 	e, _ := a.Delivery.Environment(c.app.environment)
 	if c.app.build.Commit != "" && e.Promotion != nil && len(e.Promotion.After) > 0 {
-		return "", failed(fmt.Errorf("a commit comes to %q after %s", e.Name, strings.Join(e.Promotion.After, " and ")),
+		return "", cli.Failed(fmt.Errorf("a commit comes to %q after %s", e.Name, strings.Join(e.Promotion.After, " and ")),
 			"kalypso app promote --to "+terminal.ShellWord(e.Name)+" takes it there, by its rules")
 	}
 	return c.app.environment, nil
@@ -186,7 +188,7 @@ func (c *appDeployCommand) enters(a *delivery.Application) (string, error) {
 // deliverer can write to the forges that the flags or the environment name.
 func (s *appSession) deliverer(flags *pullRequestFlags, t *terminal.Terminal) (*delivery.Deliverer, error) {
 	if s.request.GitOpsFolder != "" {
-		return nil, failed(errors.New("the GitOps repository is a plain folder, which has no pull requests"), "write to it with kalypso app render --out FOLDER")
+		return nil, cli.Failed(errors.New("the GitOps repository is a plain folder, which has no pull requests"), "write to it with kalypso app render --out FOLDER")
 	}
 	hosts, access, err := flags.forges(t.Env)
 	if err != nil {

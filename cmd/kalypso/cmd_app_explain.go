@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -18,7 +19,7 @@ import (
 type appExplainCommand struct {
 	t      *terminal.Terminal
 	app    appFlags
-	output *output
+	output *cli.Output
 }
 
 // explainedTarget is a target with the values that it is rendered with.
@@ -45,13 +46,13 @@ Values that nobody sets are the chart's own, and not listed.`,
 			if len(args) == 2 {
 				return nil
 			}
-			return exactly("TARGET")(cmd, args)
+			return cli.Exactly("TARGET")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	c.app.bind(cmd)
 	c.app.bindBuild(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	return cmd
 }
 
@@ -84,12 +85,12 @@ func (c *appExplainCommand) run(cmd *cobra.Command, args []string) error {
 			e.Values = append(e.Values, k)
 		}
 	}
-	if err := c.output.write(c.t.Out, e, func(w io.Writer) error { return c.show(w, e) }); err != nil {
+	if err := c.output.Write(c.t.Out, e, func(w io.Writer) error { return c.show(w, e) }); err != nil {
 		return err
 	}
 	showProblems(c.t, e.Problems)
 	if !known {
-		return answerNo()
+		return cli.AnswerNo()
 	}
 	return nil
 }

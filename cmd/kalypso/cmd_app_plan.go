@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -15,7 +16,7 @@ import (
 type appPlanCommand struct {
 	t        *terminal.Terminal
 	app      appFlags
-	output   *output
+	output   *cli.Output
 	diff     bool
 	exitCode bool
 }
@@ -39,12 +40,12 @@ It is what a pull request would show; nothing is written.`,
 		Example: `  kalypso app plan -e dev
   kalypso app plan -e stage --commit 3f2a9c1 --version 1.4.0 --image-tag 1.4.0 --diff
   kalypso app plan -e dev -o markdown`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.app.bind(cmd)
 	c.app.bindBuild(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML, formatMarkdown)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatMarkdown)
 	cmd.Flags().BoolVar(&c.diff, "diff", false, "show the unified difference of every object")
 	cmd.Flags().BoolVar(&c.exitCode, "exit-code", false, "exit with 3 when there are changes")
 	return cmd
@@ -64,8 +65,8 @@ func (c *appPlanCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	s.progress.End()
-	err = c.output.write(c.t.Out, appPlan{draft.Plan, draft.Findings}, func(w io.Writer) error {
-		if c.output.format == formatMarkdown {
+	err = c.output.Write(c.t.Out, appPlan{draft.Plan, draft.Findings}, func(w io.Writer) error {
+		if c.output.Format == cli.FormatMarkdown {
 			_, err := io.WriteString(w, draft.Markdown(delivery.MarkdownOptions{}))
 			return err
 		}
@@ -75,7 +76,7 @@ func (c *appPlanCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if c.exitCode && (draft.Plan.Files > 0 || draft.Plan.Counts.Held > 0) {
-		return answerNo()
+		return cli.AnswerNo()
 	}
 	return nil
 }

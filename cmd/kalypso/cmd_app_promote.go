@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
@@ -27,9 +29,9 @@ import (
 type appPromoteCommand struct {
 	t       *terminal.Terminal
 	app     appFlags
-	output  *output
+	output  *cli.Output
 	forges  pullRequestFlags
-	ledger  ledgerFlag
+	ledger  asking.LedgerFlag
 	to, why string
 	back    bool
 	noGate  bool
@@ -64,7 +66,7 @@ and takes what the environments before have published.`,
   kalypso app promote --to stage --version 1.3.0 --why "1.4.0 loses orders" --ledger ledger.db
   kalypso app promote --to stage --back --ledger ledger.db
   kalypso app promote --to stage --no-gate`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.app.bind(cmd)
@@ -76,28 +78,28 @@ and takes what the environments before have published.`,
 	flags.StringVar(&c.why, "why", "", "the `reason`, for the records")
 	flags.BoolVar(&c.noGate, "no-gate", false, "without a ledger: do not ask what clusters run")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications may take all in all")
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	bindForges(cmd, &c.forges)
-	c.ledger.bind(cmd, "the ledger with what clusters report")
+	c.ledger.Bind(cmd, "the ledger with what clusters report")
 	return cmd
 }
 
 func (c *appPromoteCommand) run(cmd *cobra.Command) error {
 	named := wanted(c.app.build.Commit != "", c.app.build.Version != "", c.back)
-	at := c.ledger.place(c.t)
+	at := c.ledger.Place(c.t)
 	switch {
 	case named > 1:
-		return usage(cmd, "choose one of --version, --commit and --back")
+		return cli.Usage(cmd, "choose one of --version, --commit and --back")
 	case named > 0 && c.to == "":
-		return usage(cmd, "where to? name the environment, as in --to stage")
+		return cli.Usage(cmd, "where to? name the environment, as in --to stage")
 	case at == "" && (!c.noGate || c.to == ""):
-		return usage(cmd, "which ledger? name it with --ledger; without one, nobody knows what clusters run, and --to needs --no-gate")
+		return cli.Usage(cmd, "which ledger? name it with --ledger; without one, nobody knows what clusters run, and --to needs --no-gate")
 	case at == "" && c.back:
-		return usage(cmd, "only a ledger knows what ran well: --back needs --ledger")
+		return cli.Usage(cmd, "only a ledger knows what ran well: --back needs --ledger")
 	case at != "" && c.noGate:
-		return usage(cmd, "--no-gate is for when there is no ledger")
+		return cli.Usage(cmd, "--no-gate is for when there is no ledger")
 	case at != "" && c.to != "" && named == 0:
-		return usage(cmd, "which build? name it with --version, --commit or --back")
+		return cli.Usage(cmd, "which build? name it with --version, --commit or --back")
 	}
 	s, err := c.app.open(cmd.Context(), c.t)
 	if err != nil {
@@ -112,7 +114,7 @@ func (c *appPromoteCommand) run(cmd *cobra.Command) error {
 		return c.withoutGate(cmd.Context(), s, d)
 	}
 	var r *appPromoted
-	err = withLedger(cmd.Context(), openLedger, at, func(l ledger.Ledger) error {
+	err = asking.WithLedger(cmd.Context(), asking.OpenLedger, at, func(l ledger.Ledger) error {
 		r, err = c.promote(cmd.Context(), s, d, l)
 		return err
 	})
@@ -120,12 +122,12 @@ func (c *appPromoteCommand) run(cmd *cobra.Command) error {
 	if r == nil {
 		return err
 	}
-	if err := errors.Join(err, c.output.write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) })); err != nil {
+	if err := errors.Join(err, c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) })); err != nil {
 		return err
 	}
 	failed := slices.ContainsFunc(r.Environments, func(s promoting.Standing) bool { return s.Phase == promotion.Failed })
 	if failed || len(r.Errors) > 0 {
-		return answerNo()
+		return cli.AnswerNo()
 	}
 	return nil
 }
@@ -220,13 +222,13 @@ func (c *appPromoteCommand) withoutGate(ctx context.Context, s *appSession, d *d
 	}
 	s.progress.End()
 	r := deployedOf(c.to, o)
-	return c.output.write(c.t.Out, r, func(w io.Writer) error { return (&appDeployCommand{t: c.t}).show(w, r) })
+	return c.output.Write(c.t.Out, r, func(w io.Writer) error { return (&appDeployCommand{t: c.t}).show(w, r) })
 }
 
 // published is the build that all environments before have, and the one that was asked for.
 func (c *appPromoteCommand) published(ctx context.Context, s *appSession, a *delivery.Application, before []string) (delivery.Build, error) {
 	if len(before) == 0 {
-		return delivery.Build{}, failed(fmt.Errorf("no environment comes before %q", c.to), "kalypso app deploy --commit takes a commit there")
+		return delivery.Build{}, cli.Failed(fmt.Errorf("no environment comes before %q", c.to), "kalypso app deploy --commit takes a commit there")
 	}
 	var build delivery.Build
 	for _, name := range before {
@@ -244,7 +246,7 @@ func (c *appPromoteCommand) published(ctx context.Context, s *appSession, a *del
 	}
 	asked := cmp.Or(c.app.build.Commit, c.app.build.Version)
 	if asked != "" && asked != build.Commit && asked != build.Version {
-		return build, failed(fmt.Errorf("%s has %s, and not %s", strings.Join(before, " and "), build.Name(), asked), "an earlier build is known to a ledger only: --ledger")
+		return build, cli.Failed(fmt.Errorf("%s has %s, and not %s", strings.Join(before, " and "), build.Name(), asked), "an earlier build is known to a ledger only: --ledger")
 	}
 	return build, nil
 }

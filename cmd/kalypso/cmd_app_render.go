@@ -10,6 +10,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
@@ -21,7 +22,7 @@ import (
 type appRenderCommand struct {
 	t      *terminal.Terminal
 	app    appFlags
-	output *output
+	output *cli.Output
 	out    string
 	target string
 }
@@ -63,12 +64,12 @@ more disappear, anything else is left alone. It exits with 3 when a target canno
 		Example: `  kalypso app render -e dev
   kalypso app render -e dev --target functional-test --image-tag 1.4.0
   kalypso app render -e stage --source . --config ../shop-configs --out rendered`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.app.bind(cmd)
 	c.app.bindBuild(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	cmd.Flags().StringVar(&c.out, "out", "", "write the files to a `folder` instead")
 	cmd.Flags().StringVar(&c.target, "target", "", "only the target of this `name`")
 	_ = cmd.MarkFlagDirname("out") // the error only says that the flag does not exist
@@ -80,7 +81,7 @@ func (c *appRenderCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if c.out != "" && c.target != "" {
-		return usage(cmd, "a folder gets all targets: --target goes without --out")
+		return cli.Usage(cmd, "a folder gets all targets: --target goes without --out")
 	}
 	s, err := c.app.open(cmd.Context(), c.t)
 	if err != nil {
@@ -95,13 +96,13 @@ func (c *appRenderCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	s.progress.End()
-	if err := c.output.write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
+	if err := c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
 	}
 	showProblems(c.t, r.Problems)
 	for _, t := range r.Targets {
 		if t.Held != nil {
-			return answerNo()
+			return cli.AnswerNo()
 		}
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -22,9 +24,9 @@ import (
 type appStatusCommand struct {
 	t      *terminal.Terminal
 	app    appFlags
-	output *output
+	output *cli.Output
 	forges pullRequestFlags
-	place  placeFlags
+	place  asking.Flags
 }
 
 // appStatus is the result of the command.
@@ -65,18 +67,18 @@ A server that delivers the application knows all of this already: name the workl
 		Example: `  kalypso app status
   kalypso app status hello-world-app --server https://kalypso.example.com
   kalypso app status --ledger postgres://kalypso@db/kalypso -o json`,
-		Args: atMost("NAME"),
+		Args: cli.AtMost("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	c.app.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	bindForges(cmd, &c.forges)
-	c.place.bind(cmd)
+	c.place.Bind(cmd)
 	return cmd
 }
 
 func (c *appStatusCommand) run(cmd *cobra.Command, args []string) error {
-	asks := c.place.server != "" || c.t.Env[envServer] != "" && c.place.ledger.place(c.t) == ""
+	asks := c.place.Server != "" || c.t.Env[asking.EnvServer] != "" && c.place.Ledger.Place(c.t) == ""
 	if len(args) > 0 || asks {
 		return c.server(cmd, args)
 	}
@@ -85,12 +87,12 @@ func (c *appStatusCommand) run(cmd *cobra.Command, args []string) error {
 
 // server asks a server about an application.
 func (c *appStatusCommand) server(cmd *cobra.Command, args []string) error {
-	at, err := c.place.find(cmd, c.t)
+	at, err := c.place.Find(cmd, c.t)
 	if err != nil {
 		return err
 	}
-	if at.server == nil {
-		return usage(cmd, "NAME is what a server is asked about; with a ledger, --source says which application")
+	if at.Server == nil {
+		return cli.Usage(cmd, "NAME is what a server is asked about; with a ledger, --source says which application")
 	}
 	q := observing.ApplicationQuery{}
 	if len(args) > 0 {
@@ -98,14 +100,14 @@ func (c *appStatusCommand) server(cmd *cobra.Command, args []string) error {
 	} else if q, err = c.here(cmd.Context()); err != nil {
 		return err
 	}
-	a, err := serverAnswers{at.server}.Application(cmd.Context(), q)
+	a, err := asking.ServerAnswers{Client: at.Server}.Application(cmd.Context(), q)
 	if err != nil {
 		return err
 	}
 	if c.app.environment != "" {
 		a.Environments = slices.DeleteFunc(a.Environments, func(e observing.ApplicationEnvironment) bool { return e.Environment != c.app.environment })
 	}
-	return c.output.write(c.t.Out, a, func(w io.Writer) error { return answer.For(c.t).Application(w, a.Application) })
+	return c.output.Write(c.t.Out, a, func(w io.Writer) error { return answer.For(c.t).Application(w, a.Application) })
 }
 
 // here is the application that the source is of.
@@ -117,7 +119,7 @@ func (c *appStatusCommand) here(ctx context.Context) (observing.ApplicationQuery
 	defer s.close()
 	a, err := s.drafter.Loader.Application(ctx, s.request, "")
 	if err != nil {
-		return observing.ApplicationQuery{}, failed(err, "or name the workload: kalypso app status NAME --server URL")
+		return observing.ApplicationQuery{}, cli.Failed(err, "or name the workload: kalypso app status NAME --server URL")
 	}
 	return observing.ApplicationQuery{Name: a.Workload.Name}, nil
 }
@@ -144,14 +146,14 @@ func (c *appStatusCommand) look(cmd *cobra.Command) error {
 	for _, name := range c.environments(a) {
 		r.Environments = append(r.Environments, statusOf(name, looked.found[name], looked.errors[name]))
 	}
-	if at := c.place.ledger.place(c.t); at != "" {
-		err = withLedger(cmd.Context(), openLedgerThere, at, func(l ledger.Ledger) error { return c.ask(cmd.Context(), s, d, looked, l, r) })
+	if at := c.place.Ledger.Place(c.t); at != "" {
+		err = asking.WithLedger(cmd.Context(), asking.OpenExisting, at, func(l ledger.Ledger) error { return c.ask(cmd.Context(), s, d, looked, l, r) })
 	}
 	if err != nil {
 		return err
 	}
 	s.progress.End()
-	return c.output.write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) })
+	return c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) })
 }
 
 func (c *appStatusCommand) environments(a *delivery.Application) []string {

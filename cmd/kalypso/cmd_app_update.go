@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -18,7 +19,7 @@ import (
 type appUpdateCommand struct {
 	t      *terminal.Terminal
 	app    appFlags
-	output *output
+	output *cli.Output
 	forges pullRequestFlags
 	dryRun bool
 }
@@ -34,11 +35,11 @@ It opens one pull request of the source, from kalypso-update/charts, or updates 
 the manifests of each environment. Versions that are ranges are left alone; the newest that they allow is taken anyway.`,
 		Example: `  kalypso app update --dry-run
   kalypso app update --source https://github.com/acme/platform-services`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.app.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	bindForges(cmd, &c.forges)
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what would be proposed, and do nothing")
 	return cmd
@@ -64,7 +65,7 @@ func (c *appUpdateCommand) run(cmd *cobra.Command) error {
 		}
 	}
 	s.progress.End()
-	return c.output.write(c.t.Out, u, func(w io.Writer) error { return c.show(w, u) })
+	return c.output.Write(c.t.Out, u, func(w io.Writer) error { return c.show(w, u) })
 }
 
 func (c *appUpdateCommand) show(w io.Writer, u *delivery.Updated) error {

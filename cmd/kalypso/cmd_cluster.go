@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cluster"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // newCluster is "kalypso cluster": which clusters there are, and what lets them report.
 func newCluster(t *terminal.Terminal) *cobra.Command {
-	cmd := newGroup(&cobra.Command{
+	cmd := cli.Group(&cobra.Command{
 		Use:   "cluster",
 		Short: "Register clusters, and see, replace and revoke what lets them report",
 		Long: `Register clusters, and see, replace and revoke what lets them report.
@@ -71,9 +72,9 @@ func (s *clusterSource) agent(name string, log *slog.Logger) (*agent.Agent, erro
 	if err != nil {
 		return nil, err
 	}
-	watcher, err := cluster.Connect(s.kubeconfig, "kalypso-agent/"+version(), kinds, log)
+	watcher, err := cluster.Connect(s.kubeconfig, "kalypso-agent/"+cli.Version(), kinds, log)
 	if err != nil {
-		return nil, failed(err, "run it in a cluster, or name a kubeconfig with --kubeconfig")
+		return nil, cli.Failed(err, "run it in a cluster, or name a kubeconfig with --kubeconfig")
 	}
 	if s.stateDir != "" {
 		// What is in it names the repositories and failures of the cluster: nobody else's business.
@@ -81,5 +82,5 @@ func (s *clusterSource) agent(name string, log *slog.Logger) (*agent.Agent, erro
 			return nil, fmt.Errorf("make the folder of --state-dir: %w", err)
 		}
 	}
-	return &agent.Agent{Cluster: watched{watcher}, Log: log, Name: name, Version: version(), Store: agent.Store{Dir: s.stateDir}}, nil
+	return &agent.Agent{Cluster: watched{watcher}, Log: log, Name: name, Version: cli.Version(), Store: agent.Store{Dir: s.stateDir}}, nil
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -17,8 +19,8 @@ import (
 // clusterListCommand is "kalypso cluster list".
 type clusterListCommand struct {
 	t           *terminal.Terminal
-	place       placeFlags
-	output      *output
+	place       asking.Flags
+	output      *cli.Output
 	environment string
 	clusterType string
 	state       string
@@ -35,11 +37,11 @@ func newClusterList(t *terminal.Terminal) *cobra.Command {
 Clusters that nobody registered are listed as unknown: what they report is kept, and counts nowhere.`,
 		Example: `  kalypso cluster list -e prod
   kalypso cluster list --state failed`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.place.Bind(cmd)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
 	flags.StringVarP(&c.environment, "environment", "e", "", "only members of the environment of this `name`")
 	flags.StringVar(&c.clusterType, "type", "", "only clusters of the cluster type of this `name`")
@@ -53,24 +55,24 @@ func (c *clusterListCommand) run(cmd *cobra.Command) error {
 	states := []compliance.State{"", compliance.Reached, compliance.Behind, compliance.Broken, compliance.Offline, compliance.Missing}
 	switch {
 	case !slices.Contains(states, compliance.State(c.state)):
-		return usage(cmd, "--state %q is none of reached, behind, failed, offline and missing", c.state)
+		return cli.Usage(cmd, "--state %q is none of reached, behind, failed, offline and missing", c.state)
 	case c.limit < 1:
-		return usage(cmd, "--limit is %d, want at least 1", c.limit)
+		return cli.Usage(cmd, "--limit is %d, want at least 1", c.limit)
 	}
-	who, err := c.place.ask(cmd, c.t)
+	who, err := c.place.Ask(cmd, c.t)
 	if err != nil {
 		return err
 	}
-	clusters, more, err := all(c.limit, func(at observing.Paging) (observing.Page[observing.Cluster], error) {
+	clusters, more, err := asking.All(c.limit, func(at observing.Paging) (observing.Page[observing.Cluster], error) {
 		return who.Clusters(cmd.Context(), observing.ClustersQuery{
 			Environment: c.environment, ClusterType: c.clusterType, Labels: c.labels, State: compliance.State(c.state), Paging: at,
 		})
 	})
-	if err := errors.Join(err, who.close()); err != nil {
+	if err := errors.Join(err, who.Close()); err != nil {
 		return err
 	}
 	if more {
 		fmt.Fprintf(c.t.Err, "there are more than %d; --limit shows more of them\n", c.limit)
 	}
-	return c.output.write(c.t.Out, observing.Page[observing.Cluster]{Items: clusters}, func(w io.Writer) error { return answer.For(c.t).Clusters(w, clusters) })
+	return c.output.Write(c.t.Out, observing.Page[observing.Cluster]{Items: clusters}, func(w io.Writer) error { return answer.For(c.t).Clusters(w, clusters) })
 }

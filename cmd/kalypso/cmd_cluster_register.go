@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cluster"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/server/api"
@@ -20,8 +22,8 @@ import (
 // clusterRegisterCommand is "kalypso cluster register".
 type clusterRegisterCommand struct {
 	t          *terminal.Terminal
-	place      placeFlags
-	output     *output
+	place      asking.Flags
+	output     *cli.Output
 	members    []string
 	labels     map[string]string
 	keyFile    string
@@ -47,11 +49,11 @@ A cluster without a connection signs files instead: register the public half of 
 On a server this takes a token of an admin, or one to join with; see "kalypso token create --role join".`,
 		Example: `  kalypso cluster register large-07 --member dev/large --member stage/large --label region=west-us
   kalypso cluster register large-07 --member dev/large --credential large-07.token`,
-		Args: exactly("NAME"),
+		Args: cli.Exactly("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.place.Bind(cmd)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&c.members, "member", nil, "the `ENVIRONMENT/CLUSTERTYPE` that it serves as; may be repeated")
 	flags.StringToStringVar(&c.labels, "label", nil, "a label of the cluster, as `KEY=VALUE`; may be repeated")
@@ -66,19 +68,19 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	install, err := c.manifests.install(cmd, name, c.place.address(c.t))
+	install, err := c.manifests.install(cmd, name, c.place.Address(c.t))
 	if err != nil {
 		return err
 	}
 	if install != nil && c.credential == "" {
-		return usage(cmd, "--manifests goes with --credential FILE: the manifests may go into Git, and the credential must not")
+		return cli.Usage(cmd, "--manifests goes with --credential FILE: the manifests may go into Git, and the credential must not")
 	}
 	file, err := newSecretFile(c.credential)
 	if err != nil {
 		return err
 	}
 	var made registered
-	err = c.place.register(cmd, c.t, openLedger, func(r registrar) error {
+	err = c.place.Register(cmd, c.t, asking.OpenLedger, func(r asking.Registrar) error {
 		var err error
 		made.Credential, err = r.Register(cmd.Context(), *request)
 		return err
@@ -92,16 +94,16 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 	if install != nil {
 		return c.manifests.write(c.t, *install, made)
 	}
-	return c.output.write(c.t.Out, made, func(w io.Writer) error { return showRegistered(w, made, "is registered") })
+	return c.output.Write(c.t.Out, made, func(w io.Writer) error { return showRegistered(w, made, "is registered") })
 }
 
 func (c *clusterRegisterCommand) request(cmd *cobra.Command, name string) (*api.ClusterRequest, error) {
 	members, err := parseMembers(c.members)
 	if err != nil {
-		return nil, asUsage(cmd, err)
+		return nil, cli.AsUsage(cmd, err)
 	}
 	if len(members) == 0 {
-		return nil, usage(cmd, "which environment is it for? name it, as in --member dev/large")
+		return nil, cli.Usage(cmd, "which environment is it for? name it, as in --member dev/large")
 	}
 	request := &api.ClusterRequest{Name: name, Memberships: members, Labels: c.labels}
 	if c.keyFile != "" {
@@ -137,7 +139,7 @@ type registered struct {
 func showRegistered(w io.Writer, r registered, what string) error {
 	fmt.Fprintf(w, "%s %s", terminal.Printable(r.Cluster), what)
 	if len(r.Memberships) > 0 {
-		fmt.Fprintf(w, " as %s", terminal.Printable(memberships(r.Memberships)))
+		fmt.Fprintf(w, " as %s", terminal.Printable(asking.Memberships(r.Memberships)))
 	}
 	fmt.Fprintln(w)
 	switch {
@@ -154,14 +156,6 @@ func showRegistered(w io.Writer, r registered, what string) error {
 	}
 	_, err := fmt.Fprintln(w, "its agent reads the credential from the file that --token-file names")
 	return err
-}
-
-func memberships(all []ledger.Membership) string {
-	words := make([]string, len(all))
-	for i, m := range all {
-		words[i] = m.Environment + "/" + m.ClusterType
-	}
-	return strings.Join(words, ", ")
 }
 
 // manifestFlags say what installs the agent.
@@ -184,7 +178,7 @@ func (f *manifestFlags) bind(cmd *cobra.Command) {
 func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent.Install, error) {
 	if !f.wanted {
 		if f.image != "" || f.server != "" || len(f.watch) > 0 {
-			return nil, usage(cmd, "--image, --agent-server and --watch go with --manifests")
+			return nil, cli.Usage(cmd, "--image, --agent-server and --watch go with --manifests")
 		}
 		return nil, nil
 	}
@@ -194,18 +188,18 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent
 	more, err := parseKinds(f.watch)
 	switch {
 	case err != nil:
-		return nil, asUsage(cmd, err)
+		return nil, cli.AsUsage(cmd, err)
 	case f.image == "":
-		return nil, usage(cmd, "--manifests goes with --image IMAGE: which image has the kalypso program?")
+		return nil, cli.Usage(cmd, "--manifests goes with --image IMAGE: which image has the kalypso program?")
 	case server == "":
-		return nil, usage(cmd, "--manifests goes with --agent-server URL: where does the cluster reach the server?")
+		return nil, cli.Usage(cmd, "--manifests goes with --agent-server URL: where does the cluster reach the server?")
 	}
 	install := &agent.Install{
 		Server: server, Cluster: name, Image: f.image,
 		Kinds: groupResources(append(cluster.Known(), more...)), More: groupResources(more),
 	}
 	if _, err := agent.Manifests(*install); err != nil {
-		return nil, asUsage(cmd, err)
+		return nil, cli.AsUsage(cmd, err)
 	}
 	return install, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/server"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -39,7 +40,7 @@ The public half is registered with the cluster, see "kalypso cluster register --
 With --state-dir it has what happened between two exports, as far as an export saw it.`,
 		Example: `  kalypso cluster report large-07 --export reports.jsonl --key key.pem
   kalypso cluster report large-07 --export - --key key.pem --kubeconfig large-07.kubeconfig > reports.jsonl`,
-		Args: exactly("NAME"),
+		Args: cli.Exactly("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
@@ -51,14 +52,14 @@ With --state-dir it has what happened between two exports, as far as an export s
 
 func (c *clusterReportCommand) run(cmd *cobra.Command, name string) error {
 	if c.export == "" || c.keyFile == "" {
-		return usage(cmd, "--export and --key are missing")
+		return cli.Usage(cmd, "--export and --key are missing")
 	}
 	if _, err := c.source.kinds(); err != nil {
-		return asUsage(cmd, err)
+		return cli.AsUsage(cmd, err)
 	}
 	key, err := c.key()
 	if err != nil {
-		return failed(fmt.Errorf("read --key: %w", err), "")
+		return cli.Failed(fmt.Errorf("read --key: %w", err), "")
 	}
 	log, err := newLogger(c.t, server.LogConfig{}, nil)
 	if err != nil {
@@ -89,7 +90,7 @@ func (c *clusterReportCommand) write(ctx context.Context, a *agent.Agent, key ed
 		return agent.WriteFile(c.export, file)
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return failed(err, "is the cluster reachable, and may it be read? the lines above say what did not work")
+		return cli.Failed(err, "is the cluster reachable, and may it be read? the lines above say what did not work")
 	}
 	return err
 }

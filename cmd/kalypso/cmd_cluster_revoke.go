@@ -7,14 +7,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // clusterRevokeCommand is "kalypso cluster revoke".
 type clusterRevokeCommand struct {
 	t      *terminal.Terminal
-	place  placeFlags
-	output *output
+	place  asking.Flags
+	output *cli.Output
 }
 
 func newClusterRevoke(t *terminal.Terminal) *cobra.Command {
@@ -25,21 +27,21 @@ func newClusterRevoke(t *terminal.Terminal) *cobra.Command {
 		Long: `End the memberships and the credential of a cluster. Gates do not wait for it any more, and what it sends is refused.
 What it reported stays in the ledger. Registering it again makes it a member again, with another credential.`,
 		Example: `  kalypso cluster revoke large-07`,
-		Args:    exactly("NAME"),
+		Args:    cli.Exactly("NAME"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.place.Bind(cmd)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	return cmd
 }
 
 func (c *clusterRevokeCommand) run(cmd *cobra.Command, name string) error {
-	return c.place.register(cmd, c.t, openLedgerThere, func(r registrar) error {
+	return c.place.Register(cmd, c.t, asking.OpenExisting, func(r asking.Registrar) error {
 		made, err := r.Revoke(cmd.Context(), name)
 		if err != nil {
 			return err
 		}
-		return c.output.write(c.t.Out, made, func(w io.Writer) error {
+		return c.output.Write(c.t.Out, made, func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "%s is revoked: no gate waits for it, and what it sends is refused\n", terminal.Printable(made.Cluster))
 			return err
 		})
@@ -49,8 +51,8 @@ func (c *clusterRevokeCommand) run(cmd *cobra.Command, name string) error {
 // clusterRotateCommand is "kalypso cluster rotate".
 type clusterRotateCommand struct {
 	t          *terminal.Terminal
-	place      placeFlags
-	output     *output
+	place      asking.Flags
+	output     *cli.Output
 	credential string
 }
 
@@ -62,11 +64,11 @@ func newClusterRotate(t *terminal.Terminal) *cobra.Command {
 		Long: `Give a cluster another credential. The old one ends at once: until its agent has the new one, its reports wait in the agent's queue.
 The agent reads its file before each attempt, so that it needs no restart.`,
 		Example: `  kalypso cluster rotate large-07 --credential large-07.token`,
-		Args:    exactly("NAME"),
+		Args:    cli.Exactly("NAME"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.place.Bind(cmd)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	cmd.Flags().StringVar(&c.credential, "credential", "", "write the credential to this new `file` instead of showing it")
 	return cmd
 }
@@ -77,7 +79,7 @@ func (c *clusterRotateCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var made registered
-	err = c.place.register(cmd, c.t, openLedgerThere, func(r registrar) error {
+	err = c.place.Register(cmd, c.t, asking.OpenExisting, func(r asking.Registrar) error {
 		var err error
 		made.Credential, err = r.Rotate(cmd.Context(), name)
 		return err
@@ -88,5 +90,5 @@ func (c *clusterRotateCommand) run(cmd *cobra.Command, name string) error {
 	if err := file.keep(&made); err != nil {
 		return err
 	}
-	return c.output.write(c.t.Out, made, func(w io.Writer) error { return showRegistered(w, made, "has another credential") })
+	return c.output.Write(c.t.Out, made, func(w io.Writer) error { return showRegistered(w, made, "has another credential") })
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -14,8 +16,8 @@ import (
 // clusterShowCommand is "kalypso cluster show".
 type clusterShowCommand struct {
 	t      *terminal.Terminal
-	place  placeFlags
-	output *output
+	place  asking.Flags
+	output *cli.Output
 }
 
 func newClusterShow(t *terminal.Terminal) *cobra.Command {
@@ -24,22 +26,22 @@ func newClusterShow(t *terminal.Terminal) *cobra.Command {
 		Use:     "show NAME",
 		Short:   "Show what a cluster runs, what it should run, and what happened last",
 		Example: `  kalypso cluster show large-07`,
-		Args:    exactly("NAME"),
+		Args:    cli.Exactly("NAME"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.place.Bind(cmd)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	return cmd
 }
 
 func (c *clusterShowCommand) run(cmd *cobra.Command, name string) error {
-	who, err := c.place.ask(cmd, c.t)
+	who, err := c.place.Ask(cmd, c.t)
 	if err != nil {
 		return err
 	}
 	detail, err := who.Cluster(cmd.Context(), observing.ClusterQuery{Name: name})
-	if err := errors.Join(answered(err), who.close()); err != nil {
+	if err := errors.Join(asking.Answered(err), who.Close()); err != nil {
 		return err
 	}
-	return c.output.write(c.t.Out, detail, func(w io.Writer) error { return answer.For(c.t).Cluster(w, detail) })
+	return c.output.Write(c.t.Out, detail, func(w io.Writer) error { return answer.For(c.t).Cluster(w, detail) })
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -14,14 +16,14 @@ import (
 // compareCommand is "kalypso compare".
 type compareCommand struct {
 	t        *terminal.Terminal
-	place    placeFlags
-	output   *output
-	asOf     timeFlag
+	place    asking.Flags
+	output   *cli.Output
+	asOf     cli.TimeFlag
 	exitCode bool
 }
 
 func newCompare(t *terminal.Terminal) *cobra.Command {
-	c := &compareCommand{t: t, asOf: timeFlag{t: t}}
+	c := &compareCommand{t: t, asOf: cli.TimeFlag{Terminal: t}}
 	cmd := &cobra.Command{
 		Use:   "compare ENVIRONMENT ENVIRONMENT",
 		Short: "Show how two environments differ",
@@ -30,11 +32,11 @@ Targets are compared by their workload and the name that they have within it.`,
 		Example: `  kalypso compare dev prod
   kalypso compare stage prod --as-of 7d
   kalypso compare stage prod --exit-code`,
-		Args: exactly("ENVIRONMENT", "ENVIRONMENT"),
+		Args: cli.Exactly("ENVIRONMENT", "ENVIRONMENT"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0], args[1]) },
 	}
-	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.place.Bind(cmd)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	cmd.Flags().Var(&c.asOf, "as-of", "how they differed at this time: 2026-11-17T10:00, or how long ago, 36h or 7d")
 	cmd.Flags().BoolVar(&c.exitCode, "exit-code", false, "exit with 3 when they differ")
 	return cmd
@@ -42,21 +44,21 @@ Targets are compared by their workload and the name that they have within it.`,
 
 func (c *compareCommand) run(cmd *cobra.Command, a, b string) error {
 	if a == b {
-		return usage(cmd, "%q does not differ from itself; name two environments", a)
+		return cli.Usage(cmd, "%q does not differ from itself; name two environments", a)
 	}
-	who, err := c.place.ask(cmd, c.t)
+	who, err := c.place.Ask(cmd, c.t)
 	if err != nil {
 		return err
 	}
-	result, err := who.Compare(cmd.Context(), observing.CompareQuery{A: a, B: b, AsOf: c.asOf.at})
-	if err := errors.Join(answered(err), who.close()); err != nil {
+	result, err := who.Compare(cmd.Context(), observing.CompareQuery{A: a, B: b, AsOf: c.asOf.At})
+	if err := errors.Join(asking.Answered(err), who.Close()); err != nil {
 		return err
 	}
-	if err := c.output.write(c.t.Out, result, func(w io.Writer) error { return answer.For(c.t).Comparison(w, result) }); err != nil {
+	if err := c.output.Write(c.t.Out, result, func(w io.Writer) error { return answer.For(c.t).Comparison(w, result) }); err != nil {
 		return err
 	}
 	if c.exitCode && differs(result) {
-		return answerNo()
+		return cli.AnswerNo()
 	}
 	return nil
 }

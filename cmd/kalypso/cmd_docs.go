@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/kalypso-io/kalypso/internal/cli"
 )
 
 //go:generate go run . docs ../../docs/cli
@@ -13,10 +15,10 @@ import (
 // newMan writes a manual page for each command. Packagers call it, so it is hidden.
 func newMan() *cobra.Command {
 	return newGenerator("man", "Write the manual pages to a folder", func(root *cobra.Command, dir string) error {
-		date := versionDate()
+		date := cli.VersionDate()
 		return doc.GenManTree(root, &doc.GenManHeader{
 			Title: "KALYPSO", Section: "1", Date: &date,
-			Source: "kalypso " + version(), Manual: "Kalypso",
+			Source: "kalypso " + cli.Version(), Manual: "Kalypso",
 		}, dir)
 	})
 }
@@ -32,7 +34,7 @@ func newGenerator(name, short string, generate func(*cobra.Command, string) erro
 		Short:   short,
 		Example: fmt.Sprintf("  kalypso %s build/%s", name, name),
 		Hidden:  true,
-		Args:    exactly("DIR"),
+		Args:    cli.Exactly("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err

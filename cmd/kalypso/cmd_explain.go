@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/config"
 	"github.com/kalypso-io/kalypso/internal/placement"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
@@ -18,7 +19,7 @@ import (
 type explainCommand struct {
 	t      *terminal.Terminal
 	source sourceFlags
-	output *output
+	output *cli.Output
 	key    string
 	// brief leaves out the policies that are far from selecting a pair: many cluster types are shown.
 	brief bool
@@ -43,12 +44,12 @@ With --config it shows where the values of the platform configuration are writte
 			if len(args) == 2 {
 				return nil
 			}
-			return exactly("WORKLOAD/TARGET")(cmd, args)
+			return cli.Exactly("WORKLOAD/TARGET")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	c.source.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	cmd.Flags().StringVar(&c.key, "config", "", "show where the value of a configuration `key` comes from; '*' shows all keys")
 	return cmd
 }
@@ -76,7 +77,7 @@ func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	session.progress.End()
-	return c.output.write(c.t.Out, e, func(w io.Writer) error { return c.show(w, e) })
+	return c.output.Write(c.t.Out, e, func(w io.Writer) error { return c.show(w, e) })
 }
 
 func (c *explainCommand) show(w io.Writer, e *scheduling.Explanation) error {

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -18,10 +20,10 @@ import (
 // historyCommand is "kalypso history".
 type historyCommand struct {
 	t              *terminal.Terminal
-	place          placeFlags
-	output         *output
+	place          asking.Flags
+	output         *cli.Output
 	environment    string
-	from, to, asOf timeFlag
+	from, to, asOf cli.TimeFlag
 	limit          int
 }
 
@@ -33,7 +35,7 @@ const (
 )
 
 func newHistory(t *terminal.Terminal) *cobra.Command {
-	c := &historyCommand{t: t, from: timeFlag{t: t}, to: timeFlag{t: t}, asOf: timeFlag{t: t}}
+	c := &historyCommand{t: t, from: cli.TimeFlag{Terminal: t}, to: cli.TimeFlag{Terminal: t}, asOf: cli.TimeFlag{Terminal: t}}
 	cmd := &cobra.Command{
 		Use:   "history (environment|workload|cluster) NAME",
 		Short: "Tell what happened to an environment, a workload or a cluster, or how it was at a time",
@@ -46,12 +48,12 @@ A time is 2026-11-17, 2026-11-17T10:00 or with a zone 2026-11-17T10:00:00Z, or h
 		Example: `  kalypso history environment prod --from 7d
   kalypso history workload hello-world-app -e prod
   kalypso history environment prod --as-of 2026-11-17T10:00`,
-		Args:      exactly("environment|workload|cluster", "NAME"),
+		Args:      cli.Exactly("environment|workload|cluster", "NAME"),
 		RunE:      func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0], args[1]) },
 		ValidArgs: []cobra.Completion{ofEnvironment, ofWorkload, ofCluster},
 	}
-	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.place.Bind(cmd)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
 	flags.StringVarP(&c.environment, "environment", "e", "", "of a workload, only in the environment of this `name`")
 	flags.Var(&c.from, "from", "from this time on")
@@ -65,25 +67,25 @@ func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
 	if err := c.check(cmd, of); err != nil {
 		return err
 	}
-	who, err := c.place.ask(cmd, c.t)
+	who, err := c.place.Ask(cmd, c.t)
 	if err != nil {
 		return err
 	}
-	if !c.asOf.at.IsZero() {
+	if !c.asOf.At.IsZero() {
 		then, err := c.then(cmd.Context(), who, of, name)
-		if err := errors.Join(err, who.close()); err != nil {
+		if err := errors.Join(err, who.Close()); err != nil {
 			return err
 		}
-		return c.output.write(c.t.Out, then, func(w io.Writer) error { return c.showThen(w, then) })
+		return c.output.Write(c.t.Out, then, func(w io.Writer) error { return c.showThen(w, then) })
 	}
 	events, more, err := c.events(cmd.Context(), who, of, name)
-	if err := errors.Join(err, who.close()); err != nil {
+	if err := errors.Join(err, who.Close()); err != nil {
 		return err
 	}
 	if more {
 		fmt.Fprintf(c.t.Err, "there are more than %d; --limit shows more of them, and --to earlier ones\n", c.limit)
 	}
-	return c.output.write(c.t.Out, observing.Page[observing.Event]{Items: events}, func(w io.Writer) error {
+	return c.output.Write(c.t.Out, observing.Page[observing.Event]{Items: events}, func(w io.Writer) error {
 		if len(events) == 0 {
 			_, err := fmt.Fprintf(w, "nothing is on record about %s %s in this time\n", of, terminal.Printable(name))
 			return err
@@ -95,19 +97,19 @@ func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
 func (c *historyCommand) check(cmd *cobra.Command, of string) error {
 	switch {
 	case !slices.Contains([]string{ofEnvironment, ofWorkload, ofCluster}, of):
-		return usage(cmd, "the history of what? %q is none of environment, workload and cluster", of)
+		return cli.Usage(cmd, "the history of what? %q is none of environment, workload and cluster", of)
 	case c.environment != "" && of != ofWorkload:
-		return usage(cmd, "--environment goes with the history of a workload")
-	case !c.asOf.at.IsZero() && (!c.from.at.IsZero() || !c.to.at.IsZero()):
-		return usage(cmd, "--as-of is one time, and --from and --to are others; choose")
+		return cli.Usage(cmd, "--environment goes with the history of a workload")
+	case !c.asOf.At.IsZero() && (!c.from.At.IsZero() || !c.to.At.IsZero()):
+		return cli.Usage(cmd, "--as-of is one time, and --from and --to are others; choose")
 	case c.limit < 1:
-		return usage(cmd, "--limit is %d, want at least 1", c.limit)
+		return cli.Usage(cmd, "--limit is %d, want at least 1", c.limit)
 	}
 	return nil
 }
 
-func (c *historyCommand) events(ctx context.Context, who fleetAnswers, of, name string) ([]observing.Event, bool, error) {
-	q := observing.HistoryQuery{From: c.from.at, To: c.to.at}
+func (c *historyCommand) events(ctx context.Context, who asking.FleetAnswers, of, name string) ([]observing.Event, bool, error) {
+	q := observing.HistoryQuery{From: c.from.At, To: c.to.At}
 	switch of {
 	case ofEnvironment:
 		q.Environment = name
@@ -116,7 +118,7 @@ func (c *historyCommand) events(ctx context.Context, who fleetAnswers, of, name 
 	case ofCluster:
 		q.Cluster = name
 	}
-	return all(c.limit, func(at observing.Paging) (observing.Page[observing.Event], error) {
+	return asking.All(c.limit, func(at observing.Paging) (observing.Page[observing.Event], error) {
 		q.Paging = at
 		return who.History(ctx, q)
 	})
@@ -134,25 +136,25 @@ type then struct {
 // maxVersions is how many versions are shown of one time.
 const maxVersions = 5000
 
-func (c *historyCommand) then(ctx context.Context, who fleetAnswers, of, name string) (*then, error) {
-	at := &then{AsOf: c.asOf.at.UTC()}
-	q := observing.VersionsQuery{AsOf: c.asOf.at}
+func (c *historyCommand) then(ctx context.Context, who asking.FleetAnswers, of, name string) (*then, error) {
+	at := &then{AsOf: c.asOf.At.UTC()}
+	q := observing.VersionsQuery{AsOf: c.asOf.At}
 	switch of {
 	case ofCluster:
-		detail, err := who.Cluster(ctx, observing.ClusterQuery{Name: name, AsOf: c.asOf.at})
+		detail, err := who.Cluster(ctx, observing.ClusterQuery{Name: name, AsOf: c.asOf.At})
 		at.Cluster = &detail
-		return at, answered(err)
+		return at, asking.Answered(err)
 	case ofEnvironment:
-		detail, err := who.Environment(ctx, observing.EnvironmentQuery{Name: name, AsOf: c.asOf.at})
+		detail, err := who.Environment(ctx, observing.EnvironmentQuery{Name: name, AsOf: c.asOf.At})
 		if err != nil {
-			return nil, answered(err)
+			return nil, asking.Answered(err)
 		}
 		at.Environment, q.Environment = &detail, name
 	case ofWorkload:
 		q.Workload, q.Environment = name, c.environment
 	}
 	var err error
-	at.Versions, _, err = all(maxVersions, func(p observing.Paging) (observing.Page[observing.Version], error) {
+	at.Versions, _, err = asking.All(maxVersions, func(p observing.Paging) (observing.Page[observing.Version], error) {
 		q.Paging = p
 		return who.Versions(ctx, q)
 	})

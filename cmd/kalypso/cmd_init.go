@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scaffold"
@@ -24,7 +25,7 @@ type initCommand struct {
 }
 
 func newInit(t *terminal.Terminal) *cobra.Command {
-	cmd := newGroup(&cobra.Command{
+	cmd := cli.Group(&cobra.Command{
 		Use:     "init",
 		Short:   "Write a repository to start from",
 		Long:    "Write a repository to start from: a working example, to be changed piece by piece.",
@@ -48,7 +49,7 @@ DIR becomes a Git repository with three branches. It must be new, or an empty fo
     stage   the same for the second one`,
 		Example: `  kalypso init control-plane my-control-plane
   kalypso init control-plane my-control-plane --url https://github.com/org/my-control-plane`,
-		Args: exactly("DIR"),
+		Args: cli.Exactly("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.controlPlane(cmd, args[0]) },
 	}
 	c.bind(cmd)
@@ -66,7 +67,7 @@ DIR becomes a Git repository. It must be new, or an empty folder.
 The example control plane expects it beside itself, under the name gitops.`,
 		Example: `  kalypso init gitops gitops
   kalypso init gitops gitops --url https://github.com/org/gitops`,
-		Args: exactly("DIR"),
+		Args: cli.Exactly("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.gitOps(cmd, args[0]) },
 	}
 	c.bind(cmd)
@@ -82,11 +83,11 @@ func (c *initCommand) bind(cmd *cobra.Command) {
 
 func (c *initCommand) controlPlane(cmd *cobra.Command, dir string) error {
 	if err := scaffold.CheckURL(c.url); err != nil {
-		return usage(cmd, "--url: %w", err)
+		return cli.Usage(cmd, "--url: %w", err)
 	}
 	urls, err := scaffold.URLs(c.url)
 	if err != nil {
-		return usage(cmd, "--url: %w", err)
+		return cli.Usage(cmd, "--url: %w", err)
 	}
 	branches, err := scaffold.ControlPlaneBranches(hellofleet.Files(), urls)
 	if err != nil {
@@ -97,7 +98,7 @@ func (c *initCommand) controlPlane(cmd *cobra.Command, dir string) error {
 
 func (c *initCommand) gitOps(cmd *cobra.Command, dir string) error {
 	if err := scaffold.CheckURL(c.url); err != nil {
-		return usage(cmd, "--url: %w", err)
+		return cli.Usage(cmd, "--url: %w", err)
 	}
 	return c.create(cmd.Context(), dir, "GitOps repository", scaffold.GitOpsBranches(),
 		[]string{"kalypso schedule -e dev --commit --control-plane CONTROL-PLANE"})

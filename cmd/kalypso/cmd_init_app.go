@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/scaffold"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -21,7 +22,7 @@ DIR becomes a Git repository. It must be new, or an empty folder.
 The configuration is expected beside it, in DIR-configs; "kalypso init config" writes that.`,
 		Example: `  kalypso init app hello-world-app
   kalypso init app hello-world-app --url https://github.com/org/hello-world-app`,
-		Args: exactly("DIR"),
+		Args: cli.Exactly("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			next := []string{
 				"kalypso init config " + terminal.ShellWord(args[0]+"-configs"), "kalypso app render -e dev --source " + terminal.ShellWord(args[0]),
@@ -43,7 +44,7 @@ func newInitServices(t *terminal.Terminal) *cobra.Command {
 DIR becomes a Git repository. It must be new, or an empty folder.
 The configuration is expected beside it, in DIR-configs; "kalypso init config --services" writes that.`,
 		Example: `  kalypso init services platform-services`,
-		Args:    exactly("DIR"),
+		Args:    cli.Exactly("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			next := []string{
 				"kalypso init config --services " + terminal.ShellWord(args[0]+"-configs"), "kalypso app render -e dev --source " + terminal.ShellWord(args[0]),
@@ -67,7 +68,7 @@ DIR becomes a Git repository. It must be new, or an empty folder.
 Values are laid over each other from the root of the branch down to the folder of a target.`,
 		Example: `  kalypso init config hello-world-app-configs
   kalypso init config --services platform-services-configs`,
-		Args: exactly("DIR"),
+		Args: cli.Exactly("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			example := scaffold.ExampleApp
 			if services {
@@ -84,7 +85,7 @@ Values are laid over each other from the root of the branch down to the folder o
 // example writes the source of an example.
 func (c *initCommand) example(cmd *cobra.Command, dir, what string, name scaffold.Example, next []string) error {
 	if err := scaffold.CheckURL(c.url); err != nil {
-		return usage(cmd, "--url: %w", err)
+		return cli.Usage(cmd, "--url: %w", err)
 	}
 	branches, err := scaffold.SourceBranches(name)
 	if err != nil {
@@ -96,7 +97,7 @@ func (c *initCommand) example(cmd *cobra.Command, dir, what string, name scaffol
 // configuration writes the configuration of an example.
 func (c *initCommand) configuration(cmd *cobra.Command, dir string, name scaffold.Example) error {
 	if err := scaffold.CheckURL(c.url); err != nil {
-		return usage(cmd, "--url: %w", err)
+		return cli.Usage(cmd, "--url: %w", err)
 	}
 	branches, err := scaffold.ConfigBranches(name)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/scaffold"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
@@ -52,7 +53,7 @@ A file that is there and differs is not overwritten: the difference is shown, an
 		Example: `  kalypso init ci --github
   kalypso init ci --gitlab --for app
   kalypso init ci --azure --kalypso-version v1.2.3 --force`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := cmd.Flags()
@@ -71,11 +72,11 @@ func (c *initCICommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if c.target != "" && !slices.Contains(scaffold.Kinds, scaffold.Kind(c.target)) {
-		return usage(cmd, "--for %q is none of %v", c.target, scaffold.Kinds)
+		return cli.Usage(cmd, "--for %q is none of %v", c.target, scaffold.Kinds)
 	}
-	data := scaffold.Facts{Version: cmp.Or(c.version, installable(version()))}
+	data := scaffold.Facts{Version: cmp.Or(c.version, installable(cli.Version()))}
 	if data.Version == "" {
-		return usage(cmd, "this build has no version that workflows could install: name one with --kalypso-version")
+		return cli.Usage(cmd, "this build has no version that workflows could install: name one with --kalypso-version")
 	}
 	root, err := c.repository()
 	if err != nil {
@@ -91,7 +92,7 @@ func (c *initCICommand) run(cmd *cobra.Command) error {
 	}
 	switch target {
 	case "":
-		return usage(cmd, "what this repository is, its files do not say: say it with --for")
+		return cli.Usage(cmd, "what this repository is, its files do not say: say it with --for")
 	case scaffold.ControlPlane:
 		if data.Environments, err = c.environments(cmd.Context(), root.Name()); err != nil {
 			return err
@@ -113,7 +114,7 @@ func (c *initCICommand) forge(cmd *cobra.Command) (scaffold.Forge, error) {
 		}
 	}
 	if len(asked) != 1 {
-		return scaffold.Forge{}, usage(cmd, "say where the workflows will run, with one of --github, --gitlab and --azure")
+		return scaffold.Forge{}, cli.Usage(cmd, "say where the workflows will run, with one of --github, --gitlab and --azure")
 	}
 	return asked[0], nil
 }
@@ -134,10 +135,10 @@ func (c *initCICommand) repository() (*os.Root, error) {
 	}
 	dir, err := git.Discover(here)
 	if err != nil {
-		return nil, failed(err, "workflows belong to a repository: run it in one")
+		return nil, cli.Failed(err, "workflows belong to a repository: run it in one")
 	}
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
-		return nil, failed(fmt.Errorf("%q has no work tree", dir), "run it in a clone")
+		return nil, cli.Failed(fmt.Errorf("%q has no work tree", dir), "run it in a clone")
 	}
 	return os.OpenRoot(dir)
 }
@@ -155,7 +156,7 @@ func (c *initCICommand) environments(ctx context.Context, dir string) ([]schedul
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, failed(errors.New("the branch main lists no environment"), "commit an Environment for each of them, as kalypso init control-plane does")
+		return nil, cli.Failed(errors.New("the branch main lists no environment"), "commit an Environment for each of them, as kalypso init control-plane does")
 	}
 	return found, nil
 }
@@ -182,7 +183,7 @@ func (c *initCICommand) write(root *os.Root, target scaffold.Kind, files map[str
 		}
 	}
 	if differing > 0 {
-		return failed(fmt.Errorf("%d of %d files are there and differ; nothing was written", differing, len(names)),
+		return cli.Failed(fmt.Errorf("%d of %d files are there and differ; nothing was written", differing, len(names)),
 			"the difference is above; --force overwrites them")
 	}
 	for _, name := range names {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -14,7 +16,7 @@ import (
 // ledgerBackupCommand is "kalypso ledger backup".
 type ledgerBackupCommand struct {
 	t      *terminal.Terminal
-	ledger ledgerFlag
+	ledger asking.LedgerFlag
 }
 
 func newLedgerBackup(t *terminal.Terminal) *cobra.Command {
@@ -27,26 +29,26 @@ put it into the place of the other one while no server runs. The folder of the c
 
 A PostgreSQL database is backed up with its own tools, such as pg_dump.`,
 		Example: `  kalypso ledger backup --ledger kalypso-data/ledger.db backup/ledger-monday.db`,
-		Args:    exactly("FILE"),
+		Args:    cli.Exactly("FILE"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.ledger.bind(cmd, "the ledger to back up")
+	c.ledger.Bind(cmd, "the ledger to back up")
 	return cmd
 }
 
 func (c *ledgerBackupCommand) run(cmd *cobra.Command, file string) error {
-	at, err := c.ledger.want(cmd, c.t)
+	at, err := c.ledger.Want(cmd, c.t)
 	if err != nil {
 		return err
 	}
-	return withLedger(cmd.Context(), openLedgerThere, at, func(l ledger.Ledger) error {
+	return asking.WithLedger(cmd.Context(), asking.OpenExisting, at, func(l ledger.Ledger) error {
 		b, ok := l.(ledger.Backuper)
 		if !ok {
-			return failed(errors.New("this ledger cannot copy itself to a file"), "use pg_dump, or kalypso ledger export")
+			return cli.Failed(errors.New("this ledger cannot copy itself to a file"), "use pg_dump, or kalypso ledger export")
 		}
 		err := b.Backup(cmd.Context(), file)
 		if errors.Is(err, os.ErrExist) {
-			return failed(fmt.Errorf("%q exists already", file), "choose another name: a backup never replaces another one")
+			return cli.Failed(fmt.Errorf("%q exists already", file), "choose another name: a backup never replaces another one")
 		}
 		return err
 	})

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -15,7 +17,7 @@ import (
 // ledgerExportCommand is "kalypso ledger export".
 type ledgerExportCommand struct {
 	t      *terminal.Terminal
-	ledger ledgerFlag
+	ledger asking.LedgerFlag
 }
 
 func newLedgerExport(t *terminal.Terminal) *cobra.Command {
@@ -29,19 +31,19 @@ Each line is one fact, and "kalypso ledger import" puts them into another ledger
 as hashes only; still it tells who runs what, and the file is readable by its owner alone.`,
 		Example: `  kalypso ledger export --ledger kalypso-data/ledger.db ledger.jsonl
   kalypso ledger export --ledger kalypso-data/ledger.db | gzip > ledger.jsonl.gz`,
-		Args: atMost("FILE"),
+		Args: cli.AtMost("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
-	c.ledger.bind(cmd, "the ledger to export")
+	c.ledger.Bind(cmd, "the ledger to export")
 	return cmd
 }
 
 func (c *ledgerExportCommand) run(cmd *cobra.Command, args []string) error {
-	at, err := c.ledger.want(cmd, c.t)
+	at, err := c.ledger.Want(cmd, c.t)
 	if err != nil {
 		return err
 	}
-	return withLedger(cmd.Context(), openLedgerThere, at, func(l ledger.Ledger) error {
+	return asking.WithLedger(cmd.Context(), asking.OpenExisting, at, func(l ledger.Ledger) error {
 		if len(args) == 0 || args[0] == "-" {
 			return ledger.Export(cmd.Context(), l, c.t.Out)
 		}
@@ -53,7 +55,7 @@ func (c *ledgerExportCommand) run(cmd *cobra.Command, args []string) error {
 func exportTo(ctx context.Context, l ledger.Ledger, file string) error {
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return failed(fmt.Errorf("%q exists already", file), "choose another name, or remove it")
+		return cli.Failed(fmt.Errorf("%q exists already", file), "choose another name, or remove it")
 	}
 	if err != nil {
 		return fmt.Errorf("export ledger: %w", err)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/client"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/reporting"
@@ -24,7 +26,7 @@ import (
 // ledgerImportCommand is "kalypso ledger import".
 type ledgerImportCommand struct {
 	t     *terminal.Terminal
-	place placeFlags
+	place asking.Flags
 }
 
 func newLedgerImport(t *terminal.Terminal) *cobra.Command {
@@ -45,22 +47,22 @@ A server takes signed reports as well, from an admin.`,
   kalypso ledger import --server https://kalypso.example.com large-07.jsonl large-08.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
-	c.place.bind(cmd)
+	c.place.Bind(cmd)
 	return cmd
 }
 
 func (c *ledgerImportCommand) run(cmd *cobra.Command, files []string) error {
-	at, err := c.place.find(cmd, c.t)
+	at, err := c.place.Find(cmd, c.t)
 	if err != nil {
 		return err
 	}
 	if len(files) == 0 {
 		files = []string{"-"}
 	}
-	if at.server != nil {
-		return c.importAll(cmd.Context(), files, &serverImport{at.server})
+	if at.Server != nil {
+		return c.importAll(cmd.Context(), files, &serverImport{at.Server})
 	}
-	return withLedger(cmd.Context(), openLedger, at.ledger, func(l ledger.Ledger) error {
+	return asking.WithLedger(cmd.Context(), asking.OpenLedger, at.Ledger, func(l ledger.Ledger) error {
 		return c.importAll(cmd.Context(), files, &localImport{l, c.t.Now})
 	})
 }
@@ -86,12 +88,12 @@ func (c *ledgerImportCommand) importFile(ctx context.Context, file string, to im
 		in, name = f, file
 	}
 	what, err := addTo(ctx, bufio.NewReader(in), to)
-	var f *failure
+	var f *cli.Failure
 	switch {
 	case errors.As(err, &f):
 		return fmt.Errorf("%s: %w", terminal.Printable(name), err)
 	case err != nil:
-		return failed(fmt.Errorf("%s: %w", terminal.Printable(name), err), "what came before that line was added, and adding it again does no harm")
+		return cli.Failed(fmt.Errorf("%s: %w", terminal.Printable(name), err), "what came before that line was added, and adding it again does no harm")
 	}
 	fmt.Fprintf(c.t.Out, "%s: %s\n", terminal.Printable(name), what)
 	return nil
@@ -135,7 +137,7 @@ type serverImport struct{ client *client.Client }
 
 // Facts implements [importer]: tokens and registrations are among them, which no server takes from afar.
 func (i *serverImport) Facts(context.Context, io.Reader) error {
-	return failed(errors.New("a server takes signed reports only"), "import what was exported into the ledger itself, with --ledger")
+	return cli.Failed(errors.New("a server takes signed reports only"), "import what was exported into the ledger itself, with --ledger")
 }
 
 // maxSent is how much a server takes at once.
@@ -148,9 +150,9 @@ func (i *serverImport) Signed(ctx context.Context, in io.Reader) (taken api.Impo
 	case err != nil:
 		return taken, err
 	case len(file) > maxSent:
-		return taken, failed(fmt.Errorf("it has more than %d MiB", maxSent>>20), "send its lines in several files")
+		return taken, cli.Failed(fmt.Errorf("it has more than %d MiB", maxSent>>20), "send its lines in several files")
 	}
-	err = askServer(i.client.PostFile(ctx, "reports/file", "application/x-ndjson", file, &taken))
+	err = asking.Hint(i.client.PostFile(ctx, "reports/file", "application/x-ndjson", file, &taken))
 	return taken, err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -19,7 +20,7 @@ import (
 type planCommand struct {
 	t        *terminal.Terminal
 	source   sourceFlags
-	output   *output
+	output   *cli.Output
 	baseRef  string
 	baseMain string
 	against  string
@@ -48,11 +49,11 @@ and with --commit what promoting a commit of main would do. Nothing is written i
   kalypso plan -e dev --base-ref HEAD~1 --diff
   kalypso plan -e stage --base-main v1.4 -o markdown
   kalypso plan -e dev --control-plane https://github.com/acme/control-plane --branch new-region`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.source.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML, formatMarkdown)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatMarkdown)
 	flags := cmd.Flags()
 	flags.StringVar(&c.baseRef, "base-ref", "", "compare with this `revision` of the environment's branch; HEAD is its head")
 	flags.StringVar(&c.baseMain, "base-main", "", "compare with this `revision` of main; HEAD is its head")
@@ -70,7 +71,7 @@ func (c *planCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if c.against != "" && (c.baseRef != "" || c.baseMain != "") {
-		return usage(cmd, "--against compares with what is published, --base-ref and --base-main with an earlier state: choose one")
+		return cli.Usage(cmd, "--against compares with what is published, --base-ref and --base-main with an earlier state: choose one")
 	}
 	if err := c.checkTrial(cmd); err != nil {
 		return err
@@ -85,17 +86,17 @@ func (c *planCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	session.progress.End()
-	if err := c.output.write(c.t.Out, p, func(w io.Writer) error { return c.show(w, p) }); err != nil {
+	if err := c.output.Write(c.t.Out, p, func(w io.Writer) error { return c.show(w, p) }); err != nil {
 		return err
 	}
 	if c.exitCode && (!p.Empty() || len(p.Refusals) > 0) {
-		return answerNo()
+		return cli.AnswerNo()
 	}
 	return nil
 }
 
 func (c *planCommand) show(w io.Writer, p *plan.Plan) error {
-	if c.output.format == formatMarkdown {
+	if c.output.Format == cli.FormatMarkdown {
 		_, err := io.WriteString(w, p.Markdown(plan.MarkdownOptions{Diffs: c.diff}))
 		return err
 	}
@@ -107,11 +108,11 @@ func (c *planCommand) checkTrial(cmd *cobra.Command) error {
 	tried := c.trial.Branch != "" || c.trial.Commit != ""
 	switch {
 	case c.trial.Branch != "" && c.trial.Commit != "":
-		return usage(cmd, "--branch plans a merge, --commit a promotion: choose one")
+		return cli.Usage(cmd, "--branch plans a merge, --commit a promotion: choose one")
 	case c.trial.Into != "" && c.trial.Branch == "":
-		return usage(cmd, "--into needs a --branch that would be merged")
+		return cli.Usage(cmd, "--into needs a --branch that would be merged")
 	case tried && (c.against != "" || c.baseRef != "" || c.baseMain != "" || c.source.main != "" || c.source.envDir != ""):
-		return usage(cmd, "--branch and --commit read branches of the control plane: leave out --against, --base-ref, --base-main, --main and --env-dir")
+		return cli.Usage(cmd, "--branch and --commit read branches of the control plane: leave out --against, --base-ref, --base-main, --main and --env-dir")
 	}
 	return nil
 }
@@ -158,7 +159,7 @@ func gitOpsUnread(err error) error {
 	if errors.Is(err, scheduling.ErrNoGitOpsRepo) {
 		return err
 	}
-	return failed(err, "--against FOLDER compares with a folder instead, --map URL=PATH reads a repository from a local path")
+	return cli.Failed(err, "--against FOLDER compares with a folder instead, --map URL=PATH reads a repository from a local path")
 }
 
 // planBetween compares two states of the control plane.

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -16,7 +18,7 @@ import (
 type promoteCommand struct {
 	t      *terminal.Terminal
 	place  lookFlags
-	output *output
+	output *cli.Output
 	to     string
 	word   wordFlags
 }
@@ -42,24 +44,24 @@ A server heeds what people say from its next round on. Without a server, "kalyps
   kalypso promote round --control-plane https://github.com/acme/control-plane --ledger postgres://kalypso@db/kalypso`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return unknownWord(cmd, args[0])
+				return cli.UnknownWord(cmd, args[0])
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	cmd.Flags().StringVar(&c.to, "to", "", "the `name` of the environment that the commit is to enter")
 	c.word.bind(cmd, true)
 	cmd.AddCommand(
 		newPromoteRound(t),
-		newPromoteWord(t, wordPause, "Let nothing enter an environment until it is resumed",
+		newPromoteWord(t, asking.WordPause, "Let nothing enter an environment until it is resumed",
 			"Let nothing enter an environment until it is resumed. What is rolled out there already goes on.", "sale until Monday"),
-		newPromoteWord(t, wordResume, "End the pause of an environment", "End the pause of an environment.", ""),
-		newPromoteWord(t, wordAbort, "Give a commit up in an environment",
+		newPromoteWord(t, asking.WordResume, "End the pause of an environment", "End the pause of an environment.", ""),
+		newPromoteWord(t, asking.WordAbort, "Give a commit up in an environment",
 			"Give a commit up in an environment: it does not enter, nor go on from there. A newer commit takes its place;\nto order the commit there lifts it.", "it breaks sign-in"),
-		newPromoteWord(t, wordRollback, "Go back to a commit that ran well in an environment",
+		newPromoteWord(t, asking.WordRollback, "Go back to a commit that ran well in an environment",
 			"Go back to a commit that ran well in an environment: the last one before the present one that did not fail since,\nor another one with --commit. It is ordered like any other commit, so the rules of the environment hold.", "sign-in is broken"),
 	)
 	return cmd
@@ -68,13 +70,13 @@ A server heeds what people say from its next round on. Without a server, "kalyps
 func (c *promoteCommand) run(cmd *cobra.Command) error {
 	switch {
 	case c.to == "" && (c.word.commit != "" || c.word.why != ""):
-		return usage(cmd, "where to? name the environment, as in --to prod")
+		return cli.Usage(cmd, "where to? name the environment, as in --to prod")
 	case c.to == "":
 		return c.explain(cmd)
 	case c.word.commit == "":
-		return usage(cmd, "which commit? name it, as in --commit 3f2a9c1")
+		return cli.Usage(cmd, "which commit? name it, as in --commit 3f2a9c1")
 	}
-	return say(cmd, c.t, &c.place.placeFlags, c.output, c.word.about(wordPromote, c.to, c.place.named()))
+	return say(cmd, c.t, &c.place.Flags, c.output, c.word.about(asking.WordPromote, c.to, c.place.named()))
 }
 
 // explain says what each environment waits for.
@@ -84,16 +86,16 @@ func (c *promoteCommand) explain(cmd *cobra.Command) error {
 		return err
 	}
 	details, err := c.details(cmd.Context(), who)
-	if err := errors.Join(err, who.close()); err != nil {
+	if err := errors.Join(err, who.Close()); err != nil {
 		return err
 	}
-	return c.output.write(c.t.Out, observing.Page[observing.EnvironmentDetail]{Items: details}, func(w io.Writer) error {
+	return c.output.Write(c.t.Out, observing.Page[observing.EnvironmentDetail]{Items: details}, func(w io.Writer) error {
 		return answer.For(c.t).Waits(w, details)
 	})
 }
 
-func (c *promoteCommand) details(ctx context.Context, who *asked) ([]observing.EnvironmentDetail, error) {
-	if err := who.fresh(ctx); err != nil {
+func (c *promoteCommand) details(ctx context.Context, who *asking.Asked) ([]observing.EnvironmentDetail, error) {
+	if err := who.Fresh(ctx); err != nil {
 		return nil, err
 	}
 	found, err := environments(ctx, who, c.place.named())
@@ -101,7 +103,7 @@ func (c *promoteCommand) details(ctx context.Context, who *asked) ([]observing.E
 	for _, e := range found {
 		d, err := who.Environment(ctx, observing.EnvironmentQuery{Name: e.Name, ControlPlane: e.ControlPlane})
 		if err != nil {
-			return nil, answered(err)
+			return nil, asking.Answered(err)
 		}
 		details = append(details, d)
 	}

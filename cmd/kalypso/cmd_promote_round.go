@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
@@ -26,11 +28,11 @@ import (
 type promoteRoundCommand struct {
 	t       *terminal.Terminal
 	source  sourceFlags
-	ledger  ledgerFlag
+	ledger  asking.LedgerFlag
 	chain   []string
 	forges  pullRequestFlags
 	timeout time.Duration
-	output  *output
+	output  *cli.Output
 }
 
 func newPromoteRound(t *terminal.Terminal) *cobra.Command {
@@ -49,42 +51,42 @@ commit failed in an environment. The environment has a token for the forge, as f
 Verifications may ask public addresses, and what else the configuration file allows.`,
 		Example: `  kalypso promote round --control-plane https://github.com/acme/control-plane --ledger postgres://kalypso@db/kalypso
   kalypso promote round --control-plane https://git.example.com/acme/fleet --ledger ledger.db --config kalypso.yaml --chain dev,prod`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&c.source.controlPlane, "control-plane", "", "the control plane, a `folder or URL` (default: the repository of the current folder)")
 	flags.Var((*mapFlag)(&c.source.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
-	c.ledger.bind(cmd, "the ledger with what clusters report")
+	c.ledger.Bind(cmd, "the ledger with what clusters report")
 	flags.StringSliceVar(&c.chain, "chain", nil, "the `environments` one after the other, where they have no rules, as in dev,stage,prod")
 	flags.StringVar(&c.forges.config, "config", "", "a configuration `file` of kalypso serve, for its forges and what verifications may do")
 	flags.StringVar(&c.forges.kind, "forge-kind", "", "the `kind` of the forge, where its host does not say it")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications may take all in all")
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	return cmd
 }
 
 func (c *promoteRoundCommand) run(cmd *cobra.Command) error {
 	if c.forges.kind != "" && !slices.Contains(kindsOfTokens(), c.forges.kind) {
-		return usage(cmd, "--forge-kind %q is none of %v", c.forges.kind, kindsOfTokens())
+		return cli.Usage(cmd, "--forge-kind %q is none of %v", c.forges.kind, kindsOfTokens())
 	}
-	at, err := c.ledger.want(cmd, c.t)
+	at, err := c.ledger.Want(cmd, c.t)
 	if err != nil {
 		return err
 	}
 	var outcome *promoting.Outcome
-	err = withLedger(cmd.Context(), openLedger, at, func(l ledger.Ledger) error {
+	err = asking.WithLedger(cmd.Context(), asking.OpenLedger, at, func(l ledger.Ledger) error {
 		outcome, err = c.rounds(cmd.Context(), l)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := c.output.write(c.t.Out, outcome, func(w io.Writer) error { return c.show(w, outcome) }); err != nil {
+	if err := c.output.Write(c.t.Out, outcome, func(w io.Writer) error { return c.show(w, outcome) }); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(outcome.Environments, func(s promoting.Standing) bool { return s.Phase == promotion.Failed }) {
-		return answerNo()
+		return cli.AnswerNo()
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/server/api"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -14,8 +16,8 @@ import (
 type promoteWordCommand struct {
 	t      *terminal.Terminal
 	verb   string
-	place  placeFlags
-	output *output
+	place  asking.Flags
+	output *cli.Output
 	word   wordFlags
 	// controlPlane tells environments of one name apart.
 	controlPlane string
@@ -36,14 +38,14 @@ func (f *wordFlags) bind(cmd *cobra.Command, commit bool) {
 }
 
 // about is what is said about an environment.
-func (f *wordFlags) about(verb, environment, controlPlane string) word {
-	return word{verb: verb, environment: environment, commit: f.commit, why: f.why, controlPlane: controlPlane}
+func (f *wordFlags) about(verb, environment, controlPlane string) asking.Word {
+	return asking.Word{Verb: verb, Environment: environment, Commit: f.commit, Why: f.why, ControlPlane: controlPlane}
 }
 
 func newPromoteWord(t *terminal.Terminal, verb, short, long, why string) *cobra.Command {
 	c := &promoteWordCommand{t: t, verb: verb}
 	example := fmt.Sprintf("  kalypso promote %s prod", verb)
-	if verb == wordAbort {
+	if verb == asking.WordAbort {
 		example += " --commit 3f2a9c1"
 	}
 	if why != "" {
@@ -51,27 +53,27 @@ func newPromoteWord(t *terminal.Terminal, verb, short, long, why string) *cobra.
 	}
 	cmd := &cobra.Command{
 		Use: verb + " ENVIRONMENT", Short: short, Long: long, Example: example,
-		Args: exactly("ENVIRONMENT"),
+		Args: cli.Exactly("ENVIRONMENT"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
-	c.word.bind(cmd, verb == wordAbort || verb == wordRollback)
+	c.place.Bind(cmd)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.word.bind(cmd, verb == asking.WordAbort || verb == asking.WordRollback)
 	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the `URL` of the control plane, where several have such an environment")
 	return cmd
 }
 
 func (c *promoteWordCommand) run(cmd *cobra.Command, environment string) error {
-	if c.verb == wordAbort && c.word.commit == "" {
-		return usage(cmd, "which commit is given up? name it, as in --commit 3f2a9c1")
+	if c.verb == asking.WordAbort && c.word.commit == "" {
+		return cli.Usage(cmd, "which commit is given up? name it, as in --commit 3f2a9c1")
 	}
 	return say(cmd, c.t, &c.place, c.output, c.word.about(c.verb, environment, c.controlPlane))
 }
 
 // say passes on what a person says, and shows what comes of it.
-func say(cmd *cobra.Command, t *terminal.Terminal, f *placeFlags, o *output, w word) error {
+func say(cmd *cobra.Command, t *terminal.Terminal, f *asking.Flags, o *cli.Output, w asking.Word) error {
 	var accepted api.Accepted
-	err := f.listen(cmd, t, func(l listener) error {
+	err := f.Listen(cmd, t, func(l asking.Listener) error {
 		var err error
 		accepted, err = l.Say(cmd.Context(), w)
 		return err
@@ -79,8 +81,8 @@ func say(cmd *cobra.Command, t *terminal.Terminal, f *placeFlags, o *output, w w
 	if err != nil {
 		return err
 	}
-	return o.write(t.Out, accepted, func(out io.Writer) error {
-		_, err := fmt.Fprintln(out, whatNext(w.verb, accepted))
+	return o.Write(t.Out, accepted, func(out io.Writer) error {
+		_, err := fmt.Fprintln(out, whatNext(w.Verb, accepted))
 		return err
 	})
 }
@@ -89,11 +91,11 @@ func say(cmd *cobra.Command, t *terminal.Terminal, f *placeFlags, o *output, w w
 func whatNext(verb string, a api.Accepted) string {
 	environment, commit := terminal.Printable(a.Environment), terminal.Short(a.Commit)
 	switch verb {
-	case wordPause:
+	case asking.WordPause:
 		return fmt.Sprintf("%s is paused: nothing enters until kalypso promote resume %s", environment, terminal.ShellWord(a.Environment))
-	case wordResume:
+	case asking.WordResume:
 		return environment + " goes on with the next round"
-	case wordAbort:
+	case asking.WordAbort:
 		return fmt.Sprintf("%s is given up in %s; a newer commit takes its place", commit, environment)
 	}
 	return fmt.Sprintf("%s is the next to enter %s, once its rules let it in; kalypso wait -e %s --commit %s follows it",

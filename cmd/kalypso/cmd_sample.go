@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/client"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/secret"
@@ -33,7 +35,7 @@ func (f *sampleFlags) flag() string {
 
 func newSample(t *terminal.Terminal) *cobra.Command {
 	f := &sampleFlags{}
-	cmd := newGroup(&cobra.Command{
+	cmd := cli.Group(&cobra.Command{
 		Use:   "sample",
 		Short: "Play the tutorial on this machine: two teams, three simulated clusters",
 		Long: `Play the tutorial on this machine: two teams, three simulated clusters.
@@ -55,7 +57,7 @@ Everything is in one folder, and served by one process. The clusters are simulat
 func (f *sampleFlags) open() (*sample.Folder, error) {
 	folder, err := sample.Open(f.dir)
 	if errors.Is(err, sample.ErrNoSample) {
-		return nil, failed(err, "kalypso sample up makes one; --dir says where it is")
+		return nil, cli.Failed(err, "kalypso sample up makes one; --dir says where it is")
 	}
 	return folder, err
 }
@@ -72,11 +74,11 @@ func (f *sampleFlags) remote() (sample.Remote, error) {
 func remoteOf(folder *sample.Folder) (sample.Remote, error) {
 	token, err := os.ReadFile(folder.ControlToken())
 	if err != nil {
-		return sample.Remote{}, failed(fmt.Errorf("read the token of the sample: %w", err), "kalypso sample up starts it")
+		return sample.Remote{}, cli.Failed(fmt.Errorf("read the token of the sample: %w", err), "kalypso sample up starts it")
 	}
 	server := &url.URL{Scheme: "http", Host: folder.State.Listen, Path: sample.ControlRoot}
 	return sample.Remote{Client: &client.Client{
-		Server: server, Token: secret.New(strings.TrimSpace(string(token))), UserAgent: "kalypso/" + version(),
+		Server: server, Token: secret.New(strings.TrimSpace(string(token))), UserAgent: "kalypso/" + cli.Version(),
 	}}, nil
 }
 
@@ -89,9 +91,9 @@ func (f *sampleFlags) ask(do func(sample.Remote) error) error {
 	err = do(remote)
 	switch {
 	case errors.Is(err, client.ErrUnreachable), errors.Is(err, client.ErrNoAPI):
-		return failed(fmt.Errorf("the sample does not run: %w", err), "kalypso sample up starts it, in another terminal")
+		return cli.Failed(fmt.Errorf("the sample does not run: %w", err), "kalypso sample up starts it, in another terminal")
 	case err != nil:
-		return askServer(err)
+		return asking.Hint(err)
 	}
 	return nil
 }

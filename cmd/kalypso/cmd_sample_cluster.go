@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/simulation"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -33,17 +34,17 @@ func newSampleCluster(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
     slow      takes ten times longer, or --lag
     recover   does what it did before`,
 		Example: "  kalypso sample cluster\n  kalypso sample cluster large fail\n  kalypso sample cluster drone-1 fail --only nginx\n  kalypso sample cluster large recover",
-		Args:    atMost("NAME", "MODE"),
+		Args:    cli.AtMost("NAME", "MODE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
 				return c.list(cmd.Context())
 			case 1:
-				return usage(cmd, "what shall it do? fail, offline, slow or recover")
+				return cli.Usage(cmd, "what shall it do? fail, offline, slow or recover")
 			}
 			mode, err := simulation.ParseMode(args[1])
 			if err != nil {
-				return usage(cmd, "%w", err)
+				return cli.Usage(cmd, "%w", err)
 			}
 			return c.set(cmd.Context(), args[0], simulation.Behaviour{Mode: mode, Only: c.only, Lag: c.lag})
 		},
@@ -123,7 +124,7 @@ func newSampleKubectl(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 		Example: "  kalypso sample kubectl large get configmaps -A\n  kalypso sample kubectl drone-1 get kustomizations -n flux-system -o yaml",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usage(cmd, "name a cluster, and what to get")
+				return cli.Usage(cmd, "name a cluster, and what to get")
 			}
 			return nil
 		},

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -31,7 +33,7 @@ func newSampleDown(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 that is no sample is not touched. On a forge that was there before, it removes the repositories whose description says that this
 sample made them; on real clusters, what has the label of this sample, and Flux removes what came by that.`,
 		Example: "  kalypso sample down\n  kalypso sample down --dir another-sample",
-		Args:    exactly(),
+		Args:    cli.Exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&c.keep, "keep-remote", false, "leave what is on a forge and on real clusters, and forget it")
@@ -56,7 +58,7 @@ func (c *sampleDownCommand) run(ctx context.Context) error {
 	}
 	left, err := folder.Remove()
 	if err != nil {
-		return failed(err, "run it again when nobody uses the folder any more")
+		return cli.Failed(err, "run it again when nobody uses the folder any more")
 	}
 	fmt.Fprintf(t.Out, "removed the sample in %s\n", shown(folder.Dir))
 	if len(left) > 0 {
@@ -81,7 +83,7 @@ func stopSample(ctx context.Context, folder *sample.Folder) error {
 		return err
 	}
 	if err := remote.Stop(ctx); err != nil {
-		return askServer(err)
+		return asking.Hint(err)
 	}
 	for deadline := time.Now().Add(patiently); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
 		if _, err := os.Stat(folder.Running()); errors.Is(err, fs.ErrNotExist) {
@@ -91,5 +93,5 @@ func stopSample(ctx context.Context, folder *sample.Folder) error {
 			return err
 		}
 	}
-	return failed(fmt.Errorf("the sample in %s was asked to stop and still runs", shown(folder.Dir)), "end its process, and run it again")
+	return cli.Failed(fmt.Errorf("the sample in %s was asked to stop and still runs", shown(folder.Dir)), "end its process, and run it again")
 }

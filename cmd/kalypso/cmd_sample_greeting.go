@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/simulation"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -33,7 +34,7 @@ func newSampleGreeting(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 For a simulated one it is the same as on the page of the application; for a real one it is read from the Deployments and ConfigMaps
 there, and whether pods run them, kubectl says. With --until it waits until a text is there, and nothing is starting any more.`,
 		Example: "  kalypso sample greeting large\n  kalypso sample greeting large -e stage --until mysql://west-stage",
-		Args:    exactly("NAME"),
+		Args:    cli.Exactly("NAME"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
@@ -67,7 +68,7 @@ func (c *sampleGreetingCommand) run(ctx context.Context, cluster string) error {
 				return err
 			}
 			if time.Now().After(deadline) {
-				return failed(fmt.Errorf("no greeting on %s has %q after %s:\n%s", cluster, c.until, c.timeout, &text), "kalypso status says what waits for what")
+				return cli.Failed(fmt.Errorf("no greeting on %s has %q after %s:\n%s", cluster, c.until, c.timeout, &text), "kalypso status says what waits for what")
 			}
 			select {
 			case <-ctx.Done():

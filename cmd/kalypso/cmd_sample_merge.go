@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/client"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -28,13 +29,13 @@ func newSampleMerge(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 		Long: `Merge the pull request to a branch, as somebody of the team that works with the repository; without arguments, list those
 that are open. It is what the button on the page of the pull request does. One that is not there yet is waited for.`,
 		Example: "  kalypso sample merge\n  kalypso sample merge gitops stage",
-		Args:    atMost("REPOSITORY", "BRANCH"),
+		Args:    cli.AtMost("REPOSITORY", "BRANCH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
 				return c.list(cmd.Context())
 			case 1:
-				return usage(cmd, "BRANCH is missing")
+				return cli.Usage(cmd, "BRANCH is missing")
 			}
 			return c.merge(cmd.Context(), sample.MergeRequest{Repository: args[0], Branch: args[1]})
 		},
@@ -68,7 +69,7 @@ func (c *sampleMergeCommand) merge(ctx context.Context, wanted sample.MergeReque
 		merged, err := r.Merge(waiting, wanted)
 		var refusal *client.Refusal
 		if errors.As(err, &refusal) {
-			return failed(fmt.Errorf("not merged within %s: %w", c.timeout, err), "kalypso sample merge lists what is open, kalypso status says what waits for what")
+			return cli.Failed(fmt.Errorf("not merged within %s: %w", c.timeout, err), "kalypso sample merge lists what is open, kalypso status says what waits for what")
 		}
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/sample/install"
@@ -54,7 +55,7 @@ and where, is said before, and asked about unless there is --yes. Flux reads the
   kalypso sample up --forge gitea --url https://git.example.com --org acme --prefix tutorial --token-env GITEA_TOKEN
   kalypso sample up --forge github --url https://github.com --org acme --token-env GITHUB_TOKEN \
     --kube-context drone=edge-1 --kube-context drone=edge-2 --cluster-token-env READ_TOKEN`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := cmd.Flags()
@@ -106,15 +107,15 @@ var sampleForges = []string{string(forge.Gitea), string(forge.GitHub), string(fo
 func (c *sampleUpCommand) check(cmd *cobra.Command) error {
 	switch {
 	case c.poll <= 0 || c.delay < 0:
-		return usage(cmd, "--poll and --delay are positive")
+		return cli.Usage(cmd, "--poll and --delay are positive")
 	case c.listen != "" && !onLoopback(c.listen):
-		return usage(cmd, "--listen %q: a sample is for this machine alone: 127.0.0.1:8080", c.listen)
+		return cli.Usage(cmd, "--listen %q: a sample is for this machine alone: 127.0.0.1:8080", c.listen)
 	case c.forge != "" && !slices.Contains(sampleForges, c.forge):
-		return usage(cmd, "--forge %q is none of %s", c.forge, strings.Join(sampleForges, ", "))
+		return cli.Usage(cmd, "--forge %q is none of %s", c.forge, strings.Join(sampleForges, ", "))
 	}
 	if c.site.URL != "" {
 		if err := scaffold.CheckURL(c.site.URL + "/x/y"); err != nil {
-			return usage(cmd, "--url: %w", err)
+			return cli.Usage(cmd, "--url: %w", err)
 		}
 	}
 	return nil
@@ -124,13 +125,13 @@ func (c *sampleUpCommand) check(cmd *cobra.Command) error {
 func (c *sampleUpCommand) checkNew(cmd *cobra.Command) error {
 	switch {
 	case c.forge == "" && (c.site.URL != "" || c.site.Org != "" || c.tokenEnv != "" || cmd.Flags().Changed("prefix")):
-		return usage(cmd, "--url, --org, --prefix and --token-env go with --forge")
+		return cli.Usage(cmd, "--url, --org, --prefix and --token-env go with --forge")
 	case c.forge != "" && (c.site.URL == "" || c.site.Org == "" || c.tokenEnv == ""):
-		return usage(cmd, "--forge needs --url, --org and --token-env")
+		return cli.Usage(cmd, "--forge needs --url, --org and --token-env")
 	case len(c.contexts) == 0 && c.clusterEnv != "":
-		return usage(cmd, "--cluster-token-env goes with --kube-context")
+		return cli.Usage(cmd, "--cluster-token-env goes with --kube-context")
 	case len(c.contexts) > 0 && c.forge != "" && c.clusterEnv == "":
-		return usage(cmd, "the repositories are private: --cluster-token-env names the variable with the token that the clusters read them with")
+		return cli.Usage(cmd, "the repositories are private: --cluster-token-env names the variable with the token that the clusters read them with")
 	}
 	return c.checkTokens(cmd, c.tokenEnv, c.clusterEnv)
 }
@@ -139,7 +140,7 @@ func (c *sampleUpCommand) checkNew(cmd *cobra.Command) error {
 func (c *sampleUpCommand) checkTokens(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if name != "" && c.t.Env[name] == "" {
-			return usage(cmd, "the environment variable %s is empty: it holds a token for %s", name, secret.Redact(c.site.URL))
+			return cli.Usage(cmd, "the environment variable %s is empty: it holds a token for %s", name, secret.Redact(c.site.URL))
 		}
 	}
 	return nil
@@ -156,7 +157,7 @@ func (c *sampleUpCommand) create(ctx context.Context, cmd *cobra.Command) (folde
 	}
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
-		return nil, nil, nil, failed(fmt.Errorf("listen on %s: %w", listen, err), "this address is free: "+c.elsewhere())
+		return nil, nil, nil, cli.Failed(fmt.Errorf("listen on %s: %w", listen, err), "this address is free: "+c.elsewhere())
 	}
 	defer func() {
 		if err != nil {
@@ -169,13 +170,13 @@ func (c *sampleUpCommand) create(ctx context.Context, cmd *cobra.Command) (folde
 		state.Site, state.Forge, state.TokenEnv = c.site, c.forge, c.tokenEnv
 	}
 	if err := sample.Vacant(c.sample.dir); err != nil {
-		return nil, nil, nil, failed(err, "choose another folder with --dir")
+		return nil, nil, nil, cli.Failed(err, "choose another folder with --dir")
 	}
 	if clusters, err = c.choose(ctx, cmd, &state); err != nil {
 		return nil, nil, nil, err
 	}
 	if folder, err = sample.Create(c.sample.dir, state); err != nil {
-		return nil, nil, nil, failed(err, "choose another folder with --dir")
+		return nil, nil, nil, cli.Failed(err, "choose another folder with --dir")
 	}
 	return folder, listener, clusters, nil
 }
@@ -194,9 +195,9 @@ func (c *sampleUpCommand) resume(ctx context.Context, cmd *cobra.Command, folder
 	if err != nil {
 		err = fmt.Errorf("listen on %s: %w", s.Listen, err)
 		if runs(ctx, folder) {
-			return nil, nil, failed(fmt.Errorf("the sample in %s runs already: %w", shown(folder.Dir), err), "kalypso sample down"+c.sample.flag()+" stops and removes it")
+			return nil, nil, cli.Failed(fmt.Errorf("the sample in %s runs already: %w", shown(folder.Dir), err), "kalypso sample down"+c.sample.flag()+" stops and removes it")
 		}
-		return nil, nil, failed(err, "end the program that has the address; or remove the sample with kalypso sample down"+c.sample.flag()+", and begin anew: "+c.elsewhere())
+		return nil, nil, cli.Failed(err, "end the program that has the address; or remove the sample with kalypso sample down"+c.sample.flag()+", and begin anew: "+c.elsewhere())
 	}
 	clusters, err := openClusters(ctx, s)
 	if err != nil {
@@ -229,7 +230,7 @@ func (c *sampleUpCommand) checkSame(cmd *cobra.Command, folder *sample.Folder) e
 		if f.is == "" {
 			was = "no --" + f.name
 		}
-		return failed(fmt.Errorf("the sample in %s was begun with %s, and what it made goes by that", shown(folder.Dir), secret.Redact(was)),
+		return cli.Failed(fmt.Errorf("the sample in %s was begun with %s, and what it made goes by that", shown(folder.Dir), secret.Redact(was)),
 			fmt.Sprintf("leave --%s out to go on with it, or begin another one with --dir", f.name))
 	}
 	return nil
@@ -242,7 +243,7 @@ func (c *sampleUpCommand) choose(ctx context.Context, cmd *cobra.Command, s *sam
 	}
 	wanted, err := parseContexts(c.contexts)
 	if err != nil {
-		return nil, asUsage(cmd, err)
+		return nil, cli.AsUsage(cmd, err)
 	}
 	s.ClusterTokenEnv = c.clusterEnv
 	for _, w := range wanted {

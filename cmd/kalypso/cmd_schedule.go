@@ -10,6 +10,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
@@ -20,7 +21,7 @@ import (
 type scheduleCommand struct {
 	t              *terminal.Terminal
 	source         sourceFlags
-	output         *output
+	output         *cli.Output
 	out            string
 	commit         bool
 	branch         string
@@ -67,11 +68,11 @@ GITEA_TOKEN or AZURE_DEVOPS_TOKEN.`,
   kalypso schedule -e dev --commit
   kalypso schedule -e dev --commit --branch proposal
   kalypso schedule -e dev --pull-request`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.source.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
 	flags.StringVar(&c.out, "out", "", "write to this `folder`, which stands in for the GitOps branch")
 	flags.BoolVar(&c.commit, "commit", false, "commit to a branch of the GitOps repository, and push it when that is elsewhere")
@@ -93,9 +94,9 @@ func (c *scheduleCommand) run(cmd *cobra.Command) error {
 	}
 	switch places := wanted(c.commit, c.out != "", c.pullRequest.wanted); {
 	case places != 1:
-		return usage(cmd, "where to? choose one of --out FOLDER, --commit and --pull-request")
+		return cli.Usage(cmd, "where to? choose one of --out FOLDER, --commit and --pull-request")
 	case c.branch != "" && !c.commit:
-		return usage(cmd, "--branch goes with --commit")
+		return cli.Usage(cmd, "--branch goes with --commit")
 	}
 	session, err := c.source.open(cmd.Context(), c.t)
 	if err != nil {
@@ -110,14 +111,14 @@ func (c *scheduleCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	session.progress.End()
-	if err := c.output.write(c.t.Out, result, func(w io.Writer) error { return c.show(w, result) }); err != nil {
+	if err := c.output.Write(c.t.Out, result, func(w io.Writer) error { return c.show(w, result) }); err != nil {
 		return err
 	}
 	if c.refused(result.Plan) {
-		return &failure{exitNo, errRefused, "look at the plan; if it is right, run again with --allow-deletions"}
+		return &cli.Failure{Code: cli.ExitNo, Err: errRefused, Next: "look at the plan; if it is right, run again with --allow-deletions"}
 	}
 	if c.strict && result.Plan.Counts.Held > 0 {
-		return answerNo()
+		return cli.AnswerNo()
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/server"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -49,7 +50,7 @@ It shows the fleet on pages at its address, and answers /api, /healthz, /readyz 
 		Example: `  kalypso serve --control-plane http://127.0.0.1:8080/platform/control-plane
   kalypso serve --config kalypso.yaml
   kalypso serve --config kalypso.yaml --check-config`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := cmd.Flags()
@@ -70,7 +71,7 @@ func (c *serveCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if err := config.Check(); err != nil {
-		return failed(fmt.Errorf("the configuration is wrong:\n%w", err), "correct it; --check-config looks at it without serving")
+		return cli.Failed(fmt.Errorf("the configuration is wrong:\n%w", err), "correct it; --check-config looks at it without serving")
 	}
 	if c.check {
 		fmt.Fprintln(c.t.Out, "the configuration is right")
@@ -102,7 +103,7 @@ func (c *serveCommand) config() (*server.Config, error) {
 		c.addChain(config)
 	})
 	if err != nil {
-		return nil, failed(err, "docs/schemas/serve.json describes it")
+		return nil, cli.Failed(err, "docs/schemas/serve.json describes it")
 	}
 	return config, nil
 }
@@ -124,7 +125,7 @@ func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
 	s, err := newServing(ctx, c.t, config, c.maps, func() (net.Listener, error) {
 		listener, err := net.Listen("tcp", config.Listen)
 		if err != nil {
-			return nil, failed(fmt.Errorf("listen on %s: %w", config.Listen, err), "choose another address with --listen")
+			return nil, cli.Failed(fmt.Errorf("listen on %s: %w", config.Listen, err), "choose another address with --listen")
 		}
 		return listener, nil
 	})

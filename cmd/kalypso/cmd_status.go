@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -19,7 +21,7 @@ import (
 type statusCommand struct {
 	t      *terminal.Terminal
 	place  lookFlags
-	output *output
+	output *cli.Output
 	watch  bool
 }
 
@@ -44,31 +46,31 @@ A server knows more than a ledger alone: what waits to be merged, what is held, 
   kalypso status --ledger kalypso-data/ledger.db
   kalypso status --ledger kalypso-data/ledger.db --control-plane https://github.com/acme/control-plane
   kalypso status --watch`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	cmd.Flags().BoolVarP(&c.watch, "watch", "w", false, "show it again whenever something changes")
 	return cmd
 }
 
 func (c *statusCommand) run(cmd *cobra.Command) error {
-	if c.watch && c.output.format != formatText {
-		return usage(cmd, "--watch shows text; ask again for %s", c.output.format)
+	if c.watch && c.output.Format != cli.FormatText {
+		return cli.Usage(cmd, "--watch shows text; ask again for %s", c.output.Format)
 	}
 	who, err := c.place.ask(cmd, c.t)
 	if err != nil {
 		return err
 	}
 	if c.watch {
-		return errors.Join(c.watchIt(cmd.Context(), who), who.close())
+		return errors.Join(c.watchIt(cmd.Context(), who), who.Close())
 	}
 	found, err := c.find(cmd.Context(), who)
-	if err := errors.Join(err, who.close()); err != nil {
+	if err := errors.Join(err, who.Close()); err != nil {
 		return err
 	}
-	return c.output.write(c.t.Out, found, func(w io.Writer) error { return c.show(w, found) })
+	return c.output.Write(c.t.Out, found, func(w io.Writer) error { return c.show(w, found) })
 }
 
 // fleetStatus is the result of the command.
@@ -78,14 +80,14 @@ type fleetStatus struct {
 	Applications []observing.Application `json:"applications,omitempty"`
 }
 
-func (c *statusCommand) find(ctx context.Context, who *asked) (found fleetStatus, err error) {
-	if err := who.fresh(ctx); err != nil {
+func (c *statusCommand) find(ctx context.Context, who *asking.Asked) (found fleetStatus, err error) {
+	if err := who.Fresh(ctx); err != nil {
 		return found, err
 	}
 	if found.Items, err = environments(ctx, who, c.place.named()); err != nil {
 		return found, err
 	}
-	found.Applications, _, err = all(math.MaxInt, func(at observing.Paging) (observing.Page[observing.Application], error) {
+	found.Applications, _, err = asking.All(math.MaxInt, func(at observing.Paging) (observing.Page[observing.Application], error) {
 		return who.Applications(ctx, observing.ApplicationsQuery{ControlPlane: c.place.named(), Paging: at})
 	})
 	return found, err
@@ -100,19 +102,19 @@ func (c *statusCommand) show(w io.Writer, found fleetStatus) error {
 }
 
 // environments are those of a control plane, or of all.
-func environments(ctx context.Context, who fleetAnswers, controlPlane string) ([]observing.Environment, error) {
-	found, _, err := all(math.MaxInt, func(at observing.Paging) (observing.Page[observing.Environment], error) {
+func environments(ctx context.Context, who asking.FleetAnswers, controlPlane string) ([]observing.Environment, error) {
+	found, _, err := asking.All(math.MaxInt, func(at observing.Paging) (observing.Page[observing.Environment], error) {
 		return who.Environments(ctx, observing.EnvironmentsQuery{ControlPlane: controlPlane, Paging: at})
 	})
 	return found, err
 }
 
 // watchIt shows the status again and again, until somebody stops it, which is a good end.
-func (c *statusCommand) watchIt(ctx context.Context, who *asked) error {
+func (c *statusCommand) watchIt(ctx context.Context, who *asking.Asked) error {
 	shown := ""
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	changes := who.changes(ctx)
+	changes := who.Changes(ctx)
 	for {
 		found, err := c.find(ctx, who)
 		if ctx.Err() != nil {

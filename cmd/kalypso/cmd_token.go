@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/reporting"
 	"github.com/kalypso-io/kalypso/internal/server/access"
 	"github.com/kalypso-io/kalypso/internal/server/api"
@@ -19,7 +21,7 @@ import (
 
 // newToken is "kalypso token": the tokens of people and programs.
 func newToken(t *terminal.Terminal) *cobra.Command {
-	cmd := newGroup(&cobra.Command{
+	cmd := cli.Group(&cobra.Command{
 		Use:   "token",
 		Short: "Create, list and revoke tokens for the server",
 		Long: `Create, list and revoke tokens for the server. What a token is good for is its role:
@@ -40,8 +42,8 @@ A token is shown once; the ledger has its hash. This takes a token of an admin, 
 // tokenCreateCommand is "kalypso token create".
 type tokenCreateCommand struct {
 	t       *terminal.Terminal
-	place   placeFlags
-	output  *output
+	place   asking.Flags
+	output  *cli.Output
 	role    string
 	expires string
 	members []string
@@ -61,11 +63,11 @@ One with the role join lets clusters register themselves, as the members that --
 or cluster type.`,
 		Example: `  kalypso token create "pipeline of team a" --role operator --expires 90d
   kalypso token create "new west clusters" --role join --member dev/large --member 'stage/*' --expires 24h --uses 3`,
-		Args: exactly("NAME"),
+		Args: cli.Exactly("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.place.Bind(cmd)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
 	flags.StringVar(&c.role, "role", "", "what it is good for: reader, operator, admin or join")
 	flags.StringVar(&c.expires, "expires", "", "when it ends, as a `duration` such as 24h or 90d (default: never; of join, 24h)")
@@ -85,7 +87,7 @@ func (c *tokenCreateCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var made issuedToken
-	err = c.place.tokens(cmd, c.t, openLedger, func(all tokens) error {
+	err = c.place.Tokens(cmd, c.t, asking.OpenLedger, func(all asking.Tokens) error {
 		var err error
 		made.NewToken, err = all.Create(cmd.Context(), *wanted)
 		return err
@@ -95,11 +97,11 @@ func (c *tokenCreateCommand) run(cmd *cobra.Command, name string) error {
 	}
 	if file != nil {
 		if err := file.write(made.Secret); err != nil {
-			return failed(err, fmt.Sprintf("the token is lost; revoke it with kalypso token revoke %s, and make another one", terminal.ShellWord(made.ID)))
+			return cli.Failed(err, fmt.Sprintf("the token is lost; revoke it with kalypso token revoke %s, and make another one", terminal.ShellWord(made.ID)))
 		}
 		made.Secret, made.File = "", c.out
 	}
-	return c.output.write(c.t.Out, made, func(w io.Writer) error { return c.show(w, made) })
+	return c.output.Write(c.t.Out, made, func(w io.Writer) error { return c.show(w, made) })
 }
 
 // issuedToken is a token that was just made. Its secret is shown, or in a file.
@@ -113,27 +115,27 @@ func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.Toke
 	switch access.Role(c.role) {
 	case access.Reader, access.Operator, access.Admin:
 		if len(c.members) > 0 || c.uses != 0 {
-			return nil, usage(cmd, "--member and --uses go with --role join")
+			return nil, cli.Usage(cmd, "--member and --uses go with --role join")
 		}
 	case access.Join:
 		c.expires = cmp.Or(c.expires, "24h")
 		members, err := parseMembers(c.members)
 		if err != nil {
-			return nil, asUsage(cmd, err)
+			return nil, cli.AsUsage(cmd, err)
 		}
 		if len(members) == 0 {
-			return nil, usage(cmd, "join as what? name it, as in --member dev/large")
+			return nil, cli.Usage(cmd, "join as what? name it, as in --member dev/large")
 		}
 		wanted.Join = &reporting.JoinScope{Memberships: members, Uses: c.uses}
 	case "":
-		return nil, usage(cmd, "what is it good for? say it with --role: reader, operator, admin or join")
+		return nil, cli.Usage(cmd, "what is it good for? say it with --role: reader, operator, admin or join")
 	default:
-		return nil, usage(cmd, "--role %q is none of reader, operator, admin and join; a cluster gets its own with kalypso cluster register", c.role)
+		return nil, cli.Usage(cmd, "--role %q is none of reader, operator, admin and join; a cluster gets its own with kalypso cluster register", c.role)
 	}
 	if c.expires != "" {
-		life, ok := parseAge(c.expires)
+		life, ok := cli.ParseAge(c.expires)
 		if !ok || life == 0 {
-			return nil, usage(cmd, "--expires %q: want a duration such as 24h or 90d", c.expires)
+			return nil, cli.Usage(cmd, "--expires %q: want a duration such as 24h or 90d", c.expires)
 		}
 		wanted.Expires = c.t.Now().Add(life).UTC().Truncate(time.Second)
 	}
@@ -157,8 +159,8 @@ func (c *tokenCreateCommand) show(w io.Writer, made issuedToken) error {
 // tokenListCommand is "kalypso token list".
 type tokenListCommand struct {
 	t      *terminal.Terminal
-	place  placeFlags
-	output *output
+	place  asking.Flags
+	output *cli.Output
 	ended  bool
 }
 
@@ -168,18 +170,18 @@ func newTokenList(t *terminal.Terminal) *cobra.Command {
 		Use:     "list",
 		Short:   "List tokens; not the tokens themselves, which nobody has",
 		Example: `  kalypso token list --all`,
-		Args:    exactly(),
+		Args:    cli.Exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.place.Bind(cmd)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	cmd.Flags().BoolVar(&c.ended, "all", false, "also those that expired or were revoked")
 	return cmd
 }
 
 func (c *tokenListCommand) run(cmd *cobra.Command) error {
 	kept := api.Tokens{Items: []api.Token{}}
-	err := c.place.tokens(cmd, c.t, openLedgerThere, func(all tokens) error {
+	err := c.place.Tokens(cmd, c.t, asking.OpenExisting, func(all asking.Tokens) error {
 		found, err := all.List(cmd.Context())
 		for _, t := range found.Items {
 			if c.ended || !over(t, c.t.Now()) {
@@ -191,7 +193,7 @@ func (c *tokenListCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return c.output.write(c.t.Out, kept, func(w io.Writer) error { return c.show(w, kept.Items) })
+	return c.output.Write(c.t.Out, kept, func(w io.Writer) error { return c.show(w, kept.Items) })
 }
 
 // over says that a token is good for nothing any more.
@@ -223,8 +225,8 @@ func (c *tokenListCommand) show(w io.Writer, kept []api.Token) error {
 // tokenRevokeCommand is "kalypso token revoke".
 type tokenRevokeCommand struct {
 	t      *terminal.Terminal
-	place  placeFlags
-	output *output
+	place  asking.Flags
+	output *cli.Output
 }
 
 func newTokenRevoke(t *terminal.Terminal) *cobra.Command {
@@ -233,21 +235,21 @@ func newTokenRevoke(t *terminal.Terminal) *cobra.Command {
 		Use:     "revoke ID",
 		Short:   "End a token; within seconds no server takes it any more",
 		Example: `  kalypso token revoke 3f2a9c1d5e6f`,
-		Args:    exactly("ID"),
+		Args:    cli.Exactly("ID"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.place.Bind(cmd)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	return cmd
 }
 
 func (c *tokenRevokeCommand) run(cmd *cobra.Command, id string) error {
-	return c.place.tokens(cmd, c.t, openLedgerThere, func(all tokens) error {
+	return c.place.Tokens(cmd, c.t, asking.OpenExisting, func(all asking.Tokens) error {
 		ended, err := all.Revoke(cmd.Context(), id)
 		if err != nil {
 			return err
 		}
-		return c.output.write(c.t.Out, ended, func(w io.Writer) error {
+		return c.output.Write(c.t.Out, ended, func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "token %s for %s is revoked\n", terminal.Printable(ended.ID), terminal.Printable(ended.Name))
 			return err
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -20,7 +21,7 @@ import (
 type validateCommand struct {
 	t      *terminal.Terminal
 	source sourceFlags
-	output *output
+	output *cli.Output
 	strict bool
 }
 
@@ -43,11 +44,11 @@ It exits with 3 when there are errors, with --strict also for warnings.`,
 		Example: `  kalypso validate
   kalypso validate -e dev --strict
   kalypso validate -o github`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.source.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML, formatSARIF, formatGitHub)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub)
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "exit with 3 for warnings too")
 	return cmd
 }
@@ -63,12 +64,12 @@ func (c *validateCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	session.progress.End()
-	if err := c.output.write(c.t.Out, report, func(w io.Writer) error { return c.show(w, report) }); err != nil {
+	if err := c.output.Write(c.t.Out, report, func(w io.Writer) error { return c.show(w, report) }); err != nil {
 		return err
 	}
 	counts := report.count()
 	if counts[fleet.SeverityError] > 0 || c.strict && counts[fleet.SeverityWarning] > 0 {
-		return answerNo()
+		return cli.AnswerNo()
 	}
 	return nil
 }
@@ -83,7 +84,7 @@ func (c *validateCommand) validate(ctx context.Context, s *session) (*validation
 			return nil, err
 		}
 		if len(known) == 0 && len(problems) == 0 {
-			return nil, failed(errors.New("main lists no Environment"), "add one, or name the branch of one: kalypso validate -e NAME")
+			return nil, cli.Failed(errors.New("main lists no Environment"), "add one, or name the branch of one: kalypso validate -e NAME")
 		}
 		names, report.Problems = known, problems
 	}
@@ -148,10 +149,10 @@ func (r *validationReport) count() map[fleet.Severity]int {
 }
 
 func (c *validateCommand) show(w io.Writer, r *validationReport) error {
-	switch c.output.format {
-	case formatSARIF:
+	switch c.output.Format {
+	case cli.FormatSARIF:
 		return writeSARIF(w, r.all())
-	case formatGitHub:
+	case cli.FormatGitHub:
 		return writeAnnotations(w, r.all())
 	}
 	c.showProblems(w, r)

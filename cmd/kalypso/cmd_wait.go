@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -18,7 +20,7 @@ import (
 type waitCommand struct {
 	t           *terminal.Terminal
 	place       lookFlags
-	output      *output
+	output      *cli.Output
 	environment string
 	commit      string
 	timeout     time.Duration
@@ -35,11 +37,11 @@ It ends with 0 when the gate of the environment is passed, and with 3 when the g
 or the time is up. Nobody passes a gate at which no cluster is expected.`,
 		Example: `  kalypso wait -e stage --commit "$COMMIT" --timeout 30m
   kalypso wait -e dev --ledger kalypso-data/ledger.db`,
-		Args: exactly(),
+		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.place.bind(cmd)
-	c.output = outputFlag(cmd, formatText, formatJSON, formatYAML)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
 	flags.StringVarP(&c.environment, "environment", "e", "", "the `name` of the environment")
 	flags.StringVar(&c.commit, "commit", "", "the `commit` of main, or at least seven digits of it (default: the one that the environment has)")
@@ -50,39 +52,39 @@ or the time is up. Nobody passes a gate at which no cluster is expected.`,
 func (c *waitCommand) run(cmd *cobra.Command) error {
 	switch {
 	case c.environment == "":
-		return usage(cmd, "wait for which environment? name it, as in -e stage")
+		return cli.Usage(cmd, "wait for which environment? name it, as in -e stage")
 	case c.timeout < 0:
-		return usage(cmd, "--timeout is %s, want a time to come", c.timeout)
+		return cli.Usage(cmd, "--timeout is %s, want a time to come", c.timeout)
 	}
 	who, err := c.place.ask(cmd, c.t)
 	if err != nil {
 		return err
 	}
 	progress, err := c.wait(cmd.Context(), who)
-	if err := errors.Join(err, who.close()); err != nil {
+	if err := errors.Join(err, who.Close()); err != nil {
 		return err
 	}
-	if err := c.output.write(c.t.Out, progress, func(w io.Writer) error { return c.show(w, progress) }); err != nil {
+	if err := c.output.Write(c.t.Out, progress, func(w io.Writer) error { return c.show(w, progress) }); err != nil {
 		return err
 	}
 	switch progress.Result {
 	case observing.ProgressPassed:
 		return nil
 	case observing.ProgressFailed:
-		return answerNo()
+		return cli.AnswerNo()
 	}
-	return &failure{exitNo, fmt.Errorf("%s are over", c.timeout), "wait longer with --timeout; kalypso status shows the whole chain"}
+	return &cli.Failure{Code: cli.ExitNo, Err: fmt.Errorf("%s are over", c.timeout), Next: "wait longer with --timeout; kalypso status shows the whole chain"}
 }
 
 // wait asks until there is a final answer, or the time is up: then it returns the last one.
-func (c *waitCommand) wait(ctx context.Context, who *asked) (observing.Progress, error) {
+func (c *waitCommand) wait(ctx context.Context, who *asking.Asked) (observing.Progress, error) {
 	limited, stop := context.WithCancel(ctx)
 	defer stop()
 	if c.timeout > 0 {
 		limited, stop = context.WithTimeout(ctx, c.timeout)
 		defer stop()
 	}
-	changes := who.changes(limited)
+	changes := who.Changes(limited)
 	last := observing.Progress{
 		Environment: c.environment, Commit: c.commit, Result: observing.ProgressWaits, Reason: "there was no answer in this time",
 	}
@@ -92,7 +94,7 @@ func (c *waitCommand) wait(ctx context.Context, who *asked) (observing.Progress,
 		case limited.Err() != nil:
 			return last, ctx.Err()
 		case err != nil:
-			return progress, answered(err)
+			return progress, asking.Answered(err)
 		case progress.Result != observing.ProgressWaits:
 			return progress, nil
 		}
@@ -106,8 +108,8 @@ func (c *waitCommand) wait(ctx context.Context, who *asked) (observing.Progress,
 	}
 }
 
-func (c *waitCommand) progress(ctx context.Context, who *asked) (observing.Progress, error) {
-	if err := who.fresh(ctx); err != nil {
+func (c *waitCommand) progress(ctx context.Context, who *asking.Asked) (observing.Progress, error) {
+	if err := who.Fresh(ctx); err != nil {
 		return observing.Progress{}, err
 	}
 	return who.Progress(ctx, observing.ProgressQuery{Environment: c.environment, ControlPlane: c.place.named(), Commit: c.commit})

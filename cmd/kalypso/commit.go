@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
@@ -30,7 +31,7 @@ func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, loaded *s
 		return err
 	}
 	if repo.IsFolder() {
-		return failed(errors.New("the GitOps repository is a plain folder, which has no commits"), "write to it with --out FOLDER")
+		return cli.Failed(errors.New("the GitOps repository is a plain folder, which has no commits"), "write to it with --out FOLDER")
 	}
 	request := git.CommitRequest{
 		Put: put, Delete: remove,

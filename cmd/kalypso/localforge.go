@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/server"
@@ -70,11 +71,7 @@ func repositoriesPage(url string) string { return strings.TrimSuffix(url, "/") +
 // onLoopback reports whether only programs of this machine reach an address. They may read without a token.
 func onLoopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return err == nil && agent.IsLoopback(host)
 }
 
 // inPlace reads the repositories of the local forge where they are, rather than over HTTP.

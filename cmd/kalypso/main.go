@@ -4,18 +4,17 @@
 // its flags; it parses what was typed into a request, calls a flow, and shows the result.
 // It holds no policy of its own.
 //
-// What commands are made of has packages of its own: terminal and answer write for people, repository lets flows read and
-// write Git, scaffold has what init writes. Beside the commands there is here
+// What commands are made of has packages of its own: cli is what they have in common, asking finds whom they ask, terminal
+// and answer write for people, repository lets flows read and write Git, scaffold has what init writes.
+// Beside the commands there is here
 //
 //	app_flags.go, source_flags.go, session.go   which repositories a command reads
-//	question*.go, ledger.go                     whom a command asks: a server, or a ledger directly
-//	exit.go, output.go, root.go                 how every command ends, shows its result and takes its arguments
 //	serv*.go, delivery_serve.go, promoting.go,  the wiring of the server, and of the commands that do one of its rounds
 //	app_rounds.go, forges.go, gitaccess.go
 //
 // The result goes to stdout and everything else to stderr.
 // The exit code is 0 when the work is done, 1 when it failed, 2 when the command line makes no sense,
-// and 3 when the work is done and the answer is no; see [exitCode].
+// and 3 when the work is done and the answer is no; see [cli.ExitCode].
 package main
 
 import (
@@ -29,6 +28,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/sandbox"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
@@ -47,9 +47,9 @@ func main() {
 func renderChart() {
 	if err := sandbox.Serve(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(int(exitFailed))
+		os.Exit(int(cli.ExitFailed))
 	}
-	os.Exit(int(exitDone))
+	os.Exit(int(cli.ExitDone))
 }
 
 // run is the whole program: it touches nothing of the process but its arguments, and files.
@@ -66,7 +66,7 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !started {
-		err = asUsage(cmd, err)
+		err = cli.AsUsage(cmd, err)
 	}
-	return int(report(t, err))
+	return int(cli.Report(t, err))
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/bundle"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -23,14 +25,14 @@ import (
 // lookFlags say whom a command asks, and which control plane it reads beside a ledger: a ledger alone does not know
 // what comes next.
 type lookFlags struct {
-	placeFlags
+	asking.Flags
 	controlPlane string
 	chain        []string
 	maps         []git.Mapping
 }
 
 func (f *lookFlags) bind(cmd *cobra.Command) {
-	f.placeFlags.bind(cmd)
+	f.Flags.Bind(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.controlPlane, "control-plane", "", "only this control plane, a `folder or URL`; beside a ledger, it is read as well")
 	flags.StringSliceVar(&f.chain, "chain", nil, "beside a ledger: the `environments` one after the other, where they have no rules, as in dev,stage,prod")
@@ -47,22 +49,22 @@ func (f *lookFlags) named() string {
 }
 
 // ask finds whom to ask.
-func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*asked, error) {
+func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*asking.Asked, error) {
 	if f.controlPlane == "" && (len(f.chain) > 0 || len(f.maps) > 0) {
-		return nil, usage(cmd, "--chain and --map go with --control-plane")
+		return nil, cli.Usage(cmd, "--chain and --map go with --control-plane")
 	}
-	at, err := f.find(cmd, t)
+	at, err := f.Find(cmd, t)
 	if err != nil {
 		return nil, err
 	}
 	local := f.controlPlane != "" && git.IsLocal(f.controlPlane)
 	switch {
-	case at.server != nil && (local || len(f.chain) > 0 || len(f.maps) > 0):
-		return nil, usage(cmd, "a server reads control planes itself: a folder, --chain and --map go with --ledger")
-	case at.server != nil || f.controlPlane == "":
-		return at.ask(cmd.Context(), t)
+	case at.Server != nil && (local || len(f.chain) > 0 || len(f.maps) > 0):
+		return nil, cli.Usage(cmd, "a server reads control planes itself: a folder, --chain and --map go with --ledger")
+	case at.Server != nil || f.controlPlane == "":
+		return at.Ask(cmd.Context(), t)
 	}
-	l, err := openLedgerThere(cmd.Context(), at.ledger)
+	l, err := asking.OpenExisting(cmd.Context(), at.Ledger)
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +72,9 @@ func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*asked, error
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &asked{
-		fleetAnswers: &observing.Observer{Ledger: l, Fleet: look, Now: t.Now}, changes: ticks(often), look: look.look,
-		close: func() error { look.session.close(); return l.Close() },
+	return &asking.Asked{
+		FleetAnswers: &observing.Observer{Ledger: l, Fleet: look, Now: t.Now}, Changes: asking.Ticks(asking.Often), Look: look.look,
+		Close: func() error { look.session.close(); return l.Close() },
 	}, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
@@ -61,7 +62,7 @@ func newQuestioned(t *testing.T) *questioned {
 	t.Helper()
 	q := &questioned{T: t, file: filepath.Join(t.TempDir(), "ledger.db"), events: &api.Events{}, fleet: &fakeFleet{}}
 	var err error
-	if q.ledger, err = openLedger(t.Context(), q.file); err != nil {
+	if q.ledger, err = asking.OpenLedger(t.Context(), q.file); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = q.ledger.Close() })
@@ -71,7 +72,7 @@ func newQuestioned(t *testing.T) *questioned {
 	if q.token, err = access.Bootstrap(t.Context(), q.ledger, secret.Value{}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	registrar := newRegistrar(q.ledger)
+	registrar := asking.NewRegistrar(q.ledger)
 	server := httptest.NewServer((&api.Server{
 		Observer:  &observing.Observer{Ledger: q.ledger, Fleet: q.fleet, Now: time.Now},
 		Control:   &promoting.Control{Ledger: q.ledger},
@@ -89,7 +90,7 @@ func newQuestioned(t *testing.T) *questioned {
 // run runs a command against the server, as whoever has a token.
 func (q *questioned) run(token secret.Value, args ...string) (code int, stdout, stderr string) {
 	q.Helper()
-	return q.runWith(q.Context(), []string{envServer + "=" + q.url, envToken + "=" + token.Reveal()}, args...)
+	return q.runWith(q.Context(), []string{asking.EnvServer + "=" + q.url, asking.EnvToken + "=" + token.Reveal()}, args...)
 }
 
 func (q *questioned) runWith(ctx context.Context, env []string, args ...string) (code int, stdout, stderr string) {
@@ -120,7 +121,7 @@ func TestServerAndLedgerSayTheSame(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			for _, format := range []string{"json", "text"} {
 				args := append(strings.Fields(command), "-o", format)
-				wantCode, want, wantErr := q.runWith(t.Context(), []string{envLedger + "=" + q.file}, args...)
+				wantCode, want, wantErr := q.runWith(t.Context(), []string{asking.EnvLedger + "=" + q.file}, args...)
 				code, got, gotErr := q.run(q.token, args...)
 				if code != wantCode || gotErr != wantErr {
 					t.Errorf("the server: exit code %d, %q; the ledger: %d, %q", code, gotErr, wantCode, wantErr)
@@ -269,7 +270,7 @@ func TestStatusWatchesAServer(t *testing.T) {
 	code := make(chan int)
 	go func() {
 		code <- run(ctx, []string{"status", "--watch", "--server", q.url},
-			[]string{envToken + "=" + q.token.Reveal()}, strings.NewReader(""), lines(shown), lines(nil))
+			[]string{asking.EnvToken + "=" + q.token.Reveal()}, strings.NewReader(""), lines(shown), lines(nil))
 	}()
 	if text := receive(ctx, t, shown); !strings.Contains(text, "prod         1111111  failed") {
 		t.Errorf("got %q", text)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
@@ -46,24 +47,24 @@ func TestNoCommandHasAPersistentHook(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	t.Parallel()
-	inner := failed(errors.New("push branch \"dev\": permission denied"), "check the token")
+	inner := cli.Failed(errors.New("push branch \"dev\": permission denied"), "check the token")
 	for _, test := range []struct {
 		name string
 		err  error
-		code exitCode
+		code cli.ExitCode
 		text string
 	}{
-		{"done", nil, exitDone, ""},
-		{"any error", errors.New("disk full"), exitFailed, "kalypso: disk full\n"},
-		{"with a hint", inner, exitFailed, "kalypso: push branch \"dev\": permission denied\n  check the token\n"},
-		{"wrapped", fmt.Errorf("schedule: %w", inner), exitFailed, "kalypso: schedule: push branch \"dev\": permission denied\n  check the token\n"},
-		{"the answer is no", answerNo(), exitNo, ""},
-		{"usage", usage(&cobra.Command{Use: "plan"}, "which environment?"), exitUsage, "kalypso: which environment?\n  plan --help shows what it takes\n"},
-		{"interrupted", fmt.Errorf("fetch: %w", context.Canceled), exitFailed, "kalypso: interrupted\n  run it again: it starts from what Git says\n"},
-		{"hostile", errors.New("branch \x1b[2J"), exitFailed, "kalypso: branch \\x1b[2J\n"},
+		{"done", nil, cli.ExitDone, ""},
+		{"any error", errors.New("disk full"), cli.ExitFailed, "kalypso: disk full\n"},
+		{"with a hint", inner, cli.ExitFailed, "kalypso: push branch \"dev\": permission denied\n  check the token\n"},
+		{"wrapped", fmt.Errorf("schedule: %w", inner), cli.ExitFailed, "kalypso: schedule: push branch \"dev\": permission denied\n  check the token\n"},
+		{"the answer is no", cli.AnswerNo(), cli.ExitNo, ""},
+		{"usage", cli.Usage(&cobra.Command{Use: "plan"}, "which environment?"), cli.ExitUsage, "kalypso: which environment?\n  plan --help shows what it takes\n"},
+		{"interrupted", fmt.Errorf("fetch: %w", context.Canceled), cli.ExitFailed, "kalypso: interrupted\n  run it again: it starts from what Git says\n"},
+		{"hostile", errors.New("branch \x1b[2J"), cli.ExitFailed, "kalypso: branch \\x1b[2J\n"},
 	} {
 		var b strings.Builder
-		code := report(terminal.New(nil, nil, nil, &b), test.err)
+		code := cli.Report(terminal.New(nil, nil, nil, &b), test.err)
 		if code != test.code || b.String() != test.text {
 			t.Errorf("%s: got %d and %q, want %d and %q", test.name, code, b.String(), test.code, test.text)
 		}

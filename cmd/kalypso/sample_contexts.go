@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/sample/install"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -45,7 +46,7 @@ func examine(ctx context.Context, wanted sample.RealCluster, s sample.State) (*r
 	if c.UID, err = c.Look(ctx); err != nil {
 		err = fmt.Errorf("context %q: %w", c.Context, err)
 		if errors.Is(err, install.ErrNoFlux) {
-			return nil, failed(err, "flux install --context "+terminal.ShellWord(c.Context)+" installs it")
+			return nil, cli.Failed(err, "flux install --context "+terminal.ShellWord(c.Context)+" installs it")
 		}
 		return nil, err
 	}
@@ -59,10 +60,10 @@ func examine(ctx context.Context, wanted sample.RealCluster, s sample.State) (*r
 		return nil, err
 	}
 	if err := c.Free(ctx, objects); err != nil {
-		return nil, failed(fmt.Errorf("context %q: %w", c.Context, err), "take another cluster, or remove there what has the label "+install.Label+" of an earlier sample")
+		return nil, cli.Failed(fmt.Errorf("context %q: %w", c.Context, err), "take another cluster, or remove there what has the label "+install.Label+" of an earlier sample")
 	}
 	if onThisMachine(s.Site.URL) && !onThisMachine(c.config.Host) {
-		return nil, failed(fmt.Errorf("context %q: the cluster at %s cannot reach %s, which is this machine alone", c.Context, c.config.Host, s.Site.URL),
+		return nil, cli.Failed(fmt.Errorf("context %q: the cluster at %s cannot reach %s, which is this machine alone", c.Context, c.config.Host, s.Site.URL),
 			"create the repositories where the cluster reaches them, with --forge")
 	}
 	return c, nil
@@ -90,12 +91,12 @@ func (c *sampleUpCommand) agree(clusters []*realCluster, s sample.State) error {
 		return nil
 	}
 	if in, ok := c.t.In.(io.Writer); !ok || !terminal.IsTerminal(in) {
-		return failed(errors.New("nobody agreed to that"), "--yes does")
+		return cli.Failed(errors.New("nobody agreed to that"), "--yes does")
 	}
 	fmt.Fprint(c.t.Err, "\nGo on? [y/N] ")
 	answer, _ := bufio.NewReader(c.t.In).ReadString('\n') // the end of the input is no
 	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
-		return failed(errors.New("nobody agreed to that"), "nothing was changed")
+		return cli.Failed(errors.New("nobody agreed to that"), "nothing was changed")
 	}
 	return nil
 }

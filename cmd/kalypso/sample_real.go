@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cluster"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/sample/install"
@@ -32,9 +33,9 @@ type realCluster struct {
 
 // openCluster finds the way to a cluster in the kubeconfig. Nothing is asked of it yet.
 func openCluster(c sample.RealCluster) (*realCluster, error) {
-	config, err := cluster.Config("", c.Context, "kalypso-sample/"+version())
+	config, err := cluster.Config("", c.Context, "kalypso-sample/"+cli.Version())
 	if err != nil {
-		return nil, failed(err, "kubectl config get-contexts lists the contexts that there are")
+		return nil, cli.Failed(err, "kubectl config get-contexts lists the contexts that there are")
 	}
 	client, err := install.New(config)
 	if err != nil {
@@ -56,7 +57,7 @@ func openClusters(ctx context.Context, s sample.State) ([]*realCluster, error) {
 			return nil, fmt.Errorf("context %q: %w", c.Context, err)
 		}
 		if uid != known.UID {
-			return nil, failed(fmt.Errorf("context %q leads to another cluster than when the sample was begun", c.Context),
+			return nil, cli.Failed(fmt.Errorf("context %q leads to another cluster than when the sample was begun", c.Context),
 				"let it lead there again; the cluster's namespace kube-system has the uid "+known.UID)
 		}
 		all = append(all, c)
@@ -96,7 +97,7 @@ func (c *realCluster) agentOf(folder *sample.Folder, server agent.Server, log *s
 		return nil, fmt.Errorf("make the folder of the agent: %w", err)
 	}
 	return &agent.Agent{
-		Cluster: watched{watcher}, Server: server, Log: log, Name: c.Name, Version: version(), Store: agent.Store{Dir: dir}, Interval: sampleHeartbeat,
+		Cluster: watched{watcher}, Server: server, Log: log, Name: c.Name, Version: cli.Version(), Store: agent.Store{Dir: dir}, Interval: sampleHeartbeat,
 	}, nil
 }
 
@@ -192,7 +193,7 @@ func (f *sampleFlags) wantSimulated(name string) error {
 	if err != nil || known == nil {
 		return err
 	}
-	return failed(fmt.Errorf("%s is a real cluster", known.Name), "kubectl --context "+terminal.ShellWord(known.Context)+" is the way to it")
+	return cli.Failed(fmt.Errorf("%s is a real cluster", known.Name), "kubectl --context "+terminal.ShellWord(known.Context)+" is the way to it")
 }
 
 // greetings returns what looks at the greetings on a cluster, simulated or real.
@@ -217,5 +218,5 @@ func (f *sampleFlags) greetings(r sample.Remote, name string) (func(context.Cont
 // onThisMachine reports whether a URL names this machine by an address that others have for themselves.
 func onThisMachine(address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && isLoopback(u.Hostname())
+	return err == nil && agent.IsLoopback(u.Hostname())
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/sample"
@@ -30,7 +31,7 @@ func (c *sampleDownCommand) remote(ctx context.Context, s sample.State) (*sample
 	const keep = ", or leave it there with --keep-remote"
 	if s.Forge != "" {
 		if c.t.Env[s.TokenEnv] == "" {
-			return nil, failed(fmt.Errorf("the environment variable %s is empty, with which the repositories are removed", s.TokenEnv), "set it to the token for "+terminal.Printable(s.Site.URL)+keep)
+			return nil, cli.Failed(fmt.Errorf("the environment variable %s is empty, with which the repositories are removed", s.TokenEnv), "set it to the token for "+terminal.Printable(s.Site.URL)+keep)
 		}
 		var err error
 		if r.host, err = openForge(server.ForgeConfig{Kind: forge.Kind(s.Forge), URL: s.Site.URL, TokenEnv: s.TokenEnv}, c.t.Env, transport.Config{}); err != nil {
@@ -40,7 +41,7 @@ func (c *sampleDownCommand) remote(ctx context.Context, s sample.State) (*sample
 	var err error
 	r.clusters, err = openClusters(ctx, s)
 	if err != nil {
-		return nil, failed(err, "run it again when the cluster answers"+keep)
+		return nil, cli.Failed(err, "run it again when the cluster answers"+keep)
 	}
 	return r, nil
 }
@@ -59,7 +60,7 @@ func (r *sampleRemote) remove(ctx context.Context, t *terminal.Terminal) error {
 		err = c.Remove(ctx, objects)
 		cancel()
 		if err != nil {
-			return failed(fmt.Errorf("context %q: %w", c.Context, err), "run it again, or leave it there with --keep-remote")
+			return cli.Failed(fmt.Errorf("context %q: %w", c.Context, err), "run it again, or leave it there with --keep-remote")
 		}
 		fmt.Fprintf(t.Out, "removed from %s, context %s, what the sample had there\n", c.Name, terminal.Printable(c.Context))
 	}
@@ -72,10 +73,10 @@ func (r *sampleRemote) remove(ctx context.Context, t *terminal.Terminal) error {
 	}
 	left, err := sample.Unpublish(ctx, r.host, repositories, r.state.Mark())
 	if errors.Is(err, forge.ErrDenied) {
-		return failed(err, "give the token that right, or delete them by hand and leave them out with --keep-remote")
+		return cli.Failed(err, "give the token that right, or delete them by hand and leave them out with --keep-remote")
 	}
 	if err != nil {
-		return failed(err, "run it again")
+		return cli.Failed(err, "run it again")
 	}
 	fmt.Fprintf(t.Out, "removed the repositories of the sample from %s\n", terminal.Printable(r.state.Site.URL))
 	for _, url := range left {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/answer"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/plan"
@@ -42,13 +43,13 @@ func (f *pullRequestFlags) bind(cmd *cobra.Command) {
 func (f *pullRequestFlags) check(cmd *cobra.Command, allowDeletions bool) error {
 	switch {
 	case !f.wanted && f.config != "":
-		return usage(cmd, "--config goes with --pull-request")
+		return cli.Usage(cmd, "--config goes with --pull-request")
 	case !f.wanted && f.kind != "":
-		return usage(cmd, "--forge-kind goes with --pull-request")
+		return cli.Usage(cmd, "--forge-kind goes with --pull-request")
 	case f.wanted && allowDeletions:
-		return usage(cmd, "with --pull-request, the label %s on it agrees to deletions", scheduling.LabelAllowDeletions)
+		return cli.Usage(cmd, "with --pull-request, the label %s on it agrees to deletions", scheduling.LabelAllowDeletions)
 	case f.kind != "" && !slices.Contains(kindsOfTokens(), f.kind):
-		return usage(cmd, "--forge-kind %q is none of %s", f.kind, strings.Join(kindsOfTokens(), ", "))
+		return cli.Usage(cmd, "--forge-kind %q is none of %s", f.kind, strings.Join(kindsOfTokens(), ", "))
 	}
 	return nil
 }
@@ -90,11 +91,11 @@ func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
 	}
 	s.progress.End()
 	result := proposedOf(outcome)
-	if err := c.output.write(c.t.Out, result, func(w io.Writer) error { return c.showProposed(w, result) }); err != nil {
+	if err := c.output.Write(c.t.Out, result, func(w io.Writer) error { return c.showProposed(w, result) }); err != nil {
 		return err
 	}
 	if c.strict && result.Plan.Counts.Held > 0 {
-		return answerNo()
+		return cli.AnswerNo()
 	}
 	return nil
 }
@@ -144,7 +145,7 @@ func (f *pullRequestFlags) forges(env map[string]string) (scheduling.Forges, git
 		err = config.CheckForges()
 	}
 	if err != nil {
-		return nil, gitAccess{}, failed(fmt.Errorf("the configuration is wrong: %w", err), "docs/schemas/serve.json describes it")
+		return nil, gitAccess{}, cli.Failed(fmt.Errorf("the configuration is wrong: %w", err), "docs/schemas/serve.json describes it")
 	}
 	var hosts forges
 	for _, c := range config.Forges {
@@ -191,12 +192,12 @@ func kindsOfTokens() []string {
 func (f environmentForge) Forge(url string) (forge.Forge, error) {
 	id, err := forge.ParseID(url)
 	if err != nil {
-		return nil, failed(err, "a pull request needs a GitOps repository on a forge; --commit and --out do without")
+		return nil, cli.Failed(err, "a pull request needs a GitOps repository on a forge; --commit and --out do without")
 	}
 	known, _ := forge.KindOfHost(id.Host)
 	kind := cmp.Or(f.kind, known)
 	if kind == "" {
-		return nil, failed(fmt.Errorf("which kind of forge %q is, its name does not say", id.Host),
+		return nil, cli.Failed(fmt.Errorf("which kind of forge %q is, its name does not say", id.Host),
 			"say it with --forge-kind, or configure the forge in a file and name that with --config")
 	}
 	scheme := "https://"
@@ -210,7 +211,7 @@ func (f environmentForge) Forge(url string) (forge.Forge, error) {
 			}
 		}
 		if v.kind == kind {
-			return nil, failed(fmt.Errorf("no forge is configured for %q", id.Host),
+			return nil, cli.Failed(fmt.Errorf("no forge is configured for %q", id.Host),
 				"set "+strings.Join(v.names, " or ")+" to a token that may write there, or name a configuration file with --config")
 		}
 	}

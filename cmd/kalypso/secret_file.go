@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/kalypso-io/kalypso/internal/cli"
 )
 
 // secretFile is a new file for a credential, which only its owner can read.
@@ -17,7 +19,7 @@ func newSecretFile(name string) (*secretFile, error) {
 	}
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return nil, failed(fmt.Errorf("%q exists already", name), "choose another name, or remove it: what it holds may still be in use")
+		return nil, cli.Failed(fmt.Errorf("%q exists already", name), "choose another name, or remove it: what it holds may still be in use")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make the file for the credential: %w", err)
@@ -34,7 +36,7 @@ func (s *secretFile) keep(r *registered) error {
 		return s.discard()
 	}
 	if err := s.write(r.Credential.Credential); err != nil {
-		return failed(err, "the credential is lost; kalypso cluster rotate makes another one")
+		return cli.Failed(err, "the credential is lost; kalypso cluster rotate makes another one")
 	}
 	r.Credential.Credential, r.FluxKey, r.File = "", "", s.file.Name()
 	return nil

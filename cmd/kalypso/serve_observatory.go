@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
@@ -44,7 +46,7 @@ func openObservatory(ctx context.Context, config *server.Config, work *flows, me
 	if err := os.MkdirAll(config.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
-	book, err := openLedger(ctx, config.Ledger)
+	book, err := asking.OpenLedger(ctx, config.Ledger)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,7 @@ func (h *observatory) wire(ctx context.Context, config *server.Config, work *flo
 			Store: h.ledger, SignOn: signOn(config.Access.OIDC), Anonymous: anonymous(config),
 			Others: []access.Authenticator{api.FluxSignature{Secret: fluxSecret, Clusters: h.ledger}},
 		},
-		Ledger: h.ledger, Events: h.events, Log: log, FluxSecret: fluxSecret, Version: version(),
+		Ledger: h.ledger, Events: h.events, Log: log, FluxSecret: fluxSecret, Version: cli.Version(),
 		Spoken: func(subject, _ string) { keeper.Spoken(subject) },
 	}
 	return nil

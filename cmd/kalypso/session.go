@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
@@ -76,7 +77,7 @@ func (f *sourceFlags) locate() (string, error) {
 		return here, nil
 	}
 	if err != nil {
-		return "", failed(err, "name the control plane with --control-plane FOLDER or URL")
+		return "", cli.Failed(err, "name the control plane with --control-plane FOLDER or URL")
 	}
 	return git.Home(found), nil
 }

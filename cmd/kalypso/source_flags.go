@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -39,7 +40,7 @@ func (f *sourceFlags) bind(cmd *cobra.Command) {
 // wantEnvironment is for commands that work on one environment.
 func (f *sourceFlags) wantEnvironment(cmd *cobra.Command) error {
 	if f.environment == "" {
-		return usage(cmd, "which environment? name it, as in -e dev")
+		return cli.Usage(cmd, "which environment? name it, as in -e dev")
 	}
 	return nil
 }

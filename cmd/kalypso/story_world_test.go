@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
@@ -184,7 +185,7 @@ func (s *story) say(args ...string) (code int, text string) {
 func (s *story) sayAs(token secret.Value, args ...string) (code int, text string) {
 	s.Helper()
 	var out bytes.Buffer
-	env := append(s.environment(), "TZ=UTC", envServer+"="+s.url, envToken+"="+token.Reveal())
+	env := append(s.environment(), "TZ=UTC", asking.EnvServer+"="+s.url, asking.EnvToken+"="+token.Reveal())
 	code = run(s.Context(), args, env, strings.NewReader(""), &out, &out)
 	if strings.Contains(out.String(), token.Reveal()) && !token.IsZero() {
 		s.Errorf("%s shows the token", strings.Join(args, " "))

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/server"
 )
 
@@ -44,7 +45,7 @@ func startTracing(ctx context.Context, c server.TracingConfig, env map[string]st
 		return nil, fmt.Errorf("start tracing: %w", err)
 	}
 	about, err := resource.Merge(resource.NewSchemaless(
-		attribute.String("service.name", "kalypso"), attribute.String("service.version", version()),
+		attribute.String("service.name", "kalypso"), attribute.String("service.version", cli.Version()),
 	), resource.Environment())
 	if err != nil {
 		return nil, fmt.Errorf("start tracing: %w", err)

@@ -33,6 +33,7 @@ type resolvedTree struct {
 	commit git.Commit
 }
 
+// NewReader reads through a client. Nothing is resolved yet.
 func NewReader(client *git.Client) *Reader {
 	return &Reader{client: client, resolved: map[resolveKey]func() (resolvedTree, error){}}
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -25,14 +25,14 @@ func TestOutputFormats(t *testing.T) {
 		"yaml": "clusterType: drone <1>\npolicies:\n- a\n- b\n",
 	} {
 		cmd := &cobra.Command{Use: "show", RunE: func(*cobra.Command, []string) error { return nil }}
-		output := outputFlag(cmd, formatText, formatJSON, formatYAML)
+		output := OutputFlag(cmd, FormatText, FormatJSON, FormatYAML)
 		if format != "" {
 			if err := cmd.ParseFlags([]string{"-o", format}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		var b strings.Builder
-		if err := output.write(&b, value, text); err != nil || b.String() != want {
+		if err := output.Write(&b, value, text); err != nil || b.String() != want {
 			t.Errorf("-o %s: got %q and error %v, want %q", format, b.String(), err, want)
 		}
 	}
@@ -40,8 +40,8 @@ func TestOutputFormats(t *testing.T) {
 
 func TestOutputRefusesOtherFormats(t *testing.T) {
 	cmd := &cobra.Command{Use: "show"}
-	outputFlag(cmd, formatText, formatSARIF)
-	err := cmd.ParseFlags([]string{"-o", formatJSON})
+	OutputFlag(cmd, FormatText, FormatSARIF)
+	err := cmd.ParseFlags([]string{"-o", FormatJSON})
 	want := `invalid argument "json" for "-o, --output" flag: want text|sarif`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

@@ -1,4 +1,4 @@
-package main
+package asking
 
 import (
 	"context"
@@ -14,23 +14,23 @@ import (
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
-// tokens is who keeps the tokens of people and programs: a ledger, or a server.
-type tokens interface {
+// Tokens is who keeps the tokens of people and programs: a ledger, or a server.
+type Tokens interface {
 	Create(ctx context.Context, wanted api.TokenRequest) (api.NewToken, error)
 	List(ctx context.Context) (api.Tokens, error)
 	Revoke(ctx context.Context, id string) (api.Token, error)
 }
 
-// tokens finds who keeps them, and does something with them. open says whether a ledger may come about by that.
-func (f *placeFlags) tokens(cmd *cobra.Command, t *terminal.Terminal, open openFunc, do func(tokens) error) error {
-	at, err := f.find(cmd, t)
+// Tokens finds who keeps them, and does something with them. open says whether a ledger may come about by that.
+func (f *Flags) Tokens(cmd *cobra.Command, t *terminal.Terminal, open openFunc, do func(Tokens) error) error {
+	at, err := f.Find(cmd, t)
 	if err != nil {
 		return err
 	}
-	if at.server != nil {
-		return askServer(do(serverTokens{at.server}))
+	if at.Server != nil {
+		return Hint(do(serverTokens{at.Server}))
 	}
-	return withLedger(cmd.Context(), open, at.ledger, func(l ledger.Ledger) error {
+	return WithLedger(cmd.Context(), open, at.Ledger, func(l ledger.Ledger) error {
 		return registering(do(&localTokens{l, t}))
 	})
 }
@@ -45,7 +45,7 @@ func (l *localTokens) kept() access.Tokens {
 	return access.Tokens{Store: l.ledger, Guard: &access.Guard{Store: l.ledger, Now: l.t.Now}}
 }
 
-// Create implements [tokens].
+// Create implements [Tokens].
 func (l *localTokens) Create(ctx context.Context, wanted api.TokenRequest) (api.NewToken, error) {
 	if err := record(ctx, l.t, l.ledger, "create token", wanted.Name, wanted.Role); err != nil {
 		return api.NewToken{}, err
@@ -58,12 +58,12 @@ func (l *localTokens) create(ctx context.Context, wanted api.TokenRequest) (secr
 	if wanted.Join == nil {
 		return l.kept().Create(ctx, access.Wanted{Name: wanted.Name, Role: access.Role(wanted.Role), Expires: wanted.Expires}, who(l.t))
 	}
-	r := newRegistrar(l.ledger)
+	r := NewRegistrar(l.ledger)
 	request := reporting.JoinTokenRequest{Scope: *wanted.Join, Description: wanted.Name, Expires: wanted.Expires}
 	return r.CreateJoinToken(ctx, request, who(l.t).String(), l.t.Now())
 }
 
-// List implements [tokens].
+// List implements [Tokens].
 func (l *localTokens) List(ctx context.Context) (api.Tokens, error) {
 	kept, err := l.kept().List(ctx)
 	shown := api.Tokens{Items: []api.Token{}}
@@ -73,7 +73,7 @@ func (l *localTokens) List(ctx context.Context) (api.Tokens, error) {
 	return shown, err
 }
 
-// Revoke implements [tokens].
+// Revoke implements [Tokens].
 func (l *localTokens) Revoke(ctx context.Context, id string) (api.Token, error) {
 	if err := record(ctx, l.t, l.ledger, "revoke token", id, ""); err != nil {
 		return api.Token{}, err
@@ -91,19 +91,19 @@ func tokenOf(t ledger.Token) api.Token {
 // serverTokens asks a server, which wants an admin.
 type serverTokens struct{ client *client.Client }
 
-// Create implements [tokens].
+// Create implements [Tokens].
 func (s serverTokens) Create(ctx context.Context, wanted api.TokenRequest) (made api.NewToken, err error) {
 	err = s.client.Post(ctx, "tokens", wanted, &made)
 	return made, err
 }
 
-// List implements [tokens].
+// List implements [Tokens].
 func (s serverTokens) List(ctx context.Context) (all api.Tokens, err error) {
 	err = s.client.Get(ctx, "tokens", nil, &all)
 	return all, err
 }
 
-// Revoke implements [tokens].
+// Revoke implements [Tokens].
 func (s serverTokens) Revoke(ctx context.Context, id string) (ended api.Token, err error) {
 	err = s.client.Post(ctx, client.Path("tokens", id, "revoke"), nil, &ended)
 	return ended, err

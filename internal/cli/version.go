@@ -1,12 +1,12 @@
-package main
+package cli
 
 import (
 	"runtime/debug"
 	"time"
 )
 
-// version is what the Go tool knows about this build: a tag, a revision, or "devel".
-func version() string {
+// Version is what the Go tool knows about this build: a tag, a revision, or "devel".
+func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "devel"
@@ -14,8 +14,8 @@ func version() string {
 	return info.Main.Version
 }
 
-// versionDate is when the source of this build was committed; the beginning of time when nobody knows.
-func versionDate() time.Time {
+// VersionDate is when the source of this build was committed; the beginning of time when nobody knows.
+func VersionDate() time.Time {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.time" {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -9,30 +9,30 @@ import (
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
-// timeFlag is a time that people type: 2026-11-17, 2026-11-17T10:00, RFC 3339, or 36h and 7d for that long ago.
-type timeFlag struct {
-	t  *terminal.Terminal
-	at time.Time
+// TimeFlag is a time that people type: 2026-11-17, 2026-11-17T10:00, RFC 3339, or 36h and 7d for that long ago.
+type TimeFlag struct {
+	Terminal *terminal.Terminal
+	At       time.Time
 }
 
 // String, Set and Type make timeFlag the value of a flag.
-func (f *timeFlag) String() string {
-	if f.at.IsZero() {
+func (f *TimeFlag) String() string {
+	if f.At.IsZero() {
 		return ""
 	}
-	return f.at.Format(time.RFC3339)
+	return f.At.Format(time.RFC3339)
 }
 
 // Set understands a time. One without a zone is of the machine's.
-func (f *timeFlag) Set(text string) error {
-	now := f.t.Now()
-	if d, ok := parseAge(text); ok {
-		f.at = now.Add(-d)
+func (f *TimeFlag) Set(text string) error {
+	now := f.Terminal.Now()
+	if d, ok := ParseAge(text); ok {
+		f.At = now.Add(-d)
 		return nil
 	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateTime, time.DateOnly} {
 		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			f.at = at
+			f.At = at
 			return nil
 		}
 	}
@@ -40,10 +40,10 @@ func (f *timeFlag) Set(text string) error {
 }
 
 // Type names the value in the help.
-func (f *timeFlag) Type() string { return "TIME" }
+func (f *TimeFlag) Type() string { return "TIME" }
 
-// parseAge reads how long ago something was: a duration, or a number of days.
-func parseAge(text string) (time.Duration, bool) {
+// ParseAge reads how long ago something was: a duration, or a number of days.
+func ParseAge(text string) (time.Duration, bool) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.Atoi(days)
 		return time.Duration(n) * 24 * time.Hour, err == nil && n >= 0 && n <= 36500

@@ -1,4 +1,4 @@
-package main
+package asking
 
 import (
 	"context"
@@ -7,14 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
-// fleetAnswers is who knows how the fleet is doing: an [observing.Observer] on a ledger, or a server.
+// FleetAnswers is who knows how the fleet is doing: an [observing.Observer] on a ledger, or a server.
 // Either gives the same values.
-type fleetAnswers interface {
+type FleetAnswers interface {
 	Environments(ctx context.Context, q observing.EnvironmentsQuery) (observing.Page[observing.Environment], error)
 	Progress(ctx context.Context, q observing.ProgressQuery) (observing.Progress, error)
 	Compare(ctx context.Context, q observing.CompareQuery) (observing.Comparison, error)
@@ -43,54 +44,54 @@ type pastAnswers interface {
 }
 
 var (
-	_ fleetAnswers = (*observing.Observer)(nil)
-	_ fleetAnswers = serverAnswers{}
+	_ FleetAnswers = (*observing.Observer)(nil)
+	_ FleetAnswers = ServerAnswers{}
 )
 
-// asked is who answers a command, and when to ask again.
-type asked struct {
-	fleetAnswers
-	// changes tells, until the context ends, that the answers may be others now.
-	changes func(context.Context) <-chan struct{}
-	// look brings what the answers are made of up to date; nil where somebody else does.
-	look  func(context.Context) error
-	close func() error
+// Asked is who answers a command, and when to ask again.
+type Asked struct {
+	FleetAnswers
+	// Changes tells, until the context ends, that the answers may be others now.
+	Changes func(context.Context) <-chan struct{}
+	// Look brings what the answers are made of up to date; nil where somebody else does.
+	Look  func(context.Context) error
+	Close func() error
 }
 
-// fresh makes the next answers those of now.
-func (a *asked) fresh(ctx context.Context) error {
-	if a.look == nil {
+// Fresh makes the next answers those of now.
+func (a *Asked) Fresh(ctx context.Context) error {
+	if a.Look == nil {
 		return nil
 	}
-	return a.look(ctx)
+	return a.Look(ctx)
 }
 
-// often is how often a ledger is looked at, which does not tell by itself that something changed.
-const often = 2 * time.Second
+// Often is how often a ledger is looked at, which does not tell by itself that something changed.
+const Often = 2 * time.Second
 
-// ask finds whom to ask.
-func (f *placeFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*asked, error) {
-	at, err := f.find(cmd, t)
+// Ask finds whom to ask.
+func (f *Flags) Ask(cmd *cobra.Command, t *terminal.Terminal) (*Asked, error) {
+	at, err := f.Find(cmd, t)
 	if err != nil {
 		return nil, err
 	}
-	return at.ask(cmd.Context(), t)
+	return at.Ask(cmd.Context(), t)
 }
 
-func (p place) ask(ctx context.Context, t *terminal.Terminal) (*asked, error) {
-	if p.server != nil {
-		s := serverAnswers{p.server}
-		return &asked{fleetAnswers: s, changes: s.changes, close: func() error { return nil }}, nil
+func (p place) Ask(ctx context.Context, t *terminal.Terminal) (*Asked, error) {
+	if p.Server != nil {
+		s := ServerAnswers{p.Server}
+		return &Asked{FleetAnswers: s, Changes: s.changes, Close: func() error { return nil }}, nil
 	}
-	l, err := openLedgerThere(ctx, p.ledger)
+	l, err := OpenExisting(ctx, p.Ledger)
 	if err != nil {
 		return nil, err
 	}
-	return &asked{fleetAnswers: &observing.Observer{Ledger: l, Now: t.Now}, changes: ticks(often), close: l.Close}, nil
+	return &Asked{FleetAnswers: &observing.Observer{Ledger: l, Now: t.Now}, Changes: Ticks(Often), Close: l.Close}, nil
 }
 
-// ticks tells every now and then.
-func ticks(every time.Duration) func(context.Context) <-chan struct{} {
+// Ticks tells every now and then.
+func Ticks(every time.Duration) func(context.Context) <-chan struct{} {
 	return func(ctx context.Context) <-chan struct{} {
 		told := make(chan struct{})
 		go func() {
@@ -114,28 +115,28 @@ func ticks(every time.Duration) func(context.Context) <-chan struct{} {
 	}
 }
 
-// answered adds to an error of an answer what to do now.
-func answered(err error) error {
+// Answered adds to an error of an answer what to do now.
+func Answered(err error) error {
 	var unknown *observing.UnknownError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &unknown):
-		return failed(err, "kalypso status lists environments, and kalypso cluster list clusters")
+		return cli.Failed(err, "kalypso status lists environments, and kalypso cluster list clusters")
 	case errors.Is(err, ledger.ErrInvalid):
-		return &failure{exitUsage, err, ""}
+		return &cli.Failure{Code: cli.ExitUsage, Err: err}
 	}
-	return askServer(err)
+	return Hint(err)
 }
 
-// all reads a list page by page, up to a number of items; more says that there were more.
-func all[T any](most int, page func(observing.Paging) (observing.Page[T], error)) (items []T, more bool, err error) {
+// All reads a list page by page, up to a number of items; more says that there were more.
+func All[T any](most int, page func(observing.Paging) (observing.Page[T], error)) (items []T, more bool, err error) {
 	at := observing.Paging{Limit: min(most, observing.MaxLimit)}
 	items = []T{}
 	for {
 		p, err := page(at)
 		if err != nil {
-			return nil, false, answered(err)
+			return nil, false, Answered(err)
 		}
 		items = append(items, p.Items...)
 		switch {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -13,23 +13,23 @@ import (
 
 // The formats that commands offer. Text is for people and may change; the others are for programs.
 const (
-	formatText     = "text"
-	formatJSON     = "json"
-	formatYAML     = "yaml"
-	formatMarkdown = "markdown"
-	formatSARIF    = "sarif"
-	formatGitHub   = "github"
+	FormatText     = "text"
+	FormatJSON     = "json"
+	FormatYAML     = "yaml"
+	FormatMarkdown = "markdown"
+	FormatSARIF    = "sarif"
+	FormatGitHub   = "github"
 )
 
-// output is the flag -o: one of the formats that a command offers.
-type output struct {
-	format  string
+// Output is the flag -o: one of the formats that a command offers.
+type Output struct {
+	Format  string
 	offered []string
 }
 
-// outputFlag adds -o to a command. The first format offered is the default.
-func outputFlag(cmd *cobra.Command, offered ...string) *output {
-	o := &output{format: offered[0], offered: offered}
+// OutputFlag adds -o to a command. The first format offered is the default.
+func OutputFlag(cmd *cobra.Command, offered ...string) *Output {
+	o := &Output{Format: offered[0], offered: offered}
 	cmd.Flags().VarP(o, "output", "o", "format of the result: "+o.Type())
 	// The error only says that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(offered, cobra.ShellCompDirectiveNoFileComp))
@@ -37,34 +37,35 @@ func outputFlag(cmd *cobra.Command, offered ...string) *output {
 }
 
 // String, Set and Type make output the value of a flag.
-func (o *output) String() string { return o.format }
+func (o *Output) String() string { return o.Format }
 
 // Set takes a format that is offered.
-func (o *output) Set(value string) error {
+func (o *Output) Set(value string) error {
 	if !slices.Contains(o.offered, value) {
 		return fmt.Errorf("want %s", o.Type())
 	}
-	o.format = value
+	o.Format = value
 	return nil
 }
 
 // Type names what can be chosen from, for the help.
-func (o *output) Type() string { return strings.Join(o.offered, "|") }
+func (o *Output) Type() string { return strings.Join(o.offered, "|") }
 
-// write shows a value in the format that was chosen.
+// Write shows a value in the format that was chosen.
 // text is called for every format that is not about the value itself, which is JSON and YAML.
-func (o *output) write(w io.Writer, value any, text func(io.Writer) error) error {
-	switch o.format {
-	case formatJSON:
-		return writeJSON(w, value)
-	case formatYAML:
+func (o *Output) Write(w io.Writer, value any, text func(io.Writer) error) error {
+	switch o.Format {
+	case FormatJSON:
+		return WriteJSON(w, value)
+	case FormatYAML:
 		return writeYAML(w, value)
 	default:
 		return text(w)
 	}
 }
 
-func writeJSON(w io.Writer, value any) error {
+// WriteJSON writes a value for programs, on several lines, as people read it, too.
+func WriteJSON(w io.Writer, value any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	// Nobody puts this into a web page, and people do read it.

@@ -1,11 +1,13 @@
-package main
+package asking
 
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/client"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/reporting"
@@ -16,28 +18,29 @@ import (
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
-// registrar is who says what is a cluster: a [reporting.Registrar] on a ledger, or a server.
-type registrar interface {
+// Registrar is who says what is a cluster: a [reporting.Registrar] on a ledger, or a server.
+type Registrar interface {
 	Register(ctx context.Context, request api.ClusterRequest) (api.Credential, error)
 	Rotate(ctx context.Context, name string) (api.Credential, error)
 	Revoke(ctx context.Context, name string) (api.Credential, error)
 }
 
-// register finds who registers clusters, and does something with them. open says whether a ledger may come about by that.
-func (f *placeFlags) register(cmd *cobra.Command, t *terminal.Terminal, open openFunc, do func(registrar) error) error {
-	at, err := f.find(cmd, t)
+// Register finds who registers clusters, and does something with them. open says whether a ledger may come about by that.
+func (f *Flags) Register(cmd *cobra.Command, t *terminal.Terminal, open openFunc, do func(Registrar) error) error {
+	at, err := f.Find(cmd, t)
 	if err != nil {
 		return err
 	}
-	if at.server != nil {
-		return askServer(do(serverRegistrar{at.server}))
+	if at.Server != nil {
+		return Hint(do(serverRegistrar{at.Server}))
 	}
-	return withLedger(cmd.Context(), open, at.ledger, func(l ledger.Ledger) error {
-		return registering(do(&localRegistrar{newRegistrar(l), l, t}))
+	return WithLedger(cmd.Context(), open, at.Ledger, func(l ledger.Ledger) error {
+		return registering(do(&localRegistrar{NewRegistrar(l), l, t}))
 	})
 }
 
-func newRegistrar(l ledger.Ledger) reporting.Registrar {
+// NewRegistrar registers clusters in a ledger, with credentials of their own.
+func NewRegistrar(l ledger.Ledger) reporting.Registrar {
 	return reporting.Registrar{Ledger: l, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }}
 }
 
@@ -45,11 +48,11 @@ func newRegistrar(l ledger.Ledger) reporting.Registrar {
 func registering(err error) error {
 	switch {
 	case errors.Is(err, reporting.ErrNotFound):
-		return failed(err, "kalypso cluster list has those that are registered")
+		return cli.Failed(err, "kalypso cluster list has those that are registered")
 	case errors.Is(err, access.ErrNoSuchToken):
-		return failed(err, "kalypso token list --all shows their IDs")
+		return cli.Failed(err, "kalypso token list --all shows their IDs")
 	case errors.Is(err, reporting.ErrInvalid), errors.Is(err, access.ErrInvalidToken):
-		return &failure{exitUsage, err, ""}
+		return &cli.Failure{Code: cli.ExitUsage, Err: err}
 	}
 	return err
 }
@@ -61,9 +64,9 @@ type localRegistrar struct {
 	t         *terminal.Terminal
 }
 
-// Register implements [registrar].
+// Register implements [Registrar].
 func (r *localRegistrar) Register(ctx context.Context, c api.ClusterRequest) (api.Credential, error) {
-	if err := record(ctx, r.t, r.ledger, "register cluster", c.Name, memberships(c.Memberships)); err != nil {
+	if err := record(ctx, r.t, r.ledger, "register cluster", c.Name, Memberships(c.Memberships)); err != nil {
 		return api.Credential{}, err
 	}
 	request := reporting.ClusterRequest{Name: c.Name, Memberships: c.Memberships, Labels: c.Labels, PublicKey: c.PublicKey}
@@ -71,7 +74,7 @@ func (r *localRegistrar) Register(ctx context.Context, c api.ClusterRequest) (ap
 	return credentialOf(made, credential), err
 }
 
-// Rotate implements [registrar].
+// Rotate implements [Registrar].
 func (r *localRegistrar) Rotate(ctx context.Context, name string) (api.Credential, error) {
 	if err := record(ctx, r.t, r.ledger, "rotate cluster", name, ""); err != nil {
 		return api.Credential{}, err
@@ -80,7 +83,7 @@ func (r *localRegistrar) Rotate(ctx context.Context, name string) (api.Credentia
 	return credentialOf(made, credential), err
 }
 
-// Revoke implements [registrar].
+// Revoke implements [Registrar].
 func (r *localRegistrar) Revoke(ctx context.Context, name string) (api.Credential, error) {
 	if err := record(ctx, r.t, r.ledger, "revoke cluster", name, ""); err != nil {
 		return api.Credential{}, err
@@ -110,7 +113,7 @@ func record(ctx context.Context, t *terminal.Terminal, l ledger.Ledger, action, 
 // serverRegistrar asks a server, which knows by the token who is asking.
 type serverRegistrar struct{ client *client.Client }
 
-// Register implements [registrar]. With a token to join, a cluster registers itself.
+// Register implements [Registrar]. With a token to join, a cluster registers itself.
 func (s serverRegistrar) Register(ctx context.Context, c api.ClusterRequest) (made api.Credential, err error) {
 	var who access.Identity
 	if err = s.client.Get(ctx, "whoami", nil, &who); err != nil {
@@ -124,14 +127,23 @@ func (s serverRegistrar) Register(ctx context.Context, c api.ClusterRequest) (ma
 	return made, err
 }
 
-// Rotate implements [registrar].
+// Rotate implements [Registrar].
 func (s serverRegistrar) Rotate(ctx context.Context, name string) (made api.Credential, err error) {
 	err = s.client.Post(ctx, client.Path("clusters", name, "rotate"), nil, &made)
 	return made, err
 }
 
-// Revoke implements [registrar].
+// Revoke implements [Registrar].
 func (s serverRegistrar) Revoke(ctx context.Context, name string) (made api.Credential, err error) {
 	err = s.client.Post(ctx, client.Path("clusters", name, "revoke"), nil, &made)
 	return made, err
+}
+
+// Memberships are shown as they are typed, for people.
+func Memberships(all []ledger.Membership) string {
+	words := make([]string, len(all))
+	for i, m := range all {
+		words[i] = m.Environment + "/" + m.ClusterType
+	}
+	return strings.Join(words, ", ")
 }

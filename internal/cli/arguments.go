@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Group makes cmd a command that only holds others: alone it shows its help,
+// and an unknown word is an error that lists what exists.
+func Group(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return UnknownWord(cmd, args[0])
+	}
+	return cmd
+}
+
+// UnknownWord says that a command has no such subcommand, and which one was probably meant.
+func UnknownWord(cmd *cobra.Command, word string) error {
+	err := fmt.Errorf("%s has no command %q", cmd.CommandPath(), word)
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		return &Failure{ExitUsage, err, fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), near[0])}
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return &Failure{ExitUsage, err, "there is: " + strings.Join(names, ", ")}
+}
+
+// Help replaces cobra's help command, which calls an unknown topic a success.
+func Help(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Show the help of a command",
+		Example: "  kalypso help init control-plane",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return UnknownWord(cmd, rest[0])
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
+}
+
+// Exactly wants the named arguments, no fewer and no more.
+func Exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return Usage(cmd, "%s is missing", strings.Join(names[len(args):], " "))
+		case len(args) > len(names):
+			return Usage(cmd, "unexpected argument %q", args[len(names)])
+		}
+		for i, name := range names {
+			if args[i] == "" { // a variable of a script that is not set
+				return Usage(cmd, "%s is empty", name)
+			}
+		}
+		return nil
+	}
+}
+
+// AtMost wants no more than the named arguments, and none that is empty.
+func AtMost(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		return Exactly(names[:min(len(args), len(names))]...)(cmd, args)
+	}
+}
