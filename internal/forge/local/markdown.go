@@ -14,8 +14,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdown renders other people's text. Of HTML it lets through what folds ("details", "summary") and line breaks;
-// comments, such as markers, are left out, and everything else is shown as the text it is.
+// markdown renders other people's text. Of HTML it lets through what folds ("details", "summary"), small print ("sub") and
+// line breaks; comments, such as markers, are left out, and everything else is shown as the text it is.
 func markdown(text string) template.HTML {
 	m := goldmark.New(
 		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList),
@@ -60,7 +60,7 @@ func (tamedHTML) inline(w util.BufWriter, source []byte, n ast.Node, entering bo
 
 var (
 	htmlComment = regexp.MustCompile(`(?s)<!--.*?(-->|$)`)
-	harmless    = regexp.MustCompile(`</?(details|summary)>|<details open>|<br ?/?>`)
+	harmless    = regexp.MustCompile(`</?(details|summary|sub)>|<details open>|<br ?/?>`)
 )
 
 // tame escapes all HTML but comments, which vanish, and harmless elements without attributes.

@@ -367,6 +367,7 @@ func TestMarkdown(t *testing.T) {
 		"a <!-- marker --> b": "<p>a  b</p>\n",
 		"<!-- marker -->":     "",
 		"<details><summary>s</summary>\n\nx\n\n</details>": "<details><summary>s</summary>\n<p>x</p>\n</details>",
+		"<sub>from a@1</sub>":                              "<p><sub>from a@1</sub></p>\n",
 		"<details open>\n<b>x</b>":                         "<details open>\n&lt;b&gt;x&lt;/b&gt;",
 		"[a](javascript:x)":                                "<p><a href=\"\">a</a></p>\n",
 		"- [x] done":                                       "<ul>\n<li><input checked=\"\" disabled=\"\" type=\"checkbox\"> done</li>\n</ul>\n",
