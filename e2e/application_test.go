@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -151,17 +153,16 @@ func (a *application) build(t *testing.T, message, version string) string {
 
 func (a *application) deliver(t *testing.T) {
 	a.first = a.build(t, "the first version", "1.4.0")
-	const title = "dev: deliver hello-world-app 1.4.0 (2 added)"
-	pull := a.proposed(t, dev, title, "promoted")
+	a.wantSaid(t, appSource, a.first, "dev: success Deployed 1.4.0")
+	wantInOrder(t, a.saidOf(t, appSource, a.first), "dev: pending ", "dev: success Deployed 1.4.0")
+	// The server may have opened the same once more while the job of CI merged it; then it has withdrawn that.
+	pull := a.pull(t, dev, func(p harness.Pull) error {
+		return wears(p, "dev: deliver hello-world-app 1.4.0 (2 added)", p.Merged, "promoted")
+	})
 	wantReviewable(t, pull, a.first[:7], "`1.4.0`", "`ghcr.io/example/hello-world-app:1.4.0`",
 		"| added | `functional-test` |", "| added | `performance-test` |", "added `Deployment/hello-world-app`",
 		"| `place` | *not set* | `the functional test` | `functional-test/values.yaml:1` | `functional-test` |",
 		"+          image: \"ghcr.io/example/hello-world-app:1.4.0\"")
-	a.wantSaid(t, appSource, a.first, "dev: success Deployed 1.4.0")
-	wantInOrder(t, a.saidOf(t, appSource, a.first), "dev: pending ", "dev: success Deployed 1.4.0")
-	if pull = a.proposed(t, dev, title); !pull.Merged {
-		t.Errorf("nobody merged %q", pull.Title)
-	}
 	wantRunning(t, drone, dev, "functional-test", "ghcr.io/example/hello-world-app:1.4.0", 1)
 	wantRunning(t, large, dev, "performance-test", "ghcr.io/example/hello-world-app:1.4.0", 3)
 }
@@ -241,34 +242,37 @@ func wantReviewable(t *testing.T, pull harness.Pull, body ...string) {
 }
 
 // proposed waits for a pull request to an environment's branch with a title and labels.
-// It may be merged by then.
-func (a *application) proposed(t *testing.T, environment, title string, labels ...string) (pull harness.Pull) {
+func (a *application) proposed(t *testing.T, environment, title string, labels ...string) harness.Pull {
 	t.Helper()
-	eventually(t, title+" is proposed to "+environment, func(ctx context.Context) error {
+	return a.pull(t, environment, func(p harness.Pull) error { return wears(p, title, true, labels...) })
+}
+
+// pull waits for a pull request to an environment's branch with which nothing is wrong, and returns the newest one.
+func (a *application) pull(t *testing.T, environment string, wrong func(harness.Pull) error) (pull harness.Pull) {
+	t.Helper()
+	eventually(t, "it is proposed to "+environment, func(ctx context.Context) error {
 		pulls, err := a.repositories[appGitOps].PullsTo(ctx, environment)
-		if err != nil {
-			return err
-		}
-		i := slices.IndexFunc(pulls, func(p harness.Pull) bool { return p.Title == title })
-		if i < 0 {
-			return fmt.Errorf("there are %q", titles(pulls))
-		}
-		pull = pulls[i]
-		for _, label := range labels {
-			if !slices.Contains(pull.Labels, harness.Label{Name: label}) {
-				return fmt.Errorf("%q wears %q", pull.Title, pull.Labels)
+		for _, pull = range pulls {
+			problem := wrong(pull)
+			if problem == nil {
+				return nil
 			}
+			err = errors.Join(err, problem)
 		}
-		return nil
+		return cmp.Or(err, errors.New("there is no pull request"))
 	})
 	return pull
 }
 
-func titles(pulls []harness.Pull) (titles []string) {
-	for _, p := range pulls {
-		titles = append(titles, p.Title)
+// wears says what a pull request lacks of a title, labels, and whatever else it is to be.
+func wears(p harness.Pull, title string, as bool, labels ...string) error {
+	for _, label := range labels {
+		as = as && slices.Contains(p.Labels, harness.Label{Name: label})
 	}
-	return titles
+	if p.Title != title || !as {
+		return fmt.Errorf("%q wears %q, merged: %v; want %q with %q", p.Title, p.Labels, p.Merged, title, labels)
+	}
+	return nil
 }
 
 func (a *application) merge(t *testing.T, pull harness.Pull) {
