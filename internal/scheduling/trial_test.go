@@ -131,6 +131,7 @@ type without struct {
 }
 
 func (w without) Fork(context.Context, Location, string, string) (string, error) { return "fork", nil }
+
 func (w without) Contains(_ context.Context, _ Location, commit string) (bool, error) {
 	return commit != w.stray, nil
 }

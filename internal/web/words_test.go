@@ -40,9 +40,9 @@ func TestWords(t *testing.T) {
 
 func TestReasonsLeadToWhatTheySpeakOf(t *testing.T) {
 	for text, want := range map[string]reason{
-		"waits (https://git.example.com/pulls/1)":    {"waits", "https://git.example.com/pulls/1"},
-		"waits":                                      {"waits", ""},
-		"waits (javascript:alert(1))":                {"waits (javascript:alert(1))", ""},
+		"waits (https://git.example.com/pulls/1)": {"waits", "https://git.example.com/pulls/1"},
+		"waits":                       {"waits", ""},
+		"waits (javascript:alert(1))": {"waits (javascript:alert(1))", ""},
 		"a (https://git.example.com/1) in between":   {"a (https://git.example.com/1) in between", ""},
 		"with a password (https://ann:pw@x.example)": {"with a password (https://ann:pw@x.example)", ""},
 	} {

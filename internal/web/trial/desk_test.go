@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,9 +16,12 @@ import (
 
 // slow is a desk on which every plan takes a minute, and what it has planned. Read the list when nothing is planned.
 func slow() (*trial.Desk, *[]string) {
+	var mu sync.Mutex // there are two lanes
 	var planned []string
 	return &trial.Desk{Patience: time.Hour, Try: func(_ context.Context, t scheduling.Trial) (*scheduling.Preview, error) {
 		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
 		planned = append(planned, t.Branch)
 		return &scheduling.Preview{Plans: []*plan.Plan{{Environment: t.Branch}}}, nil
 	}}, &planned
@@ -43,11 +47,11 @@ func TestEqualQuestionsArePlannedOnce(t *testing.T) {
 		if err != nil || len(a.Plans) != 1 || a.Plans[0].Environment != "topic" {
 			t.Fatalf("got %+v, %v", a, err)
 		}
-		if again, _ := ask(d, "topic", false, time.Second); again.At != a.At || len(*planned) != 1 {
+		if again, _ := ask(d, "topic", false, time.Second); !again.At.Equal(a.At) || len(*planned) != 1 {
 			t.Errorf("planned %q, and again at %s after %s", *planned, again.At, a.At)
 		}
 		time.Sleep(trial.Fresh)
-		if again, err := ask(d, "topic", false, time.Hour); err != nil || again.At == a.At {
+		if again, err := ask(d, "topic", false, time.Hour); err != nil || again.At.Equal(a.At) {
 			t.Errorf("got the old answer (%v)", err)
 		}
 	})
