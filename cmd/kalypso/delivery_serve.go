@@ -42,6 +42,7 @@ type deliveries struct {
 	renderer delivery.Renderer
 	memory   *delivery.Memory
 	events   *api.Events
+	links    pageLinks
 	// scanner runs scans; nil runs none.
 	scanner delivery.Scanner
 	scans   scanWaits
@@ -72,7 +73,7 @@ func newDeliveries(config *server.Config, work *flows, chains *chains, keeper *s
 		return nil, nil, fmt.Errorf("open the cache of charts: %w", err)
 	}
 	d = &deliveries{
-		flows: work, ledger: chains.ledger, promoter: chains.promoter, hosts: chains.hosts, events: chains.events,
+		flows: work, ledger: chains.ledger, promoter: chains.promoter, hosts: chains.hosts, events: chains.events, links: pageLinks(config.URL),
 		charts:   &chartrepo.Client{Cache: cache, HTTP: publicClient(config.Verify.Hosts)},
 		renderer: &sandbox.Runner{}, memory: &delivery.Memory{}, scans: scanWaits{wake: keeper.Deliver},
 	}
@@ -147,7 +148,7 @@ func (d *deliveries) round(
 	a.one.Lock()
 	defer a.one.Unlock()
 	ended := d.scans.begin()
-	found, err := step(d.chain(at.controlPlane), a)
+	found, err := step(d.chain(at.controlPlane, a.request.Workload), a)
 	if found == nil || ctx.Err() != nil {
 		return nil, err
 	}
@@ -166,8 +167,8 @@ func (d *deliveries) round(
 	return result, err
 }
 
-// chain takes the commits of an application further, for one round.
-func (d *deliveries) chain(controlPlane string) *delivery.Chain {
+// chain takes the commits of an application further, for one round. Its statuses lead to the page of the workload.
+func (d *deliveries) chain(controlPlane, workload string) *delivery.Chain {
 	return &delivery.Chain{
 		Deliverer: &delivery.Deliverer{
 			Drafter: delivery.Drafter{
@@ -177,6 +178,7 @@ func (d *deliveries) chain(controlPlane string) *delivery.Chain {
 			Committer: d.flows.commits, Forges: d.flows.forges,
 		},
 		Promoter: d.promoter, Lines: repository.Lines{Client: d.flows.client}, Ledger: d.ledger,
+		Link: func(string) string { return d.links.workload(workload) },
 	}
 }
 

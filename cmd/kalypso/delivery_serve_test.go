@@ -45,7 +45,7 @@ func registeredShop(t *testing.T) (*shop, *deliveries) {
 	hosts.Add(s.url)
 	return s, &deliveries{
 		flows: s.flows, ledger: s.ledger, promoter: s.chain.Promoter, hosts: hosts, charts: &chartrepo.Client{},
-		renderer: delivery.InProcess{}, memory: &delivery.Memory{}, events: &api.Events{},
+		renderer: delivery.InProcess{}, memory: &delivery.Memory{}, events: &api.Events{}, links: "https://kalypso.example/",
 	}
 }
 
@@ -79,6 +79,15 @@ func TestServerDeliversRegisteredApplications(t *testing.T) {
 	problems := s.deliver(t, d)
 	if got, want := s.shown(shopSource, commit, "dev"), "success Deployed 1.4.0"; got != want {
 		t.Errorf("dev shows %q, want %q; said %q", got, want, problems)
+	}
+	statuses, err := s.repo(shopSource).Statuses(t.Context(), commit)
+	if err != nil || len(statuses) == 0 {
+		t.Fatalf("got %v, %v", statuses, err)
+	}
+	for _, status := range statuses {
+		if want := "https://kalypso.example/workloads/shop"; status.URL != want {
+			t.Errorf("%s leads to %q, want %q", status.Context, status.URL, want)
+		}
 	}
 	if title := s.open("stage").Title; !strings.Contains(title, "1.4.0") {
 		t.Errorf("open is %q", title)

@@ -26,6 +26,7 @@ type chains struct {
 	explicit map[string][]string
 	board    *server.Board
 	events   *api.Events
+	links    pageLinks
 	// hosts are those whose repositories are read.
 	hosts *recording.Hosts
 
@@ -118,6 +119,7 @@ func (c *chains) changes(ctx context.Context, url string, recorded *server.Recor
 // Promote moves the commits of a control plane along the chain of its environments.
 func (c *chains) Promote(ctx context.Context, controlPlane string) (*server.Promoted, error) {
 	platform := c.flows.platform(controlPlane, c.explicit[controlPlane], rollouts{c.board, controlPlane})
+	platform.Link = c.links.environment
 	outcome, err := c.promoter.Round(ctx, platform)
 	if outcome == nil {
 		return nil, err

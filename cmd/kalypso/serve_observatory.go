@@ -66,7 +66,7 @@ func (h *observatory) wire(ctx context.Context, config *server.Config, work *flo
 		return err
 	}
 	h.chains = &chains{
-		flows: work, ledger: h.ledger, explicit: config.Chains, board: work.board, events: h.events, hosts: knownHosts(config),
+		flows: work, ledger: h.ledger, explicit: config.Chains, board: work.board, events: h.events, hosts: knownHosts(config), links: pageLinks(config.URL),
 		recorder: &recording.Recorder{Repositories: repository.GitOpsBranches{Client: work.client}, Ledger: h.ledger, Now: time.Now},
 		promoter: &promoting.Promoter{
 			Ledger: h.ledger, Ancestry: &repository.Ancestry{Client: work.client},

@@ -19,6 +19,7 @@ func TestStoryOfACommit(t *testing.T) {
 
 	one := s.commit("one")
 	s.arrives(one, storyEnvironments...)
+	s.leadsToPages(one)
 	s.tells("wait -e prod --commit "+one, "prod  "+one[:7]+"  passed  2/2")
 
 	s.set("stage-large", simulation.Behaviour{Mode: simulation.Failing})

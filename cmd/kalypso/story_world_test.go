@@ -260,6 +260,26 @@ func (s *story) arrives(commit string, environments ...string) {
 	}
 }
 
+// leadsToPages looks whether every status of a commit leads to a page of the server.
+func (s *story) leadsToPages(commit string) {
+	s.Helper()
+	statuses, err := s.repo(controlPlaneRepo).Statuses(s.Context(), commit)
+	if err != nil || len(statuses) == 0 {
+		s.Fatalf("got %v, %v", statuses, err)
+	}
+	for _, status := range statuses {
+		response, err := http.Get(status.URL) //nolint:noctx // the test's own patience bounds it
+		if err != nil {
+			s.Errorf("%s: %v", status.Context, err)
+			continue
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK || !strings.Contains(status.URL, "/environments/"+status.Context) {
+			s.Errorf("%s: %s is %s", status.Context, status.URL, response.Status)
+		}
+	}
+}
+
 // shows waits until the status of a commit has all of these texts, the first of them at the beginning.
 func (s *story) shows(commit, environment, first string, more ...string) {
 	s.Helper()
