@@ -13,21 +13,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scan"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appCheckCommand is "kalypso app check".
 type appCheckCommand struct {
-	t            *terminal.Terminal
-	app          appFlags
-	output       *cli.Output
-	controlPlane string
-	scan         bool
-	strict       bool
+	t        *terminal.Terminal
+	app      appFlags
+	platform platformFlags
+	output   *cli.Output
+	strict   bool
 }
 
 // appChecked is the result of the command.
@@ -72,36 +68,25 @@ It exits with 3 when a target cannot be rendered or a rule refuses, with --stric
 	c.app.bind(cmd)
 	c.app.bindBuild(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML, cli.FormatSARIF, cli.FormatGitHub)
-	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the control plane of the platform team, a `folder or URL`")
+	c.platform.bind(cmd)
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "exit with 3 for warnings too")
-	cmd.Flags().BoolVar(&c.scan, "scan", false, "run the scans of the control plane, with the programs that it names")
-	_ = cmd.MarkFlagDirname("control-plane") // the error only says that the flag does not exist
 	return cmd
 }
 
 func (c *appCheckCommand) run(cmd *cobra.Command) error {
-	if c.scan && c.controlPlane == "" {
-		return cli.Usage(cmd, "which scans? --control-plane has them")
+	if err := c.platform.check(cmd); err != nil {
+		return err
 	}
 	s, err := c.app.open(cmd.Context(), c.t)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	var platform *platformReader
-	if c.controlPlane != "" {
-		if platform, err = openPlatform(cmd.Context(), s, c.controlPlane); err != nil {
-			return err
-		}
-		s.drafter.Policies = platform
+	platform, end, err := c.platform.open(cmd.Context(), s, c.t)
+	if err != nil {
+		return err
 	}
-	if c.scan {
-		scanner, err := s.scansHere(c.t)
-		if err != nil {
-			return err
-		}
-		defer scanner.Close()
-	}
+	defer end()
 	r, err := c.check(cmd.Context(), s, platform)
 	if err != nil {
 		return err
@@ -140,7 +125,7 @@ func (c *appCheckCommand) check(ctx context.Context, s *appSession, platform *pl
 		default:
 			e.Findings = append(e.Findings, draft.Findings...)
 			e.Problems = append(e.Problems, draft.Plan.Problems...)
-			if c.scan {
+			if c.platform.scan {
 				e.Scans = draft.Scans
 			} else if len(draft.Scans) > 0 {
 				e.Problems = append(e.Problems, fleet.Problem{
@@ -278,59 +263,4 @@ func (c *appCheckCommand) showPlatform(w io.Writer, e checkedEnvironment) {
 		}
 	}
 	_ = t.Write(w) // the writer is the one that shows everything else; it fails there as well
-}
-
-// platformReader reads what the platform team says about environments: rules for manifests, and configuration.
-type platformReader struct {
-	loader       *scheduling.Loader
-	controlPlane string
-	loaded       map[string]*scheduling.Loaded
-}
-
-var _ delivery.Policies = (*platformReader)(nil)
-
-func openPlatform(ctx context.Context, s *appSession, controlPlane string) (*platformReader, error) {
-	at := controlPlane
-	if git.IsLocal(controlPlane) {
-		dir, err := localPath(controlPlane)
-		if err != nil {
-			return nil, err
-		}
-		at = dir
-		s.client.Map = append(s.client.Map, standIn(ctx, dir)...)
-	}
-	return &platformReader{
-		loader:       &scheduling.Loader{Repositories: repository.NewReader(s.client), Cache: s.drafter.Loader.Cache},
-		controlPlane: at, loaded: map[string]*scheduling.Loaded{},
-	}, nil
-}
-
-func (p *platformReader) load(ctx context.Context, environment string) (*scheduling.Loaded, error) {
-	if known := p.loaded[environment]; known != nil {
-		return known, nil
-	}
-	loaded, err := p.loader.Load(ctx, scheduling.Request{ControlPlane: p.controlPlane, Environment: environment})
-	if err == nil {
-		p.loaded[environment] = loaded
-	}
-	return loaded, err
-}
-
-// Policy returns the rules for the manifests of an environment.
-func (p *platformReader) Policy(ctx context.Context, environment string) (check.Policy, []fleet.Problem, error) {
-	loaded, err := p.load(ctx, environment)
-	if err != nil {
-		return check.Policy{}, nil, err
-	}
-	policy, problems := check.PolicyOf(loaded.Snapshot)
-	return policy, problems, nil
-}
-
-// contract says what a workload needs of the platform in an environment.
-func (p *platformReader) contract(ctx context.Context, environment, workload string) ([]delivery.Need, error) {
-	loaded, err := p.load(ctx, environment)
-	if err != nil {
-		return nil, err
-	}
-	return delivery.Contract(loaded.Snapshot, workload), nil
 }

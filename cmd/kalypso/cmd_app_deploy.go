@@ -23,15 +23,13 @@ import (
 
 // appDeployCommand is "kalypso app deploy".
 type appDeployCommand struct {
-	t      *terminal.Terminal
-	app    appFlags
-	output *cli.Output
-	forges pullRequestFlags
-	ledger asking.LedgerFlag
-	dryRun bool
-	// controlPlane has the rules and scans of the platform team; scan runs the scans here.
-	controlPlane string
-	scan         bool
+	t        *terminal.Terminal
+	app      appFlags
+	platform platformFlags
+	output   *cli.Output
+	forges   pullRequestFlags
+	ledger   asking.LedgerFlag
+	dryRun   bool
 }
 
 // appDeployed is the result of the command.
@@ -74,9 +72,7 @@ kalypso/scan, which is pending until somebody runs the scans: --scan does it her
 	bindForges(cmd, &c.forges)
 	c.ledger.Bind(cmd, "the ledger to put the build on record in")
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what the pull request would hold, and do nothing")
-	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the control plane of the platform team, a `folder or URL`, for its rules")
-	cmd.Flags().BoolVar(&c.scan, "scan", false, "run the scans of the control plane, with the programs that it names")
-	_ = cmd.MarkFlagDirname("control-plane") // the error only says that the flag does not exist
+	c.platform.bind(cmd)
 	return cmd
 }
 
@@ -93,8 +89,8 @@ func (c *appDeployCommand) run(cmd *cobra.Command) error {
 	if c.app.build.Commit == "" && c.app.environment == "" {
 		return cli.Usage(cmd, "name the commit that CI has built, or with -e the environment to render again")
 	}
-	if c.scan && c.controlPlane == "" {
-		return cli.Usage(cmd, "which scans? --control-plane has them")
+	if err := c.platform.check(cmd); err != nil {
+		return err
 	}
 	if k := c.forges.kind; k != "" && !slices.Contains(kindsOfTokens(), k) {
 		return cli.Usage(cmd, "--forge-kind %q is none of %s", k, strings.Join(kindsOfTokens(), ", "))
@@ -104,18 +100,11 @@ func (c *appDeployCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer s.close()
-	if c.controlPlane != "" {
-		if s.drafter.Policies, err = openPlatform(cmd.Context(), s, c.controlPlane); err != nil {
-			return err
-		}
+	_, end, err := c.platform.open(cmd.Context(), s, c.t)
+	if err != nil {
+		return err
 	}
-	if c.scan {
-		scanner, err := s.scansHere(c.t)
-		if err != nil {
-			return err
-		}
-		defer scanner.Close()
-	}
+	defer end()
 	r, err := c.deploy(cmd.Context(), s)
 	if err != nil {
 		return err
@@ -124,10 +113,7 @@ func (c *appDeployCommand) run(cmd *cobra.Command) error {
 	if err := c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) }); err != nil {
 		return err
 	}
-	if check.Worst(r.Findings) == check.Refuse || c.scan && scan.Judge(r.Scans) != scan.Passed || r.Plan != nil && r.Plan.Counts.Held > 0 {
-		return cli.AnswerNo()
-	}
-	return nil
+	return r.answer(c.platform.scan)
 }
 
 func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeployed, error) {
@@ -206,6 +192,14 @@ func deployedOf(environment string, o *delivery.Outcome) *appDeployed {
 		r.PullRequest = &pullRequest{Number: o.Change.Number, URL: o.Change.URL, Title: o.Change.Title, State: o.Change.State}
 	}
 	return r
+}
+
+// answer is no when something refuses or is held, and, where the scans ran, unless all have passed.
+func (r *appDeployed) answer(scanned bool) error {
+	if check.Worst(r.Findings) == check.Refuse || scanned && scan.Judge(r.Scans) != scan.Passed || r.Plan != nil && r.Plan.Counts.Held > 0 {
+		return cli.AnswerNo()
+	}
+	return nil
 }
 
 func (c *appDeployCommand) show(w io.Writer, r *appDeployed) error {

@@ -27,15 +27,16 @@ import (
 
 // appPromoteCommand is "kalypso app promote".
 type appPromoteCommand struct {
-	t       *terminal.Terminal
-	app     appFlags
-	output  *cli.Output
-	forges  pullRequestFlags
-	ledger  asking.LedgerFlag
-	to, why string
-	back    bool
-	noGate  bool
-	timeout time.Duration
+	t        *terminal.Terminal
+	app      appFlags
+	platform platformFlags
+	output   *cli.Output
+	forges   pullRequestFlags
+	ledger   asking.LedgerFlag
+	to, why  string
+	back     bool
+	noGate   bool
+	timeout  time.Duration
 }
 
 // appPromoted is the result of the command.
@@ -61,15 +62,20 @@ wait; run it again when something happened. It exits with 3 when a commit failed
 
 With --to and --version, --commit or --back, a build, also an older one, is the next to enter an environment; all rules hold for it.
 --back means the one that ran there last without failing. Without a ledger nobody knows what clusters run: --to then needs --no-gate,
-and takes what the environments before have published.`,
+and takes what the environments before have published.
+
+With --control-plane the rules of the platform team count, and --scan runs its scans here, as "kalypso app deploy" does. Without a control
+plane nobody knows what is to be scanned: pull requests get no status kalypso/scan, and keep the one that they have.`,
 		Example: `  kalypso app promote --ledger postgres://kalypso@db/kalypso
   kalypso app promote --to stage --version 1.3.0 --why "1.4.0 loses orders" --ledger ledger.db
   kalypso app promote --to stage --back --ledger ledger.db
-  kalypso app promote --to stage --no-gate`,
+  kalypso app promote --to stage --no-gate
+  kalypso app promote --ledger ledger.db --scan --control-plane https://github.com/acme/control-plane`,
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.app.bind(cmd)
+	c.platform.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&c.app.build.Commit, "commit", "", "the `commit` that is to enter")
 	flags.StringVar(&c.app.build.Version, "version", "", "the `version` that is to enter")
@@ -77,16 +83,16 @@ and takes what the environments before have published.`,
 	flags.StringVar(&c.to, "to", "", "the `name` of the environment that it is to enter")
 	flags.StringVar(&c.why, "why", "", "the `reason`, for the records")
 	flags.BoolVar(&c.noGate, "no-gate", false, "without a ledger: do not ask what clusters run")
-	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications may take all in all")
+	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "how long verifications and scans may take all in all")
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	bindForges(cmd, &c.forges)
 	c.ledger.Bind(cmd, "the ledger with what clusters report")
 	return cmd
 }
 
-func (c *appPromoteCommand) run(cmd *cobra.Command) error {
+// check refuses flags that do not go together; at is the ledger.
+func (c *appPromoteCommand) check(cmd *cobra.Command, at string) error {
 	named := wanted(c.app.build.Commit != "", c.app.build.Version != "", c.back)
-	at := c.ledger.Place(c.t)
 	switch {
 	case named > 1:
 		return cli.Usage(cmd, "choose one of --version, --commit and --back")
@@ -101,11 +107,24 @@ func (c *appPromoteCommand) run(cmd *cobra.Command) error {
 	case at != "" && c.to != "" && named == 0:
 		return cli.Usage(cmd, "which build? name it with --version, --commit or --back")
 	}
+	return c.platform.check(cmd)
+}
+
+func (c *appPromoteCommand) run(cmd *cobra.Command) error {
+	at := c.ledger.Place(c.t)
+	if err := c.check(cmd, at); err != nil {
+		return err
+	}
 	s, err := c.app.open(cmd.Context(), c.t)
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	_, end, err := c.platform.open(cmd.Context(), s, c.t)
+	if err != nil {
+		return err
+	}
+	defer end()
 	d, err := s.deliverer(&c.forges, c.t)
 	if err != nil {
 		return err
@@ -222,7 +241,10 @@ func (c *appPromoteCommand) withoutGate(ctx context.Context, s *appSession, d *d
 	}
 	s.progress.End()
 	r := deployedOf(c.to, o)
-	return c.output.Write(c.t.Out, r, func(w io.Writer) error { return (&appDeployCommand{t: c.t}).show(w, r) })
+	if err := c.output.Write(c.t.Out, r, func(w io.Writer) error { return (&appDeployCommand{t: c.t}).show(w, r) }); err != nil {
+		return err
+	}
+	return r.answer(c.platform.scan)
 }
 
 // published is the build that all environments before have, and the one that was asked for.

@@ -107,12 +107,20 @@ func scanStatus(d *Draft) forge.Status {
 
 // scanStatuses are that of the scans, where there are any: also where there were, since what was pending then would stay so.
 func (r *round) scanStatuses() []forge.Status {
-	had := false
+	var was proposing.Mark
 	if r.living.Open != nil {
-		_, had = proposing.MarkOf(r.living.Open.Body).Statuses[StatusScan]
+		was = proposing.MarkOf(r.living.Open.Body)
 	}
-	if !r.outcome.Draft.Scanned && !had {
+	state, had := was.Statuses[StatusScan]
+	switch d := r.outcome.Draft; {
+	case !d.Scanned && !had:
 		return nil
+	case r.Policies == nil: // had: by a server, or a job that knew what scans are wanted
+		if was.Digest != d.digest() {
+			state = forge.Pending
+		}
+		return []forge.Status{{Context: StatusScan, State: state, Description: "what is to be scanned is not known here, since no control plane was named"}}
+	default:
+		return []forge.Status{scanStatus(d)}
 	}
-	return []forge.Status{scanStatus(r.outcome.Draft)}
 }
