@@ -149,7 +149,7 @@ func (r *Reader) ask(ctx context.Context, at scheduling.Location) (resolvedTree,
 	}
 	commit, err := ResolveIn(ctx, repo, at.Branch, at.Commit)
 	if err != nil {
-		return resolvedTree{}, noBranch(err, git.ErrBranchNotFound)
+		return resolvedTree{}, noCommit(noBranch(err, git.ErrBranchNotFound))
 	}
 	return resolvedTree{repo.Tree(commit), commit}, nil
 }
@@ -181,6 +181,20 @@ type noBranchError struct{ error }
 
 func (e noBranchError) Is(target error) bool { return target == scheduling.ErrNoBranch }
 func (e noBranchError) Unwrap() error        { return e.error }
+
+// noCommit marks an error as that of a commit that does not exist.
+func noCommit(err error) error {
+	if errors.Is(err, git.ErrCommitNotFound) {
+		return noCommitError{err}
+	}
+	return err
+}
+
+// noCommitError is a [scheduling.ErrNoCommit] that says itself what is missing.
+type noCommitError struct{ error }
+
+func (e noCommitError) Is(target error) bool { return target == scheduling.ErrNoCommit }
+func (e noCommitError) Unwrap() error        { return e.error }
 
 // Resolve returns the URL that a document of a repository means. A URL that begins with a dot is relative to the repository,
 // as those of Git submodules are: "." is the repository itself, "../gitops" its sibling.

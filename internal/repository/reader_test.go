@@ -2,6 +2,7 @@ package repository
 
 import (
 	"errors"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -41,5 +42,24 @@ func TestNoBranchSaysItsPieceOnce(t *testing.T) {
 	}
 	if err := noBranch(errors.New("other"), git.ErrBranchNotFound); errors.Is(err, scheduling.ErrNoBranch) {
 		t.Errorf("another error became %v", err)
+	}
+}
+
+func TestNoCommitIsTold(t *testing.T) {
+	r := NewReader(&git.Client{Env: func(string) string { return "" }})
+	repository := t.TempDir()
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"commit", "-q", "--allow-empty", "-m", "one"}} {
+		command := exec.Command("git", append([]string{"-C", repository, "-c", "user.name=n", "-c", "user.email=e@localhost"}, args...)...)
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	_, err := r.Source(t.Context(), scheduling.Location{Repo: repository, Branch: "main", Commit: "0123456"})
+	if !errors.Is(err, scheduling.ErrNoCommit) || !errors.Is(err, git.ErrCommitNotFound) || errors.Is(err, scheduling.ErrNoBranch) {
+		t.Errorf("got %v", err)
+	}
+	_, err = r.Source(t.Context(), scheduling.Location{Repo: repository, Branch: "topic", Commit: "0123456"})
+	if !errors.Is(err, scheduling.ErrNoBranch) || errors.Is(err, scheduling.ErrNoCommit) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -24,7 +24,8 @@ type Location struct {
 // Repositories is where the sources come from.
 type Repositories interface {
 	// Source lists the YAML files at a location, without what ignore files and conventions leave out.
-	// Errors are [ErrNoBranch] where the repository has no such branch, and any other where it cannot be read.
+	// Errors are [ErrNoBranch] where the repository has no such branch, [ErrNoCommit] where it has no such commit, and any other
+	// where it cannot be read.
 	Source(ctx context.Context, at Location) (fleet.Source, error)
 	// Environments lists the YAML files at a location, those included that ignore files name.
 	Environments(ctx context.Context, at Location) (fleet.Source, error)
@@ -52,3 +53,6 @@ type Head struct {
 
 // ErrNoBranch says that a repository exists and the branch does not.
 var ErrNoBranch = errors.New("no such branch")
+
+// ErrNoCommit says that a repository exists and the commit does not, or that several begin as it is written.
+var ErrNoCommit = errors.New("no such commit")

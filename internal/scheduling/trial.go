@@ -109,6 +109,9 @@ func (p *Previewer) tryBranch(ctx context.Context, t Trial) (*Preview, error) {
 
 func (p *Previewer) tryCommit(ctx context.Context, t Trial) (*Preview, error) {
 	source, err := p.Loader.Repositories.Source(ctx, Location{Repo: t.ControlPlane, Branch: DefaultBase, Commit: t.Commit})
+	if errors.Is(err, ErrNoCommit) { // where it was looked for is nobody's business
+		return nil, fmt.Errorf("%w: the control plane has no commit %.64q, or several that begin so", ErrTrial, t.Commit)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package scheduling
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -121,6 +122,16 @@ func TestWhatIsNotTried(t *testing.T) {
 		if preview, err := strangers.Try(t.Context(), test.trial); !errors.Is(err, test.want) {
 			t.Errorf("%s: got %+v, %v, want %v", name, preview, err, test.want)
 		}
+	}
+}
+
+// Pages show to everybody why something is not planned.
+func TestWhatIsNotThereSaysNotWhereItWasLookedFor(t *testing.T) {
+	p, s := trials(t)
+	s.broken = map[string]error{"control-plane": fmt.Errorf("read commit of /var/data/control-plane.git: %w", ErrNoCommit)}
+	_, err := p.Try(t.Context(), Trial{ControlPlane: "control-plane", Commit: "0123456", Environment: "dev"})
+	if !errors.Is(err, ErrTrial) || strings.Contains(err.Error(), "/var/data") || !strings.Contains(err.Error(), "0123456") {
+		t.Errorf("got %v", err)
 	}
 }
 
