@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,13 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/chart/values"
-	"github.com/kalypso-io/kalypso/internal/chartrepo"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
@@ -218,30 +215,4 @@ func (f *appFlags) variables(env map[string]string) (values.Vars, error) {
 		vars[name] = value
 	}
 	return vars, nil
-}
-
-// Variables with which repositories of charts know us. Without the host, the credential goes nowhere.
-const (
-	envChartHost     = "KALYPSO_CHART_HOST"
-	envChartUser     = "KALYPSO_CHART_USERNAME"
-	envChartPassword = "KALYPSO_CHART_PASSWORD"
-)
-
-// chartClient fetches charts, and keeps them in the user's cache folder.
-func chartClient(env map[string]string) (*chartrepo.Client, error) {
-	client := &chartrepo.Client{Credential: func(_ context.Context, host string) (chartrepo.Credential, error) {
-		if host != env[envChartHost] {
-			return chartrepo.Credential{}, nil
-		}
-		return chartrepo.Credential{User: env[envChartUser], Password: secret.New(env[envChartPassword])}, nil
-	}}
-	folder, err := os.UserCacheDir()
-	if err != nil {
-		return client, nil //nolint:nilerr // without a home there is no cache, which is only slower
-	}
-	client.Cache, err = chartrepo.NewCache(filepath.Join(folder, "kalypso", "charts"), 0)
-	if errors.Is(err, os.ErrPermission) {
-		return client, nil
-	}
-	return client, err
 }

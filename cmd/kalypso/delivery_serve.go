@@ -74,7 +74,7 @@ func newDeliveries(config *server.Config, work *flows, chains *chains, keeper *s
 	}
 	d = &deliveries{
 		flows: work, ledger: chains.ledger, promoter: chains.promoter, hosts: chains.hosts, events: chains.events, links: pageLinks(config.URL),
-		charts:   &chartrepo.Client{Cache: cache, HTTP: publicClient(config.Verify.Hosts)},
+		charts:   &chartrepo.Client{Cache: cache, HTTP: publicClient(config.Verify.Hosts), Credential: registryCredential(work.client.Env)},
 		renderer: &sandbox.Runner{}, memory: &delivery.Memory{}, scans: scanWaits{wake: keeper.Deliver},
 	}
 	scanner, err := serverScans(config.Data, config.Verify.Programs, d.charts, d.scans.changed)

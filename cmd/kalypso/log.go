@@ -52,7 +52,7 @@ func hider(secrets []secret.Value) func(string) string {
 // secretsOf are all credentials that the server uses. One that cannot be read is reported by whoever needs it.
 func secretsOf(config *server.Config, env map[string]string) []secret.Value {
 	names := []string{
-		"KALYPSO_GIT_TOKEN", "KALYPSO_GIT_PASSWORD", "KALYPSO_SIGNING_PASSPHRASE", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN",
+		"KALYPSO_GIT_TOKEN", "KALYPSO_GIT_PASSWORD", "KALYPSO_SIGNING_PASSPHRASE", envChartPassword, "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN",
 	}
 	var secrets []secret.Value
 	for _, f := range config.Forges {

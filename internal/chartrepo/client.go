@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -32,6 +33,14 @@ const (
 type Credential struct {
 	User     string
 	Password secret.Value
+}
+
+// basic is how a credential travels.
+func (c Credential) basic() secret.Value {
+	if c.Password.IsZero() {
+		return secret.Value{}
+	}
+	return secret.New(base64.StdEncoding.EncodeToString([]byte(c.User + ":" + c.Password.Reveal())))
 }
 
 // Client fetches charts. It is safe for concurrent use when its fields are not changed any more.
@@ -113,7 +122,7 @@ func (c *Client) Versions(ctx context.Context, ref app.Chart) ([]string, error) 
 	}
 	found, err := c.versions(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("list versions of chart %q in %s: %w", p.name, secret.Redact(p.url.String()), safe(err))
+		return nil, fmt.Errorf("list versions of chart %q in %s: %w", p.name, secret.Redact(p.url.String()), c.safe(ctx, p.url.Host, err))
 	}
 	texts := make([]string, len(found))
 	for i, v := range found {
@@ -170,13 +179,13 @@ func (c *Client) archive(ctx context.Context, p place) (Resolved, []byte, string
 		return r, archive, "", c.Cache.keep(p, r, archive)
 	}
 	if ctx.Err() != nil || !errors.Is(err, errUnavailable) {
-		return Resolved{}, nil, "", safe(err)
+		return Resolved{}, nil, "", c.safe(ctx, p.url.Host, err)
 	}
 	r, archive, ok := c.Cache.resolved(p)
 	if !ok {
-		return Resolved{}, nil, "", safe(err)
+		return Resolved{}, nil, "", c.safe(ctx, p.url.Host, err)
 	}
-	notice := fmt.Sprintf("%s does not answer (%s); version %s of %q is used, which was resolved before", p.url.Host, safe(err), r.Version, p.name)
+	notice := fmt.Sprintf("%s does not answer (%s); version %s of %q is used, which was resolved before", p.url.Host, c.safe(ctx, p.url.Host, err), r.Version, p.name)
 	return r, archive, notice, nil
 }
 
@@ -251,9 +260,13 @@ func (c *Client) versions(ctx context.Context, p place) ([]version, error) {
 // errUnavailable says that a repository did not answer, or not with what was asked for: another time it may.
 var errUnavailable = errors.New("the repository does not answer")
 
-// safe makes somebody else's error safe to show. That the caller gave up stays recognizable.
-func safe(err error) error {
-	text := secret.Scrub(err.Error())
+// safe makes somebody else's error safe to show: hosts may repeat what they know us by. That the caller gave up stays recognizable.
+func (c *Client) safe(ctx context.Context, host string, err error) error {
+	var known Credential
+	if c.Credential != nil {
+		known, _ = c.Credential(ctx, host) // that there is none is another error's to say
+	}
+	text := secret.Scrub(err.Error(), known.Password, known.basic())
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {
 			return fmt.Errorf("%s: %w", text, cause)

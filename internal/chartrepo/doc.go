@@ -15,7 +15,8 @@
 // Repositories are hostile: indexes, archives and what comes out of archives are bounded before they are in memory;
 // links, devices and paths that leave the chart are refused; an archive has to have the digest that was announced.
 //
-// Credentials come from a callback and go to the host that they are for, and nowhere else.
+// Credentials come from a callback, such as [DockerFile], and go to the host that they are for, and nowhere else; what hosts say of them is
+// not repeated.
 //
 // The tags of container images are looked up in the same registries, by the same rules ([Client.Digest]).
 package chartrepo

@@ -15,13 +15,13 @@ import (
 func (c *Client) Digest(ctx context.Context, image scan.Image) (string, error) {
 	repository, err := remote.NewRepository(image.Repository)
 	if err != nil {
-		return "", fmt.Errorf("find image %s: %w", image, safe(err))
+		return "", fmt.Errorf("find image %s: %w", image, err)
 	}
 	repository.PlainHTTP = c.plain(repository.Reference.Registry)
 	repository.Client = &auth.Client{Client: c.http(), Cache: auth.NewCache(), Credential: c.registryCredential}
 	found, err := repository.Resolve(ctx, image.Tag)
 	if err != nil {
-		return "", fmt.Errorf("find image %s: %w", image, safe(registryError(err)))
+		return "", fmt.Errorf("find image %s: %w", image, c.safe(ctx, repository.Reference.Host(), registryError(err)))
 	}
 	return found.Digest.String(), nil
 }
