@@ -40,6 +40,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,
+		WriteTimeout:      fetching,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
@@ -92,9 +93,9 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle("/", s.Forge)
 	}
 	if s.Around != nil {
-		return s.Around(mux)
+		return hurried(s.Around(mux), sending)
 	}
-	return mux
+	return hurried(mux, sending)
 }
 
 // ready answers whether every control plane was read since the start.

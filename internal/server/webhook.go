@@ -25,6 +25,11 @@ type Hook struct {
 const (
 	// maxDelivery bounds what is read of a delivery; GitHub's own limit is 25 MB.
 	maxDelivery = 25 << 20
+	// smallDelivery is how much of one is read without more ado: nobody knows yet who sends it. Most are smaller.
+	smallDelivery = 256 << 10
+	// maxLarge is how many larger ones are read at once, and large how long the others wait for that.
+	maxLarge = 4
+	large    = 10 * time.Second
 	// replayWindow is how long a delivery is remembered, and how old one may be.
 	replayWindow = 10 * time.Minute
 	// maxRemembered bounds how many deliveries are remembered.
@@ -37,6 +42,8 @@ type webhooks struct {
 	handle  func(forge.Event)
 	metrics *Metrics
 	now     func() time.Time
+	// large has a place for each large delivery that is read.
+	large chan struct{}
 
 	mu   sync.Mutex
 	seen map[posted]time.Time
@@ -44,6 +51,7 @@ type webhooks struct {
 
 func newWebhooks(hooks []Hook, handle func(forge.Event), metrics *Metrics) *webhooks {
 	w := &webhooks{hooks: map[string]Hook{}, handle: handle, metrics: metrics, now: time.Now, seen: map[posted]time.Time{}}
+	w.large = make(chan struct{}, maxLarge)
 	for _, h := range hooks {
 		w.hooks[h.Name] = h
 	}
@@ -67,9 +75,16 @@ func (w *webhooks) ServeHTTP(response http.ResponseWriter, request *http.Request
 }
 
 func (w *webhooks) receive(hook Hook, response http.ResponseWriter, request *http.Request) (status int, result string) {
-	body, err := io.ReadAll(http.MaxBytesReader(response, request.Body, maxDelivery))
-	if err != nil {
+	body, done, err := w.read(response, request)
+	defer done()
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, "too large"
+	case errors.Is(err, errBusy):
+		return http.StatusServiceUnavailable, "busy"
+	case err != nil:
+		return http.StatusRequestTimeout, "not sent in time"
 	}
 	event, err := hook.Verifier.VerifyWebhook(request.Header, body, hook.Secret)
 	switch {
@@ -82,6 +97,29 @@ func (w *webhooks) receive(hook Hook, response http.ResponseWriter, request *htt
 	}
 	w.handle(event)
 	return http.StatusAccepted, "accepted"
+}
+
+// errBusy says that too many large deliveries are read already.
+var errBusy = errors.New("too many large deliveries")
+
+// read reads a delivery; done says that nobody needs it any more.
+func (w *webhooks) read(response http.ResponseWriter, request *http.Request) (body []byte, done func(), err error) {
+	done = func() {}
+	all := http.MaxBytesReader(response, request.Body, maxDelivery)
+	if body, err = io.ReadAll(io.LimitReader(all, smallDelivery)); err != nil || len(body) < smallDelivery {
+		return body, done, err
+	}
+	timer := time.NewTimer(large)
+	defer timer.Stop()
+	select {
+	case w.large <- struct{}{}:
+	case <-timer.C:
+		return nil, done, errBusy
+	case <-request.Context().Done():
+		return nil, done, request.Context().Err()
+	}
+	rest, err := io.ReadAll(all)
+	return append(body, rest...), func() { <-w.large }, err
 }
 
 // posted identifies what was delivered. What a forge calls it is not signed, so the content counts.
