@@ -209,7 +209,7 @@ func (a *Application) describe(source fleet.Source) error {
 		written = &app.Delivery{Spec: app.DeliverySpec{Services: listed}}
 	}
 	if err := checkDelivery(written); err != nil {
-		return fmt.Errorf("%s: %w", at, err)
+		return fmt.Errorf("%s: %w", cmp.Or(at, a.Position), err)
 	}
 	a.Delivery = app.Complete(a.Request.over(written), a.Workload, a.Request.Source)
 	return nil
@@ -230,39 +230,6 @@ func (r Request) over(written *app.Delivery) *app.Delivery {
 }
 
 func sameFolder(a, b string) bool { return path.Dir(a) == path.Dir(b) }
-
-// checkDelivery refuses what contradicts itself, and paths that leave the repository.
-func checkDelivery(d *app.Delivery) error {
-	if d == nil {
-		return nil
-	}
-	forms := 0
-	for _, set := range []bool{d.Spec.Chart != nil, d.Spec.Kustomization != "", d.Spec.Manifests != "", len(d.Spec.Services) > 0} {
-		if set {
-			forms++
-		}
-	}
-	if forms > 1 {
-		return errors.New("the Delivery sets several of chart, kustomization, manifests and services; leave one")
-	}
-	var paths []string
-	if c := d.Spec.Chart; c != nil {
-		if c.Path != "" && c.Repository != "" {
-			return errors.New("spec.chart has a path and a repository; leave one")
-		}
-		paths = append(paths, c.Path)
-	}
-	paths = append(paths, d.Spec.Kustomization, d.Spec.Manifests, d.Spec.Config.Path, d.Spec.Config.Schema, d.Spec.GitOps.Path)
-	for _, t := range d.Spec.Config.Targets {
-		paths = append(paths, t.Folder)
-	}
-	for _, p := range paths {
-		if _, err := fleet.CleanPath(p); err != nil {
-			return fmt.Errorf("the path %.100q: %w", p, err)
-		}
-	}
-	return nil
-}
 
 type delivered struct {
 	value *app.Delivery

@@ -133,6 +133,11 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 			if c := d.Plan.Targets[i]; c.Op != delivery.Held || !strings.Contains(c.Reason.Message, tc.held) {
 				t.Errorf("got %s %+v, want held: %q", c.Op, c.Reason, tc.held)
 			}
+			for _, p := range d.Plan.Problems {
+				if strings.Contains(p.Message, "of no target") {
+					t.Errorf("a folder that may be a target's is called nobody's: %+v", p)
+				}
+			}
 		})
 	}
 }
@@ -155,6 +160,23 @@ func TestServicesOfTheOriginal(t *testing.T) {
 	}
 	if got := r[gitopsDev][".kalypso/t000/descriptor.yaml"]; !strings.Contains(got, "app.kalypso.io/chart-digest: sha256:1234") {
 		t.Errorf("the descriptor does not name the chart's digest:\n%s", got)
+	}
+}
+
+// Folders of several services may end alike: their whole paths are names, too.
+func TestFoldersBelowServices(t *testing.T) {
+	r := shop(1)
+	r[sourceMain]["workload.yaml"] = strings.ReplaceAll(r[sourceMain]["workload.yaml"], "t000", "nginx-eu")
+	r[sourceMain]["services/nginx.yaml"] = "name: nginx\nhelm: {repository: 'https://charts.example', chart: nginx, version: 1.2.3}\n"
+	r[sourceMain]["services/redis.yaml"] = "name: redis\nhelm: {repository: 'https://charts.example', chart: redis, version: 7.0.0}\n"
+	r[configDev] = map[string]string{"nginx/eu/values.yaml": "a: b\n", "redis/eu/values.yaml": "a: c\n"}
+	d := mustDraft(t, r, func(w *delivery.Wish) { w.Build = delivery.Build{} })
+	r.publish(d)
+	if got := r[gitopsDev]["nginx-eu/manifests.yaml"]; !strings.Contains(got, "name: nginx") {
+		t.Errorf("got\n%s\n%+v", got, d.Plan.Problems)
+	}
+	if p := d.Plan.Problems; len(p) != 1 || !strings.HasPrefix(p[0].Position.File, "redis/eu/") {
+		t.Errorf("got %+v, want a warning of the folder that is nobody's", p)
 	}
 }
 

@@ -196,11 +196,10 @@ func (w *work) target(name string, used map[string]bool) (chart.Target, *part, e
 		t.Set, t.SetString, t.Image = nil, nil, nil
 		return t, p, err
 	}
-	folder, err := w.folderOf(name)
+	folder, err := w.folderOf(name, used)
 	if err != nil {
 		return t, nil, err
 	}
-	used[folder.Path] = true
 	t.Layers = w.config.layers(folder)
 	if p.service == nil {
 		return t, p, nil
@@ -212,8 +211,8 @@ func (w *work) target(name string, used map[string]bool) (chart.Target, *part, e
 	return t, p, nil
 }
 
-// folderOf finds the configuration folder of a target.
-func (w *work) folderOf(name string) (values.Folder, error) {
+// folderOf finds the configuration folder of a target, and notes which ones are meant by it.
+func (w *work) folderOf(name string, used map[string]bool) (values.Folder, error) {
 	wanted := ""
 	for _, t := range w.app.Delivery.Spec.Config.Targets {
 		if t.Name == name {
@@ -222,8 +221,8 @@ func (w *work) folderOf(name string) (values.Folder, error) {
 	}
 	var found []values.Folder
 	for _, f := range w.config.Folders {
-		if wanted != "" && f.Path == wanted || wanted == "" && f.Name() == name {
-			found = append(found, f)
+		if wanted != "" && f.Path == wanted || wanted == "" && w.isNamed(f, name) {
+			found, used[f.Path] = append(found, f), true
 		}
 	}
 	switch len(found) {
@@ -235,6 +234,12 @@ func (w *work) folderOf(name string) (values.Folder, error) {
 	default:
 		return values.Folder{}, fmt.Errorf("several folders of the configuration are named like the target %q: %s; say which in the Delivery", name, folders(found))
 	}
+}
+
+// isNamed reports whether a folder is named like a target: by its last element, and below services by its whole path, since
+// several services may have a folder of one name.
+func (w *work) isNamed(f values.Folder, target string) bool {
+	return f.Name() == target || len(w.app.Delivery.Spec.Services) > 0 && strings.ReplaceAll(f.Path, "/", "-") == target
 }
 
 func folders(all []values.Folder) string {
