@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/netip"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -28,6 +27,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/sandbox"
 	"github.com/kalypso-io/kalypso/internal/server"
 	"github.com/kalypso-io/kalypso/internal/server/api"
+	"github.com/kalypso-io/kalypso/internal/verify"
 )
 
 // deliveries is the work of the server for the registered applications of its control planes that have a Delivery.
@@ -236,32 +236,21 @@ func (p boardPolicies) Policy(_ context.Context, environment string) (check.Poli
 }
 
 // publicClient fetches charts from public addresses, and from the hosts that are listed: an application says where its charts are,
-// and is not to make the server talk to its own network.
+// and is not to make the server talk to its own network. The rules are those of verifications.
 func publicClient(listed []string) *http.Client {
-	open, public := &net.Dialer{Timeout: 30 * time.Second}, &net.Dialer{Timeout: 30 * time.Second, Control: onlyPublic}
+	rules := &verify.Runner{Hosts: listed}
 	return &http.Client{
 		Timeout: time.Minute,
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				if host, _, err := net.SplitHostPort(address); err == nil && slices.Contains(listed, host) {
-					return open.DialContext(ctx, network, address)
+				host, _, err := net.SplitHostPort(address)
+				if err != nil {
+					return nil, err
 				}
-				return public.DialContext(ctx, network, address)
+				dialer := net.Dialer{Timeout: 30 * time.Second, Control: func(_, at string, _ syscall.RawConn) error { return rules.Permit(host, at) }}
+				return dialer.DialContext(ctx, network, address)
 			},
 			TLSHandshakeTimeout: 30 * time.Second, ResponseHeaderTimeout: 30 * time.Second,
 		},
 	}
-}
-
-// onlyPublic refuses addresses of this machine and of private networks, after names were resolved.
-func onlyPublic(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return err
-	}
-	ip := at.Addr().Unmap()
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || netip.MustParsePrefix("100.64.0.0/10").Contains(ip) {
-		return fmt.Errorf("%s is not a public address; list its host in verify.hosts of the configuration if charts may come from there", ip)
-	}
-	return nil
 }

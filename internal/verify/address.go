@@ -26,8 +26,9 @@ var private = []netip.Prefix{
 	netip.MustParsePrefix("2002::/16"),     // any through 6to4
 }
 
-// permit says why an address, with its port, must not be connected to in order to ask a host; nil when it may.
-func (r *Runner) permit(host, address string) error {
+// Permit says why an address, with its port, must not be connected to in order to ask a host; nil when it may.
+// It is for whoever else asks what people name who do not run the server, once names are resolved.
+func (r *Runner) Permit(host, address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("%q is not an address", address)

@@ -24,7 +24,7 @@ func (r *Runner) ask(ctx context.Context, address string) (output string, err er
 		return "", err
 	}
 	// Every address is looked at when it is connected to: names are resolved by then, so none can lead astray.
-	control := func(_, at string, _ syscall.RawConn) error { return r.permit(request.URL.Hostname(), at) }
+	control := func(_, at string, _ syscall.RawConn) error { return r.Permit(request.URL.Hostname(), at) }
 	transport := &http.Transport{
 		DialContext:       (&net.Dialer{Control: control}).DialContext,
 		DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,

@@ -85,12 +85,12 @@ func TestAddressesThatAreRefused(t *testing.T) {
 		"[::ffff:127.0.0.1]:80", "[fd00:ec2::254]:80", "100.100.100.200:80", "168.63.129.16:80", "224.0.0.1:80", "[64:ff9b::a9fe:a9fe]:80", "255.255.255.255:80", "10.0.0.1:443", "192.168.1.1:80",
 		"172.16.0.1:80", "100.64.1.1:80", "[fc00::1]:80", "[64:ff9b::7f00:1]:80", "strange",
 	} {
-		if err := r.permit("shop.example", address); err == nil {
+		if err := r.Permit("shop.example", address); err == nil {
 			t.Errorf("%s may be asked", address)
 		}
 	}
 	for _, address := range []string{"[2001:db8::1]:443", "93.184.216.34:443"} {
-		if err := r.permit("shop.example", address); err != nil {
+		if err := r.Permit("shop.example", address); err != nil {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestAddressesThatAreRefused(t *testing.T) {
 	for address, ok := range map[string]bool{
 		"10.0.0.1:443": true, "127.0.0.1:80": true, "169.254.169.254:80": true, "169.254.169.253:80": false, "100.100.100.200:80": false, "224.0.0.1:80": false,
 	} {
-		if err := listed.permit("smoke.internal", address); (err == nil) != ok {
+		if err := listed.Permit("smoke.internal", address); (err == nil) != ok {
 			t.Errorf("a host that is listed, at %s: %v", address, err)
 		}
 	}
