@@ -19,7 +19,7 @@ e2e: ## run the tests on real clusters, a real forge and a real database
 	e2e/tools/packages
 	go -C e2e/tools run ./build
 	go test -count=1 ./internal/ledger/postgres
-	go -C e2e test -count=1 -timeout 20m -v .
+	go -C e2e test -count=1 -timeout 45m -v .
 
 .PHONY: sample-real
 sample-real: ## play the tutorial on a real Gitea and real clusters
