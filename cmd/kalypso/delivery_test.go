@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/ledger"
 
 	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/repository"
 )
 
 func TestCommitGoesFromDevToStage(t *testing.T) {
@@ -105,6 +107,25 @@ func TestFailedClusterStopsTheCommit(t *testing.T) {
 	d = s.quiet()
 	if got, want := s.shown(shopSource, fix, "stage"), "success Deployed 1.4.1"; got != want {
 		t.Errorf("stage shows %q, want %q\n%s", got, want, s.story(d))
+	}
+}
+
+// What the ledger calls a repository says nothing about how it is reached: this forge has no https. A cluster that runs an older
+// commit makes Kalypso ask for the history of the branch.
+func TestHistoryIsReadWhereTheForgeIs(t *testing.T) {
+	s := newShop(t)
+	s.built("1.4.0")
+	s.quiet()
+	overHTTP := &git.Client{CacheDir: t.TempDir(), Env: func(string) string { return "" }}
+	t.Cleanup(func() { _ = overHTTP.Close() })
+	s.chain.Promoter.Ancestry = &repository.Ancestry{Client: overHTTP}
+
+	s.silent["dev-1"] = true
+	s.push(shopSource, "main", map[string]string{"main.go": "package main // newer\n"})
+	commit := s.built("1.4.1")
+	d := s.quiet()
+	if got, want := s.shown(shopSource, commit, "dev"), "pending Deploying 0/1"; got != want {
+		t.Errorf("dev shows %q, want %q\n%s", got, want, s.story(d))
 	}
 }
 

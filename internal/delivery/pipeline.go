@@ -127,7 +127,7 @@ func (p *Pipeline) place(ctx context.Context, environment string) (promoting.Pla
 	}
 	place.Commit = o.Named().Commit
 	place.Rollout = o.Rollout(place.Commit)
-	place.GitOps = compliance.Source{Repo: ledger.CleanRepository(o.GitOps.Location.Repo), Branch: o.GitOps.Location.Branch}
+	place.GitOps = compliance.Source{Repo: o.GitOps.Location.Repo, Branch: o.GitOps.Location.Branch}
 	if o.Draft != nil && o.Draft.Config != nil {
 		place.Head = o.Draft.Config.Input.Commit
 	}

@@ -66,7 +66,7 @@ type Place struct {
 	// Proposals to name another commit, the newest first.
 	Proposals []Proposal
 	Rollout   promotion.Rollout
-	// GitOps is what its clusters follow.
+	// GitOps is what its clusters follow, with the URL by which the repository is reached: its history is read there.
 	GitOps compliance.Source
 	// Expect lists who of all clusters has to follow it; nil is everybody who is a member of the environment.
 	Expect func(clusters []compliance.Cluster) []compliance.Expected
