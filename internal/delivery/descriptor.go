@@ -41,13 +41,38 @@ func (w *work) descriptor(target, folder string) *hub.DeploymentDescriptor {
 	if w.build.Image != "" {
 		d.Annotations = map[string]string{annotationImage: w.build.Image}
 	}
-	if a.Request.Workspace != "" {
-		d.Spec.Workload.Application = &hub.Application{Name: a.Workload.Name, Workspace: &hub.Workspace{Name: a.Request.Workspace}}
+	if w.workspace != "" {
+		d.Spec.Workload.Application = &hub.Application{Name: a.Workload.Name, Workspace: &hub.Workspace{Name: w.workspace}}
 	}
 	if !a.Source.Time.IsZero() {
 		d.Spec.WorkloadVersion.BuildTime = a.Source.Time.UTC().Format(time.RFC3339)
 	}
 	return d
+}
+
+// workspace is whose the published manifests are; empty where nobody said. Only the platform's registration knows it, which CI does
+// not read: so what a server wrote stays, or the two would take turns to write it and to leave it out.
+func (g *GitOps) workspace() string {
+	if g.Published == nil {
+		return ""
+	}
+	for _, target := range g.Published.Targets {
+		for _, f := range target.Files {
+			if path.Base(f.Path) != "descriptor.yaml" {
+				continue
+			}
+			content, err := g.read(f.Path)
+			var d hub.DeploymentDescriptor
+			if err != nil || sigs.Unmarshal(content, &d) != nil {
+				continue
+			}
+			if a := d.Spec.Workload.Application; a != nil && a.Workspace != nil {
+				return a.Workspace.Name
+			}
+			return "" // all of them say the same
+		}
+	}
+	return ""
 }
 
 // describedBuild is the build that a descriptor names; zero for one that cannot be read.

@@ -51,6 +51,21 @@ func TestPublishedIsUpToDate(t *testing.T) {
 	}
 }
 
+// A server knows the workspace, and CI does not: the one leaves alone what the other wrote.
+func TestServerAndCISayTheSame(t *testing.T) {
+	r := shop(3)
+	r.publish(mustDraft(t, r, func(w *delivery.Wish) { w.Request.Workspace = "kaizen" }))
+	if got := r[gitopsDev][".kalypso/t000/descriptor.yaml"]; !strings.Contains(got, "name: kaizen") {
+		t.Fatalf("the descriptor does not say whose it is:\n%s", got)
+	}
+	if d := mustDraft(t, r); len(d.Changes()) > 0 {
+		t.Errorf("got %+v", d.Changes())
+	}
+	if d := mustDraft(t, r, func(w *delivery.Wish) { w.Request.Workspace = "other" }); len(d.Changes()) == 0 {
+		t.Error("an application that changes hands stays whose it was")
+	}
+}
+
 func TestRemovedTargetsDisappearWithinTheBudget(t *testing.T) {
 	r := shop(12)
 	r.publish(mustDraft(t, r))

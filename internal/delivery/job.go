@@ -26,6 +26,8 @@ type work struct {
 
 	source *Files
 	parts  []*part
+	// workspace is whose the application is; may be empty.
+	workspace string
 	// problems are what is wrong with targets before they are rendered, by target.
 	problems map[string][]fleet.Problem
 	others   []fleet.Problem
@@ -43,6 +45,9 @@ type part struct {
 // prepare finds out what is to be rendered.
 func (l *Loader) prepare(ctx context.Context, a *Application, environment string, build Build, config *Config, gitops *GitOps) (*work, error) {
 	w := &work{app: a, environment: environment, build: build, config: config, gitops: gitops, problems: map[string][]fleet.Problem{}}
+	if w.workspace = a.Request.Workspace; w.workspace == "" {
+		w.workspace = gitops.workspace()
+	}
 	main := scheduling.Location{Repo: a.Request.Source, Folder: a.Request.SourceFolder, Branch: a.Request.Branch, Commit: a.Source.Commit}
 	var err error
 	if w.source, err = l.Repositories.Files(ctx, main); err != nil {
