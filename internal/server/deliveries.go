@@ -58,6 +58,7 @@ func (k *Keeper) lookAtApplications(ctx context.Context, controlPlane string) er
 	k.applications[controlPlane] = registered.Applications
 	for _, application := range gone {
 		delete(k.rounds, item{task: doDeliver, controlPlane: controlPlane, application: application})
+		delete(k.looks, application)
 		k.Metrics.undelivered(application)
 	}
 	k.mu.Unlock()
@@ -96,7 +97,7 @@ func (k *Keeper) registered(controlPlane string) []string {
 // deliver makes a round of an application. When it did something there may be more to do.
 func (k *Keeper) deliver(ctx context.Context, i item) error {
 	delivered, err := k.Deliveries.Deliver(ctx, i.controlPlane, i.application)
-	if delivered == nil {
+	if delivered == nil || k.gone(i) { // meanwhile
 		return err
 	}
 	k.mu.Lock()
@@ -120,6 +121,9 @@ func (k *Keeper) deliver(ctx context.Context, i item) error {
 func (k *Keeper) follow(ctx context.Context, i item) error {
 	begun := time.Now()
 	delivered, err := k.Deliveries.Follow(ctx, i.controlPlane, i.application)
+	if k.gone(i) { // meanwhile
+		return err
+	}
 	k.looked(i.application, time.Since(begun))
 	if delivered == nil {
 		return err

@@ -27,6 +27,8 @@ type fakeDeliveries struct {
 	// did is what the next round does, and next when it wants to be looked at again.
 	did  []string
 	next time.Duration
+	// slow is how long a round takes.
+	slow time.Duration
 }
 
 func (d *fakeDeliveries) Registered(context.Context, string) (*Registered, error) {
@@ -39,6 +41,10 @@ func (d *fakeDeliveries) Registered(context.Context, string) (*Registered, error
 func (d *fakeDeliveries) Deliver(_ context.Context, _, application string) (*Delivered, error) {
 	name := name(application)
 	d.flows.note("deliver " + name)
+	d.mu.Lock()
+	slow := d.slow
+	d.mu.Unlock()
+	time.Sleep(slow)
 	done := d.done(name)
 	done.Read = []scheduling.Location{
 		{Repo: "https://forge.example.com/teams/" + name}, // its default branch, whichever that is
@@ -152,6 +158,31 @@ func TestApplicationsThatAreGoneAreForgotten(t *testing.T) {
 		k.Spoken(cart)
 		time.Sleep(2 * settle)
 		want(t, d.flows)
+	})
+}
+
+// Its registration may go while it is looked at.
+func TestWhatIsGoneMeanwhileIsForgottenAsWell(t *testing.T) {
+	d := &fakeDeliveries{flows: &fakeFlows{}}
+	keepDeliveries(t, d, func(k *Keeper) {
+		registry := prometheus.NewRegistry()
+		k.Metrics = NewMetrics(registry)
+		d.slow = time.Minute
+		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/cart", Branch: "main"})
+		time.Sleep(time.Second)
+		d.mu.Lock()
+		d.gone = cart
+		d.mu.Unlock()
+		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "main"})
+		time.Sleep(5 * time.Minute)
+		if shown := labels(t, registry, "kalypso_application_phase"); slices.Contains(shown, "cart") || !slices.Contains(shown, "shop") {
+			t.Errorf("shown are %q", shown)
+		}
+		for i := range k.rounds {
+			if i.application == cart {
+				t.Errorf("%v is still kept", i)
+			}
+		}
 	})
 }
 

@@ -267,7 +267,11 @@ func (k *Keeper) gone(i item) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if i.application != "" {
-		return !slices.Contains(k.applications[i.controlPlane], i.application)
+		there := slices.Contains(k.applications[i.controlPlane], i.application)
+		if !there {
+			delete(k.rounds, i)
+		}
+		return !there
 	}
 	environments, known := k.seen[i.controlPlane]
 	if i.environment == "" || !known || slices.Contains(environments, i.environment) {
