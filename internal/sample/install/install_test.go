@@ -88,6 +88,16 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+// What has no label is not that of a sample which nobody can tell from others.
+func TestASampleWithoutAnIDHasNothing(t *testing.T) {
+	t.Parallel()
+	p := plan()
+	p.Sample = ""
+	if objects, err := p.Objects(); err == nil {
+		t.Errorf("got %d objects", len(objects))
+	}
+}
+
 func TestLook(t *testing.T) {
 	t.Parallel()
 	if uid, err := newCluster().Look(t.Context()); err != nil || uid != "uid-of-kube-system" {

@@ -42,6 +42,9 @@ const (
 
 // Objects are what a plan means, in the order in which they are applied.
 func (p Plan) Objects() ([]*unstructured.Unstructured, error) {
+	if p.Sample == "" { // everybody's objects would be its own
+		return nil, errors.New("plan what a cluster gets: the sample has no id")
+	}
 	all, err := agentAccount()
 	if err != nil {
 		return nil, err
