@@ -175,22 +175,49 @@ func breakSome(b *testing.B, l ledger.Ledger, clusters int) {
 	}
 }
 
-// BenchmarkMatrix asks for the 20,000 cells of 200 workloads on 20 clusters of each of 100 types: 402,000 reconcilers, of which
-// one in a hundred failed. Then one of the clusters is new and has reported nothing yet.
-func BenchmarkMatrix(b *testing.B) {
+// The fleet of [BenchmarkCrowd]: 200 workloads on 20 clusters of each of 100 types.
+const types, clustersOf, workloads = 100, 20, 200
+
+// BenchmarkCrowd asks what is about all of 20,000 cells and 400,000 reconcilers, of which one in a hundred failed.
+// Then one of the clusters is new and has reported nothing yet.
+func BenchmarkCrowd(b *testing.B) {
 	w := newWorld(b)
-	const types, clusters, workloads = 100, 20, 200
 	at := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
-	member := func(kind, i int) string {
-		name := fmt.Sprintf("type-%03d-%02d", kind, i)
-		err := w.Ledger.Register(b.Context(), ledger.Registration{
-			Cluster: name, Memberships: []ledger.Membership{{Environment: "prod", ClusterType: name[:8]}}, At: at,
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return name
+	w.crowd(b, at)
+	o := &observing.Observer{Ledger: w.Ledger, Now: func() time.Time { return at.Add(time.Minute) }}
+	matrix := func(ctx context.Context) (any, error) {
+		return o.Matrix(ctx, observing.AssignmentsQuery{Environment: "prod", Paging: observing.Paging{Limit: workloads}})
 	}
+	b.Run("matrix", func(b *testing.B) { measure(b, matrix) })
+	b.Run("figures", func(b *testing.B) {
+		measure(b, func(ctx context.Context) (any, error) {
+			f, parts, err := o.Course(ctx, observing.FiguresQuery{}, 15)
+			if incidents := f.Total.OpenIncidents; err == nil && (incidents != types*clustersOf*workloads/100 || len(parts) != 15) {
+				err = fmt.Errorf("got %d incidents and %d parts", incidents, len(parts))
+			}
+			return f, err
+		})
+	})
+	w.join(b, 7, clustersOf, at)
+	b.Run("matrix when a cluster is new", func(b *testing.B) { measure(b, matrix) })
+}
+
+// join registers a cluster of a type.
+func (w *world) join(b *testing.B, kind, i int, at time.Time) string {
+	b.Helper()
+	name := fmt.Sprintf("type-%03d-%02d", kind, i)
+	err := w.Ledger.Register(b.Context(), ledger.Registration{
+		Cluster: name, Memberships: []ledger.Membership{{Environment: "prod", ClusterType: name[:8]}}, At: at,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return name
+}
+
+// crowd lets all clusters of the large fleet report.
+func (w *world) crowd(b *testing.B, at time.Time) {
+	b.Helper()
 	platform := ledger.Commit{Repository: "platform", Branch: "prod", SHA: "p1", Kind: ledger.BranchPlatform, Environment: "prod", Recorded: at}
 	apps := ledger.Commit{Repository: "apps", Branch: "prod", SHA: "a1", Kind: ledger.BranchApplication, Environment: "prod", Recorded: at}
 	for n := range workloads {
@@ -207,8 +234,8 @@ func BenchmarkMatrix(b *testing.B) {
 	}
 	for kind := range types {
 		var reports []ledger.Report
-		for i := range clusters {
-			cluster := member(kind, i)
+		for i := range clustersOf {
+			cluster := w.join(b, kind, i, at)
 			for n := range workloads {
 				state := ledger.StateReady
 				if (kind*7+i*13+n)%100 == 0 {
@@ -226,11 +253,4 @@ func BenchmarkMatrix(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	o := &observing.Observer{Ledger: w.Ledger, Now: func() time.Time { return at.Add(time.Minute) }}
-	ask := func(ctx context.Context) (any, error) {
-		return o.Matrix(ctx, observing.AssignmentsQuery{Environment: "prod", Paging: observing.Paging{Limit: workloads}})
-	}
-	b.Run("all report", func(b *testing.B) { measure(b, ask) })
-	member(7, clusters)
-	b.Run("one is new", func(b *testing.B) { measure(b, ask) })
 }

@@ -53,11 +53,28 @@ type FiguresQuery struct {
 	From, To time.Time
 }
 
+// Part is how much was deployed in a part of a time.
+type Part struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Deployments are the versions that first ran in it or, if they never did, first failed.
+	Deployments int `json:"deployments"`
+	// Failed is how many of them ever failed.
+	Failed int `json:"failed"`
+}
+
 // defaultPeriod is the time that figures are about unless a query says otherwise.
 const defaultPeriod = 30 * 24 * time.Hour
 
 // Figures returns deployment frequency, lead time, change failure rate and time to restore.
 func (o *Observer) Figures(ctx context.Context, q FiguresQuery) (Figures, error) {
+	f, _, err := o.Course(ctx, q, 0)
+	return f, err
+}
+
+// Course returns the figures of a time, and how much was deployed in each of n equal parts of it, the oldest first.
+// The ledger is asked once, since the incidents of a large fleet are many.
+func (o *Observer) Course(ctx context.Context, q FiguresQuery, n int) (Figures, []Part, error) {
 	if q.To.IsZero() {
 		q.To = o.Now()
 	}
@@ -66,20 +83,49 @@ func (o *Observer) Figures(ctx context.Context, q FiguresQuery) (Figures, error)
 	}
 	f := Figures{From: utc(q.From), To: utc(q.To), Items: []Figure{}}
 	if !q.From.Before(q.To) {
-		return f, fmt.Errorf("%w: the time from %s to %s is empty", ledger.ErrInvalid, f.From.Format(time.RFC3339), f.To.Format(time.RFC3339))
+		return f, nil, fmt.Errorf("%w: the time from %s to %s is empty", ledger.ErrInvalid, f.From.Format(time.RFC3339), f.To.Format(time.RFC3339))
 	}
 	wanted := ledger.DeploymentQuery{Environment: q.Environment, Workload: q.Workload, Workspace: q.Workspace, From: q.From, To: q.To}
 	deployments, err := o.Ledger.Deployments(ctx, wanted)
 	if err != nil {
-		return f, err
+		return f, nil, err
 	}
 	incidents, err := o.Ledger.Incidents(ctx, wanted)
 	if err != nil {
-		return f, err
+		return f, nil, err
 	}
 	f.Total = perform(deployments, incidents, q)
 	f.Items = append(f.Items, grouped(deployments, incidents, q)...)
-	return f, nil
+	return f, course(deployments, f.From, f.To, n), nil
+}
+
+// course sums up deployments by the part of the time in which they arrived.
+func course(deployments []ledger.Deployment, from, to time.Time, n int) []Part {
+	parts := make([]Part, max(0, n))
+	if len(parts) == 0 {
+		return nil
+	}
+	step := to.Sub(from) / time.Duration(n)
+	for i := range parts {
+		parts[i].From = from.Add(time.Duration(i) * step)
+		parts[i].To = parts[i].From.Add(step)
+	}
+	parts[n-1].To = to // n need not divide the time
+	for _, d := range deployments {
+		arrived := d.Deployed
+		if arrived.IsZero() {
+			arrived = d.Failed
+		}
+		i := n - 1
+		if step > 0 {
+			i = min(i, max(0, int(arrived.Sub(from)/step)))
+		}
+		parts[i].Deployments++
+		if !d.Failed.IsZero() {
+			parts[i].Failed++
+		}
+	}
+	return parts
 }
 
 // grouped are the figures by team, and by workload unless only teams are wanted.

@@ -51,6 +51,14 @@ func answer(t *testing.T, o *observing.Observer, question string) string {
 		"reconcilers": asks(o.Reconcilers), "versions": asks(o.Versions), "discrepancies": asks(o.Discrepancies), "compare": asks(o.Compare),
 		"history": asks(o.History), "promotions": asks(o.Promotions), "promotion": asks(o.Promotion), "figures": asks(o.Figures),
 		"progress": asks(o.Progress),
+		"course": asks(func(ctx context.Context, q struct {
+			From, To time.Time
+			Parts    int
+		},
+		) ([]observing.Part, error) {
+			_, parts, err := o.Course(ctx, observing.FiguresQuery{From: q.From, To: q.To}, q.Parts)
+			return parts, err
+		}),
 		"workload": asks(func(ctx context.Context, q struct{ Name string }) (observing.WorkloadDetail, error) {
 			return o.Workload(ctx, q.Name)
 		}),

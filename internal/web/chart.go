@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kalypso-io/kalypso/internal/observing"
 )
 
 // The measures of charts, in the units of their drawing.
@@ -73,36 +75,30 @@ func (c *chart) span(from, to string) {
 	)
 }
 
-// slice is how much happened in a part of a time.
-type slice struct {
-	From, To      time.Time
-	Count, Failed int
-}
-
 // barChart draws how much happened, part by part.
-func barChart(label string, slices []slice) *chart {
-	if len(slices) == 0 {
+func barChart(label string, parts []observing.Part) *chart {
+	if len(parts) == 0 {
 		return nil
 	}
 	most := 0
-	for _, s := range slices {
-		most = max(most, s.Count)
+	for _, p := range parts {
+		most = max(most, p.Deployments)
 	}
 	if most == 0 {
 		return nil
 	}
 	c := newChart(label)
-	step := (chartWidth - chartLeft) / len(slices)
-	for i, s := range slices {
-		y := height(float64(s.Count), float64(most))
-		failed := height(float64(s.Failed), float64(most))
+	step := (chartWidth - chartLeft) / len(parts)
+	for i, p := range parts {
+		y := height(float64(p.Deployments), float64(most))
+		failed := height(float64(p.Failed), float64(most))
 		c.Bars = append(c.Bars, chartBar{
 			X: chartLeft + i*step + 2, Y: y, Width: max(1, step-4), Height: chartHeight - chartBottom - y, FailedY: failed, FailedHeight: chartHeight - chartBottom - failed,
-			Title: fmt.Sprintf("%s: %d, %d of them failed", s.From.Format("2 January"), s.Count, s.Failed),
+			Title: fmt.Sprintf("%s: %d, %d of them failed", p.From.Format("2 January"), p.Deployments, p.Failed),
 		})
 	}
 	c.scale(most)
-	c.span(slices[0].From.Format("2 Jan"), slices[len(slices)-1].To.Format("2 Jan"))
+	c.span(parts[0].From.Format("2 Jan"), parts[len(parts)-1].To.Format("2 Jan"))
 	return c
 }
 

@@ -108,9 +108,8 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// patience is how long a page waits for its answer. Even the figures of a large fleet on a machine that is busy with other
-// things are there before: an answer that is late is better than none.
-const patience = 30 * time.Second
+// patience is how long a page waits for its answer.
+const patience = 10 * time.Second
 
 // serve shows a page to who may see it.
 func (s *site) serve(w http.ResponseWriter, r *http.Request, one page) {
