@@ -70,7 +70,7 @@ var layers = []layer{
 	{
 		name: "edge",
 		folders: []string{
-			"internal/git", "internal/chartrepo", "internal/sandbox", "internal/cluster", "internal/client", "internal/verify", "internal/scan/folder", "internal/terminal",
+			"internal/git", "internal/chartrepo", "internal/sandbox", "internal/cluster", "internal/client", "internal/verify", "internal/scan/folder", "internal/filelock", "internal/terminal",
 			"internal/ledger/relational", "internal/ledger/sqlite", "internal/ledger/postgres",
 			"internal/forge/github", "internal/forge/gitlab", "internal/forge/gitea", "internal/forge/azuredevops", "internal/forge/local",
 			"internal/forge/rest", "internal/forge/transport",

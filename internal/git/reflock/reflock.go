@@ -14,6 +14,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/kalypso-io/kalypso/internal/filelock"
 )
 
 // ErrHeld says that another process moves the reference, or was killed while it did when it was git itself.
@@ -60,7 +62,7 @@ func marked(folder string) (*os.File, error) {
 	}
 	_, err = file.WriteString(mark)
 	if err == nil {
-		_, err = tryLock(file)
+		_, err = filelock.TryLock(file)
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
@@ -83,11 +85,11 @@ func removeAbandoned(path string) error {
 	if string(content[:n]) != mark {
 		return ErrHeld
 	}
-	free, err := tryLock(file)
+	locked, err := filelock.TryLock(file)
 	if err != nil {
 		return err
 	}
-	if !free {
+	if !locked { // nor where there are no locks: what was left behind is then held, as with git
 		return ErrHeld
 	}
 	// Only who has the lock of a file deletes it, so it cannot become another one's from here on.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/filelock"
 	"github.com/kalypso-io/kalypso/internal/scan"
 )
 
@@ -123,8 +124,8 @@ func (s *Store) claim(key, at string) (release func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("claim a scan: %w", err)
 	}
-	free, err := lock(file)
-	if err != nil || !free || !isAt(file, at) {
+	locked, err := filelock.TryLock(file)
+	if free := locked || !filelock.Supported; err != nil || !free || !isAt(file, at) {
 		return nil, errors.Join(err, file.Close())
 	}
 	s.claimed[key] = true

@@ -1,6 +1,6 @@
 //go:build unix && !solaris && !aix
 
-package folder
+package filelock
 
 import (
 	"errors"
@@ -9,8 +9,10 @@ import (
 	"syscall"
 )
 
-// lock locks a file until it is closed, or the process ends. It reports false when somebody else has locked it.
-func lock(file *os.File) (free bool, err error) {
+// Supported is whether the system has locks that end with their process.
+const Supported = true
+
+func tryLock(file *os.File) (locked bool, err error) {
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil
