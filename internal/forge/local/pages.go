@@ -91,7 +91,7 @@ func newPages(f *Forge) http.Handler {
 }
 
 func parsePages() map[string]*template.Template {
-	functions := template.FuncMap{"day": day, "moment": moment, "short": short, "stateName": stateName, "next": next}
+	functions := template.FuncMap{"day": day, "moment": moment, "short": short, "stateName": stateName, "next": next, "visible": visible}
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "pages/layout.html"))
 	templates := map[string]*template.Template{}
 	for _, name := range []string{"repositories", "repository", "files", "changes", "change", "open", "issues", "issue", "signin", "problem"} {

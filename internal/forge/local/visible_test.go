@@ -1,0 +1,57 @@
+package local
+
+import (
+	"html"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+func TestVisible(t *testing.T) {
+	for text, want := range map[string]string{
+		"kind: Pod\n\tname: wäb 👩‍🚀\r\n": "kind: Pod\n\tname: wäb 👩‍🚀\r\n",
+		"last\r":                      "last\r",
+		"a\rb\x00\x1b[31m":            "a⟨U+000D⟩b⟨U+0000⟩⟨U+001B⟩[31m",
+		"gnp.\u202eyaml":              "gnp.⟨U+202E⟩yaml",
+		"\ufeffa\u200bb\u2066c\u2028": "⟨U+FEFF⟩a⟨U+200B⟩b⟨U+2066⟩c⟨U+2028⟩",
+		"\xff\u0085":                  "\ufffd⟨U+0085⟩",
+	} {
+		if got := visible(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Nothing in a change reads otherwise than it is: not its title, the names of its branches and files, nor what is in them.
+func TestAChangeHidesNothing(t *testing.T) {
+	f := serve(t, Options{PublicRead: true})
+	r := newRepository(t, f)
+	const mark = "\u202e"
+	commit(t, r, "main", map[string]string{"a.yaml": "kind: Pod\n"})
+	commit(t, r, "feature"+mark, map[string]string{"a.yaml": "kind: Pod # " + mark + "\n", "b" + mark + ".txt": "plain " + mark + "\n"})
+	if _, err := r.OpenChange(t.Context(), forge.NewChange{Head: "feature" + mark, Base: "main", Title: "harmless" + mark}); err != nil {
+		t.Fatal(err)
+	}
+	at, ref := "/"+r.id.Path, "?ref="+url.QueryEscape("feature"+mark)
+	for path, wants := range map[string][]string{
+		at + "/pulls/1":      {"harmless⟨U+202E⟩", "<code>feature⟨U+202E⟩</code>", "<code>b⟨U+202E⟩.txt</code>", "# ⟨U+202E⟩", "plain ⟨U+202E⟩"},
+		at + "/pulls":        {"harmless⟨U+202E⟩"},
+		at + ref:             nil,
+		at + "/files/" + ref: {"<strong>feature⟨U+202E⟩</strong>", ">b⟨U+202E⟩.txt</a>"},
+		at + "/files/" + url.PathEscape("b"+mark+".txt") + ref: {"plain ⟨U+202E⟩", ">b⟨U+202E⟩.txt</a>"},
+	} {
+		_, page := newBrowser(t, f).get(path)
+		page = html.UnescapeString(page)
+		if strings.Contains(page, mark) {
+			i := strings.Index(page, mark)
+			t.Errorf("%s hides something: %q", path, page[max(0, i-60):min(len(page), i+20)])
+		}
+		for _, want := range wants {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s does not have %s", path, want)
+			}
+		}
+	}
+}
