@@ -42,6 +42,10 @@ func TestLiveUpdate(t *testing.T) {
 // report says as cluster type-000-00 what a reconciler became.
 func (s *shown) report(t *testing.T, name, state, message string) {
 	t.Helper()
+	must(t, s.tryReport(t.Context(), name, state, message))
+}
+
+func (s *shown) tryReport(ctx context.Context, name, state, message string) error {
 	now := time.Now().UTC()
 	batch, err := json.Marshal(map[string]any{
 		"apiVersion": "hub.kalypso.io/v1alpha1", "kind": "ReportBatch", "id": fmt.Sprint(name, now.UnixNano()), "sent": now,
@@ -50,17 +54,25 @@ func (s *shown) report(t *testing.T, name, state, message string) {
 			"revision": largeNow, "state": state, "message": message, "observed": now,
 		}},
 	})
-	must(t, err)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/api/v1/reports", bytes.NewReader(batch))
-	must(t, err)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/api/v1/reports", bytes.NewReader(batch))
+	if err != nil {
+		return err
+	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+s.credential.Reveal())
 	a, err := http.DefaultClient.Do(r)
-	must(t, err)
-	defer a.Body.Close()
-	if text, _ := io.ReadAll(a.Body); a.StatusCode >= http.StatusBadRequest {
-		t.Fatalf("report: got %s: %s", a.Status, text)
+	if err != nil {
+		return err
 	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err == nil && a.StatusCode >= http.StatusBadRequest {
+		err = fmt.Errorf("report: got %s: %s", a.Status, text)
+	}
+	return err
 }
 
 // TestCrowd: 200 people who look at an environment do not slow it for another one. Each of them listens, and fetches the
@@ -83,26 +95,44 @@ func TestCrowd(t *testing.T) {
 			t.Fatal("not everybody listens within a minute")
 		}
 	}
-	reports := time.NewTicker(250 * time.Millisecond)
-	defer reports.Stop()
-	go func() {
-		for n := 0; ; n++ {
-			select {
-			case <-ctx.Done():
-				return
-			case <-reports.C:
-				s.report(t, fmt.Sprintf("workload-%03d", n%manyWorkloads), []string{"failed", "ready"}[n%2], fmt.Sprint("report ", n))
-			}
-		}
-	}()
+	reported := make(chan error, 1)
+	go func() { reported <- s.reportOften(ctx) }()
 	crowded := s.median(t, page)
+	select {
+	case one := <-heard:
+		heard <- one // it is counted
+	case <-time.After(time.Minute):
+		t.Error("nobody heard anything within a minute")
+	}
+	leave()
+	if err := <-reported; err != nil {
+		t.Error(err)
+	}
 	t.Logf("the page takes %s alone, and %s while 200 look at it, who fetched it %d times (%.1f times as long)",
 		alone.Round(time.Millisecond), crowded.Round(time.Millisecond), len(heard), float64(crowded)/float64(alone))
-	if len(heard) == 0 {
-		t.Error("nobody heard anything")
-	}
-	if crowded > 20*alone+time.Second {
+	// The rest is for a machine that does other things meanwhile.
+	if crowded > 20*alone+5*time.Second {
 		t.Errorf("it takes %s in place of %s", crowded, alone)
+	}
+}
+
+// reportOften reports four times a second, until the context ends or a report fails.
+func (s *shown) reportOften(ctx context.Context) error {
+	often := time.NewTicker(250 * time.Millisecond)
+	defer often.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-often.C:
+		}
+		err := s.tryReport(ctx, fmt.Sprintf("workload-%03d", n%manyWorkloads), []string{"failed", "ready"}[n%2], fmt.Sprint("report ", n))
+		if ctx.Err() != nil {
+			return nil // nobody looks any more
+		}
+		if err != nil {
+			return err
+		}
 	}
 }
 
