@@ -37,7 +37,9 @@ type diff struct {
 type fileDiff struct {
 	Name string
 	// What happened: "added", "changed", "removed".
-	What           string
+	What string
+	// Kind is what kind of file it is, where that was another before; empty for a new one that is plain.
+	Kind           string
 	Added, Removed int
 	// Hidden says why lines are not shown; empty when they are.
 	Hidden string
@@ -88,7 +90,7 @@ func diffOf(objects bare, base, head plumbing.Hash) (diff, error) {
 
 // diffFile computes what happened to one file. Of one that has more lines than are left, only the numbers are shown.
 func diffFile(objects bare, c *object.Change, left int) (fileDiff, error) {
-	f := fileDiff{Name: c.To.Name, What: "changed"}
+	f := fileDiff{Name: c.To.Name, What: "changed", Kind: newKind(c)}
 	switch {
 	case c.From.Name == "":
 		f.What = "added"
@@ -120,6 +122,18 @@ func diffFile(objects bare, c *object.Change, left int) (fileDiff, error) {
 		f.Hunks, f.Hidden = nil, tooManyLines
 	}
 	return f, nil
+}
+
+// newKind is what kind of file one is now, where it was another kind before. Its lines do not tell: those of a link are where it leads.
+func newKind(c *object.Change) string {
+	before, now := cmp.Or(c.From.TreeEntry.Mode, filemode.Regular), c.To.TreeEntry.Mode
+	switch {
+	case c.To.Name == "" || before == now:
+		return ""
+	case now == filemode.Executable:
+		return "program"
+	}
+	return kindOf(now)
 }
 
 func sideOf(objects bare, side object.ChangeEntry) (text, hidden string, err error) {

@@ -5,6 +5,12 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
@@ -53,5 +59,41 @@ func TestAChangeHidesNothing(t *testing.T) {
 				t.Errorf("%s does not have %s", path, want)
 			}
 		}
+	}
+}
+
+// What was a file may be a link now, or something that is run, without a line being another.
+func TestADifferenceTellsWhatKindOfFileOneIsNow(t *testing.T) {
+	f := serve(t, Options{})
+	r := newRepository(t, f)
+	e, err := f.find(t.Context(), r.id.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := f.open(e)
+	base := plumbing.NewHash(commit(t, r, "main", map[string]string{"linked": "/etc/passwd", "run": "text\n", "same": "text\n"}))
+	tree := must(treeOf(objects, base))
+	for i, one := range tree.Entries {
+		switch one.Name {
+		case "linked":
+			tree.Entries[i].Mode = filemode.Symlink
+		case "run":
+			tree.Entries[i].Mode = filemode.Executable
+		}
+	}
+	tree.Entries = append(tree.Entries, object.TreeEntry{Name: "tool", Mode: filemode.Executable, Hash: tree.Entries[0].Hash})
+	person := object.Signature{Name: "somebody", When: time.Unix(2e9, 0)}
+	c := &object.Commit{Author: person, Committer: person, TreeHash: encode(t, objects, tree.Encode), ParentHashes: []plumbing.Hash{base}}
+	d, err := diffOf(objects, base, encode(t, objects, c.Encode))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, file := range d.Files {
+		got[file.Name] = file.What + " " + file.Kind
+	}
+	want := map[string]string{"linked": "changed file (link)", "run": "changed program", "tool": "added program"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
