@@ -50,6 +50,7 @@ func (w *world) fleetOfThree() *world {
 	w.report("large-03", "platform", ledger.Source{Repository: gitOps, Ref: "dev", Path: "large"}, dev1, ledger.StateFailed, "no <b>image</b>\x1b[31m", 30)
 	w.step("dev", "entered", "", 52, promoting.Detail{})
 	w.step("dev", "published", "the GitOps branch has its manifests", 50, promoting.Detail{Revision: dev1})
+	w.step("dev", "decided", "1111111 waits: 3 of 3 clusters behind", 50, promoting.Detail{Phase: promotion.Deploying})
 	w.step("dev", "shown", "Deploying 0/3", 50, promoting.Detail{Status: "pending"})
 	w.step("dev", "verified", "it answers", 20, promoting.Detail{Check: "smoke", Result: promotion.CheckPassed, Output: "GET /\n<script>200</script>", Took: "2s"})
 	w.fleet = fleet{w.standings()}

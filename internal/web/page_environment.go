@@ -19,7 +19,7 @@ type environmentPage struct {
 	Gate  *gateView
 	Types []clusterTypeView
 	// Steps are the last steps that say something to people.
-	Steps []observing.Step
+	Steps []stepView
 	// Behind are the first clusters that do not run what they should; More is where all of them are.
 	Behind []observing.Discrepancy
 	More   string
@@ -107,9 +107,14 @@ func (s *site) behind(q *question, d *observing.EnvironmentDetail, asOf time.Tim
 const maxTold = 8
 
 // told are steps without those that only repeat for the forge what was decided.
-func told(all []observing.Step) []observing.Step {
-	steps := slices.DeleteFunc(slices.Clone(all), func(step observing.Step) bool { return step.Kind == string(promoting.Shown) })
-	return steps[:min(len(steps), maxTold)]
+func told(all []observing.Step) []stepView {
+	var steps []stepView
+	for _, step := range all {
+		if step.Kind != string(promoting.Shown) && len(steps) < maxTold {
+			steps = append(steps, stepOf(step))
+		}
+	}
+	return steps
 }
 
 // now are the addresses that a page of a time depends on: the past does not change.

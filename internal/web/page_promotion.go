@@ -140,8 +140,7 @@ func stageOf(stage observing.PromotionStage, commit string) stageView {
 			v.Shown++
 			continue
 		}
-		one := stepView{Step: step}
-		_ = json.Unmarshal(step.Detail, &one.Detail) // what is not understood is not shown
+		one := stepOf(step)
 		if passed := step.At.Sub(last); !last.IsZero() && passed >= time.Second {
 			one.Passed = lasting(passed)
 		}
@@ -151,6 +150,12 @@ func stageOf(stage observing.PromotionStage, commit string) stageView {
 	if n := len(v.Steps); n > maxSteps {
 		v.Earlier, v.Steps = v.Steps[:n-maxSteps], v.Steps[n-maxSteps:]
 	}
+	return v
+}
+
+func stepOf(step observing.Step) stepView {
+	v := stepView{Step: step}
+	_ = json.Unmarshal(step.Detail, &v.Detail) // what is not understood is not shown
 	return v
 }
 

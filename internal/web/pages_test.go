@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/plan"
 )
 
 func TestFleetWithoutEnvironmentsSaysWhatToDo(t *testing.T) {
@@ -60,6 +61,16 @@ func TestEnvironmentOfThePast(t *testing.T) {
 	}
 }
 
+// TestWhatIsHeldIsPending: that nothing is proposed does not mean that everything is published.
+func TestWhatIsHeldIsPending(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	held := w.standings()
+	dev := held.Scheduling["dev"].Outcome
+	dev.Change, dev.Plan.Counts = nil, plan.Counts{Held: 2, Unchanged: 1}
+	w.fleet = fleet{held}
+	w.see("/environments/dev").wants("section[aria-labelledby=plan] .empty", "published of 2 assignments is held")
+}
+
 func TestWorkloadSaysWhatRunsWhere(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	w.see("/workloads").wants("tbody tr", "hello team-a dev 1 1.4.2")
@@ -85,6 +96,7 @@ func TestPromotionTellsEveryStep(t *testing.T) {
 	p.wants(".stage header", "dev ✕ failed")
 	p.wants(".stage header", "stage ◐ comes next")
 	p.wants(".steps li", "published d111111 the GitOps branch has its manifests · 2 min after the step before")
+	p.wants(".steps li", "◐ deploying 1111111 waits: 3 of 3 clusters behind")
 	p.wants(".steps li", "verified smoke ✓ passed it answers in 2s")
 	p.wants(".steps pre", "<script>200</script>")
 	p.wants("figcaption", "2 of 3")
