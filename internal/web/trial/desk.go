@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -112,6 +113,9 @@ func (d *Desk) join(question scheduling.Trial, urgent bool) (*job, error) {
 	}
 	if j := d.jobs[question]; j != nil {
 		j.asked = now
+		if urgent {
+			d.overtake(j)
+		}
 		return j, nil
 	}
 	l := &d.lanes[0]
@@ -127,12 +131,26 @@ func (d *Desk) join(question scheduling.Trial, urgent bool) (*job, error) {
 		d.jobs = map[scheduling.Trial]*job{}
 	}
 	d.jobs[question] = j
+	d.line(l, j)
+	return j, nil
+}
+
+// line puts a job at the end of a lane.
+func (d *Desk) line(l *lane, j *job) {
 	l.waiting = append(l.waiting, j)
 	if !l.busy {
 		l.busy = true
 		go d.work(l)
 	}
-	return j, nil
+}
+
+// overtake moves a job to the lane of urgent ones, when it waits in the other: readers may have asked the same before.
+func (d *Desk) overtake(j *job) {
+	from, to := &d.lanes[0], &d.lanes[1]
+	if i := slices.Index(from.waiting, j); i >= 0 && len(to.waiting) < MaxWaiting {
+		from.waiting = slices.Delete(from.waiting, i, i+1)
+		d.line(to, j)
+	}
 }
 
 // forget takes out of a lane what nobody asks any more.

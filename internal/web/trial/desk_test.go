@@ -83,6 +83,27 @@ func TestClickingHoldsUpNobody(t *testing.T) {
 	})
 }
 
+// Nor does who asks the same before.
+func TestWhatReadersAskIsPlannedAtOnceForWhoMayAct(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, planned := slow()
+		for i := range 5 {
+			_, _ = ask(d, strconv.Itoa(i), false, time.Millisecond)
+		}
+		if _, err := ask(d, "4", true, 2*time.Minute); err != nil {
+			t.Errorf("who may act waits for who may only read: %v", err)
+		}
+		for i := range 4 {
+			if _, err := ask(d, strconv.Itoa(i), false, time.Hour); err != nil {
+				t.Errorf("question %d: %v", i, err)
+			}
+		}
+		if len(*planned) > 5 {
+			t.Errorf("planned %q", *planned)
+		}
+	})
+}
+
 func TestErrorsAndPanicsAreAnswers(t *testing.T) {
 	wrong := errors.New("wrong")
 	d := &trial.Desk{Try: func(_ context.Context, t scheduling.Trial) (*scheduling.Preview, error) {
