@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-
-	"github.com/zricethezav/gitleaks/v8/detect"
 )
 
 // Rules about credentials.
@@ -17,8 +15,8 @@ const (
 	RulePlainSecret = "plain-secret"
 )
 
-// detector has the patterns of gitleaks. Looking for them changes nothing in it.
-var detector = sync.OnceValues(detect.NewDetectorDefaultConfig)
+// detector has the patterns of gitleaks.
+var detector = sync.OnceValues(newPatterns)
 
 // secretHint is what to do about a credential in Git.
 const secretHint = "revoke it, since Git keeps it for ever, and let the cluster fetch it from where secrets are kept"
@@ -31,7 +29,7 @@ func secrets(file string, data []byte) []Finding {
 		return []Finding{{Rule: RuleSecret, File: file, Message: fmt.Sprintf("read the patterns of credentials: %v", err)}}
 	}
 	var findings []Finding
-	for _, found := range shared.Detect(detect.Fragment{Raw: string(data)}) { //nolint:staticcheck // its successor is for the next major version
+	for _, found := range shared.find(string(data)) {
 		findings = append(findings, Finding{
 			Rule: RuleSecret, File: file, Line: found.StartLine + 1,
 			Message: fmt.Sprintf("looks like a credential (%s)", found.RuleID), Hint: secretHint,
@@ -53,7 +51,7 @@ func Redact(text string) string {
 	if err != nil {
 		return hidden // the patterns are part of the program
 	}
-	for _, found := range shared.Detect(detect.Fragment{Raw: text}) { //nolint:staticcheck // its successor is for the next major version
+	for _, found := range shared.find(text) {
 		if found.Secret != "" {
 			text = strings.ReplaceAll(text, found.Secret, hidden)
 		}

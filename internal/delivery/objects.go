@@ -72,33 +72,35 @@ func changedObjects(before, after []byte) []ObjectChange {
 		}
 		fresh = append(fresh, text)
 	}
-	gone := map[[4]string]manifest{}
+	gone := map[[4]string][]manifest{}
 	for _, text := range was {
 		if old[text] > 0 {
 			old[text]--
 			m := parseManifest(text)
-			gone[m.key()] = m
+			gone[m.key()] = append(gone[m.key()], m)
 		}
 	}
 	return pair(gone, fresh)
 }
 
-// pair joins what is new with what it replaces.
-func pair(gone map[[4]string]manifest, fresh []string) []ObjectChange {
+// pair joins what is new with what it replaces. Several documents may say that they are the same object.
+func pair(gone map[[4]string][]manifest, fresh []string) []ObjectChange {
 	var changes []ObjectChange
 	for _, text := range fresh {
 		m := parseManifest(text)
 		c := ObjectChange{Op: Added, Kind: m.kind, Namespace: m.namespace, Name: m.name, after: m.text}
-		if was, ok := gone[m.key()]; ok {
-			c.Op, c.before = Changed, was.text
-			delete(gone, m.key())
+		if was := gone[m.key()]; len(was) > 0 {
+			c.Op, c.before = Changed, was[0].text
+			gone[m.key()] = was[1:]
 		}
 		if c.before != c.after {
 			changes = append(changes, c)
 		}
 	}
-	for _, m := range gone {
-		changes = append(changes, ObjectChange{Op: Removed, Kind: m.kind, Namespace: m.namespace, Name: m.name, before: m.text})
+	for _, left := range gone {
+		for _, m := range left {
+			changes = append(changes, ObjectChange{Op: Removed, Kind: m.kind, Namespace: m.namespace, Name: m.name, before: m.text})
+		}
 	}
 	slices.SortFunc(changes, func(a, b ObjectChange) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Op, b.Op),
@@ -141,7 +143,12 @@ func parseManifest(text string) manifest {
 			Namespace string `yaml:"namespace"`
 		} `yaml:"metadata"`
 	}
-	if err := yaml.Unmarshal([]byte(text), &head); err != nil || head.Kind == "" {
+	err := yaml.Unmarshal([]byte(identity(text)), &head)
+	if err != nil {
+		// It may be there twice, or refer to an anchor elsewhere.
+		err = yaml.Unmarshal([]byte(text), &head)
+	}
+	if err != nil || head.Kind == "" {
 		head.Kind = "document"
 	}
 	group, _, _ := strings.Cut(head.APIVersion, "/")
@@ -150,3 +157,48 @@ func parseManifest(text string) manifest {
 	}
 	return manifest{group: group, kind: head.Kind, namespace: head.Metadata.Namespace, name: head.Metadata.Name, text: text}
 }
+
+// identity returns the lines of a document that say which object it is, and all of them where that is not plain to see: reading
+// a whole object takes many times as long. It wants each of the three keys at the beginning of a line, so that in an object, which
+// has them all, what looks like a key and is part of a text is there twice, which no parser takes.
+func identity(text string) string {
+	for _, end := range []string{"\r", "\u0085", "\u2028", "\u2029"} {
+		if strings.Contains(text, end) {
+			return text // for YAML, lines end there as well
+		}
+	}
+	var b strings.Builder
+	key, found := "", 0
+	for line := range strings.Lines(text) {
+		if next, ok := topLevel(line); !ok || next == "" && key == "" && line[0] == ' ' {
+			return text
+		} else if next != "" {
+			key = next
+			if identifies(key) {
+				found++
+			}
+		}
+		if identifies(key) {
+			b.WriteString(line)
+		}
+	}
+	if found != 3 {
+		return text
+	}
+	return b.String()
+}
+
+func identifies(key string) bool { return key == "apiVersion" || key == "kind" || key == "metadata" }
+
+// topLevel returns the key that begins in a line: none where the line goes on with the key before, or says nothing.
+// ok is false for lines that are written in another way than those of objects usually are.
+func topLevel(line string) (key string, ok bool) {
+	if strings.ContainsRune(" #\n", rune(line[0])) || strings.HasPrefix(line, "- ") || line == "-\n" { // lists need not be indented
+		return "", true
+	}
+	key, value, ok := strings.Cut(line, ":")
+	return key, ok && key != "" && strings.Trim(key, letters) == "" && (value == "" || value[0] == ' ' || value[0] == '\n')
+}
+
+// letters are what the keys of objects are written with.
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

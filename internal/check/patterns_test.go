@@ -1,0 +1,104 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/zricethezav/gitleaks/v8/detect"
+	"github.com/zricethezav/gitleaks/v8/report"
+	"pgregory.net/rapid"
+)
+
+// said are findings in words, sorted: rule, line and secret.
+func said(findings []report.Finding) []string {
+	var all []string
+	for _, f := range findings {
+		all = append(all, fmt.Sprintf("%s %d %s", f.RuleID, f.StartLine, f.Secret))
+	}
+	slices.SortFunc(all, cmp.Compare)
+	return all
+}
+
+// whole is what gitleaks finds in a text by itself.
+func whole(t testing.TB) func(text string) []report.Finding {
+	t.Helper()
+	all, err := detect.NewDetectorDefaultConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(text string) []report.Finding { return look(all, text) }
+}
+
+// TestLookingAtFewLinesMissesNothing: what is found around the words is what is found in the whole text, however names, signs and
+// values are spread over lines.
+func TestLookingAtFewLinesMissesNothing(t *testing.T) {
+	all, some := whole(t), must(t)
+	const token, pat = "q8Jz3vN0xKd71LmPw5Rt", "ghp_" + "x8Kd2Lm9Pq4Rt7Vw1Zb3Nc5Jf6Hg0Ys8Ad2E" //nolint:gosec // nobody's
+	filler := []string{"spec:", "  replicas: 2", "", "- name: web", "apiVersion: v1", "kind: ConfigMap", "  - apiVersion: apps/v1", "x: \"", "# wörter", "\r"}
+	names := []string{"key", "  apiKey", "db_password", "SECRET", "my.token", "credentials", "access", "authx", "\"creds\"", "api", "apiVersion", "token: " + pat, "Kelvin_\u212aey"}
+	signs := []string{":", ": ", " = ", ",", ":\n\n", "\n\n\n:\n\n\n\n\n", "=>", " \n:\n ", "?=\n\n\n", "'\n:\n'\n"}
+	values := []string{token, "\"" + token + "\"", "aGVsbG8K" + token + "==", pat, "short", token + "\n" + token, token + "\\n", "example", token + ";"}
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		var b strings.Builder
+		for range rapid.IntRange(1, 6).Draw(t, "parts") {
+			for _, line := range rapid.SliceOfN(rapid.SampledFrom(filler), 0, 12).Draw(t, "filler") {
+				b.WriteString(line + "\n")
+			}
+			for _, of := range [][]string{names, signs, values, {"\n", " ", ""}} {
+				b.WriteString(rapid.SampledFrom(of).Draw(t, "part"))
+			}
+		}
+		text := b.String()
+		want, got := said(all(text)), said(some.find(text))
+		found += len(want)
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Fatalf("in %q, gitleaks (-) and we (+) find\n%s", text, diff)
+		}
+	})
+	if found == 0 {
+		t.Error("nothing was found in any text")
+	}
+}
+
+func must(t testing.TB) *patterns {
+	t.Helper()
+	p, err := newPatterns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestGenericPattern: windows are made for this pattern. Whoever sees it change looks whether words and reach still hold.
+func TestGenericPattern(t *testing.T) {
+	const want = `(?i)[\w.-]{0,50}?(?:access|auth|(?-i:[Aa]pi|API)|credential|creds|key|passw(?:or)?d|secret|token)(?:[ \t\w.-]{0,20})` +
+		`[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}([\w.=-]{10,150}|[a-z0-9][a-z0-9+/]{11,}={0,3})(?:[\x60'"\s;]|\\[nr]|$)`
+	p := must(t)
+	if got := p.generic.Config.Rules[genericRule].Regex.String(); got != want || len(p.generic.Config.Rules) != 1 {
+		t.Errorf("the pattern is now\n%s", got)
+	}
+	if _, ok := p.specific.Config.Rules[genericRule]; ok || len(p.specific.Config.Rules) < 200 {
+		t.Errorf("the others are %d", len(p.specific.Config.Rules))
+	}
+}
+
+func TestWindows(t *testing.T) {
+	lines := strings.Split(strings.Repeat("a: 1\n", 30), "\n")
+	lines[3], lines[8], lines[25] = "key: 1", "token:", "api: x"
+	text := strings.Join(lines, "\n")
+	got := windows(text)
+	want := []window{{strings.Join(lines[3:17], "\n") + "\n", 3}, {strings.Join(lines[25:], "\n"), 25}}
+	if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(window{})); diff != "" {
+		t.Error(diff)
+	}
+	for _, none := range []string{"", "apiVersion: v1\nkind: Pod\n", "  - apiVersion: v1\n"} {
+		if got := windows(none); len(got) > 0 {
+			t.Errorf("%q has %+v", none, got)
+		}
+	}
+}
