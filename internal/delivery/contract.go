@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/config"
@@ -29,7 +30,7 @@ type NeededValue struct {
 	Key      string `json:"key"`
 	Required bool   `json:"required,omitempty"`
 	Given    bool   `json:"given"`
-	// From is where the platform team writes it.
+	// From is where the platform team writes it; of a map or list, where the first of its values is.
 	From fleet.Position `json:"from,omitzero"`
 }
 
@@ -106,10 +107,12 @@ func (n *Need) ask(schema *fleet.Schema, composed *config.Composed) {
 		v := NeededValue{Key: key, Required: keys[key]}
 		if composed != nil {
 			_, v.Given = composed.Data[key]
-			for _, k := range composed.Keys {
-				if k.Path == key {
-					v.From = k.From.Position
-				}
+			of := func(k config.Key) bool {
+				below, ok := strings.CutPrefix(k.Path, key)
+				return ok && (below == "" || below[0] == '.' || below[0] == '[')
+			}
+			if i := slices.IndexFunc(composed.Keys, of); i >= 0 {
+				v.From = composed.Keys[i].From.Position
 			}
 		}
 		if i := slices.IndexFunc(n.Needs, func(o NeededValue) bool { return o.Key == key }); i >= 0 {
