@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/secret"
 	"github.com/kalypso-io/kalypso/internal/server/access"
 	"github.com/kalypso-io/kalypso/internal/server/api"
+	"github.com/kalypso-io/kalypso/internal/web/trial"
 )
 
 var (
@@ -110,7 +111,8 @@ func addressOf(what, name string) string {
 func (s *site) refuse(w http.ResponseWriter, r *http.Request, who access.Identity, err error) {
 	f := failureOf(err)
 	f.Title, f.Request = http.StatusText(f.Status), access.RequestID(r.Context())
-	if f.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
+	// That many ask is nothing wrong with the server, and must not fill its log as fast as they do.
+	if f.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) && !errors.Is(err, trial.ErrBusy) {
 		s.logFailure(f, err)
 	}
 	h := w.Header()

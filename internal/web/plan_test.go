@@ -132,6 +132,9 @@ func TestPlanSaysWhatIsWrong(t *testing.T) {
 		if a := w.ask("/plan?branch=topic", "Accept", "application/json"); a.Code != test.want || !strings.Contains(a.Header().Get("Content-Type"), "problem") {
 			t.Errorf("%s as JSON: got %d %s", name, a.Code, a.Header())
 		}
+		if errors.Is(test.err, trial.ErrBusy) && strings.Contains(w.log.String(), "ERROR") {
+			t.Errorf("%s: anybody can fill the log with %s", name, w.log.String())
+		}
 	}
 }
 
