@@ -52,10 +52,12 @@ func (f *flows) loader() *scheduling.Loader {
 // Environments returns the names of a control plane's environments.
 func (f *flows) Environments(ctx context.Context, controlPlane string) ([]string, error) {
 	names, _, err := f.loader().Environments(ctx, scheduling.Request{ControlPlane: controlPlane})
-	if err == nil {
-		f.board.Environments(controlPlane, names)
+	if err != nil {
+		f.board.Unread(controlPlane, err)
+		return nil, err
 	}
-	return names, err
+	f.board.Environments(controlPlane, names)
+	return names, nil
 }
 
 // Round makes the change of an environment what it should be.

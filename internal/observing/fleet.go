@@ -20,6 +20,8 @@ type Fleet interface {
 // ControlPlane is what the last rounds of a control plane found.
 type ControlPlane struct {
 	URL string // required
+	// Err is why its environments could not be read the last time; nil when they were. What else is known is from before.
+	Err error
 	// Promotion is what the last round of its chain found; nil before the first one.
 	Promotion *promoting.Outcome
 	// Scheduling is what the last rounds of its environments found, by name.
@@ -44,6 +46,23 @@ func (o *Observer) Standings() []Standing {
 	var all []Standing
 	for _, s := range o.standings() {
 		all = append(all, Standing{ControlPlane: s.controlPlane, Environment: s.name, Promotion: s.promotion, Scheduling: s.scheduled})
+	}
+	return all
+}
+
+// Unread is a control plane whose environments could not be read the last time, and why.
+type Unread struct{ ControlPlane, Why string }
+
+// Unread returns the control planes that could not be read, by URL.
+func (o *Observer) Unread() []Unread {
+	if o.Fleet == nil {
+		return nil
+	}
+	var all []Unread
+	for _, cp := range o.Fleet.ControlPlanes() {
+		if cp.Err != nil {
+			all = append(all, Unread{cp.URL, errorLine(cp.Err)})
+		}
 	}
 	return all
 }

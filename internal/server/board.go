@@ -35,7 +35,7 @@ func (b *Board) plane(url string) *observing.ControlPlane {
 		was = &observing.ControlPlane{URL: url}
 	}
 	now := &observing.ControlPlane{
-		URL: url, Promotion: was.Promotion, Scheduling: maps.Clone(was.Scheduling), Applications: slices.Clone(was.Applications),
+		URL: url, Err: was.Err, Promotion: was.Promotion, Scheduling: maps.Clone(was.Scheduling), Applications: slices.Clone(was.Applications),
 	}
 	if now.Scheduling == nil {
 		now.Scheduling = map[string]*observing.Scheduled{}
@@ -52,7 +52,16 @@ func (b *Board) Environments(controlPlane string, names []string) {
 		b.names = map[string][]string{}
 	}
 	b.names[controlPlane] = names
-	maps.DeleteFunc(b.plane(controlPlane).Scheduling, func(name string, _ *observing.Scheduled) bool { return !slices.Contains(names, name) })
+	plane := b.plane(controlPlane)
+	plane.Err = nil
+	maps.DeleteFunc(plane.Scheduling, func(name string, _ *observing.Scheduled) bool { return !slices.Contains(names, name) })
+}
+
+// Unread says why the environments of a control plane could not be read. What was found before stays.
+func (b *Board) Unread(controlPlane string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.plane(controlPlane).Err = err
 }
 
 // Scheduled says what a round of scheduling found. Of one that failed the error is kept, beside what was found before.

@@ -30,6 +30,22 @@ func TestARoundThatFailsLeavesWhatWasKnown(t *testing.T) {
 	}
 }
 
+func TestAControlPlaneThatCannotBeReadSaysWhyUntilItIs(t *testing.T) {
+	var b Board
+	b.Promoted(controlPlane, &promoting.Outcome{})
+	before := b.ControlPlanes()[0]
+	gone := errors.New("there is no such repository")
+	b.Unread(controlPlane, gone)
+	b.Promoted(controlPlane, &promoting.Outcome{})
+	if now := b.ControlPlanes()[0]; !errors.Is(now.Err, gone) || now.Promotion == nil || before.Err != nil {
+		t.Errorf("shows %+v, want why it cannot be read beside what was known", now)
+	}
+	b.Environments(controlPlane, []string{"dev"})
+	if err := b.ControlPlanes()[0].Err; err != nil {
+		t.Errorf("still shows %v", err)
+	}
+}
+
 func TestWhatWasGivenOutDoesNotChange(t *testing.T) {
 	var b Board
 	b.Scheduled(controlPlane, "dev", &scheduling.Outcome{}, nil, time.Unix(1, 0))

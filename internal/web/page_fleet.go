@@ -10,6 +10,8 @@ import (
 
 // fleetPage is the chains of environments.
 type fleetPage struct {
+	// Unread are the control planes that could not be read, and why.
+	Unread []observing.Unread
 	Chains []chainView
 	// More says that there are environments that are not shown.
 	More bool
@@ -43,7 +45,7 @@ func (s *site) fleet(q *question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := fleetPage{Chains: chainsOf(all.Items), More: all.Next != ""}
+	view := fleetPage{Unread: s.Observer.Unread(), Chains: chainsOf(all.Items), More: all.Next != ""}
 	if err := s.countApplications(q, view.Chains); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,12 +12,29 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/plan"
+	"github.com/kalypso-io/kalypso/internal/server/access"
 )
 
 func TestFleetWithoutEnvironmentsSaysWhatToDo(t *testing.T) {
 	p := newWorld(t).see("/")
 	p.wants(".empty", "No environments are known yet")
 	p.wants(".empty code", "kalypso init control-plane fleet")
+}
+
+func TestFleetSaysWhatCannotBeRead(t *testing.T) {
+	w := newWorld(t)
+	w.fleet = fleet{{URL: controlPlane, Err: errors.New("there is no such repository, says https://ann:secret@git.example.com")}}
+	p := w.see("/")
+	p.wants(".note", "cannot be read. It is tried again")
+	p.wants(".empty", "No environments are known yet")
+	if text := w.ask("/").Body.String(); strings.Contains(text, "no such repository") {
+		t.Error("a reader is told the error of the server")
+	}
+	w.pages.Guard.Others = []access.Authenticator{somebody{}}
+	w.seeAs(access.Operator, "/").wants(".note", "there is no such repository")
+	if text := w.ask("/", "Role", string(access.Operator)).Body.String(); strings.Contains(text, "secret") {
+		t.Error("an operator is told a credential")
+	}
 }
 
 func TestFleetSaysWhoIsBehindAndWhatWaits(t *testing.T) {
