@@ -37,7 +37,7 @@ type arriving struct {
 // Read implements [io.Reader].
 func (a *arriving) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
-	if err == io.EOF { //nolint:errorlint // a reader returns it as it is
+	if err == io.EOF {
 		_ = a.control.SetReadDeadline(time.Time{})
 	}
 	return n, err
