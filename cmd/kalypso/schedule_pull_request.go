@@ -192,7 +192,7 @@ func kindsOfTokens() []string {
 func (f environmentForge) Forge(url string) (forge.Forge, error) {
 	id, err := forge.ParseID(url)
 	if err != nil {
-		return nil, cli.Failed(err, "a pull request needs a GitOps repository on a forge; --commit and --out do without")
+		return nil, cli.Failed(err, "a pull request needs a repository on a forge; a dry run, and what writes to a folder or a branch, does without")
 	}
 	known, _ := forge.KindOfHost(id.Host)
 	kind := cmp.Or(f.kind, known)
