@@ -31,7 +31,7 @@ const (
 func openLocalForge(ctx context.Context, config *server.Config, log *slog.Logger, visitor func(*http.Request) (local.Account, string, error)) (*local.Forge, error) {
 	f, err := local.Open(ctx, local.Options{
 		Dir: filepath.Join(config.Data, localForgeFolder), URL: config.URL, PublicRead: onLoopback(config.Listen), Log: log,
-		Reserved: reservedOwners(), Places: forgePlaces(), Visitor: visitor,
+		Reserved: reservedOwners(), Places: forgePlaces(), Search: "/search", Visitor: visitor,
 	})
 	if err != nil {
 		return nil, err

@@ -25,6 +25,8 @@ type Options struct {
 	Reserved []string
 	// Places are links in front of every page: the other pages of the same server.
 	Places []Place
+	// Search is the address of the search of the same server, which takes what to look for as q; empty for none.
+	Search string
 	// Visitor says who looks at a page, and what the forms on it carry in the field csrf, for a server that signs people in
 	// itself, at /-/sign-in and /-/sign-out. The form is empty when nobody is signed in. Nil means that people sign in with
 	// the forge's own tokens, as git does in any case.

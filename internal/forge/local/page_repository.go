@@ -27,6 +27,8 @@ const (
 // repositoriesPage lists what the visitor may see.
 type repositoriesPage struct {
 	Repositories []repositoryLine
+	// New is what makes the first one.
+	New string
 }
 
 type repositoryLine struct {
@@ -39,7 +41,7 @@ func (p *pages) repositories(r *request) error {
 	if err != nil {
 		return err
 	}
-	data := repositoriesPage{}
+	data := repositoriesPage{New: "git push " + p.site.URL() + "/OWNER/NAME main"}
 	for _, e := range all {
 		if p.mayRead(r.visit.account, e) {
 			data.Repositories = append(data.Repositories, repositoryLine{e.path(), p.base() + "/" + e.path(), e.description, e.private})

@@ -33,7 +33,9 @@ type frame struct {
 	// Base is in front of every link.
 	Base string
 	// Places are other pages of the server.
-	Places  []Place
+	Places []Place
+	// Search is where one can look for everything; empty for nowhere.
+	Search  string
 	Account string
 	CSRF    string
 	// Here is this page, to return to.
@@ -120,7 +122,7 @@ type request struct {
 func (p *pages) handler(show func(*request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		req := &request{Request: r, w: w, frame: frame{Base: p.base(), Places: p.Places, Here: r.URL.RequestURI()}}
+		req := &request{Request: r, w: w, frame: frame{Base: p.base(), Places: p.Places, Search: p.Search, Here: r.URL.RequestURI()}}
 		err := p.enter(req)
 		if err == nil {
 			err = show(req)

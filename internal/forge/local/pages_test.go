@@ -42,7 +42,7 @@ func TestTemplatesFitTheirPages(t *testing.T) {
 	}
 	templates := parsePages()
 	for name, pages := range map[string][]any{
-		"repositories": {repositoriesPage{}, repositoriesPage{[]repositoryLine{{"a/b", "/a/b", "d", true}}}},
+		"repositories": {repositoriesPage{New: "git push"}, repositoriesPage{[]repositoryLine{{"a/b", "/a/b", "d", true}}, ""}},
 		"repository": {
 			folderPage{},
 			folderPage{Empty: true, CloneURL: "u"},

@@ -14,7 +14,7 @@ import (
 func TestBesideOtherPages(t *testing.T) {
 	f, err := Open(t.Context(), Options{
 		Dir: t.TempDir(), URL: "http://127.0.0.1:8080", PublicRead: true,
-		Reserved: []string{"environments"}, Places: []Place{{Name: "Fleet", Address: "/"}},
+		Reserved: []string{"environments"}, Places: []Place{{Name: "Fleet", Address: "/"}}, Search: "/search",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -30,9 +30,19 @@ func TestBesideOtherPages(t *testing.T) {
 	}
 	a := httptest.NewRecorder()
 	f.Handler().ServeHTTP(a, httptest.NewRequest(http.MethodGet, "/-/repositories", nil))
-	for _, want := range []string{`<a href="/">Fleet</a>`, "platform/environments", `aria-current="page">Repositories`} {
+	for _, want := range []string{`<a href="/">Fleet</a>`, "platform/environments", `aria-current="page">Repositories`, `role="search" action="/search"`} {
 		if !strings.Contains(a.Body.String(), want) {
 			t.Errorf("the list of repositories has no %s", want)
 		}
+	}
+}
+
+// TestWithoutRepositoriesItSaysHowToMakeOne: the first push of an administrator makes a repository.
+func TestWithoutRepositoriesItSaysHowToMakeOne(t *testing.T) {
+	f := serve(t, Options{})
+	b := newBrowser(t, f)
+	b.signIn(f, "grace", Admin)
+	if _, text := b.get("/"); !strings.Contains(text, "git push "+f.site.URL()+"/OWNER/NAME main") {
+		t.Errorf("it says:\n%s", text)
 	}
 }
