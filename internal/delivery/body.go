@@ -3,6 +3,7 @@ package delivery
 import (
 	"fmt"
 	"html"
+	"regexp"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/check"
@@ -41,6 +42,7 @@ func (d *Draft) Markdown(o MarkdownOptions) string {
 	m.values()
 	m.drift()
 	m.problems()
+	m.notices()
 	m.WriteString(check.Markdown(d.Findings))
 	m.WriteString(scan.Markdown(d.Scans))
 	footer := m.footer()
@@ -255,6 +257,46 @@ func (m *page) problems() {
 			return
 		}
 		m.line("- **%s**%s %s: %s", p.Severity, at(p.Position), code(p.Assignment), markdown.Escape(p.Message))
+	}
+}
+
+// maxNotices is how many notices are shown, and maxNotice how many bytes of each: what must be seen stands before them.
+const (
+	maxNotices = 20
+	maxNotice  = 500
+)
+
+// ownPort is what errors of the network name before the address that was asked; it is another one each time.
+var ownPort = regexp.MustCompile(`\S+:\d+->`)
+
+// notices are what is worth knowing, such as a chart that is not the newest because its repository does not answer. What is said
+// of several targets is said once.
+func (m *page) notices() {
+	seen := map[string]bool{}
+	for _, p := range m.draft.Plan.Problems {
+		if p.Severity != fleet.SeverityNotice {
+			continue
+		}
+		message := ownPort.ReplaceAllString(p.Message, "")
+		if len(message) > maxNotice {
+			message = strings.ToValidUTF8(message[:maxNotice], "") + "…"
+		}
+		line := fmt.Sprintf("- %s%s", markdown.Escape(message), at(p.Position))
+		if p.Object.Name != "" {
+			line = fmt.Sprintf("- %s: %s%s", markdown.Code(p.Object.Kind+"/"+p.Object.Name), markdown.Escape(message), at(p.Position))
+		}
+		if seen[line] {
+			continue
+		}
+		seen[line] = true
+		switch {
+		case len(seen) == 1:
+			m.line("\n#### Notices\n")
+		case len(seen) > maxNotices:
+			m.line("- and more")
+			return
+		}
+		m.line("%s", line)
 	}
 }
 
