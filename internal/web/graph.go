@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/observing"
 )
@@ -95,6 +96,20 @@ func layers(environments []observing.Environment) [][]observing.Environment {
 	return columns
 }
 
+// maxFine is how many letters the line below the state has room for, with a space between commit and gate.
+const maxFine = 19
+
+// fit writes the line below the state shorter where it would run into itself.
+func (n *node) fit(empty bool) {
+	if len(n.Commit)+len(n.Gate) <= maxFine {
+		return
+	}
+	n.Gate = strings.ReplaceAll(n.Gate, " of ", "/")
+	if empty {
+		n.Commit = "none yet"
+	}
+}
+
 func nodeOf(e observing.Environment) node {
 	n := node{
 		Width: nodeWidth, Height: nodeHeight, Name: cut(line(e.Name), 18), State: stateOf(e),
@@ -107,6 +122,7 @@ func nodeOf(e observing.Environment) node {
 			n.Gate = fmt.Sprintf("%d of %d", e.Gate.Counts.Reached, e.Gate.Counts.Counted)
 		}
 	}
+	n.fit(e.Commit == "")
 	// What is read out has what is seen in it, in the same words: people say to their computer what they see.
 	n.Label = fmt.Sprintf("%s %s %s", line(e.Name), word(n.State), n.Commit)
 	if n.Gate != "" {

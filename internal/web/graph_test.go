@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/observing"
 )
 
@@ -37,6 +38,27 @@ func TestLayers(t *testing.T) {
 		}
 		if got := strings.Join(columns, " | "); got != tc.want {
 			t.Errorf("%s: got %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestNodeOfMany: how many clusters run a commit is not written over it.
+func TestNodeOfMany(t *testing.T) {
+	for _, tc := range []struct {
+		commit        string
+		reached, want int
+		line          string
+	}{
+		{"1111111", 3, 3, "1111111 3 of 3"},
+		{"1111111", 2000, 2000, "1111111 2000 of 2000"},
+		{"1111111", 9999, 10000, "1111111 9999/10000"},
+		{"", 3, 3, "no commit yet 3 of 3"},
+		{"", 2000, 2000, "none yet 2000/2000"},
+	} {
+		e := observing.Environment{Name: "prod", Commit: tc.commit, Gate: &observing.Gate{Counts: compliance.Counts{Reached: tc.reached, Counted: tc.want}}}
+		n := nodeOf(e)
+		if got := n.Commit + " " + n.Gate; got != tc.line || !strings.Contains(n.Label, got) {
+			t.Errorf("got %q, read out as %q, want %q", got, n.Label, tc.line)
 		}
 	}
 }

@@ -87,6 +87,9 @@ func TestWhatIsHeldIsPending(t *testing.T) {
 	dev.Change, dev.Plan.Counts = nil, plan.Counts{Held: 2, Unchanged: 1}
 	w.fleet = fleet{held}
 	w.see("/environments/dev").wants("section[aria-labelledby=plan] .empty", "published of 2 assignments is held")
+	unread := w.see("/environments/stage")
+	unread.wants("section[aria-labelledby=plan] .empty", "known when the repositories were read")
+	unread.wants("section[aria-labelledby=problems] .empty", "were not read yet")
 }
 
 func TestWorkloadSaysWhatRunsWhere(t *testing.T) {
