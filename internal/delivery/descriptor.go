@@ -53,26 +53,32 @@ func (w *work) descriptor(target, folder string) *hub.DeploymentDescriptor {
 // workspace is whose the published manifests are; empty where nobody said. Only the platform's registration knows it, which CI does
 // not read: so what a server wrote stays, or the two would take turns to write it and to leave it out.
 func (g *GitOps) workspace() string {
+	if d := g.descriptor(); d != nil && d.Spec.Workload.Application != nil && d.Spec.Workload.Application.Workspace != nil {
+		return d.Spec.Workload.Application.Workspace.Name
+	}
+	return ""
+}
+
+// unclaimed reports whether something is published that does not say whose it is.
+func (g *GitOps) unclaimed() bool { return g.descriptor() != nil && g.workspace() == "" }
+
+// descriptor is the first one that is published; nil where there is none. All of them say the same about the workload.
+func (g *GitOps) descriptor() *hub.DeploymentDescriptor {
 	if g.Published == nil {
-		return ""
+		return nil
 	}
 	for _, target := range g.Published.Targets {
 		for _, f := range target.Files {
 			if path.Base(f.Path) != "descriptor.yaml" {
 				continue
 			}
-			content, err := g.read(f.Path)
 			var d hub.DeploymentDescriptor
-			if err != nil || sigs.Unmarshal(content, &d) != nil {
-				continue
+			if content, err := g.read(f.Path); err == nil && sigs.Unmarshal(content, &d) == nil {
+				return &d
 			}
-			if a := d.Spec.Workload.Application; a != nil && a.Workspace != nil {
-				return a.Workspace.Name
-			}
-			return "" // all of them say the same
 		}
 	}
-	return ""
+	return nil
 }
 
 // describedBuild is the build that a descriptor names; zero for one that cannot be read.

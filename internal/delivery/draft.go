@@ -150,13 +150,25 @@ func (d *Drafter) render(ctx context.Context, draft *Draft, wish Wish) error {
 		d.Memory.put(key, result)
 		draft.results = append(draft.results, result)
 	}
-	wanted := w.wanted(draft.results)
-	if wish.KeepDrift {
-		keepDrift(&wanted, w.gitops.Published)
+	known := w.workspace
+	if w.gitops.unclaimed() {
+		w.workspace = "" // to say whose it is alone is no change that somebody should have to merge
 	}
-	draft.Tree = tree.Build(wanted, w.gitops.Published)
-	draft.changes = draft.Tree.Changes()
+	if draft.build(wish.KeepDrift); w.workspace != known && len(draft.changes) > 0 {
+		w.workspace = known
+		draft.build(wish.KeepDrift)
+	}
 	return nil
+}
+
+// build builds the tree of what was rendered.
+func (d *Draft) build(keepsDrift bool) {
+	wanted := d.work.wanted(d.results)
+	if keepsDrift {
+		keepDrift(&wanted, d.work.gitops.Published)
+	}
+	d.Tree = tree.Build(wanted, d.work.gitops.Published)
+	d.changes = d.Tree.Changes()
 }
 
 // keepDrift holds the targets that somebody changed by hand.

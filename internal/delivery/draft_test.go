@@ -51,6 +51,24 @@ func TestPublishedIsUpToDate(t *testing.T) {
 	}
 }
 
+// What CI published does not say whose it is. The server, which knows, has nothing to propose for that alone, and says it with the
+// next change.
+func TestServerWaitsForAChangeToSayWhoseItIs(t *testing.T) {
+	r := shop(3)
+	r.publish(mustDraft(t, r))
+	kaizen := func(w *delivery.Wish) { w.Request.Workspace = "kaizen" }
+	if d := mustDraft(t, r, kaizen); len(d.Changes()) > 0 || d.Plan.Counts.Unchanged != 3 {
+		t.Errorf("got %+v", d.Changes())
+	}
+	r[configDev]["region/t001/values.yaml"] = "replicas: 7\n"
+	r.publish(mustDraft(t, r, kaizen))
+	for _, target := range []string{"t000", "t001", "t002"} {
+		if got := r[gitopsDev][".kalypso/"+target+"/descriptor.yaml"]; !strings.Contains(got, "name: kaizen") {
+			t.Errorf("the descriptor of %s does not say whose it is:\n%s", target, got)
+		}
+	}
+}
+
 // A server knows the workspace, and CI does not: the one leaves alone what the other wrote.
 func TestServerAndCISayTheSame(t *testing.T) {
 	r := shop(3)
