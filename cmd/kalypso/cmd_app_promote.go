@@ -235,7 +235,7 @@ func (c *appPromoteCommand) withoutGate(ctx context.Context, s *appSession, d *d
 	if err != nil {
 		return err
 	}
-	o, err := d.Round(ctx, delivery.Order{Request: s.request, Environment: c.to, Build: build})
+	o, err := d.Persist(ctx, delivery.Order{Request: s.request, Environment: c.to, Build: build}, s.anew)
 	if err != nil {
 		return err
 	}

@@ -210,7 +210,10 @@ func TestMoveLocal(t *testing.T) {
 	}
 	lock := filepath.Join(made.dir, ".git/refs/heads/packed.lock")
 	writeFiles(t, made.dir, map[string]string{".git/refs/heads/packed.lock": ""})
-	wantKind(t, r.Push(t.Context(), "packed", next.Hash, main), ErrUnavailable, ".lock")
+	held := r.Push(t.Context(), "packed", next.Hash, main)
+	if wantKind(t, held, ErrUnavailable, ".lock"); !errors.Is(held, ErrHeld) {
+		t.Errorf("nobody sees why: %v", held)
+	}
 	if _, err := os.Stat(lock); err != nil {
 		t.Error("somebody else's lock was removed")
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/git/reflock"
 )
 
 // The kinds of errors. Every error of this package is one of them, or the context's own; match with [errors.Is].
@@ -40,6 +42,9 @@ var (
 	ErrInvalid = errors.New("invalid request")
 )
 
+// ErrHeld is an [ErrUnavailable] that is soon over, unless git was killed: another process moves the same branch.
+var ErrHeld = reflock.ErrHeld
+
 // Error says what was attempted, where, what came of it and what to do next.
 // Its text never contains credentials.
 type Error struct {
@@ -53,7 +58,7 @@ type Error struct {
 	Detail string
 	// Hint says what to do next; may be empty.
 	Hint string
-	// cause is kept only where callers need it: the end of a context.
+	// cause is kept only where callers need it: the end of a context, [ErrHeld].
 	cause error
 }
 
@@ -77,7 +82,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap makes errors.Is match the kind, and context.Canceled or context.DeadlineExceeded where they are the reason.
+// Unwrap makes errors.Is match the kind, and context.Canceled, context.DeadlineExceeded or [ErrHeld] where they are the reason.
 func (e *Error) Unwrap() []error {
 	if e.cause != nil {
 		return []error{e.Kind, e.cause}

@@ -60,7 +60,7 @@ func (r *Repository) moveError(op string, err error) error {
 	if errors.Is(err, reflock.ErrHeld) {
 		return &Error{
 			Kind: ErrUnavailable, Op: op, Where: r.Name, Detail: "another process is moving it",
-			Hint: "try again; if no git command is running, delete the .lock file below .git/refs/heads",
+			Hint: "try again; if no git command is running, delete the .lock file below .git/refs/heads", cause: ErrHeld,
 		}
 	}
 	return storageError(op, r.Name, err)

@@ -14,7 +14,7 @@ type Committer interface {
 	// Head returns the commit of a branch; empty when there is no such branch.
 	Head(ctx context.Context, repo, branch string) (string, error)
 	// Push moves a branch to a commit if it is at old, which is empty for a branch that does not exist yet.
-	// Otherwise the error is [ErrMoved].
+	// Otherwise the error is [ErrMoved]; it is [ErrBusy] while somebody else moves it.
 	Push(ctx context.Context, repo, branch, old, commit string) error
 }
 
@@ -33,3 +33,6 @@ type Commit struct {
 
 // ErrMoved says that a branch is not where it was when it was read; the next round reads it again.
 var ErrMoved = errors.New("the branch moved")
+
+// ErrBusy says that somebody else is about to move a branch, which is over in a moment.
+var ErrBusy = errors.New("the branch is being moved")

@@ -3,9 +3,11 @@ package repository
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/proposing"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 )
 
@@ -61,6 +63,9 @@ func (c Committer) Push(ctx context.Context, repo, branch, old, commit string) e
 	err = r.Push(ctx, branch, old, git.Commit{Hash: commit})
 	if errors.Is(err, git.ErrMoved) {
 		return errors.Join(scheduling.ErrMoved, err)
+	}
+	if errors.Is(err, git.ErrHeld) {
+		return fmt.Errorf("%w: %w", proposing.ErrBusy, err)
 	}
 	if err != nil || c.Pushed == nil {
 		return err
