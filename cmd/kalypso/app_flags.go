@@ -131,7 +131,7 @@ func (f *appFlags) locate(ctx context.Context, s *appSession) error {
 	if r.Source, r.SourceFolder, err = f.findSource(); err != nil {
 		return err
 	}
-	if r.SourceFolder == "" && git.IsLocal(r.Source) {
+	if r.SourceFolder == "" && fleet.IsLocal(r.Source) {
 		s.client.Config = r.Source
 		clone := standIn(ctx, r.Source)
 		s.client.Map = append(s.client.Map, clone...)
@@ -168,7 +168,7 @@ func (f *appFlags) findSource() (repo, folder string, err error) {
 // folderOrRepository finds out whether a location is a repository, or a plain folder that stands in for a branch.
 // A folder with a subfolder named like the branch is a repository: each of its subfolders is a branch.
 func folderOrRepository(location, branch string) (repo, folder string, err error) {
-	if location == "" || !git.IsLocal(location) {
+	if location == "" || !fleet.IsLocal(location) {
 		return location, "", nil
 	}
 	dir, err := localPath(location)

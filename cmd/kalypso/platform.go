@@ -9,7 +9,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/terminal"
@@ -67,7 +66,7 @@ var _ delivery.Policies = (*platformReader)(nil)
 
 func openPlatform(ctx context.Context, s *appSession, controlPlane string) (*platformReader, error) {
 	at := controlPlane
-	if git.IsLocal(controlPlane) {
+	if fleet.IsLocal(controlPlane) {
 		dir, err := localPath(controlPlane)
 		if err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -42,7 +43,7 @@ func (f *lookFlags) bind(cmd *cobra.Command) {
 
 // named is what the answers call the control plane; empty stands for all.
 func (f *lookFlags) named() string {
-	if git.IsLocal(f.controlPlane) {
+	if fleet.IsLocal(f.controlPlane) {
 		return "" // a folder is read, and nothing else beside it
 	}
 	return ledger.CleanRepository(f.controlPlane)
@@ -57,7 +58,7 @@ func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*asking.Asked
 	if err != nil {
 		return nil, err
 	}
-	local := f.controlPlane != "" && git.IsLocal(f.controlPlane)
+	local := f.controlPlane != "" && fleet.IsLocal(f.controlPlane)
 	switch {
 	case at.Server != nil && (local || len(f.chain) > 0 || len(f.maps) > 0):
 		return nil, cli.Usage(cmd, "a server reads control planes itself: a folder, --chain and --map go with --ledger")

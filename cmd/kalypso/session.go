@@ -34,7 +34,7 @@ func (f *sourceFlags) open(ctx context.Context, t *terminal.Terminal) (*session,
 		Env:      func(name string) string { return t.Env[name] },
 		Progress: func(line string) { s.progress.Say("%s", line) },
 	}
-	if git.IsLocal(controlPlane) {
+	if fleet.IsLocal(controlPlane) {
 		s.client.Config = controlPlane
 		s.client.Map = append(s.client.Map, standIn(ctx, controlPlane)...)
 	}
@@ -60,7 +60,7 @@ func (s *session) close() {
 
 // locate returns the control plane as a URL or an absolute path. Without the flag it is the repository of the current folder.
 func (f *sourceFlags) locate() (string, error) {
-	if f.controlPlane != "" && !git.IsLocal(f.controlPlane) {
+	if f.controlPlane != "" && !fleet.IsLocal(f.controlPlane) {
 		return f.controlPlane, nil
 	}
 	if f.controlPlane != "" {

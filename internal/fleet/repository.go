@@ -50,8 +50,15 @@ func checkConfigRepo(d *decoder, root *yaml.Node, repo *v1alpha1.ConfigRepo) {
 // checkRegistration asks for a workspace that can be the label of a target.
 func checkRegistration(d *decoder, root *yaml.Node, r *v1alpha1.WorkloadRegistration) {
 	d.repository(root, &r.Spec.Workload, "spec", "workload")
-	if n := lookup(root, "spec", "workspace"); n != nil && len(validation.IsValidLabelValue(r.Spec.Workspace)) > 0 {
-		d.fail(KindInvalidValue, n, "use letters, digits, dashes, dots and underscores", "spec.workspace %s is not a label value", quoteShort(r.Spec.Workspace))
+	if n := lookup(root, "spec", "workspace"); n != nil {
+		d.workspace(n, r.Spec.Workspace, "spec.workspace")
+	}
+}
+
+// workspace asks for a name that can be the value of a label.
+func (d *decoder) workspace(n *yaml.Node, name, field string) {
+	if len(validation.IsValidLabelValue(name)) > 0 {
+		d.fail(KindInvalidValue, n, "use letters, digits, dashes, dots and underscores", "%s %s is not a label value", field, quoteShort(name))
 	}
 }
 

@@ -82,7 +82,8 @@ type Target struct {
 	Registration string
 	// Labels are the workload's, overlaid by the target's own, plus "workload" and "workspace".
 	Labels map[string]string
-	// Manifests is what the application team wrote, never executed. Never nil.
+	// Manifests is what the application team wrote, never executed, with the full URL in place of a relative "repo".
+	// Where a fleet is in folders of one machine that stays as it was written. Never nil.
 	Manifests map[string]string
 	// ConfigSchemas are those of the target and of its workload, sorted.
 	ConfigSchemas []string

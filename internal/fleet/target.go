@@ -23,7 +23,7 @@ func (a *assembly) targets() {
 	}
 	for _, o := range []*Objects{a.Main, a.Branch} {
 		for _, t := range o.Targets {
-			all = append(all, a.direct(t, nil)...)
+			all = append(all, a.direct(t, nil, o.Source)...)
 		}
 	}
 	a.s.Targets = a.onceTargets(all)
@@ -51,16 +51,16 @@ func (a *assembly) registered(r Object[v1alpha1.WorkloadRegistration]) []*Target
 	}
 	var targets []*Target
 	for _, w := range o.Workloads {
-		targets = append(targets, a.derive(r, w)...)
+		targets = append(targets, a.derive(r, w, o.Source)...)
 	}
 	for _, t := range o.Targets {
-		targets = append(targets, a.direct(t, &r)...)
+		targets = append(targets, a.direct(t, &r, o.Source)...)
 	}
 	return targets
 }
 
-// derive returns the targets of a workload in this environment.
-func (a *assembly) derive(r Object[v1alpha1.WorkloadRegistration], w Object[v1alpha1.Workload]) []*Target {
+// derive returns the targets of a workload of a source in this environment.
+func (a *assembly) derive(r Object[v1alpha1.WorkloadRegistration], w Object[v1alpha1.Workload], source Source) []*Target {
 	var targets []*Target
 	workspace := r.Value.Spec.Workspace
 	a.reserved(w, w.Value.Labels, w.Value.Name, workspace)
@@ -80,14 +80,16 @@ func (a *assembly) derive(r Object[v1alpha1.WorkloadRegistration], w Object[v1al
 		t.Digest = combine(w.Digest, r.Digest).with(nil, i)
 		a.reserved(t, entry.Labels, t.Workload, workspace)
 		t.own()
-		targets = append(targets, t)
+		if a.locate(t, source.Repo) {
+			targets = append(targets, t)
+		}
 	}
 	return targets
 }
 
 // direct returns the target of a DeploymentTarget that is written as an object, when it is of this environment.
 // One that comes through a registration belongs to the workspace of the registration.
-func (a *assembly) direct(o Object[v1alpha1.DeploymentTarget], r *Object[v1alpha1.WorkloadRegistration]) []*Target {
+func (a *assembly) direct(o Object[v1alpha1.DeploymentTarget], r *Object[v1alpha1.WorkloadRegistration], source Source) []*Target {
 	if o.Value.Spec.Environment != a.Environment {
 		return nil
 	}
@@ -103,6 +105,9 @@ func (a *assembly) direct(o Object[v1alpha1.DeploymentTarget], r *Object[v1alpha
 	}
 	t.ShortName = strings.TrimPrefix(t.Name, t.Workload+"-")
 	t.own()
+	if !a.locate(t, source.Repo) {
+		return nil
+	}
 	return []*Target{t}
 }
 

@@ -34,6 +34,7 @@ func (d *decoder) target(n *yaml.Node, out reflect.Value) bool {
 
 // checkTargetSpec checks what a target in a Workload and a DeploymentTarget have in common.
 func (d *decoder) checkTargetSpec(parent *yaml.Node, keys ...string) {
+	d.checkManifests(parent, keys...)
 	keys = append(keys, "environment")
 	d.require(parent, keys...)
 	d.name(parent, dnsLabel, keys...)
@@ -90,4 +91,7 @@ func checkTarget(d *decoder, root *yaml.Node, _ *v1alpha1.DeploymentTarget) {
 	d.checkTargetSpec(root, "spec")
 	d.require(root, "metadata", "labels", workloadLabel)
 	d.name(root, dnsLabel, "metadata", "labels", workloadLabel)
+	if n := lookup(root, "metadata", "labels", workspaceLabel); n != nil {
+		d.workspace(n, readText(n), "metadata.labels.workspace")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -60,7 +61,7 @@ func (r *Reader) source(ctx context.Context, at scheduling.Location, list func(c
 		return fleet.Source{}, err
 	}
 	source := fleet.Source{
-		Repo: secret.Redact(at.Repo), Branch: found.commit.Branch, Commit: found.commit.Hash, Time: found.commit.Time,
+		Repo: withoutCredentials(at.Repo), Branch: found.commit.Branch, Commit: found.commit.Hash, Time: found.commit.Time,
 	}
 	for _, e := range entries {
 		source.Files = append(source.Files, fleet.File{
@@ -69,6 +70,15 @@ func (r *Reader) source(ctx context.Context, at scheduling.Location, list func(c
 		})
 	}
 	return source, nil
+}
+
+// withoutCredentials returns a URL that may be shown and written. The user of ssh stays: without it nobody gets in,
+// and what is relative to the repository is written into files that clusters follow.
+func withoutCredentials(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Scheme == "ssh" && u.User != nil {
+		return "ssh://" + u.User.Username() + "@" + u.Host + u.Path
+	}
+	return secret.Redact(address)
 }
 
 // Files lists all files at a location.
@@ -203,8 +213,8 @@ func (r *Reader) Resolve(repository, url string) (string, error) {
 	if url == "" {
 		return "", errors.New("the URL of a repository is missing")
 	}
-	if git.IsRelative(url) {
-		return git.JoinURL(repository, url)
+	if fleet.IsRelative(url) {
+		return fleet.JoinURL(repository, url)
 	}
 	target, err := r.client.Locate(url)
 	if err != nil {
@@ -214,7 +224,7 @@ func (r *Reader) Resolve(repository, url string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if git.IsLocal(url) && git.IsLocal(target) && !git.IsLocal(from) {
+	if fleet.IsLocal(url) && fleet.IsLocal(target) && !fleet.IsLocal(from) {
 		return "", fmt.Errorf("%q is on this machine, where a repository elsewhere cannot point to; use a URL, or --map it", url)
 	}
 	return url, nil

@@ -14,7 +14,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 //go:embed files/control-plane.md
@@ -111,7 +111,7 @@ func URLs(controlPlane string) (map[string]string, error) {
 		return urls, nil
 	}
 	for _, name := range []string{".", GitOpsSibling} {
-		url, err := git.JoinURL(controlPlane, name)
+		url, err := fleet.JoinURL(controlPlane, name)
 		if err != nil {
 			return nil, err
 		}
