@@ -140,7 +140,7 @@ func Followed(ctx context.Context, reports Reports, hosts *Hosts) ([]Branch, err
 			return nil, fmt.Errorf("find what is recorded: %w", err)
 		}
 		if len(recorded) == 0 {
-			branches = append(branches, Branch{Repository: at.repository, Branch: at.branch, Kind: ledger.BranchApplication})
+			branches = append(branches, Branch{Repository: hosts.Reach(at.repository), Branch: at.branch, Kind: ledger.BranchApplication})
 		}
 	}
 	slices.SortFunc(branches, func(a, b Branch) int {

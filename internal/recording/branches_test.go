@@ -120,10 +120,14 @@ func TestFollowedBranchesAreReadOnKnownHostsOnly(t *testing.T) {
 		report("large-05", "http://169.254.169.254/latest/meta-data", "dev"),
 		report("large-06", "/etc", "dev"),
 		report("large-07", "", ""),
+		report("large-08", "http://plain.example.com:3000/team/unknown", "dev"),
 	))
 	var hosts recording.Hosts
-	hosts.Add(url)
+	hosts.Add(url, "http://plain.example.com:3000")
 	branches, err := recording.Followed(t.Context(), w.ledger, &hosts)
 	must(t, err)
-	equal(t, "branches", branches, []recording.Branch{{Repository: "https://example.com/team/unknown", Branch: "dev", Kind: ledger.BranchApplication}})
+	equal(t, "branches", branches, []recording.Branch{
+		{Repository: "http://plain.example.com:3000/team/unknown", Branch: "dev", Kind: ledger.BranchApplication},
+		{Repository: "https://example.com/team/unknown", Branch: "dev", Kind: ledger.BranchApplication},
+	})
 }

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -11,8 +12,9 @@ import (
 // the server talk to an address of their choice. The zero value knows none. They are safe for concurrent use, since environments
 // are recorded at the same time.
 type Hosts struct {
-	mu    sync.RWMutex
-	names map[string]bool
+	mu sync.RWMutex
+	// schemes is how each of them was named: by "https", or else by "http", or else by "ssh".
+	schemes map[string]string
 }
 
 // Add adds the hosts of URLs that people configured, of repositories or of whole forges. What is no URL of a host, such as a path,
@@ -21,11 +23,19 @@ func (h *Hosts) Add(urls ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, url := range urls {
-		if host := hostOf(url); host != "" {
-			if h.names == nil {
-				h.names = map[string]bool{}
-			}
-			h.names[host] = true
+		host := hostOf(url)
+		if host == "" {
+			continue
+		}
+		if h.schemes == nil {
+			h.schemes = map[string]string{}
+		}
+		scheme, _, full := strings.Cut(strings.ToLower(url), "://")
+		if !full {
+			scheme = "ssh"
+		}
+		if known := h.schemes[host]; known == "" || known == "ssh" || scheme == "https" {
+			h.schemes[host] = scheme
 		}
 	}
 }
@@ -55,5 +65,18 @@ func (h *Hosts) Know(repository string) bool {
 	id, err := forge.ParseID(repository)
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	return err == nil && h.names[id.Host]
+	return err == nil && h.schemes[id.Host] != ""
+}
+
+// Reach returns a URL by which a repository is reached that is written as ledgers have it, which is always with https:
+// the host may have been named with http alone. Everything else stays as it is.
+func (h *Hosts) Reach(repository string) string {
+	rest, secure := strings.CutPrefix(repository, "https://")
+	id, err := forge.ParseID(repository)
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if err == nil && secure && h.schemes[id.Host] == "http" {
+		return "http://" + rest
+	}
+	return repository
 }

@@ -47,3 +47,25 @@ func TestHostsOfForges(t *testing.T) {
 		}
 	}
 }
+
+// Ledgers write every repository with https. Whether a host has it, those know who named the host.
+func TestHostsAreReachedAsTheyWereNamed(t *testing.T) {
+	var hosts recording.Hosts
+	hosts.Add("http://git.example.com:3000/acme/app", "HTTP://Plain.example.com", "http://both.example.com", "https://both.example.com",
+		"git@plain.example.com:acme/app", "git@safe.example.com:acme/app", "https://safe.example.com", "git@ssh.example.com:acme/app")
+	for repository, want := range map[string]string{
+		"https://git.example.com:3000/acme/app": "http://git.example.com:3000/acme/app",
+		"https://plain.example.com/acme/app":    "http://plain.example.com/acme/app",
+		"https://both.example.com/acme/app":     "https://both.example.com/acme/app",
+		"https://safe.example.com/acme/app":     "https://safe.example.com/acme/app",
+		"https://ssh.example.com/acme/app":      "https://ssh.example.com/acme/app",
+		"https://unknown.example.com/acme/app":  "https://unknown.example.com/acme/app",
+		"oci://plain.example.com/acme/app":      "oci://plain.example.com/acme/app",
+		"/srv/git/app":                          "/srv/git/app",
+		"":                                      "",
+	} {
+		if got := hosts.Reach(repository); got != want {
+			t.Errorf("%s: got %s, want %s", repository, got, want)
+		}
+	}
+}

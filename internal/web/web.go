@@ -22,6 +22,9 @@ type Pages struct {
 	Log *slog.Logger
 	// URL is where people reach the server; commands on pages name it. Empty leaves that out.
 	URL string
+	// Reach returns a URL that leads to a repository, of the one by which the ledger knows it, which says nothing of the
+	// protocol. Nil for none better.
+	Reach func(repository string) string
 	// Trials plan what people want to try; nil where nothing does, and then nobody is offered to.
 	Trials *trial.Desk
 	// Links are further places in the navigation, such as the repositories of the local forge.

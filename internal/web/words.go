@@ -114,16 +114,12 @@ func isLink(address string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 }
 
-// reach is an address that leads there. The ledger writes the addresses of repositories without regard to the protocol;
-// those of this very server have that of its own.
+// reach is an address that leads there. The ledger writes the addresses of repositories without regard to the protocol.
 func (p *Pages) reach(address string) string {
-	ours, err := url.Parse(p.URL)
-	u, err2 := url.Parse(address)
-	if err == nil && err2 == nil && u.Host == ours.Host && u.Scheme == "https" {
-		u.Scheme = ours.Scheme
-		return u.String()
+	if p.Reach == nil {
+		return address
 	}
-	return address
+	return p.Reach(address)
 }
 
 // reason is why something is as it is, and the page that it speaks of.

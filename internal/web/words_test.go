@@ -6,7 +6,7 @@ import (
 )
 
 func TestWords(t *testing.T) {
-	p := &Pages{URL: "http://127.0.0.1:8080"}
+	p := &Pages{URL: "http://127.0.0.1:8080", Reach: func(string) string { return "http://127.0.0.1:8080/a/b" }}
 	for _, tc := range []struct{ what, got, want string }{
 		{"a command", (&site{Pages: p}).command("history", "workload", "hello", ""), "kalypso history workload hello --server http://127.0.0.1:8080"},
 		{"a name that a shell would read", shellWord("a;rm -rf $HOME'x"), `'a;rm -rf $HOME'\''x'`},
@@ -19,8 +19,8 @@ func TestWords(t *testing.T) {
 		{"several", count(2, "status"), "2 statuses"},
 		{"a sentence", sentence("no environment \"x\""), `No environment "x".`},
 		{"a long name", cut("environment-of-europe", 12), "environment…"},
-		{"our own repository", p.reach("https://127.0.0.1:8080/a/b"), "http://127.0.0.1:8080/a/b"},
-		{"somebody else's", p.reach("https://git.example.com/a/b"), "https://git.example.com/a/b"},
+		{"a repository by plain http", p.reach("https://127.0.0.1:8080/a/b"), "http://127.0.0.1:8080/a/b"},
+		{"a repository as it is known", (&Pages{}).reach("https://git.example.com/a/b"), "https://git.example.com/a/b"},
 		{"a credential", line("https://me:hunter2@git.example.com/a"), line("https://me:other@git.example.com/a")},
 		{"output", lines("a\x1b[1m\r\nb"), "a [1m\nb"},
 	} {
