@@ -55,19 +55,16 @@ func promotionEvent(s ledger.Step) Event {
 		e.Commit = s.Commit
 		e.Summary = fmt.Sprintf("%s: %s %s", where, short(s.Commit), s.Kind)
 	}
-	if on := shownOn(s); on != "" {
-		e.Summary = fmt.Sprintf("%s: status of %s", where, short(on))
+	var detail promoting.Detail
+	if json.Unmarshal(s.Detail, &detail) != nil {
+		return e // what is not understood is not told
+	}
+	e.Phase = detail.Phase
+	// A status may be shown on another commit than the promoted one: on one of the environment's own branch.
+	if s.Kind == string(promoting.Shown) && detail.On != "" {
+		e.Summary = fmt.Sprintf("%s: status of %s", where, short(detail.On))
 	}
 	return e
-}
-
-// shownOn is the commit that a status was shown on, which may be one of the environment's own branch; empty for other steps.
-func shownOn(s ledger.Step) string {
-	var detail promoting.Detail
-	if s.Kind != string(promoting.Shown) || json.Unmarshal(s.Detail, &detail) != nil {
-		return ""
-	}
-	return detail.On
 }
 
 // commits are those of GitOps branches, at the time at which they were recorded.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promotion"
 )
 
 // EventKind is what an event is about.
@@ -39,6 +40,8 @@ type Event struct {
 	// Step is the kind of a promotion's step, or what happened to a pull request.
 	Step  string       `json:"step,omitempty"`
 	State ledger.State `json:"state,omitempty"`
+	// Phase is the one that a promotion's step decided.
+	Phase promotion.Phase `json:"phase,omitempty"`
 	// Reason is why, or what the cluster said.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`

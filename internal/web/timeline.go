@@ -34,9 +34,12 @@ func timelineOf(events []observing.Event, here string) []eventView {
 		if v.Address == here {
 			v.Address = ""
 		}
-		if e.State != "" {
+		switch {
+		case e.State != "":
 			v.State = e.State
-		} else if e.Step != "" {
+		case e.Phase != "":
+			v.State = e.Phase
+		case e.Step != "":
 			v.State = e.Step
 		}
 		if day := e.At.UTC().Truncate(24 * time.Hour); last.IsZero() || !day.Equal(last) {
