@@ -65,6 +65,10 @@
   let wanted = false;
   let timer = 0;
   let last = 0;
+  let heard = 0;
+  // The server shares answers while they are made, and for a second: one that is fetched sooner after a signal may be
+  // from before it, and is asked for again.
+  const shared = 1500;
 
   async function refresh() {
     timer = 0;
@@ -78,9 +82,11 @@
     if (tag) headers["If-None-Match"] = tag;
     try {
       const answer = await fetch(location.pathname + location.search, { headers, credentials: "same-origin", cache: "no-store" });
+      if (last - heard < shared + Date.now() - last) soon();
       if (answer.status === 304) return;
       if (!answer.ok) {
         say("This page could not be brought up to date");
+        if (answer.status >= 500 && !timer) timer = setTimeout(refresh, 10000);
         return;
       }
       tag = answer.headers.get("ETag") || "";
@@ -110,6 +116,11 @@
     timer = setTimeout(refresh, wait);
   }
 
+  function told() {
+    heard = Date.now();
+    soon();
+  }
+
   function concerned(event) {
     const concerns = (main().dataset.concerns || "").split(" ").filter(Boolean);
     let fetches = [];
@@ -126,12 +137,12 @@
     const events = new EventSource("/api/v1/events");
     for (const type of ["environment", "promotion", "report", "cluster"]) {
       events.addEventListener(type, (event) => {
-        if (concerned(event)) soon();
+        if (concerned(event)) told();
       });
     }
-    events.addEventListener("reset", soon);
+    events.addEventListener("reset", told);
     // What happened after the page was made and before anybody listened is not told again.
-    events.addEventListener("open", soon);
+    events.addEventListener("open", told);
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden && wanted) soon();
     });
