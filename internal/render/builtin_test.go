@@ -46,11 +46,19 @@ func TestBuiltinKeepsStructure(t *testing.T) {
 			return
 		}
 		storage := rapid.SampledFrom([]string{"", "git", "oci", "helm"}).Draw(t, "storage")
+		protocol := "https://"
+		if storage == "oci" {
+			protocol = "oci://"
+		}
 		tame, wild := exampleData("t"), exampleData("t")
 		tame.Manifests, wild.Manifests = map[string]string{"storage": storage}, map[string]string{"storage": storage}
 		tame.ConfigData, wild.ConfigData = map[string]any{}, map[string]any{}
 		for _, key := range []string{"repo", "branch", "path", "tag", "chart", "version", "secret"} {
 			tame.Manifests[key], wild.Manifests[key] = "x", "x"+hostile.Draw(t, key)
+		}
+		// With another beginning, or a line break, clusters would refuse it.
+		for _, d := range []*Data{&tame, &wild} {
+			d.Manifests["repo"] = protocol + strings.ReplaceAll(d.Manifests["repo"], "\n", " ")
 		}
 		for _, key := range []string{"SECRET_PROVIDER", "QUOTA_CPU", "OTHER"} {
 			tame.ConfigData[key], wild.ConfigData[key] = "x", "x"+hostile.Draw(t, key)

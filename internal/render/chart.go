@@ -40,7 +40,14 @@ func renderChart(t *Template, d *Data) ([]byte, []fleet.Problem, error) {
 		warnings = append(warnings, p)
 	}
 	content := append(trimDocument(manifests.Content), '\n')
-	return bytes.ReplaceAll(content, []byte("\n\n"+separator), []byte("\n"+separator)), warnings, nil
+	content = bytes.ReplaceAll(content, []byte("\n\n"+separator), []byte("\n"+separator))
+	if refused := judge(content, nil).broken; refused != nil {
+		return nil, nil, &Error{fleet.Problem{
+			Severity: fleet.SeverityError, Kind: refused.kind, Object: fleet.Ref{Kind: "Template", Name: t.source.Name}, Position: t.source.Position,
+			Assignment: d.assignment(), Message: fmt.Sprintf("line %d of the rendered file: %s", refused.line, refused.message), Hint: refused.hint,
+		}}
+	}
+	return content, warnings, nil
 }
 
 // maxRelease is the longest name that Helm gives a release.

@@ -21,6 +21,14 @@ type verdict struct {
 	broken *finding
 	// warnings are about documents that parse.
 	warnings []finding
+	// spots are where rules hold for values that are other ones in the next output.
+	spots []spot
+	// unsteady says that a value is not where it is found in the next output, so that the verdict is about this one alone.
+	unsteady bool
+
+	// While it is judged: the text, and the lines of it that are other ones in the next output.
+	text  []byte
+	words map[int]bool
 }
 
 // finding is one thing about a rendered text. It quotes nothing that a plain word could have been printed into.
@@ -43,17 +51,21 @@ type verdicts struct {
 }
 
 // of returns the verdict on a text that was written by an execution with the given trace.
-func (v *verdicts) of(sum [32]byte, text []byte) *verdict {
+func (v *verdicts) of(t *trace, text []byte) *verdict {
+	sum := t.sum()
 	v.mu.RLock()
 	known := v.by[sum]
 	v.mu.RUnlock()
 	if known != nil {
 		return known
 	}
-	made := judge(text)
+	made := judge(text, t.lines(text))
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.judged++
+	if made.unsteady {
+		return made
+	}
 	if v.by == nil {
 		v.by = map[[32]byte]*verdict{}
 	}
@@ -64,9 +76,10 @@ func (v *verdicts) of(sum [32]byte, text []byte) *verdict {
 	return made
 }
 
-// judge parses the documents of a text.
-func judge(text []byte) *verdict {
-	v := &verdict{}
+// judge parses the documents of a text. In the given lines it may say something else the next time.
+func judge(text []byte, words map[int]bool) *verdict {
+	v := &verdict{text: text, words: words, unsteady: hasStrangeLines(text)}
+	defer v.settle()
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {
 		var document yaml.Node
@@ -83,6 +96,11 @@ func judge(text []byte) *verdict {
 			return v
 		}
 	}
+}
+
+// hasStrangeLines reports whether a text has lines that end otherwise than in a newline, as YAML sees it.
+func hasStrangeLines(text []byte) bool {
+	return bytes.IndexByte(text, '\r') >= 0 || bytes.ContainsAny(text, "\u0085\u2028\u2029")
 }
 
 // lineOfError finds the line in yaml's messages: "yaml: line 3: did not find expected key".
@@ -137,6 +155,7 @@ func (v *verdict) object(root *yaml.Node) {
 	if replacement := replacements[version.Value]; replacement != "" {
 		v.warnings = append(v.warnings, oldVersion(version.Line, version.Value, replacement))
 	}
+	v.rules(root)
 }
 
 func notAnObject(line int, key string) finding {

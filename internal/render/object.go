@@ -96,20 +96,20 @@ func compileString(text, path string) (*object, error) {
 }
 
 // executeObject appends an object with its texts filled in, as YAML with sorted keys.
-func (w *Worker) executeObject(o *object, d *Data) (map[string]any, error) {
+func (w *Worker) executeObject(o *object, d *Data) error {
 	filled, err := w.fill(o, d)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	root, _ := filled.(map[string]any)
 	var buffer bytes.Buffer
 	encoder := yaml.NewEncoder(&buffer)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(root); err != nil {
-		return nil, fmt.Errorf("write the object as YAML: %w", err)
+		return fmt.Errorf("write the object as YAML: %w", err)
 	}
 	_, err = w.Write(buffer.Bytes())
-	return root, err
+	return err
 }
 
 // fill returns an object with its texts filled in.
@@ -160,24 +160,4 @@ func (w *Worker) fillText(o *object, d *Data) (string, error) {
 	text := string(w.out[start:])
 	w.out = w.out[:start]
 	return text, w.charge(float64(len(text)))
-}
-
-// judgeObject returns the verdict on an object that was filled in. It parses by construction.
-func judgeObject(root map[string]any) *verdict {
-	v := &verdict{}
-	metadata, _ := root["metadata"].(map[string]any)
-	for _, required := range []struct {
-		key   string
-		value any
-	}{{"apiVersion", root["apiVersion"]}, {"kind", root["kind"]}, {"metadata.name", metadata["name"]}} {
-		if text, _ := required.value.(string); text == "" {
-			v.warnings = append(v.warnings, notAnObject(1, required.key))
-			return v
-		}
-	}
-	version, _ := root["apiVersion"].(string)
-	if replacement := replacements[version]; replacement != "" {
-		v.warnings = append(v.warnings, oldVersion(1, version, replacement))
-	}
-	return v
 }

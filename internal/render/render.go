@@ -37,23 +37,22 @@ func (w *Worker) manifest(m *manifest, d *Data) ([]fleet.Problem, error) {
 		w.out = append(w.out, separator...)
 	}
 	w.begin(m.traced())
-	root, err := w.content(m, d)
-	if err != nil {
+	if err := w.content(m, d); err != nil {
 		return nil, m.executionError(err, d)
 	}
 	if !w.trim(m.template.ContentType) {
 		w.out = w.out[:before]
 		return nil, nil
 	}
-	return w.judge(m, root, d)
+	return w.judge(m, d)
 }
 
-// content appends the manifest as it is written. The map is nil unless the manifest is an object.
-func (w *Worker) content(m *manifest, d *Data) (map[string]any, error) {
+// content appends the manifest as it is written.
+func (w *Worker) content(m *manifest, d *Data) error {
 	if m.isObject {
 		return w.executeObject(m.object, d)
 	}
-	return nil, w.execute(m.text, d)
+	return w.execute(m.text, d)
 }
 
 // trim drops what is around the content of the manifest: empty lines and, in YAML, markers of documents.
@@ -61,7 +60,9 @@ func (w *Worker) content(m *manifest, d *Data) (map[string]any, error) {
 func (w *Worker) trim(format v1alpha1.ContentType) bool {
 	content := w.out[w.start:]
 	if format == v1alpha1.ContentYAML {
+		before := cap(content)
 		content = trimDocument(content)
+		w.trace.shift(before - cap(content))
 	} else {
 		content = bytes.TrimRight(content, " \t\r\n")
 	}
@@ -92,18 +93,21 @@ func trimDocument(content []byte) []byte {
 func isMarker(line []byte) bool { return string(bytes.TrimRight(line, " \t\r")) == "---" }
 
 // judge returns the warnings about the manifest that was written last, or why the assignment is held.
-func (w *Worker) judge(m *manifest, root map[string]any, d *Data) ([]fleet.Problem, error) {
+func (w *Worker) judge(m *manifest, d *Data) ([]fleet.Problem, error) {
 	var v *verdict
 	switch {
 	case m.template.ContentType != v1alpha1.ContentYAML:
 		return nil, nil
 	case m.isObject:
-		v = judgeObject(root)
+		v = judge(w.out[w.start:], nil)
 	default:
-		v = m.verdicts.of(w.trace.sum(), w.out[w.start:])
+		v = m.verdicts.of(&w.trace, w.out[w.start:])
 	}
 	if v.broken != nil {
 		return nil, &Error{w.found(m, fleet.SeverityError, v.broken, d)}
+	}
+	if refused := v.refused(w.out[w.start:]); refused != nil {
+		return nil, &Error{w.found(m, fleet.SeverityError, refused, d)}
 	}
 	var problems []fleet.Problem
 	for i := range v.warnings {

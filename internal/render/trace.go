@@ -28,9 +28,27 @@ import (
 type trace struct {
 	on  bool
 	key []byte
+	// words are where plain words were printed, counted from where the manifest begins: the same lines in all outputs of one trace.
+	words []int
 }
 
-func (t *trace) reset(on bool) { t.on, t.key = on, t.key[:0] }
+func (t *trace) reset(on bool) { t.on, t.key, t.words = on, t.key[:0], t.words[:0] }
+
+// shift notes that some bytes in front, in which no word is, were dropped.
+func (t *trace) shift(dropped int) {
+	for i := range t.words {
+		t.words[i] -= dropped
+	}
+}
+
+// lines returns the lines of a text in which plain words were printed. The first line is 1.
+func (t *trace) lines(text []byte) map[int]bool {
+	lines := map[int]bool{}
+	for _, at := range t.words {
+		lines[1+bytes.Count(text[:max(0, min(at, len(text)))], []byte("\n"))] = true
+	}
+	return lines
+}
 
 // sum identifies the trace. It is cryptographic because values are hostile:
 // who finds two values with one sum could hide a broken document behind a good one.
@@ -52,6 +70,7 @@ func (t *trace) printed(out []byte, first, start int) {
 	value := out[start:]
 	if isPlainAt(out[first:start], value) {
 		t.key = append(t.key, 'p')
+		t.words = append(t.words, start-first)
 		return
 	}
 	t.key = append(t.key, 'v')

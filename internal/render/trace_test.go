@@ -108,12 +108,16 @@ var (
 		"a: &X b\nc: *X", "a: !X b", "? X\n: X", "a: X # X", "# X", "a: [X, X]", "a: \"\\X\"", "---", "--- X", "...", "  a: X", "\ta: X", "a: -X", "a: \"b\" X",
 		"{{ if .Manifests.flag }}\na: X\n{{ else }}\nb: X\n{{ end }}", "{{ range .Labels }}\nk: {{ . }}{{ break }}\n{{ end }}",
 		"{{ with .Manifests.flag }}x{{ . }}: 1{{ end }}",
+		"apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: x-y}\nspec:\n  url: X",
+		"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: x-X\n  labels:\n    a: X # X\n    b: 'X'\n    c: XX",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x-y\n  namespace: X\ndata:\n  X: X\n  b: |\n    a: X\n  c: x\n    X",
+		"apiVersion: v1\nkind: Pod\nmetadata:\n  name: |\n    a: X\n  labels: {a: X}\n  annotations:\n    X: \"X\"",
 	}
 	actions = []string{"{{ .Manifests.a }}", "{{ .Manifests.b }}", "{{ quote .Manifests.a }}", "{{ print .Manifests.b }}", "word", `{{ default "d" .Manifests.a }}`}
 	words   = []string{
 		"a", "b", "ab", "a-b", "x-y", "null", "true", "rue", "1", "e5", "0x1", "1.5", ".", "..", "...", "-", "--", "---", "-a", "_", "/", "~", "=", "2001-12-14",
 		"", " ", "a b", "a:", "a:b", "a: b", ":", "#", "a#", "a #b", "\"", "'", "[", "{", "}", ",", "&a", "*a", "!a", "%", "@", "`", "|", ">", "\\", "\n", "a\nb: c",
-		"https://x/y", "git@x:y", "v1", "v1beta2", "v1beta1", "source.toolkit.fluxcd.io/v1beta2", "name", "n", "nbsp\u00a0", "é",
+		"https://x/y", "git@x:y", "v1", "v1beta2", "v1beta1", "source.toolkit.fluxcd.io/v1beta2", "name", "n", "nbsp\u00a0", "é", "A", "next\u2028line", "ftp://x", strings.Repeat("x", 64),
 	}
 )
 

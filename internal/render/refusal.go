@@ -1,0 +1,244 @@
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// Clusters apply the folder of their cluster type as a whole, and refuse all of it for one object that cannot be. What can be seen
+// from here is therefore found here, where it holds one assignment: names, labels, and where Flux is told to look.
+
+// rule is what a text in an object has to be, or the API server refuses it.
+type rule struct {
+	// tame says that whatever is a DNS label keeps the rule, which nearly everything is and is quickly seen.
+	tame bool
+	// broken returns what is wrong with a value; nothing when it keeps the rule.
+	broken func(value string) []string
+	hint   string
+}
+
+var (
+	anyText    = &rule{tame: true, broken: func(string) []string { return nil }}
+	dnsLabel   = &rule{tame: true, broken: validation.IsDNS1123Label}
+	dnsDomain  = &rule{tame: true, broken: validation.IsDNS1123Subdomain}
+	pathPart   = &rule{tame: true, broken: path.IsValidPathSegmentName}
+	labelValue = &rule{tame: true, broken: validation.IsValidLabelValue, hint: "print what is no value of a label as an annotation"}
+	notEmpty   = &rule{broken: func(value string) []string { return unless(value != "", "it is empty") }}
+
+	gitURL  = addresses(`^(http|https|ssh)://.*$`, "write https://host/path or ssh://git@host/path in manifests.repo; Flux does not know host:path")
+	helmURL = addresses(`^(http|https|oci)://.*$`, "write https://host/path or oci://host/path in manifests.repo")
+	ociURL  = addresses(`^oci://.*$`, "write oci://host/path in manifests.repo")
+)
+
+// addresses is a rule for URLs of Flux. A place on this machine keeps it: assembling a fleet has let it through,
+// because nothing of that fleet leaves this machine.
+func addresses(pattern, hint string) *rule {
+	allowed := regexp.MustCompile(pattern)
+	return &rule{hint: hint, broken: func(value string) []string {
+		here := fleet.IsRelative(value) || strings.HasPrefix(value, "/") || strings.HasPrefix(value, "file://")
+		return unless(here || allowed.MatchString(value), "Flux takes no such URL here")
+	}}
+}
+
+func unless(ok bool, wrong string) []string {
+	if ok {
+		return nil
+	}
+	return []string{wrong}
+}
+
+// spot is a place in a text where a rule holds for what is written there.
+type spot struct {
+	line, column int // of the value; both count from 1
+	field        string
+	rule         *rule
+}
+
+// refusal is what is said about a value that breaks a rule.
+func (s *spot) refusal(value string, isText bool) *finding {
+	wrong, hint := []string{"it is no text"}, "put it in quotes (quote)"
+	if isText {
+		wrong, hint = s.rule.broken(value), s.rule.hint
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	why, _, _ := strings.Cut(wrong[0], " (e.g.") // what follows is a regular expression
+	return &finding{
+		line: s.line, kind: fleet.KindTemplateOutput, hint: hint,
+		message: fmt.Sprintf("a cluster would refuse %s %.100q: %s", s.field, value, brief(why)),
+	}
+}
+
+// rules notes the places of an object where rules hold for what may be another word in the next output.
+// Everything else is checked at once: it cannot change while the verdict holds, or the verdict holds for this text alone.
+func (v *verdict) rules(root *yaml.Node) {
+	group, _, _ := strings.Cut(child(root, "apiVersion").Value, "/")
+	kind, metadata := child(root, "kind").Value, child(root, "metadata")
+	name := dnsDomain
+	switch {
+	case group == "rbac.authorization.k8s.io":
+		name = pathPart
+	case kind == "Namespace" && group == "v1":
+		name = dnsLabel
+	}
+	v.rule(metadata, "metadata", "name", name)
+	v.rule(metadata, "metadata", "namespace", dnsLabel)
+	v.texts(child(metadata, "labels"), "metadata.labels", validation.IsQualifiedName, labelValue)
+	v.texts(child(metadata, "annotations"), "metadata.annotations", annotationKey, anyText)
+	switch {
+	case kind == "ConfigMap" && group == "v1":
+		v.texts(child(root, "data"), "data", validation.IsConfigMapKey, anyText)
+	case kind == "Secret" && group == "v1":
+		v.texts(child(root, "stringData"), "stringData", validation.IsConfigMapKey, anyText)
+	case strings.HasSuffix(group, ".toolkit.fluxcd.io"):
+		v.flux(kind, child(root, "spec"))
+	}
+}
+
+func annotationKey(key string) []string { return validation.IsQualifiedName(strings.ToLower(key)) }
+
+// flux notes what the kinds of Flux ask for.
+func (v *verdict) flux(kind string, spec *yaml.Node) {
+	switch kind {
+	case "GitRepository":
+		v.rule(spec, "spec", "url", gitURL)
+	case "HelmRepository":
+		v.rule(spec, "spec", "url", helmURL)
+	case "OCIRepository":
+		v.rule(spec, "spec", "url", ociURL)
+	case "HelmRelease":
+		v.rule(child(child(spec, "chart"), "spec"), "spec.chart.spec", "chart", notEmpty)
+		v.rule(spec, "spec", "targetNamespace", dnsLabel)
+	case "Kustomization":
+		v.rule(spec, "spec", "targetNamespace", dnsLabel)
+	}
+}
+
+// texts notes the values of a map of texts, and checks its keys.
+func (v *verdict) texts(n *yaml.Node, field string, key func(string) []string, value *rule) {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if k := n.Content[i]; k.Value != "<<" {
+			at := spot{line: k.Line, field: "the key of " + field, rule: &rule{broken: key}}
+			v.refuse(at.refusal(k.Value, true))
+			v.rule(n, field, k.Value, value)
+		}
+	}
+}
+
+// rule notes that a rule holds for the value of a key. A value that is not there, or empty of content, keeps every rule.
+func (v *verdict) rule(parent *yaml.Node, field, key string, r *rule) {
+	n := child(parent, key)
+	if n == nil || n.Tag == "!!null" {
+		return
+	}
+	at := spot{line: n.Line, column: n.Column, field: field + "." + key, rule: r}
+	isText := n.Kind == yaml.ScalarNode && n.Tag == "!!str"
+	if len(v.words) > 0 {
+		there, text := scalar(lineFrom(skipLines(v.text, n.Line-1), n.Column))
+		steady := there == n.Value && text == isText
+		if steady && v.words[n.Line] {
+			v.spots = append(v.spots, at)
+			return
+		}
+		v.unsteady = v.unsteady || !steady
+	}
+	v.refuse(at.refusal(n.Value, isText))
+}
+
+// refuse notes that the text is broken, unless it is for another reason.
+func (v *verdict) refuse(f *finding) {
+	if v.broken == nil {
+		v.broken = f
+	}
+}
+
+// refused returns why a cluster would refuse a text that the verdict is about; nil when it would not.
+func (v *verdict) refused(text []byte) *finding {
+	line := 1
+	for i := range v.spots {
+		s := &v.spots[i]
+		text, line = skipLines(text, s.line-line), s.line
+		rest := lineFrom(text, s.column)
+		if s.rule.tame && isTame(rest) {
+			continue
+		}
+		value, isText := scalar(rest)
+		if f := s.refusal(value, isText); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// settle puts the spots in the order of the text, in which they are looked at.
+func (v *verdict) settle() {
+	v.text, v.words = nil, nil
+	slices.SortStableFunc(v.spots, func(a, b spot) int { return cmp.Compare(a.line, b.line) })
+}
+
+// isTame reports whether the rest of a line is a DNS label, and surely text: in quotes, or with a dash between letters.
+func isTame(rest []byte) bool {
+	quoted := isQuotedWord(rest)
+	if quoted {
+		rest = rest[1 : len(rest)-1]
+	}
+	if len(rest) == 0 || len(rest) > fleet.MaxLabel || rest[0] == '-' || rest[len(rest)-1] == '-' {
+		return false
+	}
+	for _, c := range rest {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return quoted || isSurelyText(rest)
+}
+
+// scalar returns the text of the scalar that is all there is on the rest of a line.
+func scalar(rest []byte) (value string, isText bool) {
+	if isQuotedWord(rest) {
+		return string(rest[1 : len(rest)-1]), true
+	}
+	if isPlainWord(rest) && (isSurelyText(rest) || bytes.Contains(rest, []byte("://"))) {
+		return string(rest), true
+	}
+	var document yaml.Node
+	// At the beginning of a line "..." would not be a text.
+	if err := yaml.Unmarshal(slices.Concat([]byte("k: "), rest), &document); err != nil || len(document.Content) != 1 {
+		return "", false
+	}
+	n := child(document.Content[0], "k")
+	if n == nil {
+		return "", false
+	}
+	return n.Value, n.Kind == yaml.ScalarNode && n.Tag == "!!str"
+}
+
+// skipLines returns the text after a number of lines.
+func skipLines(text []byte, count int) []byte {
+	for ; count > 0; count-- {
+		text = text[bytes.IndexByte(text, '\n')+1:]
+	}
+	return text
+}
+
+// lineFrom returns the rest of the first line of a text, from a column on.
+func lineFrom(text []byte, column int) []byte {
+	if end := bytes.IndexByte(text, '\n'); end >= 0 {
+		text = text[:end]
+	}
+	return bytes.TrimRight(text[min(max(column-1, 0), len(text)):], " \t")
+}
