@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -31,7 +31,7 @@ var (
 	anyText    = &rule{tame: true, broken: func(string) []string { return nil }}
 	dnsLabel   = &rule{tame: true, broken: validation.IsDNS1123Label}
 	dnsDomain  = &rule{tame: true, broken: validation.IsDNS1123Subdomain}
-	pathPart   = &rule{tame: true, broken: path.IsValidPathSegmentName}
+	pathPart   = &rule{tame: true, broken: content.IsPathSegmentName}
 	labelValue = &rule{tame: true, broken: validation.IsValidLabelValue, hint: "print what is no value of a label as an annotation"}
 	notEmpty   = &rule{broken: func(value string) []string { return unless(value != "", "it is empty") }}
 
