@@ -35,8 +35,8 @@ func TestPromotion(t *testing.T) {
 		{"people can ask what happened", p.wantAnswers},
 		{"what Flux cannot apply stops it, with cluster and object", p.breakIt},
 		{"the fix goes on", func(t *testing.T) {
-			p.wantArrived(t, p.label(t, "not a label!", "fixed"))
-			p.wantLabel(t, "fixed")
+			p.wantArrived(t, p.change(t, unheardOf, "", "ask for what there is"))
+			p.wantLabel(t, "promotion")
 		}},
 		{"a cluster that is cut off is not green", p.cutOff},
 		{"back again it goes on", func(t *testing.T) {
@@ -128,10 +128,13 @@ func (p *promotion) wantAnswers(t *testing.T) {
 // refused is a status that names a cluster and the first object that it does not take.
 var refused = regexp.MustCompile(`^dev: failure Failed: .*(drone|large) fails at [0-9a-f]{7}: Namespace/dev-(drone|large)-`)
 
+// unheardOf is something in a namespace that no API server takes, and that cannot be seen before.
+const unheardOf = "        finalizers: [\"not a finalizer!\"]\n"
+
 // breakIt makes a namespace that no API server takes.
 func (p *promotion) breakIt(t *testing.T) {
 	before := p.head(t)
-	commit := p.label(t, "promotion", "not a label!")
+	commit := p.change(t, "        labels:\n", unheardOf+"        labels:\n", "ask for what there is not")
 	out := p.server.ask(t, 3, "wait", "-e", dev, "--commit", commit, "--timeout", "2m")
 	wantText(t, out, `^dev +`+commit[:7]+` +failed`)
 	eventually(t, "the status names cluster and object", func(ctx context.Context) error {
@@ -151,7 +154,7 @@ func (p *promotion) breakIt(t *testing.T) {
 func (p *promotion) cutOff(t *testing.T) {
 	before := p.head(t)
 	must(t, p.agents[drone].Kill())
-	commit := p.label(t, "fixed", "unheard-of")
+	commit := p.label(t, "promotion", "unheard-of")
 	wantText(t, p.server.ask(t, 3, "wait", "-e", dev, "--commit", commit, "--timeout", "5s"), `^dev +`+commit[:7]+` +waits +`)
 	eventually(t, "the reason names the cluster", func(context.Context) error {
 		return saysAll(p.server.ask(t, 0, "status"), "drone offline since ")
@@ -179,9 +182,15 @@ func (p *promotion) revoke(t *testing.T) {
 // label replaces the label of every namespace by a commit of main, and returns that.
 func (p *promotion) label(t *testing.T, old, label string) string {
 	t.Helper()
+	return p.change(t, quoted(old), quoted(label), "say "+label)
+}
+
+// change changes what is in the template of every namespace.
+func (p *promotion) change(t *testing.T, old, text, title string) string {
+	t.Helper()
 	c := p.checkouts[controlPlaneMain]
-	must(t, c.Replace(namespaceTemplate, quoted(old), quoted(label)))
-	return push(t, c, "say "+label)
+	must(t, c.Replace(namespaceTemplate, old, text))
+	return push(t, c, title)
 }
 
 // head returns the newest commit of main.
