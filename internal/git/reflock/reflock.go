@@ -39,19 +39,23 @@ func Take(file string) (*Lock, error) {
 		return nil, err
 	}
 	defer os.Remove(held.Name()) //nolint:errcheck // git and we skip what has this name
+	if err := link(held.Name(), file+suffix); err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
+	return &Lock{file, held}, nil
+}
+
+// link gives a lock its name. Names that are released or given up meanwhile are tried for again, a few times.
+func link(lock, name string) error {
 	for range 3 {
-		err = os.Link(held.Name(), file+suffix)
-		if err == nil {
-			return &Lock{file, held}, nil
+		if err := os.Link(lock, name); !errors.Is(err, fs.ErrExist) {
+			return err
 		}
-		if !errors.Is(err, fs.ErrExist) {
-			break
-		}
-		if err = removeAbandoned(file + suffix); err != nil {
-			break
+		if err := removeAbandoned(name); err != nil {
+			return err
 		}
 	}
-	return nil, errors.Join(err, held.Close())
+	return ErrHeld
 }
 
 // marked makes a locked file that nobody else knows yet: its lock is there before its name is.

@@ -187,3 +187,12 @@ func TestOneAtATime(t *testing.T) {
 	all.Wait()
 	wantContent(t, file, strconv.Itoa(goroutines*each))
 }
+
+// As with a lock that others take and release all the time: there is one whenever it is tried, and none when it is looked at.
+func TestALockThatLeadsNowhereIsHeld(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "main")
+	if err := os.Symlink("nowhere", file+".lock"); err != nil {
+		t.Fatal(err)
+	}
+	wantHeld(t, file)
+}
