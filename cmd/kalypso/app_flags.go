@@ -116,12 +116,13 @@ func (s *appSession) close() {
 	_ = s.client.Close() // files were only read
 }
 
-// again makes the next reading begin anew: what one loader resolved stays.
-func (s *appSession) again() {
+// again makes the next reading begin anew, and returns what it reads with: what one loader resolved stays.
+func (s *appSession) again() *delivery.Loader {
 	was := s.drafter.Loader
 	s.drafter.Loader = &delivery.Loader{
 		Repositories: repository.NewDeliveryReader(s.client), Charts: was.Charts, Cache: was.Cache, Progress: was.Progress,
 	}
+	return s.drafter.Loader
 }
 
 // locate finds out what the folders and URLs mean.

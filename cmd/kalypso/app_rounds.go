@@ -43,8 +43,7 @@ func (c *appChain) close() { c.chain.Promoter.Close() }
 
 // again makes the next round read everything anew.
 func (c *appChain) again() {
-	c.session.again()
-	c.chain.Deliverer.Loader = c.session.drafter.Loader
+	c.chain.Deliverer.Loader = c.session.again()
 }
 
 // rounds makes rounds until one has nothing to do and no verification runs. With an error there is a result where only some

@@ -144,7 +144,7 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 			return nil, err
 		}
 	}
-	o, err := d.Persist(ctx, delivery.Order{Request: s.request, Environment: environment, Build: c.app.build}, s.anew)
+	o, err := d.Persist(ctx, delivery.Order{Request: s.request, Environment: environment, Build: c.app.build}, s.again)
 	if err != nil {
 		return nil, err
 	}
@@ -182,12 +182,6 @@ func (s *appSession) deliverer(flags *pullRequestFlags, t *terminal.Terminal) (*
 	}
 	s.client.Map, s.client.Credentials = append(s.client.Map, access.maps...), access.credentials
 	return &delivery.Deliverer{Drafter: *s.drafter, Committer: repository.Committer{Client: s.client, Author: repository.Author(t.Env)}, Forges: hosts}, nil
-}
-
-// anew reads everything again, and returns what it reads with.
-func (s *appSession) anew() *delivery.Loader {
-	s.again()
-	return s.drafter.Loader
 }
 
 func deployedOf(environment string, o *delivery.Outcome) *appDeployed {

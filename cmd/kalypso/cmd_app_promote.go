@@ -235,7 +235,7 @@ func (c *appPromoteCommand) withoutGate(ctx context.Context, s *appSession, d *d
 	if err != nil {
 		return err
 	}
-	o, err := d.Persist(ctx, delivery.Order{Request: s.request, Environment: c.to, Build: build}, s.anew)
+	o, err := d.Persist(ctx, delivery.Order{Request: s.request, Environment: c.to, Build: build}, s.again)
 	if err != nil {
 		return err
 	}

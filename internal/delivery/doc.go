@@ -3,7 +3,7 @@
 //
 //	source@commit   Workload, Delivery, chart ─┐
 //	configuration   values of the targets ─────┼─► render ─► tree ─► plan ─► checks ─► one living change
-//	GitOps branch   what is published ─────────┘
+//	GitOps branch   what is published ─────────┘                            └─► scans
 //
 // A [Loader] reads the three places at fixed commits, a [Deliverer] makes a [Draft] of them, which is a pure function of those
 // commits, and keeps the change of an environment what the draft says. Which commit of the source that is, is written

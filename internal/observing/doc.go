@@ -12,10 +12,10 @@
 //
 // The rounds of a server read Git and the forge, so they know what the ledger does not: which commit is the newer one,
 // what waits for whom, what is held, which target is assigned to what and by which policy, and how applications are
-// delivered. What they knew last is the [Fleet]. Without one, as on the file of a ledger, and for every question about the past, answers are what the ledger
-// alone knows: commits with what they want, memberships, observations and steps. Then a cluster reached the head of a branch
-// when it runs just that: which of two other commits is the newer one, only Git knows. And nobody was offline in the past,
-// since only now is it known who was heard of last.
+// delivered. What they knew last is the [Fleet]. Without one, as on the file of a ledger, and for every question about the
+// past, answers are what the ledger alone knows: commits with what they want, memberships, observations and steps. Then a
+// cluster reached the head of a branch when it runs just that: which of two other commits is the newer one, only Git knows.
+// And nobody was offline in the past, since only now is it known who was heard of last.
 //
 // Environments of the platform and of applications have the same names. Whose step of the ledger is meant, its subject tells:
 // see [Moves].

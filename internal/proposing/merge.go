@@ -88,18 +88,28 @@ func (l *Living) leaveMerging(ctx context.Context, later forge.AutoMerger, p *Pr
 	return l.remark(ctx, p, mark)
 }
 
-// unfinished says what speaks against merging a commit: a status or check that has not succeeded.
+// unfinished says what speaks against merging a commit; empty when nothing does.
 func (l *Living) unfinished(ctx context.Context, commit string) (string, error) {
-	read := l.Repository.Statuses
-	if checker, ok := l.Repository.(forge.Checker); ok {
-		read = checker.Checks // what CI says by other means than a status counts as well
+	status, err := Unfinished(ctx, l.Repository, commit)
+	if status == nil || err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("status %s is %s", status.Context, status.State), nil
+}
+
+// Unfinished returns what speaks against merging a commit: a status that has not succeeded, or what CI says by other means
+// where the forge tells. It is nil when nothing does.
+func Unfinished(ctx context.Context, repository forge.Repository, commit string) (*forge.Status, error) {
+	read := repository.Statuses
+	if checker, ok := repository.(forge.Checker); ok {
+		read = checker.Checks
 	}
 	statuses, err := read(ctx, commit)
 	if err != nil {
-		return "", fmt.Errorf("read statuses: %w", err)
+		return nil, fmt.Errorf("read statuses: %w", err)
 	}
 	if i := slices.IndexFunc(statuses, func(s forge.Status) bool { return s.State != forge.Success }); i >= 0 {
-		return fmt.Sprintf("status %s is %s", statuses[i].Context, statuses[i].State), nil
+		return &statuses[i], nil
 	}
-	return "", nil
+	return nil, nil
 }

@@ -10,4 +10,7 @@
 // of its own. Neighbouring texts and keys of a template are written by one call, so that rendering costs no more than
 // executing the bare template does. That a rendered YAML document parses is checked once for each way through the template's branches,
 // and again only where a value has characters that mean something in YAML.
+//
+// Clusters apply the folder of their cluster type as a whole, and refuse all of it for one object with a name, a label or an
+// address that cannot be. That is looked for here too, so that it costs one assignment and not a cluster.
 package render

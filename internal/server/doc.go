@@ -9,6 +9,5 @@
 // so that lost, late, repeated and forged events do no harm, and a thousand of them become one round.
 // An item that fails is tried again with growing pauses and stands in nobody's way.
 //
-// The package is a shell: it decides when, and leaves what to packages scheduling, promoting and
-// delivery.
+// The package is a shell: it decides when, and leaves what to packages scheduling, promoting and delivery.
 package server

@@ -111,20 +111,11 @@ func against(ctx context.Context, o *open) (string, error) {
 	case o.Mergeable == forge.MergeableNo:
 		return "The branches conflict.", nil
 	}
-	read := o.repo.Statuses
-	if checker, ok := o.repo.(forge.Checker); ok {
-		read = checker.Checks
-	}
-	statuses, err := read(ctx, o.Head.Commit)
-	if err != nil {
+	status, err := proposing.Unfinished(ctx, o.repo, o.Head.Commit)
+	if status == nil || err != nil {
 		return "", err
 	}
-	for _, status := range statuses {
-		if status.State != forge.Success {
-			return fmt.Sprintf("The status %s is %s: %s", status.Context, status.State, sentence(secret.Line(status.Description))), nil
-		}
-	}
-	return "", nil
+	return fmt.Sprintf("The status %s is %s: %s", status.Context, status.State, sentence(secret.Line(status.Description))), nil
 }
 
 // approve merges the change that was looked at, and nothing that came to it later.
