@@ -3,12 +3,14 @@
 //
 //	source@commit   Workload, Delivery, chart ─┐
 //	configuration   values of the targets ─────┼─► render ─► tree ─► plan ─► checks ─► one living change
-//	GitOps branch   what is published ─────────┘                            └─► scans
+//	GitOps branch   what is published ─────────┘                          └─► scans
 //
 // A [Loader] reads the three places at fixed commits, a [Deliverer] makes a [Draft] of them, which is a pure function of those
 // commits, and keeps the change of an environment what the draft says. Which commit of the source that is, is written
 // where it belongs: in the tracking files of the GitOps branch, and until it is merged in the change that is open. So nothing is
 // remembered anywhere else, and a change of configuration renders its environment alone, with the commit that it has.
+//
+// What scans of charts and images found comes from package scanning, which looks at each digest once and never makes a draft wait.
 //
 // A [Pipeline] lets package promoting move commits along the chain of environments, with the version and image that CI said when
 // the commit was built.
