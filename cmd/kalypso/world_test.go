@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -145,15 +146,30 @@ func (w *world) pushExample() {
 var worldTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // push commits files to a branch, from whatever it is at. Empty content deletes a file. It returns the commit.
+// Like somebody whose push is refused since a server pushed meanwhile, it starts over.
 func (w *world) push(repo, branch string, files map[string]string) string {
 	w.Helper()
 	r, err := w.flows.client.Open(w.Context(), w.url+"/"+repo)
 	if err != nil {
 		w.Fatal(err)
 	}
-	head, err := r.Resolve(w.Context(), branch, "")
+	for {
+		commit, err := pushOnto(w.Context(), r, branch, files)
+		if errors.Is(err, git.ErrMoved) {
+			continue
+		}
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.sync()
+		return commit
+	}
+}
+
+func pushOnto(ctx context.Context, r *git.Repository, branch string, files map[string]string) (string, error) {
+	head, err := r.Resolve(ctx, branch, "")
 	if err != nil && !errors.Is(err, git.ErrEmpty) && !errors.Is(err, git.ErrBranchNotFound) {
-		w.Fatal(err)
+		return "", err
 	}
 	request := git.CommitRequest{
 		Parent: head, Put: map[string][]byte{}, Message: "change", When: worldTime, Author: git.Person{Name: "somebody", Email: "s@localhost"},
@@ -165,15 +181,11 @@ func (w *world) push(repo, branch string, files map[string]string) string {
 		}
 		request.Put[path] = []byte(content)
 	}
-	commit, err := r.Commit(w.Context(), request)
+	commit, err := r.Commit(ctx, request)
 	if err != nil {
-		w.Fatal(err)
+		return "", err
 	}
-	if err := r.Push(w.Context(), branch, head.Hash, commit); err != nil {
-		w.Fatal(err)
-	}
-	w.sync()
-	return commit.Hash
+	return commit.Hash, r.Push(ctx, branch, head.Hash, commit)
 }
 
 func (w *world) sync() {

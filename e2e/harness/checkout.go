@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -53,17 +54,31 @@ func (c *Checkout) Remove(path string) error {
 	return os.Remove(filepath.Join(c.dir, filepath.FromSlash(path)))
 }
 
-// Push commits everything and pushes it. It returns the commit.
+// Push commits everything and pushes it, on top of what a server pushed to the branch meanwhile. It returns the commit.
 func (c *Checkout) Push(ctx context.Context, message string) (string, error) {
-	for _, args := range [][]string{
-		{"add", "--all"}, {"commit", "-q", "--allow-empty", "-m", message}, {"push", "-q", "origin", c.branch},
-	} {
+	for _, args := range [][]string{{"add", "--all"}, {"commit", "-q", "--allow-empty", "-m", message}} {
 		if _, err := c.git(ctx, args...); err != nil {
 			return "", err
 		}
 	}
+	if err := c.push(ctx); err != nil {
+		return "", err
+	}
 	head, err := c.git(ctx, "rev-parse", "HEAD")
 	return strings.TrimSpace(head), err
+}
+
+func (c *Checkout) push(ctx context.Context) error {
+	var err error
+	for range 5 {
+		if _, err = c.git(ctx, "push", "-q", "origin", c.branch); err == nil {
+			return nil
+		}
+		if _, failed := c.git(ctx, "pull", "-q", "--rebase", "origin", c.branch); failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	return err
 }
 
 // Switch begins another branch where the work tree is.
