@@ -10,29 +10,26 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schemas"
 )
 
 // explain says what a schema found, one finding for each field.
 func explain(m *manifest, e *jsonschema.ValidationError) []Finding {
-	if len(e.Causes) > 0 {
-		var findings []Finding
-		for _, cause := range e.Causes {
-			findings = append(findings, explain(m, cause)...)
+	var findings []Finding
+	for _, leaf := range schemas.Leaves(e) {
+		at := located(m.content, leaf.InstanceLocation)
+		switch k := leaf.ErrorKind.(type) {
+		case *kind.AdditionalProperties:
+			findings = append(findings, unknownFields(m, at, k.Properties)...)
+		case *kind.Type:
+			findings = append(findings, m.finding(RuleSchema, at, fmt.Sprintf("is %s, want %s", article(k.Got), strings.Join(k.Want, " or ")), quoteHint(k)))
+		case *kind.Enum:
+			findings = append(findings, m.finding(RuleSchema, at, "is "+schemas.Show(k.Got)+", "+schemas.Wish(k), ""))
+		default:
+			findings = append(findings, m.finding(RuleSchema, at, strings.Join(schemas.Wishes(leaf), "; or "), ""))
 		}
-		return findings
 	}
-	at := located(m.content, e.InstanceLocation)
-	switch k := e.ErrorKind.(type) {
-	case *kind.AdditionalProperties:
-		return unknownFields(m, at, k.Properties)
-	case *kind.Required:
-		return []Finding{m.finding(RuleSchema, at, "wants "+strings.Join(k.Missing, ", "), "")}
-	case *kind.Type:
-		return []Finding{m.finding(RuleSchema, at, fmt.Sprintf("is %s, want %s", article(k.Got), strings.Join(k.Want, " or ")), quoteHint(k))}
-	case *kind.Enum:
-		return []Finding{m.finding(RuleSchema, at, fmt.Sprintf("is %.100q, want one of %v", fmt.Sprint(k.Got), k.Want), "")}
-	}
-	return []Finding{m.finding(RuleSchema, at, strings.TrimPrefix(e.Error(), "jsonschema "), "")}
+	return findings
 }
 
 // located turns the place that a schema names into a path: it has numbers as text.

@@ -118,61 +118,6 @@ func (s *Schemas) define(m *manifest) []Finding {
 	return findings
 }
 
-// structuralSchema makes a JSON Schema of a custom resource's: fields that it does not know are forbidden,
-// because an API server drops them, which is never what somebody meant who wrote one.
-func structuralSchema(from map[string]any, root bool) map[string]any {
-	s := map[string]any{}
-	for key, value := range from {
-		switch key {
-		case "type", "required", "enum", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems",
-			"minProperties", "maxProperties", "uniqueItems", "multipleOf":
-			s[key] = value
-		case "properties":
-			s[key] = structuralFields(value)
-		case "items", "additionalProperties", "not":
-			if below, ok := value.(map[string]any); ok {
-				s[key] = structuralSchema(below, false)
-			}
-		}
-	}
-	if from["x-kubernetes-int-or-string"] == true {
-		s["type"] = []any{"string", "integer"}
-	}
-	if is, ok := s["type"].(string); ok && from["nullable"] == true {
-		s["type"] = []any{is, "null"}
-	}
-	if root {
-		rootFields(s)
-	}
-	_, fields := s["properties"]
-	if _, open := s["additionalProperties"]; fields && !open && from["x-kubernetes-preserve-unknown-fields"] != true {
-		s["additionalProperties"] = from["x-kubernetes-embedded-resource"] == true
-	}
-	return s
-}
-
-func structuralFields(from any) map[string]any {
-	fields := map[string]any{}
-	all, _ := from.(map[string]any)
-	for name, value := range all {
-		if below, ok := value.(map[string]any); ok {
-			fields[name] = structuralSchema(below, false)
-		}
-	}
-	return fields
-}
-
-// rootFields are the fields that every object has, whatever its definition says.
-func rootFields(s map[string]any) {
-	fields, ok := s["properties"].(map[string]any)
-	if !ok {
-		return
-	}
-	for name, is := range map[string]string{"apiVersion": "string", "kind": "string", "metadata": "object"} {
-		fields[name] = map[string]any{"type": is}
-	}
-}
-
 // schema compiles the schema of a kind when it is asked for the first time; nil when there is none.
 func (s *Schemas) schema(kind string) (*jsonschema.Schema, error) {
 	s.mu.Lock()

@@ -35,7 +35,7 @@ func explain(t *tree, e *jsonschema.ValidationError) []finding {
 		if len(k.Subschemas) == 0 { // none of them
 			return []finding{alternatives(t, e, here)}
 		}
-		here.text = "fits more than one of the alternatives, and wants to fit exactly one"
+		here.text = schemas.Wish(k)
 	case *kind.FalseSchema:
 		here.text = "is not allowed"
 	default:

@@ -76,6 +76,10 @@ func Wish(k jsonschema.ErrorKind) string {
 		return "wants less than " + number(k.Want)
 	case *kind.MultipleOf:
 		return "wants a multiple of " + number(k.Want)
+	case *kind.OneOf: // of which more than one fits
+		return "fits more than one of the alternatives, and wants to fit exactly one"
+	case *kind.Not:
+		return "is what the schema forbids"
 	default:
 		return "does not fit: " + library(k)
 	}
