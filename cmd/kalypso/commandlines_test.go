@@ -112,8 +112,12 @@ func valid(cmd *cobra.Command, args []string) error {
 	return cmd.ValidateArgs(args)
 }
 
-// shellWords splits a line as a shell does. Variables stay as they are written.
+// withDefault is a variable with what stands for it where it is empty.
+var withDefault = regexp.MustCompile(`\$\{\w+:-([^}]*)\}`)
+
+// shellWords splits a line as a shell does. Variables stay as they are written; of those with a default, that counts.
 func shellWords(line string) ([]string, error) {
+	line = withDefault.ReplaceAllString(line, "$1")
 	var words []string
 	var word strings.Builder
 	quote, inWord := rune(0), false

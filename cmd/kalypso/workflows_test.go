@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -23,6 +24,7 @@ import (
 
 // TestWorkflowsDeliver runs the commands of the workflows that "kalypso init ci" writes, in the order and with the variables of
 // each CI system: a commit comes to dev and, when clusters run it, to stage; a change of configuration comes to its environment alone.
+// The rules and scans of the control plane count for all of them.
 func TestWorkflowsDeliver(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only there programs are told by the environment whom to trust")
@@ -37,6 +39,7 @@ func TestWorkflowsDeliver(t *testing.T) {
 			s.happens(workflowtest.Event{Kind: workflowtest.Push, Branch: "main", Commit: commit, Number: "7"})
 			dev := s.change("dev", commit[:7])
 			s.wantMerged(dev)
+			s.wantText(dev, "Scans: 1 passed")
 			s.wantInside("dev", "functional-test/manifests.yaml", "image: registry.example/shop:"+commit, "replicas: 2", "value: \"hi\"")
 			s.wantInside("dev", ".github/tracking/Version", "0.1.7")
 
@@ -44,6 +47,7 @@ func TestWorkflowsDeliver(t *testing.T) {
 			s.happens(workflowtest.Event{Kind: workflowtest.Schedule, Branch: "main", Commit: commit, Number: "8"})
 			s.wantStatus("shop", commit, "dev", "success Deployed 0.1.7")
 			stage := s.change("stage", "deliver shop 0.1.7")
+			s.wantText(stage, "Scans: 1 passed")
 			s.merge(stage)
 			s.clustersRun("stage", "uat-test")
 			s.happens(workflowtest.Event{Kind: workflowtest.Schedule, Branch: "main", Commit: commit, Number: "9"})
@@ -57,6 +61,7 @@ func TestWorkflowsDeliver(t *testing.T) {
 			if configured.HasLabel(delivery.LabelPromoted) || !stage.HasLabel(delivery.LabelPromoted) {
 				t.Errorf("the label promoted: a commit wears %q, a change of configuration %q", stage.Labels, configured.Labels)
 			}
+			s.wantText(configured, "few-replicas", "Scans: 1 passed")
 			if got := s.head("shop-gitops", "dev"); got != before {
 				t.Errorf("dev moved from %s to %s", before, got)
 			}
@@ -75,14 +80,50 @@ type workflowStory struct {
 func newWorkflowStory(t *testing.T, kind workflowKind) *workflowStory {
 	t.Helper()
 	s := &workflowStory{
-		workflowForge: newWorkflowForge(t, kind, "shop", "shop-configs", "shop-gitops"),
+		workflowForge: newWorkflowForge(t, kind, "shop", "shop-configs", "shop-gitops", "platform"),
 		ledger:        filepath.Join(t.TempDir(), "ledger.db"),
 	}
 	s.push("shop-configs", "dev", map[string]string{"values.yaml": "greeting: hi\n", "functional-test/values.yaml": "replicas: 2\n"})
 	s.push("shop-configs", "stage", map[string]string{"values.yaml": "greeting: good day\n", "uat-test/values.yaml": "replicas: 3\n"})
 	s.push("shop-gitops", "main", map[string]string{"README.md": "the shop\n"})
+	s.push("platform", "main", map[string]string{"environments.yaml": planeOf("dev", "stage"), "scans.yaml": workflowScans})
+	s.push("platform", "dev", map[string]string{"README.md": "dev\n"})
+	s.push("platform", "stage", map[string]string{"rules.yaml": workflowRules})
 	return s
 }
+
+// planeOf lists environments of a control plane, each on a branch of its name.
+func planeOf(environments ...string) string {
+	var text strings.Builder
+	for _, name := range environments {
+		fmt.Fprintf(&text, "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: Environment\nmetadata: {name: %s}\nspec: {controlPlane: {repo: ., branch: %[1]s}}\n", name)
+	}
+	return text.String()
+}
+
+// What the platform team demands: a scan of charts everywhere, and a rule in stage.
+const (
+	workflowScans = `apiVersion: scheduler.kalypso.io/v1alpha1
+kind: CheckPolicy
+metadata: {name: scans}
+spec:
+  scans:
+  - name: names
+    what: charts
+    command: {args: [sh, -c, 'grep -q "name: shop" $0/Chart.yaml', "{path}"]}
+`
+	workflowRules = `apiVersion: scheduler.kalypso.io/v1alpha1
+kind: CheckPolicy
+metadata: {name: small}
+spec:
+  rules:
+  - name: few-replicas
+    kinds: [Deployment]
+    expression: object.spec.replicas < 5
+    message: has too many replicas for stage
+    level: warn
+`
+)
 
 // push commits files to a branch, and returns the commit.
 func (s *workflowStory) push(repository, branch string, files map[string]string) string {
@@ -152,6 +193,7 @@ func (s *workflowStory) happens(e workflowtest.Event) {
 	e.URL, e.Token = s.kind.url+"shop", workflowToken
 	e.Settings = map[string]string{
 		"DELIVERY_TOKEN": workflowToken, "DELIVERY_READ_TOKEN": workflowToken, "KALYPSO_LEDGER": s.ledger, "DELIVER": "true",
+		"CONTROL_PLANE": s.kind.url + "platform", "SCAN": "true",
 	}
 	steps, err := s.kind.system(s.files, e)
 	if err != nil {
@@ -213,6 +255,16 @@ func (s *workflowStory) wantMerged(c forgetest.Change) {
 	s.Helper()
 	if c.State != forge.Merged || !c.HasLabel(delivery.LabelPromoted) {
 		s.Errorf("%q is %s and wears %q", c.Title, c.State, c.Labels)
+	}
+}
+
+// wantText wants the text of a change to say something.
+func (s *workflowStory) wantText(c forgetest.Change, texts ...string) {
+	s.Helper()
+	for _, text := range texts {
+		if !strings.Contains(c.Body, text) {
+			s.Errorf("the text of %q does not say %q:\n%s", c.Title, text, c.Body)
+		}
 	}
 }
 

@@ -76,7 +76,9 @@ func (g *github) values(inputs, secrets map[string]string) map[string]string {
 		"github.ref": "refs/heads/" + g.event.Branch, "github.event_name": string(g.event.Kind), "github.run_number": g.event.Number,
 		"github.event.client_payload.environment": g.event.Environment,
 		"inputs.commit": "", "inputs.version": "", "inputs.environment": "",
-		"vars.DELIVER": g.event.Settings["DELIVER"],
+	}
+	for _, name := range []string{"DELIVER", "CONTROL_PLANE", "SCAN"} {
+		values["vars."+name] = g.event.Settings[name]
 	}
 	for _, name := range []string{"DELIVERY_TOKEN", "DELIVERY_READ_TOKEN", "KALYPSO_LEDGER"} {
 		values["secrets."+name] = secrets[name]
