@@ -11,7 +11,7 @@
 //   - like helm template --include-crds --skip-tests with the given Kubernetes version and API versions:
 //     definitions first, then objects in the order of installation, then hooks; notes are left out.
 //     Hooks that run only on deletion or rollback are left out as well, because reconcilers would apply them like
-//     anything else; which ones is said in a notice.
+//     anything else, and so are those for events that Helm does not know; which ones is said in a notice.
 //   - like kustomize build, without plugins, functions, charts and anything remote.
 //   - plain manifests as they are, file by file in the order of their paths.
 //

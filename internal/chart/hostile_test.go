@@ -63,7 +63,7 @@ func TestHostileCharts(t *testing.T) {
 		"required":                    {`{{ required "the tag is missing" .Values.tag }}`, "the tag is missing"},
 		"no template":                 {`{{ if }}`, "parse error at (hello/templates/x.yaml:1)"},
 		"not closed":                  {`{{ range until 3 }}{{ tpl "x" . `, "parse error"},
-		"not YAML":                    {"a: [", "YAML parse error on hello/templates/x.yaml"},
+		"not YAML":                    {"a: [", "hello/templates/x.yaml: what it makes is not valid YAML"},
 		"not an object":               {"just text", "hello/templates/x.yaml"},
 		"not a kind":                  {"a: b", "has no apiVersion or no kind"},
 		"panic in a function of ours": {`{{ fromYaml "a: &a [*a]" }}{{ fail "end" }}`, "end"},

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
-	sigs "sigs.k8s.io/yaml"
 )
 
 // Manifests are what was rendered for one target.
@@ -45,39 +42,50 @@ type writer struct {
 	err     error
 }
 
-// add appends a manifest of a file, which may have several documents.
+// add appends a text of a file, which may have several documents.
 func (w *writer) add(source, text string) {
+	w.write(source, text)
+	for _, text := range split(text) {
+		if w.err != nil {
+			return
+		}
+		var d document
+		d, w.err = read(source, text)
+		w.note(d)
+	}
+}
+
+// put appends a document.
+func (w *writer) put(d document) {
+	w.write(d.source, d.text)
+	w.note(d)
+}
+
+func (w *writer) write(source, text string) {
 	if w.err != nil {
 		return
 	}
 	fmt.Fprintf(&w.text, "---\n# Source: %s\n%s\n", source, text)
 	if w.text.Len() > MaxOutput {
 		w.err = fmt.Errorf("the manifests have more than %d MiB", MaxOutput>>20)
+	}
+}
+
+// note notes what a document is, and the images it names.
+func (w *writer) note(d document) {
+	if w.err != nil || d.fields == nil {
 		return
 	}
-	if !strings.Contains(text, "---") { // nearly all: to look for what separates documents takes a tenth of reading one
-		if err := w.read(source, text); err != nil {
-			w.err = fmt.Errorf("%s: %w", source, err)
-		}
+	o := Object{APIVersion: text(d.fields, "apiVersion"), Kind: d.kind(), Source: d.source}
+	if metadata, ok := d.fields["metadata"].(map[string]any); ok {
+		o.Name, o.Namespace = text(metadata, "name"), text(metadata, "namespace")
+	}
+	if o.APIVersion == "" || o.Kind == "" {
+		w.err = fmt.Errorf("%s: an object has no apiVersion or no kind; it begins with %.40q", d.source, d.text)
 		return
 	}
-	documents := releaseutil.SplitManifests(text)
-	names := make([]string, 0, len(documents))
-	for name := range documents {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if len(a) != len(b) { // manifest-2 comes before manifest-10
-			return len(a) - len(b)
-		}
-		return strings.Compare(a, b)
-	})
-	for _, name := range names {
-		if err := w.read(source, documents[name]); err != nil {
-			w.err = fmt.Errorf("%s: %w", source, err)
-			return
-		}
-	}
+	w.objects = append(w.objects, o)
+	w.images = appendImages(w.images, d.fields)
 }
 
 // trim drops the empty lines at the end of what was added, as helm template does before the hooks.
@@ -87,46 +95,6 @@ func (w *writer) trim() {
 	if text != "" {
 		w.text.WriteString(text + "\n")
 	}
-}
-
-// read notes what a document is, and the images it names.
-func (w *writer) read(source, document string) error {
-	var data any
-	if err := unmarshal([]byte(document), &data); err != nil {
-		return fmt.Errorf("what it makes is not valid YAML: %w", plain(err))
-	}
-	if data == nil {
-		return nil // nothing but comments
-	}
-	fields, ok := data.(map[string]any)
-	if !ok {
-		return fmt.Errorf("what it makes is not a Kubernetes object: it begins with %.40q", document)
-	}
-	o := Object{APIVersion: text(fields, "apiVersion"), Kind: text(fields, "kind"), Source: source}
-	if metadata, ok := fields["metadata"].(map[string]any); ok {
-		o.Name, o.Namespace = text(metadata, "name"), text(metadata, "namespace")
-	}
-	if o.APIVersion == "" || o.Kind == "" {
-		return fmt.Errorf("an object has no apiVersion or no kind; it begins with %.40q", document)
-	}
-	w.objects = append(w.objects, o)
-	w.images = appendImages(w.images, fields)
-	return nil
-}
-
-// unmarshal reads YAML. The parser has been seen to panic on input that it should refuse.
-func unmarshal(content []byte, into any) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the YAML parser gave up: %v", r)
-		}
-	}()
-	return sigs.Unmarshal(content, into)
-}
-
-func text(fields map[string]any, key string) string {
-	s, _ := fields[key].(string)
-	return s
 }
 
 // appendImages appends the value of every field "image" that can be a container image, wherever it lies:

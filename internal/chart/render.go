@@ -14,7 +14,6 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
 	release "helm.sh/helm/v4/pkg/release/v1"
-	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart/values"
@@ -146,41 +145,28 @@ func execute(ch *helm.Chart, visible common.Values) (map[string]string, error) {
 
 // collect puts the manifests in order: definitions, then objects as they are installed, then hooks.
 func collect(ch *helm.Chart, files map[string]string) (*Manifests, []fleet.Problem, error) {
-	hooks, objects, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
+	objects, hooks, err := sorted(files)
 	if err != nil {
-		return nil, nil, plain(err)
+		return nil, nil, err
 	}
 	var w writer
 	for _, crd := range ch.CRDObjects() {
 		w.add(crd.Filename, string(crd.File.Data))
 	}
 	for _, o := range objects {
-		w.add(o.Name, o.Content)
+		w.put(o)
 	}
 	w.trim()
 	var notices []fleet.Problem
 	for _, h := range hooks {
 		switch {
-		case slices.ContainsFunc(h.Events, installs):
-			w.add(h.Path, h.Manifest)
-		case slices.Contains(h.Events, release.HookTest): // left out without a word, as with --skip-tests
+		case slices.ContainsFunc(h.events, installs):
+			w.put(h.document)
+		case slices.Contains(h.events, release.HookTest): // left out without a word, as with --skip-tests
 		default:
-			notices = append(notices, fleet.Problem{
-				Severity: fleet.SeverityNotice, Kind: fleet.KindTemplateOutput,
-				Object: fleet.Ref{Kind: h.Kind, Name: h.Name}, Position: fleet.Position{Source: "chart", File: h.Path},
-				Message: "a hook that runs only on deletion or rollback is left out: reconcilers would apply it like anything else",
-			})
+			notices = append(notices, h.leftOut())
 		}
 	}
 	m, err := w.manifests()
 	return m, notices, err
-}
-
-// installs reports whether a hook runs when something is installed or upgraded.
-func installs(e release.HookEvent) bool {
-	switch e {
-	case release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade:
-		return true
-	}
-	return false
 }

@@ -1,0 +1,121 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	release "helm.sh/helm/v4/pkg/release/v1"
+	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// hook is a document that Helm does not install with the others, but before or after something happens.
+type hook struct {
+	document
+	events []release.HookEvent
+}
+
+// sorted returns what files made in the order in which Helm installs it, file by file within a kind: objects, and hooks.
+//
+// Helm's own function for it reads every document for this alone. The result is the same, and a test says so.
+// Fields are taken by their exact names, as an API server takes them.
+func sorted(files map[string]string) (objects []document, hooks []hook, err error) {
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		if strings.HasPrefix(path.Base(file), "_") {
+			continue // definitions for other templates
+		}
+		for _, text := range split(files[file]) {
+			d, err := read(file, text)
+			if err != nil {
+				return nil, nil, err
+			}
+			on, isHook, err := d.hook()
+			switch {
+			case err != nil:
+				return nil, nil, err
+			case isHook:
+				hooks = append(hooks, hook{d, events(on)})
+			default:
+				objects = append(objects, d)
+			}
+		}
+	}
+	slices.SortStableFunc(objects, byKind)
+	slices.SortStableFunc(hooks, func(a, b hook) int { return byKind(a.document, b.document) })
+	return objects, hooks, nil
+}
+
+// hook returns what the document says of when it is to be installed; isHook is false when that is with all others.
+func (d document) hook() (on string, isHook bool, err error) {
+	metadata, ok := d.fields["metadata"].(map[string]any)
+	if !ok && d.fields["metadata"] != nil {
+		return "", false, fmt.Errorf("%s: the metadata of an object are no map; it begins with %.40q", d.source, d.text)
+	}
+	annotations, ok := metadata["annotations"].(map[string]any)
+	if !ok && metadata["annotations"] != nil {
+		return "", false, fmt.Errorf("%s: the annotations of an object are no map; it begins with %.40q", d.source, d.text)
+	}
+	_, isHook = annotations[release.HookAnnotation]
+	return text(annotations, release.HookAnnotation), isHook, nil
+}
+
+// events are those that an annotation names; none when there is one that Helm does not know, for which it leaves the object out.
+func events(on string) []release.HookEvent {
+	var all []release.HookEvent
+	for name := range strings.SplitSeq(on, ",") {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if name == "test-success" { // of Helm 2
+			name = string(release.HookTest)
+		}
+		if !slices.Contains(whenHooksRun, release.HookEvent(name)) {
+			return nil
+		}
+		all = append(all, release.HookEvent(name))
+	}
+	return all
+}
+
+// whenHooksRun are the events that Helm knows; first those of installing and upgrading.
+var whenHooksRun = []release.HookEvent{
+	release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade,
+	release.HookPreRollback, release.HookPostRollback, release.HookPreDelete, release.HookPostDelete, release.HookTest,
+}
+
+// installs reports whether a hook runs when something is installed or upgraded.
+func installs(e release.HookEvent) bool { return slices.Contains(whenHooksRun[:4], e) }
+
+// leftOut says that a hook is not among the manifests.
+func (h hook) leftOut() fleet.Problem {
+	message := "a hook that runs only on deletion or rollback is left out: reconcilers would apply it like anything else"
+	if len(h.events) == 0 {
+		message = "a hook is left out, as Helm does: it does not know when that is"
+	}
+	metadata, _ := h.fields["metadata"].(map[string]any)
+	return fleet.Problem{
+		Severity: fleet.SeverityNotice, Kind: fleet.KindTemplateOutput,
+		Object: fleet.Ref{Kind: h.kind(), Name: text(metadata, "name")}, Position: fleet.Position{Source: "chart", File: h.source},
+		Message: message,
+	}
+}
+
+// byKind compares two documents by when their kinds are installed. Kinds that Helm does not list come last, by name.
+func byKind(a, b document) int {
+	first, second := installed(a.kind()), installed(b.kind())
+	if first == second && first == len(releaseutil.InstallOrder) {
+		return strings.Compare(a.kind(), b.kind())
+	}
+	return cmp.Compare(first, second)
+}
+
+// installed returns the place of a kind in the order of installation.
+func installed(kind string) int {
+	if i := slices.Index(releaseutil.InstallOrder, kind); i >= 0 {
+		return i
+	}
+	return len(releaseutil.InstallOrder)
+}
