@@ -8,22 +8,40 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// dialed is a connection on which a request has begun.
-func dialed(t *testing.T, s *httptest.Server, request string) net.Conn {
+// pipes listens for connections within a bubble of synctest, where time passes only when everybody waits.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if conn, ok := <-p; ok {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (pipes) Close() error   { return nil }
+func (pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// hurriedly lets a test talk to a handler that goes within a second, on a connection on which a request has begun.
+func hurriedly(t *testing.T, handle http.HandlerFunc, request string, test func(*testing.T, net.Conn)) {
 	t.Helper()
-	conn, err := net.Dial("tcp", s.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	if _, err := io.WriteString(conn, request); err != nil {
-		t.Fatal(err)
-	}
-	return conn
+	synctest.Test(t, func(t *testing.T) {
+		conn, theirs := net.Pipe()
+		listener, s := make(pipes, 1), &http.Server{Handler: hurried(handle, time.Second)}
+		listener <- theirs
+		go func() { _ = s.Serve(listener) }()
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := io.WriteString(conn, request); err != nil {
+			t.Fatal(err)
+		}
+		test(t, conn)
+		_ = conn.Close()
+		close(listener)
+		_ = s.Close()
+	})
 }
 
 const begun = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345"
@@ -33,41 +51,43 @@ func TestNobodyKeepsAConnectionByDoingNothing(t *testing.T) {
 		"what is read":          func(_ http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body) },
 		"and what nobody reads": func(http.ResponseWriter, *http.Request) {},
 	} {
-		s := httptest.NewServer(hurried(handle, 50*time.Millisecond))
-		if _, err := io.ReadAll(dialed(t, s, begun)); err != nil {
-			t.Errorf("%s: the connection stays: %v", name, err)
-		}
-		s.Close()
+		hurriedly(t, handle, begun, func(t *testing.T, conn net.Conn) {
+			asked := time.Now()
+			if _, err := io.ReadAll(conn); err != nil || time.Since(asked) > 2*time.Second {
+				t.Errorf("%s: the connection stays for %s: %v", name, time.Since(asked), err)
+			}
+		})
 	}
 }
 
 func TestWhoHasSentEverythingMayWait(t *testing.T) {
-	const within = 50 * time.Millisecond
-	s := httptest.NewServer(hurried(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handle := func(w http.ResponseWriter, r *http.Request) {
 		_, err := io.ReadAll(r.Body)
 		select {
 		case <-r.Context().Done():
 			t.Errorf("given up: %v", r.Context().Err())
-		case <-time.After(4 * within):
+		case <-time.After(10 * time.Second):
 		}
 		if err != nil {
 			t.Error(err)
 		}
 		_, _ = io.WriteString(w, "done")
-	}), within))
-	defer s.Close()
-	conn := dialed(t, s, begun+"67890")
-	for range 2 { // and may ask again
-		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text, err := io.ReadAll(answer.Body); err != nil || string(text) != "done" {
-			t.Errorf("got %q, %v", text, err)
-		}
-		time.Sleep(2 * within)
-		_, _ = io.WriteString(conn, begun+"67890")
 	}
+	hurriedly(t, handle, begun+"67890", func(t *testing.T, conn net.Conn) {
+		for again := range 2 {
+			if again > 0 {
+				time.Sleep(10 * time.Second)
+				_, _ = io.WriteString(conn, begun+"67890")
+			}
+			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err := io.ReadAll(answer.Body); err != nil || string(text) != "done" {
+				t.Errorf("got %q, %v", text, err)
+			}
+		}
+	})
 }
 
 // Nobody knows who sends a delivery before it is read, and they may be large.
