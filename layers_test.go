@@ -37,7 +37,7 @@ var layers = []layer{
 		name: "core",
 		folders: []string{
 			"internal/fleet", "internal/placement", "internal/config", "internal/render", "internal/bundle", "internal/plan",
-			"internal/chart", "internal/check", "internal/scan", "internal/schemas", "internal/compliance", "internal/promotion", "internal/secret", "internal/markdown",
+			"internal/chart", "internal/check", "internal/scan", "internal/schemas", "internal/compliance", "internal/promotion", "internal/secret", "internal/visible", "internal/markdown",
 		},
 		imports: []string{"api"},
 		forbids: []ban{

@@ -119,21 +119,22 @@ func (v Plan) diffs(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		for line := range strings.Lines(diff) {
-			fmt.Fprintln(w, v.diffLine(terminal.PrintableText(strings.TrimSuffix(line, "\n"))))
+		for _, line := range plan.DiffLines(diff) {
+			fmt.Fprintln(w, v.diffLine(line))
 		}
 	}
 	return nil
 }
 
-func (v Plan) diffLine(line string) string {
+func (v Plan) diffLine(line plan.DiffLine) string {
+	text := terminal.PrintableText(line.Text)
 	switch {
-	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "):
-		return v.Style.Bold(line)
-	case strings.HasPrefix(line, "+"):
-		return v.Style.Green(line)
-	case strings.HasPrefix(line, "-"):
-		return v.Style.Red(line)
+	case line.Head && !strings.HasPrefix(text, "@@"):
+		return v.Style.Bold(text)
+	case line.Op == plan.Added:
+		return v.Style.Green(text)
+	case line.Op == plan.Removed:
+		return v.Style.Red(text)
 	}
-	return line
+	return text
 }

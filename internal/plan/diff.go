@@ -33,3 +33,34 @@ func (p *Plan) Diff(c *Change) (string, error) {
 	}
 	return b.String(), nil
 }
+
+// DiffLine is a line of unified differences.
+type DiffLine struct {
+	// Op is [Added] or [Removed]; empty for a line that is only near, and for those of the head.
+	Op Op
+	// Head says that the line is none of a file.
+	Head bool
+	Text string
+}
+
+// DiffLines are the lines of what [Plan.Diff] returns. A line of a file may read as the head of another file does, and is none.
+func DiffLines(diff string) []DiffLine {
+	var all []DiffLine
+	within := false
+	for one := range strings.Lines(diff) {
+		l := DiffLine{Text: strings.TrimSuffix(one, "\n")}
+		switch {
+		case strings.HasPrefix(one, "diff "):
+			within = false
+		case strings.HasPrefix(one, "@@"):
+			within, l.Head = true, true
+		case within && strings.HasPrefix(one, "+"):
+			l.Op = Added
+		case within && strings.HasPrefix(one, "-"):
+			l.Op = Removed
+		}
+		l.Head = l.Head || !within
+		all = append(all, l)
+	}
+	return all
+}

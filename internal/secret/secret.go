@@ -53,16 +53,25 @@ func (Value) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 var (
 	userInfo   = regexp.MustCompile(`//[^/\s"']*@`)
 	urlQuery   = regexp.MustCompile(`(://[^\s"'?#]*)[?#][^\s"']*`)
-	userOfHost = regexp.MustCompile(`^[^/@\s]*:[^/@]*@`)
+	userOfHost = regexp.MustCompile(`^[^/@\s]*:[^/@\s]*@`)
 )
 
 // Redact returns a URL, or any text with URLs in it, without user information, queries and fragments.
 // The user of host:path forms ("git@host:path") stays: it is a name everybody knows.
-func Redact(text string) string {
-	text = userInfo.ReplaceAllString(text, "//")
-	text = urlQuery.ReplaceAllString(text, "$1")
+func Redact(text string) string { return redact(text, "") }
+
+// Mask is Redact for what people decide by: what is left out leaves "***" in its place, so that nobody takes the rest for the whole.
+func Mask(text string) string { return redact(text, hidden) }
+
+func redact(text, left string) string {
+	user, query := left, left
+	if left != "" {
+		user, query = left+"@", "?"+left
+	}
+	text = userInfo.ReplaceAllString(text, "//"+user)
+	text = urlQuery.ReplaceAllString(text, "${1}"+query)
 	if !strings.Contains(text, "//") {
-		text = userOfHost.ReplaceAllString(text, "")
+		text = userOfHost.ReplaceAllString(text, user)
 	}
 	return text
 }

@@ -55,10 +55,26 @@ func TestRedact(t *testing.T) {
 		"git@github.com:acme/shop":                       "git@github.com:acme/shop",
 		"/a/b@c":                                         "/a/b@c",
 		"https://host/path@v1":                           "https://host/path@v1",
+		"mail: write to me@host":                         "mail: write to me@host",
 		`Get "https://u:p@h/x?y=z": refused, see //u:p@`: `Get "https://h/x": refused, see //`,
 	} {
 		if got := secret.Redact(text); got != want {
 			t.Errorf("Redact(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What somebody reads to decide about it is not shortened without a word.
+func TestMask(t *testing.T) {
+	for text, want := range map[string]string{
+		"image: https://host/a?{x:y,privileged:true}": "image: https://host/a?***",
+		"get https://me:p@ss@host/a#token twice":      "get https://***@host/a?*** twice",
+		"user:s3cr3t@host:path":                       "***@host:path",
+		"mail: write to me@host":                      "mail: write to me@host",
+		"https://host/path":                           "https://host/path",
+	} {
+		if got := secret.Mask(text); got != want {
+			t.Errorf("Mask(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

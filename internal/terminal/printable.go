@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/kalypso-io/kalypso/internal/visible"
 )
 
 // Printable returns s on one line and without anything a terminal would obey.
@@ -45,14 +47,14 @@ func clean(s, allowed string) bool {
 	return true
 }
 
-// harmless is false for control and format characters, for odd spaces and for bytes that are not UTF-8.
+// harmless is false for control and format characters, for whatever else nobody sees, for odd spaces and for bytes that are not UTF-8.
 func harmless(r rune, size int) bool {
-	return strconv.IsPrint(r) && !(r == utf8.RuneError && size == 1)
+	return strconv.IsPrint(r) && !visible.Hidden(r) && !(r == utf8.RuneError && size == 1)
 }
 
 // escaped writes one character, or one stray byte, without its quotes.
 func escaped(char string) string {
-	quoted := strconv.Quote(char)
+	quoted := strconv.QuoteToASCII(char)
 	return quoted[1 : len(quoted)-1]
 }
 

@@ -18,6 +18,7 @@ func TestPrintable(t *testing.T) {
 		{"or overwritten", "held\rok\b\b", `held\rok\b\b`},
 		{"the direction cannot be turned", "a\u202elmay.z", `a\u202elmay.z`},
 		{"invisible characters show", "dro\u200bne", `dro\u200bne`},
+		{"letters and marks that are blank show", "a\u3164b\ufe0fc", `a\u3164b\ufe0fc`},
 		{"bytes that are no text show", "a\xffb", `a\xffb`},
 		{"the replacement character is text", "a\ufffdb", "a\ufffdb"},
 	} {

@@ -106,7 +106,7 @@ func TestClusterSaysWhatItRuns(t *testing.T) {
 	w.see("/clusters?environment=dev&state=failed").wants("tbody tr", "large-03 dev as large ✕ failed")
 	p := w.see("/clusters/large-03")
 	p.wants("tbody tr", "dev large ✕ failed d111111 –")
-	p.wants("tbody tr", "no <b>image</b> [31m")
+	p.wants("tbody tr", "no <b>image</b>⟨U+001B⟩[31m")
 	p.wants(".timeline li", "registered")
 	p.wants(".command code", "kalypso cluster show large-03")
 }

@@ -32,7 +32,7 @@ func planning(t *testing.T, try func(scheduling.Trial) (*scheduling.Preview, err
 
 // aPreview is of an environment that gets and loses something.
 func aPreview(scheduling.Trial) (*scheduling.Preview, error) {
-	value := "<b>blue</b>"
+	value := "<b>blue</b>\u202e"
 	return &scheduling.Preview{
 		Change: &forge.Change{Number: 7, Title: "a <i>region</i>", URL: "javascript:alert(1)", Author: "ann", Head: forge.Ref{Branch: "topic"}, Base: forge.Ref{Branch: "main"}, State: forge.Open},
 		Plans: []*plan.Plan{{
@@ -51,7 +51,7 @@ func TestPlanOfAChange(t *testing.T) {
 	w, asked := planning(t, aPreview)
 	p := w.see("/plan?change=7")
 	p.wants("h1", "Pull request #7")
-	p.wants("table.plan tr", "<b>blue</b>")
+	p.wants("table.plan tr", "<b>blue</b>⟨U+202E⟩")
 	p.wants("table.plan tr", "− removed")
 	p.wants(".note", "more than the budget")
 	p.wants(".problems li", "a <tab>")

@@ -7,6 +7,8 @@ import (
 	"html/template"
 	"path"
 	"time"
+
+	"github.com/kalypso-io/kalypso/internal/visible"
 )
 
 //go:embed pages
@@ -39,8 +41,12 @@ func (t templates) main(name string, data body) ([]byte, error) {
 	if err := t.pages[name].ExecuteTemplate(&out, "page", data); err != nil {
 		return nil, fmt.Errorf("show page %q: %w", name, err)
 	}
-	return out.Bytes(), nil
+	return shown(&out), nil
 }
+
+// shown is what a template made, with marks wherever it has something that browsers do not show, in whatever text that came:
+// nothing on a page reads otherwise than it is.
+func shown(made *bytes.Buffer) []byte { return []byte(visible.Text(made.String())) }
 
 // layout executes what is around the main part.
 func (t templates) layout(data frame) ([]byte, error) {
@@ -48,7 +54,7 @@ func (t templates) layout(data frame) ([]byte, error) {
 	if err := t.frame.ExecuteTemplate(&out, "layout.html", data); err != nil {
 		return nil, fmt.Errorf("show layout: %w", err)
 	}
-	return out.Bytes(), nil
+	return shown(&out), nil
 }
 
 // functions are what templates can say.

@@ -80,6 +80,8 @@ func checkPage(t *testing.T, text []byte) {
 		}
 		for _, a := range n.Attr {
 			switch {
+			case strings.ContainsAny(a.Val, "\x1b\u202e"):
+				t.Errorf("a control character in %s of %s: %q", a.Key, n.Data, a.Val)
 			case strings.HasPrefix(a.Key, "on"), a.Key == "style":
 				t.Errorf("an inline attribute %s=%q of %s", a.Key, a.Val, n.Data)
 			case a.Key == "id" && ids[a.Val]:

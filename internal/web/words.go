@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/visible"
 )
 
 // manner is how a state is shown: its tone is the colour, and symbol and word say the same without one.
@@ -62,24 +63,11 @@ func tone(state any) string   { return mannerOf(state).tone }
 func symbol(state any) string { return mannerOf(state).symbol }
 func word(state any) string   { return mannerOf(state).word }
 
-// line is a text of others: on one line, and without credentials.
-func line(text any) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Bidi_Control, r) {
-			return -1 // it would turn what follows around
-		}
-		return r
-	}, secret.Line(secret.Redact(fmt.Sprint(text))))
-}
+// line is a text of others: on one line, without credentials, and with marks where there is something that nobody would see.
+func line(text any) string { return visible.Line(secret.Mask(fmt.Sprint(text))) }
 
-// lines is a text of others on several lines, without credentials and control characters.
-func lines(text string) string {
-	all := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	for i := range all {
-		all[i] = line(all[i])
-	}
-	return strings.Join(all, "\n")
-}
+// lines is such a text on several lines, as it is: differences keep their blanks.
+func lines(text string) string { return visible.Text(secret.Mask(text)) }
 
 // sentence begins with a capital and ends with a full stop.
 func sentence(text string) string {

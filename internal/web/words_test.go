@@ -22,7 +22,9 @@ func TestWords(t *testing.T) {
 		{"a repository by plain http", p.reach("https://127.0.0.1:8080/a/b"), "http://127.0.0.1:8080/a/b"},
 		{"a repository as it is known", (&Pages{}).reach("https://git.example.com/a/b"), "https://git.example.com/a/b"},
 		{"a credential", line("https://me:hunter2@git.example.com/a"), line("https://me:other@git.example.com/a")},
-		{"output", lines("a\x1b[1m\r\nb"), "a [1m\nb"},
+		{"output", lines("a\x1b[1m\r\n  b"), "a⟨U+001B⟩[1m\r\n  b"},
+		{"what nobody would see", line("a\u202e\nb\u200b  c"), "a⟨U+202E⟩ b⟨U+200B⟩ c"},
+		{"what is left out", line("run https://example.com/?{x:1} now"), "run https://example.com/?*** now"},
 	} {
 		if tc.got != tc.want {
 			t.Errorf("%s: got %q, want %q", tc.what, tc.got, tc.want)

@@ -148,7 +148,7 @@ func (f *fileDiff) addHunks(unified udiff.UnifiedDiff) {
 		shown := hunk{Old: h.FromLine, New: h.ToLine}
 		before, after := h.FromLine, h.ToLine
 		for _, l := range h.Lines {
-			line := diffLine{Text: visible(strings.TrimSuffix(l.Content, "\n"))}
+			line := diffLine{Text: strings.TrimSuffix(l.Content, "\n")}
 			switch l.Kind {
 			case udiff.Delete:
 				line.Class, line.Sign, line.Old = "removed", "-", before

@@ -228,7 +228,6 @@ type codeLine struct {
 func linesOf(ctx context.Context, file, text string) []codeLine {
 	ctx, cancel := context.WithTimeout(ctx, paintFor)
 	defer cancel()
-	text = visible(text)
 	var lines []codeLine
 	for line := range strings.Lines(text) {
 		lines = append(lines, codeLine{Text: strings.TrimSuffix(line, "\n")})

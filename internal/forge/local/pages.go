@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"path"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/visible"
 )
 
 //go:embed pages
@@ -93,7 +95,7 @@ func newPages(f *Forge) http.Handler {
 }
 
 func parsePages() map[string]*template.Template {
-	functions := template.FuncMap{"day": day, "moment": moment, "short": short, "stateName": stateName, "next": next, "visible": visible}
+	functions := template.FuncMap{"day": day, "moment": moment, "short": short, "stateName": stateName, "next": next}
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "pages/layout.html"))
 	templates := map[string]*template.Template{}
 	for _, name := range []string{"repositories", "repository", "files", "changes", "change", "open", "issues", "issue", "signin", "problem"} {
@@ -167,6 +169,7 @@ const countOpen = `SELECT (SELECT count(*) FROM change WHERE repository = ?1 AND
 	(SELECT count(*) FROM issue WHERE repository = ?1 AND state = 'open')`
 
 // render shows a page. It is executed completely before anything is sent, so that no page ends in its middle.
+// Whoever decides about a change has to see what is in it, so that marks stand wherever there is something that browsers do not show.
 func (p *pages) render(r *request, status int, name, title string, data any) error {
 	r.frame.Title, r.frame.Page = title, data
 	var page bytes.Buffer
@@ -181,7 +184,7 @@ func (p *pages) render(r *request, status int, name, title string, data any) err
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	r.w.WriteHeader(status)
-	_, err := page.WriteTo(r.w)
+	_, err := io.WriteString(r.w, visible.Text(page.String()))
 	if err != nil {
 		p.log.Debug("send page", "error", err)
 	}

@@ -2,6 +2,7 @@ package action_test
 
 import (
 	"context"
+	"html"
 	"net/http"
 	"strings"
 	"testing"
@@ -112,6 +113,18 @@ func TestApprove(t *testing.T) {
 	}
 	if len(w.spoken) != 2 {
 		t.Errorf("the rounds were told %q", w.spoken)
+	}
+}
+
+// Nothing that is approved reads otherwise than it is.
+func TestApproveHidesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.host.files.Title, w.host.files.Head.Branch = "prod: 3\u202e removed", "kalypso/prod\u200b"
+	text := html.UnescapeString(w.browser(access.Operator).see(approvePath + "?of=files").text)
+	for _, want := range []string{"prod: 3⟨U+202E⟩ removed", "kalypso/prod⟨U+200B⟩"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not show %q:\n%s", want, text)
+		}
 	}
 }
 

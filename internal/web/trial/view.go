@@ -49,7 +49,7 @@ type Row struct {
 	// Gone are namespaces that are not written any more.
 	Gone []string
 	// Diff is the difference of the files of First; empty where there is no room for it.
-	Diff []Line
+	Diff []plan.DiffLine
 	// Cut says that there is more of it.
 	Cut bool
 }
@@ -59,13 +59,6 @@ type Key struct {
 	plan.ConfigChange
 	// Was and Is are the values, cut where they are long. They may be empty, and the key was or is there nevertheless.
 	Was, Is string
-}
-
-// Line is a line of a difference.
-type Line struct {
-	// Op is added or removed; empty for a line that is only near.
-	Op   plan.Op
-	Text string
 }
 
 // plansOf are the plans of a preview, ready to be shown.
@@ -133,7 +126,7 @@ func rowOf(p *plan.Plan, g plan.Group, room *int) Row {
 		text, r.Cut = text[:strings.LastIndexByte(text[:limit], '\n')+1], true
 	}
 	*room -= len(text)
-	r.Diff = linesOf(text)
+	r.Diff = plan.DiffLines(text)
 	return r
 }
 
@@ -154,21 +147,4 @@ func some[T any](all []T, most int) ([]T, int) {
 		return all, 0
 	}
 	return all[:most], len(all) - most
-}
-
-// linesOf are the lines of a unified difference.
-func linesOf(text string) []Line {
-	var lines []Line
-	for one := range strings.Lines(text) {
-		l := Line{Text: strings.TrimSuffix(one, "\n")}
-		switch {
-		case strings.HasPrefix(one, "+++"), strings.HasPrefix(one, "---"):
-		case strings.HasPrefix(one, "+"):
-			l.Op = plan.Added
-		case strings.HasPrefix(one, "-"):
-			l.Op = plan.Removed
-		}
-		lines = append(lines, l)
-	}
-	return lines
 }
