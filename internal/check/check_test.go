@@ -3,9 +3,11 @@ package check
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -181,3 +183,31 @@ spec:
         ports: [{containerPort: 8080}]
         resources: {limits: {memory: 64Mi}, requests: {cpu: 10m, memory: 64Mi}}
 `
+
+// TestEveryKindHasASchema: what definitions refer to is there.
+func TestEveryKindHasASchema(t *testing.T) {
+	s, findings := NewSchemas(nil)
+	if len(findings) > 0 || len(s.sources) < 100 {
+		t.Fatalf("%d kinds, %v", len(s.sources), findings)
+	}
+	for kind := range s.sources {
+		if compiled, err := s.schema(kind); err != nil || compiled == nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+// BenchmarkSchemas compiles the schemas of twenty kinds.
+func BenchmarkSchemas(b *testing.B) {
+	for b.Loop() {
+		s, findings := NewSchemas(nil)
+		if len(findings) > 0 {
+			b.Fatal(findings)
+		}
+		for _, kind := range slices.Sorted(maps.Keys(s.sources))[:20] {
+			if _, err := s.schema(kind); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

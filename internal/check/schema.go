@@ -32,12 +32,17 @@ var kubernetesSchemas []byte
 type Schemas struct {
 	version string
 	sources map[string]string // where the schema of a kind is, by apiVersion and kind: "apps/v1 Deployment"
-	// documents are what sources point into, by URL.
+	// documents are what sources point to, by URL: here those of custom resources.
 	documents map[string]any
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// compiler has what was compiled of Kubernetes, whose kinds share most of what they consist of.
+	compiler *jsonschema.Compiler
 	compiled map[string]*jsonschema.Schema
 }
+
+// kubernetesURL is what the definitions of Kubernetes are called, each followed by its name.
+const kubernetesURL = "schema:///kubernetes/"
 
 // kubernetes reads the embedded schemas once.
 var kubernetes = sync.OnceValues(func() (*Schemas, error) {
@@ -48,19 +53,57 @@ var kubernetes = sync.OnceValues(func() (*Schemas, error) {
 	var file struct {
 		Version string            `json:"version"`
 		Kinds   map[string]string `json:"kinds"`
-		Defs    any               `json:"$defs"`
+		Defs    map[string]any    `json:"$defs"`
 	}
 	if err := json.NewDecoder(unpacked).Decode(&file); err != nil {
 		return nil, err
 	}
 	s := &Schemas{version: file.Version, sources: map[string]string{}, documents: map[string]any{}}
-	const url = "schema:///kubernetes"
-	s.documents[url] = map[string]any{"$defs": file.Defs}
+	// A document is prepared as a whole before anything of it is compiled, so that each definition is one.
+	for name, definition := range file.Defs {
+		relocate(definition)
+		s.documents[kubernetesURL+name] = definition
+	}
 	for kind, definition := range file.Kinds {
-		s.sources[kind] = url + "#/$defs/" + definition
+		s.sources[kind] = kubernetesURL + definition
 	}
 	return s, nil
 })
+
+// relocate has references within the file point to definitions as documents.
+func relocate(definition any) {
+	switch d := definition.(type) {
+	case map[string]any:
+		if ref, ok := d["$ref"].(string); ok {
+			d["$ref"] = kubernetesURL + strings.TrimPrefix(ref, "#/$defs/")
+		}
+		for _, part := range d {
+			relocate(part)
+		}
+	case []any:
+		for _, part := range d {
+			relocate(part)
+		}
+	}
+}
+
+// library is where a compiler finds the documents that others refer to.
+type library map[string]any
+
+// Load returns a document.
+func (l library) Load(url string) (any, error) {
+	if document, ok := l[url]; ok {
+		return document, nil
+	}
+	return schemas.Offline{}.Load(url)
+}
+
+func newCompiler(loader jsonschema.URLLoader) *jsonschema.Compiler {
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(loader)
+	return c
+}
 
 // NewSchemas returns the schemas of Kubernetes together with those of custom resources, which files define.
 // A file whose definitions cannot be used is a finding; the others count.
@@ -70,7 +113,8 @@ func NewSchemas(definitions map[string][]byte) (*Schemas, []Finding) {
 		// The file is part of the program.
 		return &Schemas{}, []Finding{{Rule: RuleSchema, Level: Refuse, Message: fmt.Sprintf("read the schemas of Kubernetes: %v", err)}}
 	}
-	s := &Schemas{version: built.version, sources: maps.Clone(built.sources), documents: maps.Clone(built.documents), compiled: map[string]*jsonschema.Schema{}}
+	s := &Schemas{version: built.version, sources: maps.Clone(built.sources), documents: map[string]any{}, compiled: map[string]*jsonschema.Schema{}}
+	s.compiler = newCompiler(library(built.documents))
 	var findings []Finding
 	for _, file := range slices.Sorted(maps.Keys(definitions)) {
 		manifests, broken := parse(file, definitions[file])
@@ -129,12 +173,12 @@ func (s *Schemas) schema(kind string) (*jsonschema.Schema, error) {
 	if compiled, ok := s.compiled[kind]; ok {
 		return compiled, nil
 	}
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(schemas.Offline{})
-	url, _, _ := strings.Cut(from, "#")
-	if err := c.AddResource(url, s.documents[url]); err != nil {
-		return nil, err
+	c := s.compiler
+	if own, ok := s.documents[from]; ok {
+		c = newCompiler(schemas.Offline{})
+		if err := c.AddResource(from, own); err != nil {
+			return nil, err
+		}
 	}
 	compiled, err := c.Compile(from)
 	if err == nil {
@@ -185,7 +229,7 @@ func (s *Schemas) served(m *manifest) bool {
 
 func (s *Schemas) hasGroup(group string) bool {
 	for kind, from := range s.sources {
-		if strings.HasPrefix(kind, group+"/") && strings.HasPrefix(from, "schema:///kubernetes") {
+		if strings.HasPrefix(kind, group+"/") && strings.HasPrefix(from, kubernetesURL) {
 			return true
 		}
 	}
