@@ -207,4 +207,9 @@ func TestApplicationsAreWokenWhenTheirScansEnd(t *testing.T) {
 	w.note(deliveredTo{"cp", "shop"}, found(scan.Waiting), w.begin())
 	w.changed()
 	says("")
+	old := found(scan.Found)
+	old.Environments["dev"].Draft.Scans[0].Again = true
+	w.note(deliveredTo{"cp", "shop"}, old, w.begin())
+	w.changed()
+	says("shop")
 }

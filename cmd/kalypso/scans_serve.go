@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/kalypso-io/kalypso/internal/delivery"
@@ -43,7 +44,7 @@ func (w *scanWaits) begin() (ended int) {
 func (w *scanWaits) note(at deliveredTo, found *delivery.Delivered, ended int) {
 	running := false
 	for _, o := range found.Environments {
-		running = running || o != nil && o.Draft != nil && scan.Judge(o.Draft.Scans) == scan.Running
+		running = running || o != nil && o.Draft != nil && slices.ContainsFunc(o.Draft.Scans, scan.Result.Runs)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

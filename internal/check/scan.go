@@ -17,7 +17,7 @@ const (
 	Charts Subject = "charts"
 )
 
-// Scan is a program that looks at images or charts, once for each digest. Package scan says what becomes of it.
+// Scan is a program that looks at images or charts, digest by digest. Package scan says what becomes of it.
 type Scan struct {
 	Name string  // required
 	What Subject // required
@@ -25,6 +25,8 @@ type Scan struct {
 	Args []string // required
 	// Timeout is how long one run may take; 0 means the default.
 	Timeout time.Duration
+	// RescanAfter is how old what it found may be; 0 means that it counts for ever.
+	RescanAfter time.Duration
 	// ExitCodes are those by which the program says that it found something. None: 1.
 	ExitCodes []int
 	// Level is that of what it finds, unless the policy says otherwise. Default: [Refuse].
@@ -47,6 +49,9 @@ func scanOf(s v1alpha1.CheckScan) Scan {
 	scan := Scan{Name: s.Name, What: Subject(s.What), Args: slices.Clone(s.Command.Args), Level: Level(s.Level)}
 	if s.Command.Timeout != nil {
 		scan.Timeout = s.Command.Timeout.Duration
+	}
+	if s.RescanAfter != nil {
+		scan.RescanAfter = s.RescanAfter.Duration
 	}
 	for _, code := range s.Command.ExitCodes {
 		scan.ExitCodes = append(scan.ExitCodes, int(code))

@@ -31,7 +31,7 @@ func TestScansOfPolicies(t *testing.T) {
 	main := `
 levels: {licenses: "off"}
 scans:
-- {name: vulnerabilities, what: images, command: {args: [trivy, "{reference}"]}}
+- {name: vulnerabilities, what: images, command: {args: [trivy, "{reference}"]}, rescanAfter: 24h}
 - {name: licenses, what: images, command: {args: [licenses]}, level: warn}
 - {name: lint, what: charts, command: {args: [lint, "{path}"]}, level: inform}
 `
@@ -46,7 +46,7 @@ scans:
 	}
 	want := []Scan{
 		{Name: "lint", What: Charts, Args: []string{"lint", "--strict", "{path}"}, Timeout: 2 * time.Minute, ExitCodes: []int{2, 3}, Level: Refuse},
-		{Name: "vulnerabilities", What: Images, Args: []string{"trivy", "{reference}"}, Level: Warn},
+		{Name: "vulnerabilities", What: Images, Args: []string{"trivy", "{reference}"}, RescanAfter: 24 * time.Hour, Level: Warn},
 	}
 	if diff := cmp.Diff(policy.Wanted(), want); diff != "" {
 		t.Errorf("wanted (-got +want):\n%s", diff)

@@ -6,7 +6,9 @@
 //	                                        └─ waiting   nobody could look yet: a tag that leads nowhere, a program that ended badly
 //
 // A scan looks at a digest, which never changes, so it is run once for each: its [Record] is kept under a [Key], and counts
-// wherever the digest comes up again. A run that came to no end is tried again, after pauses that grow ([Record.Due]).
+// wherever the digest comes up again. What is known about a digest does change: a scan may say how old a record may be that a
+// change relies on, and is run again then. What the record says counts until a run comes to an end; one that came to none is tried
+// again, after pauses that grow ([Record.Due]).
 //
 // [Judge] says what all results together mean. What nobody looked at has not passed.
 //

@@ -19,7 +19,9 @@ type Result struct {
 	Digest    string   `json:"digest,omitempty"`
 	Targets   []string `json:"targets,omitempty"`
 	State     State    `json:"state"`
-	// Reason says why it waits or runs.
+	// Again is that the program looks at it once more, because what it found is old. State is that of before.
+	Again bool `json:"again,omitempty"`
+	// Reason says why it waits or runs, or how old what was found is.
 	Reason string `json:"reason,omitempty"`
 	// Output is the end of what the program wrote, where it found something or came to no end.
 	Output string `json:"output,omitempty"`
@@ -30,20 +32,42 @@ func ResultOf(s check.Scan, a Artifact, state State, reason string) Result {
 	return Result{Scan: s.Name, Level: s.Level, What: a.What, Reference: a.Reference, Digest: a.Digest, Targets: a.Targets, State: state, Reason: reason}
 }
 
-// With is the result with what a record says.
-func (r Result) With(record Record) Result {
+// With is the result with what a record of its scan says.
+func (r Result) With(s check.Scan, record Record) Result {
 	r.State, r.Reason, r.Output = record.State, record.Reason, record.Output
-	if !record.Final() {
-		r.Reason = fmt.Sprintf("%s; it is run again from %s", r.Reason, record.Due().Format("2006-01-02 15:04 UTC"))
+	if r.Reason == "" {
+		return r
+	}
+	if due, ok := record.Due(s); ok {
+		r.Reason += "; it is run again from " + due.Format(minute)
+	}
+	if record.Final() {
+		r.Reason = "this is of " + record.Looked().Format(minute) + ": " + r.Reason
 	}
 	return r
 }
 
+// While is the result with what a record says while the program looks again.
+func (r Result) While(record Record) Result {
+	r.State, r.Output, r.Again = record.State, record.Output, true
+	r.Reason = "this is of " + record.Looked().Format(minute) + ", and it is being scanned again"
+	return r
+}
+
+// minute is how precisely people are told when something was, in UTC.
+const minute = "2006-01-02 15:04 UTC"
+
+// Runs reports whether the program looks at it now, or will as soon as others are done.
+func (r Result) Runs() bool { return r.State == Running || r.Again }
+
 // holds reports whether a result keeps the change from being merged until there is another: one that runs does, so that people
 // see what it finds; one that nobody can come by does only where what it may find would refuse.
 func (r Result) holds() bool {
-	return r.State == Running || r.State == Waiting && r.Level == check.Refuse
+	return r.Runs() || r.State == Waiting && r.Level == check.Refuse
 }
+
+// passedBefore reports whether nothing was found, and it is looked again.
+func (r Result) passedBefore() bool { return r.State == Passed && r.Again }
 
 // refuses reports whether a result refuses the change.
 func (r Result) refuses() bool { return r.State == Found && r.Level == check.Refuse }
@@ -56,7 +80,7 @@ func Judge(results []Result) State {
 		switch {
 		case r.refuses():
 			return Found
-		case r.holds() && r.State == Running:
+		case r.Runs():
 			verdict = Running
 		case r.holds() && verdict == Passed:
 			verdict = Waiting
@@ -88,12 +112,15 @@ func Summary(results []Result) string {
 	found := func(level check.Level) func(Result) bool {
 		return func(r Result) bool { return r.State == Found && r.Level == level }
 	}
-	in := func(state State) func(Result) bool { return func(r Result) bool { return r.State == state } }
+	in := func(state State) func(Result) bool {
+		return func(r Result) bool { return r.State == state && !r.passedBefore() }
+	}
 	add("refuses", "refuse", found(check.Refuse))
 	add("warns", "warn", found(check.Warn))
 	add("informs", "inform", found(check.Inform))
 	add("is waiting", "are waiting", in(Waiting))
 	add("is running", "are running", in(Running))
+	add("is scanned again", "are scanned again", Result.passedBefore)
 	add("passed", "passed", in(Passed))
 	return strings.Join(parts, ", ")
 }

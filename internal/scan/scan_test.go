@@ -134,18 +134,57 @@ func TestRecord(t *testing.T) {
 	}
 	r := scan.Record{}
 	for _, want := range []time.Duration{time.Minute, 4 * time.Minute, 16 * time.Minute, time.Hour, time.Hour} {
-		if r = r.After(s, scan.Ended{Code: 9}, nil, now); r.Due().Sub(now) != want {
-			t.Errorf("after %d runs it is due in %s, want %s", r.Attempts, r.Due().Sub(now), want)
+		if r = r.After(s, scan.Ended{Code: 9}, nil, now); dueIn(r, s, now) != want {
+			t.Errorf("after %d runs it is due in %s, want %s", r.Attempts, dueIn(r, s, now), want)
 		}
 	}
-	if r.Attempts = 1 << 40; r.Due().Sub(now) != time.Hour {
+	if r.Attempts = 1 << 40; dueIn(r, s, now) != time.Hour {
 		t.Error("not due in an hour")
+	}
+}
+
+// never is when a run is due that is not to be.
+const never time.Duration = -1
+
+func dueIn(r scan.Record, s check.Scan, now time.Time) time.Duration {
+	at, ok := r.Due(s)
+	if !ok {
+		return never
+	}
+	return at.Sub(now)
+}
+
+// TestRecordsGrowOld where the scan says so; what was found counts until a run comes to an end again.
+func TestRecordsGrowOld(t *testing.T) {
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	daily, once, eager := check.Scan{RescanAfter: 24 * time.Hour}, check.Scan{}, check.Scan{RescanAfter: time.Second}
+	r := scan.Record{}.After(daily, scan.Ended{Code: 1, Output: "CVE"}, nil, now)
+	if dueIn(r, daily, now) != 24*time.Hour || dueIn(r, once, now) != never || dueIn(r, eager, now) != time.Hour {
+		t.Errorf("due in %s, %s and %s", dueIn(r, daily, now), dueIn(r, once, now), dueIn(r, eager, now))
+	}
+	later := now.Add(25 * time.Hour)
+	for _, want := range []time.Duration{time.Minute, 4 * time.Minute, 16 * time.Minute, time.Hour} {
+		if r = r.After(daily, scan.Ended{Code: 9, Output: "no database"}, nil, later); dueIn(r, daily, later) != want {
+			t.Errorf("tried again in %s, want %s", dueIn(r, daily, later), want)
+		}
+		if r.State != scan.Found || r.Output != "CVE" || r.Looked() != now || dueIn(r, once, later) != never {
+			t.Errorf("after a run without an end: %+v", r)
+		}
+	}
+	if patient := (check.Scan{RescanAfter: 48 * time.Hour}); dueIn(r, patient, later) != 23*time.Hour {
+		t.Errorf("one who can wait waits %s", dueIn(r, patient, later))
+	}
+	if r = r.After(daily, scan.Ended{}, nil, later); r.State != scan.Passed || r.Reason != "" || r.Looked() != later || dueIn(r, daily, later) != 24*time.Hour {
+		t.Errorf("after a run with an end: %+v", r)
 	}
 }
 
 func TestJudge(t *testing.T) {
 	result := func(level check.Level, state scan.State) scan.Result {
 		return scan.Result{Scan: "s", Reference: "r", Level: level, State: state, Reason: "why"}
+	}
+	again := func(level check.Level, state scan.State) scan.Result {
+		return scan.Result{Scan: "s", Reference: "r", Level: level, State: state, Again: true}
 	}
 	for _, tc := range []struct {
 		results []scan.Result
@@ -157,6 +196,8 @@ func TestJudge(t *testing.T) {
 		{[]scan.Result{result(check.Refuse, scan.Found), result(check.Refuse, scan.Running)}, scan.Found, "1 refuses, 1 is running"},
 		{[]scan.Result{result(check.Warn, scan.Found), result(check.Inform, scan.Found)}, scan.Passed, "1 warns, 1 informs"},
 		{[]scan.Result{result(check.Warn, scan.Running)}, scan.Running, "1 is running"},
+		{[]scan.Result{again(check.Warn, scan.Passed), result(check.Warn, scan.Passed)}, scan.Running, "1 is scanned again, 1 passed"},
+		{[]scan.Result{again(check.Refuse, scan.Found)}, scan.Found, "1 refuses"},
 		{[]scan.Result{result(check.Warn, scan.Waiting)}, scan.Passed, "1 is waiting"},
 		{[]scan.Result{result(check.Refuse, scan.Waiting)}, scan.Waiting, "1 is waiting: s of r: why"},
 		{[]scan.Result{result(check.Refuse, scan.Waiting), result(check.Inform, scan.Running)}, scan.Running, "1 is waiting, 1 is running"},

@@ -11,8 +11,10 @@ import (
 
 // run is one scan of one digest.
 type run struct {
-	key     string
-	scan    check.Scan
+	key  string
+	scan check.Scan
+	// known is what was on record when it began.
+	known   scan.Record
 	digest  string
 	command scan.Command
 	// reference is how the program knows the digest.
@@ -30,7 +32,7 @@ func (s *Scanner) run(ctx context.Context, r run) (news bool) {
 	if err != nil {
 		return s.unrecorded(ctx, r, err)
 	}
-	if before.Final() || before.Attempts > 0 && s.now().Before(before.Due()) {
+	if !s.due(r.scan, before) {
 		return s.forget(r.key)
 	}
 	ended, err := s.Programs.Scan(ctx, r.command)
@@ -67,6 +69,9 @@ func (s *Scanner) unrecorded(ctx context.Context, r run, why error) (news bool) 
 	s.mu.Lock()
 	before := s.failed[r.key]
 	s.mu.Unlock()
+	if r.known.Final() {
+		before = r.known // what was found goes on to count
+	}
 	return s.remember(r.key, r.record(before, scan.Ended{}, why, s))
 }
 

@@ -120,22 +120,31 @@ func (s *Scanner) look(ctx context.Context, sc check.Scan, a scan.Artifact) scan
 // digest says how a scan of a digest stands, and begins it when it is due. reference names it for the program.
 func (s *Scanner) digest(ctx context.Context, sc check.Scan, a scan.Artifact, reference string) scan.Result {
 	key := scan.Key(sc, a.Digest)
-	if s.programs.runs(key) {
-		return scan.ResultOf(sc, a, scan.Running, "")
-	}
 	record, err := s.record(ctx, key)
 	switch {
 	case err != nil:
 		return scan.ResultOf(sc, a, scan.Waiting, "what is on record cannot be read: "+secret.Scrub(err.Error()))
-	case record.Final(), record.Attempts > 0 && s.now().Before(record.Due()):
-		return scan.ResultOf(sc, a, record.State, "").With(record)
+	case !s.due(sc, record):
+		return scan.ResultOf(sc, a, record.State, "").With(sc, record)
 	}
-	r := run{key: key, scan: sc, digest: a.Digest, reference: reference, command: scan.CommandOf(sc, reference, a.Digest, a.Files)}
+	r := run{key: key, scan: sc, known: record, digest: a.Digest, reference: reference, command: scan.CommandOf(sc, reference, a.Digest, a.Files)}
 	work := func(ctx context.Context) bool { return s.run(ctx, r) }
-	if !s.programs.start(key, cmp.Or(max(s.Parallel, 0), defaultParallel), work, s.Changed) {
-		return scan.ResultOf(sc, a, scan.Waiting, "nothing is begun any more: the program ends")
+	begun := s.programs.start(key, cmp.Or(max(s.Parallel, 0), defaultParallel), work, s.Changed)
+	switch {
+	case begun && record.Final():
+		return scan.ResultOf(sc, a, record.State, "").While(record)
+	case begun:
+		return scan.ResultOf(sc, a, scan.Running, "")
+	case record.Final():
+		return scan.ResultOf(sc, a, record.State, "").With(sc, record)
 	}
-	return scan.ResultOf(sc, a, scan.Running, "")
+	return scan.ResultOf(sc, a, scan.Waiting, "nothing is begun any more: the program ends")
+}
+
+// due reports whether a scan is to be run now, by what is on record.
+func (s *Scanner) due(sc check.Scan, record scan.Record) bool {
+	at, ok := record.Due(sc)
+	return ok && !s.now().Before(at)
 }
 
 // record is what is known of a key: what could not be kept is remembered.
@@ -157,7 +166,7 @@ func (w Waiting) Results(ctx context.Context, scans []check.Scan, artifacts []sc
 	for {
 		lookup, program := w.lookups.next(), w.programs.next()
 		results := w.Scanner.Results(ctx, scans, artifacts)
-		if !slices.ContainsFunc(results, func(r scan.Result) bool { return r.State == scan.Running }) {
+		if !slices.ContainsFunc(results, scan.Result.Runs) {
 			return results
 		}
 		select {

@@ -86,7 +86,7 @@ const (
 	ScanCharts ScanSubject = "charts"
 )
 
-// CheckScan is a program that is run once for each digest of an image or chart.
+// CheckScan is a program that is run for each digest of an image or chart: once, unless it says otherwise.
 type CheckScan struct {
 	// Name is the name of the scan; levels speak of it as of a rule.
 	// +kubebuilder:validation:MinLength=1
@@ -99,6 +99,13 @@ type CheckScan struct {
 
 	// Command is what is run.
 	Command ScanCommand `json:"command"`
+
+	// RescanAfter is how old what it found may be for a change that brings the digest; then it is run again. At least 1h.
+	// Default: what it found counts for ever.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	RescanAfter *metav1.Duration `json:"rescanAfter,omitempty"`
 
 	// Level is that of what it finds. Default: refuse.
 	// +optional
