@@ -187,7 +187,8 @@ func (k *Keeper) next(ctx context.Context) bool {
 	defer cancel()
 	begun := time.Now()
 	err := k.work(bounded, i)
-	k.Metrics.worked(i, time.Since(begun), err)
+	took := time.Since(begun)
+	defer func() { k.Metrics.worked(i, took, err) }() // whoever sees it counted finds it in the log
 	switch {
 	case err == nil:
 		k.queue.Forget(i)
