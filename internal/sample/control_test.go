@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kalypso-io/kalypso/internal/client"
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -39,10 +38,16 @@ func newControl(t *testing.T) (Remote, *Publisher, []Repository, *bool) {
 
 func TestMergeWaitsForThePullRequest(t *testing.T) {
 	remote, p, all, _ := newControl(t)
-	brief, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
+	waiting, stop := context.WithCancel(t.Context())
+	asked := 0
+	remote.Client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		if asked++; asked == 3 {
+			stop()
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})
 	wanted := MergeRequest{Repository: ControlPlane, Branch: "main"}
-	if _, err := remote.Merge(brief, wanted); err == nil || !strings.Contains(err.Error(), "no pull request is open") {
+	if _, err := remote.Merge(waiting, wanted); err == nil || !strings.Contains(err.Error(), "no pull request is open") {
 		t.Errorf("got %v, want what was missing when the time was up", err)
 	}
 	propose(t, p, all[0])
@@ -55,6 +60,11 @@ func TestMergeWaitsForThePullRequest(t *testing.T) {
 		t.Errorf("got %+v, %v", merged, err)
 	}
 }
+
+// roundTrip is a way to a server.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // propose opens a change to main.
 func propose(t *testing.T, p *Publisher, r Repository) {
