@@ -208,7 +208,7 @@ func TestRepositoriesAreReadAtTheSameTime(t *testing.T) {
 	}
 	var mu sync.Mutex
 	active, peak := 0, 0
-	full, isFull := context.WithTimeout(t.Context(), 10*time.Second)
+	full, isFull := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer isFull()
 	count := func(n int) {
 		mu.Lock()
