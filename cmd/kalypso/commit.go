@@ -90,6 +90,6 @@ func (c *scheduleCommand) push(ctx context.Context, repo *git.Repository, reques
 		return err
 	}
 	result.Commit, result.Written, result.Deleted = commit.Hash, len(request.Put), len(request.Delete)
-	result.Pushed = repo.Local() == ""
+	result.Pushed = !repo.IsLocal()
 	return nil
 }

@@ -122,7 +122,7 @@ func (s *serving) wireFlows(t *terminal.Terminal, hosts forges, maps []git.Mappi
 		board: &server.Board{}, forges: hosts, cache: &fleet.Cache{}, memory: &scheduling.Memory{}, tracing: tracing, previewForks: s.config.PreviewForks,
 		client: &git.Client{
 			Map: slices.Concat(maps, mappings(s.config.Map), access.maps), Credentials: access.credentials,
-			Env: func(name string) string { return t.Env[name] },
+			Env: func(name string) string { return t.Env[name] }, Elsewhere: true,
 		},
 	}
 	s.ends = append(s.ends, func() { _ = s.work.client.Close() }) // the process ends

@@ -26,7 +26,7 @@ func fleetFiles(clusterTypes, targets int) map[string][]byte {
 func largeRepo(b *testing.B) string {
 	b.Helper()
 	dir := b.TempDir()
-	c := cache{dir + "/large"}
+	c := cache{base: dir + "/large"}
 	if err := c.reset(); err != nil {
 		b.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -19,12 +20,16 @@ import (
 //	<cache folder>/<hash of the URL>.git      the clone
 //	<cache folder>/<hash of the URL>.lock     locked while somebody fetches
 //	<cache folder>/<hash of the URL>.damaged  says that the clone has to be fetched anew
-type cache struct{ base string }
+type cache struct {
+	base string
+	// called is what errors call it; empty for the files that they are about.
+	called string
+}
 
 // newCache names the place by scheme, user, host and path: two users may see different repositories at one URL.
 func newCache(dir string, l location) cache {
 	sum := sha256.Sum256([]byte(l.scheme + "\x00" + l.user + "\x00" + l.hostPort() + "\x00" + l.path))
-	return cache{filepath.Join(dir, hex.EncodeToString(sum[:16]))}
+	return cache{base: filepath.Join(dir, hex.EncodeToString(sum[:16]))}
 }
 
 func (c cache) dir() string { return c.base + ".git" }
@@ -42,7 +47,7 @@ func (c cache) damaged() bool {
 func (c cache) lock(ctx context.Context, progress func(string)) (unlock func(), err error) {
 	// The clones hold what only this user may read.
 	if err := os.MkdirAll(filepath.Dir(c.base), 0o700); err != nil {
-		return nil, cacheError("create", filepath.Dir(c.base), err)
+		return nil, c.error("create", filepath.Dir(c.base), err)
 	}
 	type result struct {
 		unlock func()
@@ -59,7 +64,7 @@ func (c cache) lock(ctx context.Context, progress func(string)) (unlock func(), 
 		select {
 		case r := <-done:
 			if r.err != nil {
-				return nil, cacheError("lock", c.base+".lock", r.err)
+				return nil, c.error("lock", c.base+".lock", r.err)
 			}
 			return r.unlock, nil
 		case <-patience.C:
@@ -87,11 +92,11 @@ func (c cache) open() (*store, error) {
 		}
 	}
 	if err := c.reset(); err != nil {
-		return nil, cacheError("create", c.dir(), err)
+		return nil, c.error("create", c.dir(), err)
 	}
 	s, err := openStore(c.dir())
 	if err != nil {
-		return nil, cacheError("open", c.dir(), err)
+		return nil, c.error("open", c.dir(), err)
 	}
 	return s, nil
 }
@@ -123,7 +128,25 @@ func (c cache) reset() error {
 	return nil
 }
 
-func cacheError(op, path string, err error) error { return storageError(op+" cached clone", path, err) }
+func (c cache) error(op, path string, err error) error {
+	if c.called != "" {
+		return storageError(op+" cached clone of", c.called, err)
+	}
+	return storageError(op+" cached clone", path, err)
+}
+
+// reason is why something on the disk went wrong, without the path, which errors name where they should.
+func reason(err error) string {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		err = path.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return secret.Scrub(err.Error())
+}
 
 // storageError gives an error of writing to the disk its kind.
 func storageError(op, path string, err error) error {
@@ -136,7 +159,7 @@ func storageError(op, path string, err error) error {
 		kind = ErrDenied
 	}
 	return &Error{
-		Kind: kind, Op: op, Where: path, Detail: secret.Scrub(err.Error()),
+		Kind: kind, Op: op, Where: path, Detail: reason(err),
 		Hint: "check the folder's permissions and the space on its disk",
 	}
 }

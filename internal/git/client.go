@@ -24,6 +24,9 @@ type Client struct {
 	// after the URL and before the environment. The host is in lower case, with its port where that is not the usual one.
 	// An empty password means none; nil is nobody to ask. It may be called from several goroutines at once.
 	Credentials func(ctx context.Context, host string) (user string, password Secret, err error)
+	// Elsewhere says that those who read errors are not at this machine: repositories on it are called by the URLs that were mapped to
+	// them, and folders are not named.
+	Elsewhere bool
 	// Progress is told what takes long, in short lines; nil means nobody.
 	// It may be called from several goroutines at once.
 	Progress func(string)
@@ -53,7 +56,7 @@ func (c *Client) Open(ctx context.Context, url string) (*Repository, error) {
 	if r := c.open[id]; r != nil {
 		return r, nil
 	}
-	r, err := c.openLocation(l)
+	r, err := c.openLocation(l, c.name(url, l))
 	if err != nil {
 		return nil, err
 	}
@@ -121,15 +124,31 @@ func (c *Client) configDir() (string, error) {
 	return commonDir(dir)
 }
 
-func (c *Client) openLocation(l location) (*Repository, error) {
+// name is what errors call a repository that was asked for by a URL and found at a location; empty for a folder as it is found.
+func (c *Client) name(url string, l location) string {
+	if !l.local() {
+		return l.String()
+	}
+	asked, err := parseLocation(url)
+	if err != nil || !c.Elsewhere || asked.local() {
+		return ""
+	}
+	return asked.String()
+}
+
+func (c *Client) openLocation(l location, name string) (*Repository, error) {
 	if l.local() {
-		return c.openLocal(l.path)
+		return c.openLocal(l.path, name)
 	}
 	dir, err := c.cacheFolder()
 	if err != nil {
 		return nil, err
 	}
-	return &Repository{Name: l.String(), client: c, remote: newRemote(l, dir)}, nil
+	r := &Repository{Name: name, client: c, remote: newRemote(l, dir)}
+	if c.Elsewhere {
+		r.remote.cache.called = name
+	}
+	return r, nil
 }
 
 func (c *Client) cacheFolder() (string, error) {

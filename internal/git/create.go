@@ -162,7 +162,7 @@ func (c CreateRequest) build(ctx context.Context, dir string) error {
 
 // commit writes the commit of each branch.
 func (c CreateRequest) commit(ctx context.Context, dir string, made *gogit.Repository) error {
-	r, err := (&Client{}).openLocal(dir)
+	r, err := (&Client{}).openLocal(dir, "")
 	if err != nil {
 		return err
 	}

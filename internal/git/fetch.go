@@ -44,7 +44,7 @@ func (f *fetch) ensure(ctx context.Context, name string, hash plumbing.Hash) err
 		}
 	}
 	if err := f.store.own.SetReference(plumbing.NewHashReference(mark, hash)); err != nil {
-		return storageError("write cached clone", f.store.dir, err)
+		return f.repo.remote.cache.error("write", f.store.dir, err)
 	}
 	return nil
 }

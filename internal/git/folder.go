@@ -44,7 +44,7 @@ func (r *Repository) resolveFolder(branch, revision string) (Commit, error) {
 	}
 	if revision != "" {
 		return Commit{}, &Error{
-			Kind: ErrCommitNotFound, Op: fmt.Sprintf("read commit %q of", secret.Line(revision)), Where: r.folder,
+			Kind: ErrCommitNotFound, Op: fmt.Sprintf("read commit %q of", secret.Line(revision)), Where: r.Name,
 			Detail: "a plain folder has no commits", Hint: "name a clone of the repository instead",
 		}
 	}
@@ -61,7 +61,7 @@ func (r *Repository) resolveFolder(branch, revision string) (Commit, error) {
 	if len(names) == 0 {
 		hint = "name a Git repository, or a folder with a subfolder for each branch"
 	}
-	return Commit{}, &Error{Kind: ErrBranchNotFound, Op: fmt.Sprintf("read branch %q of", or(secret.Line(branch), "main")), Where: r.folder, Hint: hint}
+	return Commit{}, &Error{Kind: ErrBranchNotFound, Op: fmt.Sprintf("read branch %q of", or(secret.Line(branch), "main")), Where: r.Name, Hint: hint}
 }
 
 func isPlainDir(path string) bool {

@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/kalypso-io/kalypso/internal/secret"
 )
 
 // Discover returns the folder of the repository that a folder is in: the root of the work tree, or the bare repository.
@@ -49,29 +47,30 @@ func Home(dir string) string {
 }
 
 // openLocal opens a repository on the file system in place.
-// Where there is none but one with ".git" behind its name, that one is meant.
-func (c *Client) openLocal(path string) (*Repository, error) {
+// Where there is none but one with ".git" behind its name, that one is meant. An empty name is the path.
+func (c *Client) openLocal(path, name string) (*Repository, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if bare, bareErr := os.Stat(path + ".git"); bareErr == nil {
 			path, info, err = path+".git", bare, nil
 		}
 	}
+	name = or(name, path)
 	if err != nil {
-		return nil, openError(path, err)
+		return nil, openError(name, err)
 	}
 	if !info.IsDir() {
-		return nil, &Error{Kind: ErrRepositoryNotFound, Op: "open", Where: path, Detail: "it is a file", Hint: "name the folder of a repository"}
+		return nil, &Error{Kind: ErrRepositoryNotFound, Op: "open", Where: name, Detail: "it is a file", Hint: "name the folder of a repository"}
 	}
 	dir, ok := findGitDir(path)
 	if !ok {
-		return &Repository{Name: path, client: c, folder: path}, nil
+		return &Repository{Name: name, client: c, folder: path}, nil
 	}
 	s, err := openStore(dir)
 	if err != nil {
-		return nil, openError(path, err)
+		return nil, openError(name, err)
 	}
-	r := &Repository{Name: path, client: c}
+	r := &Repository{Name: name, client: c}
 	r.current.Store(s)
 	return r, nil
 }
@@ -121,19 +120,19 @@ func isGitDir(dir string) bool {
 }
 
 // openError gives the errors of opening a local repository their kind.
-func openError(path string, err error) error {
+func openError(name string, err error) error {
 	var ours *Error
 	var unsupported unsupportedError
 	switch {
 	case errors.As(err, &ours):
 		return err
 	case errors.As(err, &unsupported):
-		return &Error{Kind: ErrInvalid, Op: "open", Where: path, Detail: err.Error(), Hint: "convert it, or clone it in the usual format"}
+		return &Error{Kind: ErrInvalid, Op: "open", Where: name, Detail: err.Error(), Hint: "convert it, or clone it in the usual format"}
 	case errors.Is(err, os.ErrNotExist):
-		return &Error{Kind: ErrRepositoryNotFound, Op: "open", Where: path, Detail: "there is no such folder", Hint: "check the path, or map the URL to a clone"}
+		return &Error{Kind: ErrRepositoryNotFound, Op: "open", Where: name, Detail: "there is no such folder", Hint: "check the path, or map the URL to a clone"}
 	case errors.Is(err, os.ErrPermission):
-		return &Error{Kind: ErrDenied, Op: "open", Where: path, Hint: "check the permissions of the folder"}
+		return &Error{Kind: ErrDenied, Op: "open", Where: name, Hint: "check the permissions of the folder"}
 	default:
-		return &Error{Kind: ErrCorrupt, Op: "open", Where: path, Detail: secret.Scrub(err.Error()), Hint: `check it with "git fsck", or clone it again`}
+		return &Error{Kind: ErrCorrupt, Op: "open", Where: name, Detail: reason(err), Hint: `check it with "git fsck", or clone it again`}
 	}
 }

@@ -2,6 +2,7 @@ package git
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -90,7 +91,49 @@ func TestMappingOpensClones(t *testing.T) {
 	if diff := cmp.Diff(someFiles, contents(t, r.Tree(resolve(t, r, "main", "")))); diff != "" {
 		t.Error(diff)
 	}
-	if again := open(t, c, "https://github.com/acme/"+filepath.Base(made.dir)); again != r || r.Local() != made.dir {
-		t.Errorf("opened %q", again.Local())
+	if again := open(t, c, "https://github.com/acme/"+filepath.Base(made.dir)); again != r || r.Name != made.dir {
+		t.Errorf("opened %q", again.Name)
+	}
+}
+
+// Those who are not at this machine are told of the repositories that they know, and of no folders.
+func TestElsewhere(t *testing.T) {
+	const url = "https://git.example.com/acme/shop"
+	for name, ask := range map[string]func(c *Client, r *testRepo) error{
+		"no branch": func(c *Client, r *testRepo) error {
+			_, err := open(t, c, url).Resolve(t.Context(), "nope", "")
+			return err
+		},
+		"no repository": func(c *Client, r *testRepo) error {
+			c.Map[0].To = filepath.Join(r.dir, "gone")
+			_, err := c.Open(t.Context(), url)
+			return err
+		},
+		"a file": func(c *Client, r *testRepo) error {
+			c.Map[0].To = filepath.Join(r.dir, "a.yaml")
+			_, err := c.Open(t.Context(), url)
+			return err
+		},
+		"an object is missing": func(c *Client, r *testRepo) error {
+			tree := r.git("rev-parse", "HEAD^{tree}")
+			at := filepath.Join(r.dir, ".git", "objects", tree[:2], tree[2:])
+			if err := os.Remove(at); err != nil {
+				t.Fatal(err)
+			}
+			_, err := open(t, c, url).Resolve(t.Context(), "main", "")
+			return err
+		},
+		"no place for a clone": func(c *Client, r *testRepo) error {
+			c.Map, c.CacheDir = nil, filepath.Join(r.dir, "a.yaml")
+			_, err := open(t, c, url).Resolve(t.Context(), "main", "")
+			return err
+		},
+	} {
+		c, r := newClient(t, nil), newRepo(t, map[string]string{"a.yaml": "a: 1\n"})
+		c.Elsewhere, c.Map = true, []Mapping{{url, r.dir}}
+		err := ask(c, r)
+		if err == nil || !strings.Contains(err.Error(), url) || strings.Contains(err.Error(), r.dir) {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }

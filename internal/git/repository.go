@@ -21,7 +21,7 @@ import (
 // Repository is a local repository, a remote one with its cache, or a plain folder whose subfolders are branches.
 // It is safe for concurrent use.
 type Repository struct {
-	// Name is where the repository is, for people: a path, or a URL without credentials. Do not change it.
+	// Name is where the repository is, for people: a path, or a URL without credentials; see [Client.Elsewhere]. Do not change it.
 	Name string
 
 	client *Client
@@ -222,13 +222,8 @@ func (r *Repository) Remotes() ([]string, error) {
 	return remoteURLs(r.store().common)
 }
 
-// Local returns the folder of a repository on this machine's file system; empty for remote ones.
-func (r *Repository) Local() string {
-	if r.remote != nil {
-		return ""
-	}
-	return r.Name
-}
+// IsLocal reports whether the repository is on this machine's file system.
+func (r *Repository) IsLocal() bool { return r.remote == nil }
 
 // IsFolder reports whether the repository is a plain folder, without commits.
 func (r *Repository) IsFolder() bool { return r.folder != "" }
@@ -297,7 +292,7 @@ func (r *Repository) corrupt(op string, err error) error {
 	} else if r.store().partial() {
 		hint = "the clone was made with --filter and lacks objects; use a full clone"
 	}
-	return &Error{Kind: ErrCorrupt, Op: op, Where: r.Name, Detail: secret.Scrub(err.Error()), Hint: hint}
+	return &Error{Kind: ErrCorrupt, Op: op, Where: r.Name, Detail: reason(err), Hint: hint}
 }
 
 func (r *Repository) close() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -199,7 +200,7 @@ spec:
 func (w *world) merge(branch string) string {
 	w.t.Helper()
 	w.commit("topic", nil)
-	dir := w.repo().Local()
+	dir := w.repo().Name
 	w.run(dir, "update-ref", "refs/heads/merged", w.run(dir, "commit-tree", "-p", "topic", "-p", branch, "-m", "merge", "topic^{tree}"))
 	head := w.run(dir, "rev-parse", "merged")
 	w.run(dir, "update-ref", "refs/heads/"+branch, head)
@@ -208,7 +209,7 @@ func (w *world) merge(branch string) string {
 
 func (w *world) delete(branch string) {
 	w.t.Helper()
-	w.run(w.repo().Local(), "update-ref", "-d", "refs/heads/"+branch)
+	w.run(w.repo().Name, "update-ref", "-d", "refs/heads/"+branch)
 }
 
 // run runs the git program.
@@ -219,6 +220,7 @@ func (w *world) run(dir string, args ...string) string {
 		w.t.Skip("the git program is not installed")
 	}
 	cmd := exec.Command(program, append([]string{"-C", dir, "-c", "user.name=Ann", "-c", "user.email=ann@example.com"}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		w.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)

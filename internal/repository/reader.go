@@ -254,7 +254,7 @@ func (r *Reader) Contains(ctx context.Context, branch scheduling.Location, commi
 	if _, err := repo.Resolve(ctx, branch.Branch, commit); err != nil {
 		return false, err // it does not exist at all, which is another matter
 	}
-	if on, err := repo.IsAncestor(ctx, commit, head); on || err != nil || repo.Local() == "" {
+	if on, err := repo.IsAncestor(ctx, commit, head); on || err != nil || !repo.IsLocal() {
 		return on, err
 	}
 	head, err = repo.Resolve(ctx, branch.Branch, "refs/remotes/origin/"+head.Branch)
