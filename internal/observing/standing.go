@@ -127,10 +127,29 @@ func (o *Observer) environment(ctx context.Context, controlPlane, name string, a
 	if (controlPlane == "" || !asOf.IsZero()) && slices.Contains(names, name) {
 		return standing{name: name, controlPlane: controlPlane}, nil
 	}
+	var there []string
 	for _, s := range o.standings() {
 		names = append(names, s.name)
+		if sameRepository(s.controlPlane, controlPlane) {
+			there = append(there, s.name)
+		}
 	}
-	return standing{}, unknown("environment", name, names)
+	switch {
+	case controlPlane == "" || !asOf.IsZero():
+		return standing{}, unknown("environment", name, names)
+	case len(there) == 0:
+		return standing{}, unknown("control plane", controlPlane, o.controlPlanes())
+	}
+	return standing{}, unknown("environment", name, there)
+}
+
+// controlPlanes are the addresses of those that the fleet knows.
+func (o *Observer) controlPlanes() []string {
+	var all []string
+	for _, s := range o.standings() {
+		all = append(all, s.controlPlane)
+	}
+	return all
 }
 
 // selected returns the environment of a name, or all of them when it is empty.

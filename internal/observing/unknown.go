@@ -15,7 +15,7 @@ import (
 
 // UnknownError says that there is nothing of a name. It is [ledger.ErrNotFound].
 type UnknownError struct {
-	// What is the word for what was asked for: "environment", "workload", "cluster", "promotion of".
+	// What is the word for what was asked for: "environment", "control plane", "workload", "cluster", "promotion of commit".
 	What string
 	Name string
 	// Near are up to three names that look most like it, the nearest first; empty when there is nothing of the kind.

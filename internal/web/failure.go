@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -63,6 +64,9 @@ func failureOf(err error) failure {
 	case errors.As(err, &unknown):
 		f := failure{Status: http.StatusNotFound, What: sentence(unknown.Error()), Next: "Look for it by a part of its name, or see what there is."}
 		for _, name := range unknown.Near {
+			if unknown.What == "control plane" {
+				break // it has no page
+			}
 			f.Choices = append(f.Choices, Link{name, addressOf(unknown.What, name)})
 		}
 		return f
@@ -73,7 +77,8 @@ func failureOf(err error) failure {
 	case errors.Is(err, ledger.ErrNotFound):
 		return failure{Status: http.StatusNotFound, What: sentence(err.Error()), Next: "Look for it by a part of its name, or see what there is."}
 	case errors.Is(err, ledger.ErrInvalid):
-		return failure{Status: http.StatusBadRequest, What: sentence(err.Error()), Next: "Correct the address, or go back."}
+		what := strings.TrimPrefix(err.Error(), ledger.ErrInvalid.Error()+": ")
+		return failure{Status: http.StatusBadRequest, What: sentence(what), Next: "Correct the address, or go back."}
 	case errors.As(err, &broken), errors.Is(err, errBroken):
 		return failure{Status: http.StatusInternalServerError, What: "Something broke.", Next: "The log of the server knows more about this request."}
 	}

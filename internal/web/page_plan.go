@@ -14,7 +14,6 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/secret"
@@ -26,6 +25,8 @@ import (
 type planPage struct {
 	ControlPlanes []string
 	Environments  []string
+	// own are the environments of the control plane that is asked about.
+	own []string
 	// Question is what the address asks; Asked says that it asks anything.
 	Question scheduling.Trial
 	Asked    bool
@@ -72,8 +73,11 @@ func (s *site) plan(q *question) (*answer, error) {
 	for _, standing := range s.Observer.Standings() {
 		view.ControlPlanes = append(view.ControlPlanes, standing.ControlPlane)
 		view.Environments = append(view.Environments, standing.Environment)
+		if chosen := view.Question.ControlPlane; chosen == "" || chosen == standing.ControlPlane {
+			view.own = append(view.own, standing.Environment)
+		}
 	}
-	view.ControlPlanes, view.Environments = sorted(view.ControlPlanes), sorted(view.Environments)
+	view.ControlPlanes, view.Environments, view.own = sorted(view.ControlPlanes), sorted(view.Environments), sorted(view.own)
 	value := planAnswer{ControlPlanes: view.ControlPlanes, Environments: view.Environments}
 	a := &answer{title: "Plan"}
 	view.Asked = slices.ContainsFunc([]string{"change", "branch", "commit", "environment"}, func(name string) bool { return q.text(name) != "" })
@@ -116,7 +120,7 @@ func (s *site) tried(q *question, view *planPage) (trial.Answer, error) {
 		return trial.Answer{}, errNoPage
 	}
 	if err := checkTrial(q, view); err != nil {
-		return trial.Answer{}, err
+		return trial.Answer{}, &planError{err}
 	}
 	found, err := s.Trials.Ask(q.Context(), view.Question, q.role.Includes(access.Operator))
 	var pending *trial.Pending
@@ -169,27 +173,49 @@ func checkTrial(q *question, view *planPage) error {
 			what++
 		}
 	}
-	refuse := func(format string, values ...any) error {
-		return &planError{fmt.Errorf("%w: %s", ledger.ErrInvalid, fmt.Sprintf(format, values...))}
-	}
 	switch {
 	case len(view.ControlPlanes) == 0:
-		return refuse("no environments are known yet, so that there is nothing to plan")
-	case t.ControlPlane == "":
-		return refuse("there are several control planes: choose one")
-	case !slices.Contains(view.ControlPlanes, t.ControlPlane):
-		return refuse("%s is no control plane of this server", t.ControlPlane)
+		return &noTrial{"no environments are known yet, so that there is nothing to plan", "Ask again when this server has looked at a control plane."}
+	case t.ControlPlane == "" && view.has(t.Environment):
+		return &noTrial{"there are several control planes", "Choose one: " + listed(view.ControlPlanes) + "."}
+	case t.ControlPlane != "" && !slices.Contains(view.ControlPlanes, t.ControlPlane):
+		return &noTrial{fmt.Sprintf("%q is no control plane of this server", t.ControlPlane), "It has " + listed(view.ControlPlanes) + "."}
+	case !view.has(t.Environment):
+		return &noTrial{fmt.Sprintf("there is no environment %q", t.Environment), "There are " + listed(view.own) + "."}
 	case what > 1:
-		return refuse("ask about a pull request, a branch or a commit, and not about several at once")
+		return &noTrial{"that asks about several things at once", "Ask about a pull request, a branch or a commit."}
 	case q.text("change") != "" && t.Change < 1:
-		return refuse("%q is no number of a pull request", q.text("change"))
-	case notInBranches.MatchString(t.Branch), notInBranches.MatchString(t.Into):
-		return refuse("that is no name of a branch")
+		return &noTrial{fmt.Sprintf("%q is no number of a pull request", q.text("change")), "Write it as 12 or #12."}
+	case notInBranches.MatchString(t.Branch):
+		return &noTrial{fmt.Sprintf("%q is no name of a branch", t.Branch), "Write it as Git has it."}
+	case notInBranches.MatchString(t.Into):
+		return &noTrial{fmt.Sprintf("%q is no name of a branch", t.Into), "Write it as Git has it."}
 	case t.Commit != "" && !planHash.MatchString(t.Commit):
-		return refuse("%q is no commit: write its hash, or at least the first seven digits of it", t.Commit)
+		return &noTrial{fmt.Sprintf("%q is no commit", t.Commit), "Write its hash, or at least the first seven digits of it."}
 	}
 	return nil
 }
+
+// has reports whether an environment may be asked about. Empty stands for all.
+func (p *planPage) has(environment string) bool {
+	return environment == "" || slices.Contains(p.own, environment)
+}
+
+// maxListed bounds how many names an error lists.
+const maxListed = 12
+
+// listed are names in a sentence.
+func listed(names []string) string {
+	if more := len(names) - maxListed; more > 0 {
+		return strings.Join(names[:maxListed], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// noTrial is a question that makes no sense: what is wrong with it, and what to do.
+type noTrial struct{ what, next string }
+
+func (e *noTrial) Error() string { return e.what }
 
 func sorted(all []string) []string {
 	slices.Sort(all)
@@ -262,11 +288,14 @@ func (e *planError) Unwrap() error { return e.err }
 
 // unplanned says a planError to people, with what to do next.
 func unplanned(err error) failure {
-	f := failure{Status: http.StatusUnprocessableEntity, What: sentence(secret.Line(secret.Redact(err.Error()))), Next: "Mend what it says, and ask again."}
+	f := failure{Status: http.StatusUnprocessableEntity, What: sentence(err.Error()), Next: "Mend what it says, and ask again."}
+	var senseless *noTrial
 	switch {
+	case errors.As(err, &senseless):
+		f.Status, f.Next = http.StatusBadRequest, senseless.next
 	case errors.Is(err, trial.ErrBusy):
 		f.Status, f.Next, f.retryAfter = http.StatusServiceUnavailable, "Ask again in a moment.", planAgain
-	case errors.Is(err, ledger.ErrInvalid), errors.Is(err, scheduling.ErrTrial):
+	case errors.Is(err, scheduling.ErrTrial):
 		f.Status, f.Next = http.StatusBadRequest, "Correct the question, and ask again."
 	case errors.Is(err, scheduling.ErrFork):
 		f.Status, f.Next = http.StatusForbidden, "Push the branch to the control plane itself, or ask whoever keeps the server to allow it."

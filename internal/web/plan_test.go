@@ -108,6 +108,29 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
+// What is asked for is named where it is not there, beside what there is.
+func TestPlanSaysWhatThereIs(t *testing.T) {
+	w, asked := planning(t, aPreview)
+	for question, want := range map[string]string{
+		"environment=nope":                       `There is no environment "nope". There are dev, stage.`,
+		"branch=topic&environment=nope":          `There is no environment "nope". There are dev, stage.`,
+		"environment=dev&controlPlane=elsewhere": `"elsewhere" is no control plane of this server. It has ` + controlPlane + ".",
+		"branch=a..b":                            `"a..b" is no name of a branch. Write it as Git has it.`,
+		"change=seven":                           `"seven" is no number of a pull request. Write it as 12 or #12.`,
+	} {
+		a := w.ask("/plan?" + question)
+		p := parse(t, a.Body)
+		p.wants("main [role=alert]", want)
+		p.wants("main details[open] option", "dev")
+		if a.Code != http.StatusBadRequest {
+			t.Errorf("%s: got %d", question, a.Code)
+		}
+	}
+	if len(*asked) != 0 {
+		t.Errorf("asked %+v", *asked)
+	}
+}
+
 func TestPlanSaysWhatIsWrong(t *testing.T) {
 	for name, test := range map[string]struct {
 		err  error
