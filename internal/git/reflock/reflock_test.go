@@ -135,7 +135,9 @@ func TestTheLockOfGitIsLeftAlone(t *testing.T) {
 func TestGitIsKeptOutMeanwhile(t *testing.T) {
 	folder := t.TempDir()
 	git := func(args ...string) (string, error) {
-		out, err := exec.Command("git", append([]string{"-C", folder, "-c", "user.name=n", "-c", "user.email=e@localhost"}, args...)...).CombinedOutput()
+		cmd := exec.Command("git", append([]string{"-C", folder, "-c", "user.name=n", "-c", "user.email=e@localhost"}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+		out, err := cmd.CombinedOutput()
 		return strings.TrimSpace(string(out)), err
 	}
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"commit", "-q", "--allow-empty", "-m", "one"}} {
