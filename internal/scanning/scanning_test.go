@@ -119,7 +119,8 @@ func TestEachDigestIsScannedOnce(t *testing.T) {
 	w := newWorld(t)
 	scans := w.scan(check.Images, "sleep 0.2")
 	all := images("registry.example/shop:1.4.0", "registry.example/shop:1.4", "registry.example/worker:1.4.0", "registry.example/other@"+digest("a"))
-	if got := states(w.process().Results(t.Context(), scans, all)); got != "running running running running" {
+	first := w.process()
+	if got := states(first.Results(t.Context(), scans, all)); got != "running running running running" {
 		t.Errorf("a look that nobody waits for says %s", got)
 	}
 	var wait sync.WaitGroup
@@ -134,6 +135,7 @@ func TestEachDigestIsScannedOnce(t *testing.T) {
 		}
 	}
 	wait.Wait()
+	first.Close() // nobody waits for it, and it may look once more whether anything is left to do
 	for range 3 {
 		s := w.process()
 		if got := states(waitFor(s, scans, all)); got != "passed passed passed passed" {
@@ -307,7 +309,7 @@ func until(t *testing.T, done func() bool) {
 func TestCharts(t *testing.T) {
 	w := newWorld(t)
 	good := scan.Chart("shop", "0.1.0", digest("a"), []chart.File{{Path: "Chart.yaml", Content: []byte("name: shop\n")}, {Path: "templates/a.yaml", Content: []byte("b")}})
-	r := waitFor(w.process(), w.scan(check.Charts, "cd $3; cat Chart.yaml; find . -type f | sort; exit 1"), []scan.Artifact{good, images("nginx")[0]})
+	r := waitFor(w.process(), w.scan(check.Charts, "cd \"$3\"; cat Chart.yaml; find . -type f | sort; exit 1"), []scan.Artifact{good, images("nginx")[0]})
 	if len(r) != 1 || r[0].State != scan.Found || r[0].Output != "name: shop\n./Chart.yaml\n./templates/a.yaml" {
 		t.Errorf("got %+v", r)
 	}
