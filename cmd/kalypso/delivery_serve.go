@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -18,7 +19,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
@@ -31,8 +32,8 @@ import (
 )
 
 // deliveries is the work of the server for the registered applications of its control planes that have a Delivery.
-// What applications say is not trusted: their charts are rendered in processes with limits, and they can name no repository that is
-// the platform's, or on a host that nobody configured.
+// What applications say is not trusted: their charts are rendered in processes with limits, and they can name no repositories but
+// their own and those that the platform team lists for them.
 type deliveries struct {
 	flows    *flows
 	ledger   ledger.Ledger
@@ -186,35 +187,53 @@ func (d *deliveries) chain(controlPlane, workload string) *delivery.Chain {
 func (d *deliveries) loader(controlPlane string) *delivery.Loader {
 	return &delivery.Loader{
 		Repositories: repository.NewDeliveryReader(d.flows.client), Charts: repository.Charts{Client: d.charts}, Cache: d.flows.cache,
-		Allow: func(repository string) error { return d.allow(controlPlane, repository) },
+		Allow: func(r delivery.Request, repository string) error { return d.allow(controlPlane, r, repository) },
 	}
 }
 
 var (
 	errPlatforms = errors.New("it is the platform's; an application cannot use it")
 	errHost      = errors.New("nobody configured its host")
+	errOthers    = errors.New("it is neither the source nor a repository beside it that is called by its name and a dash; the platform team lists others in spec.repositories of the WorkloadRegistration")
 )
 
-// allow refuses repositories that an application must not use: the control plane, what the platform publishes to, and any host that
-// nobody configured.
-func (d *deliveries) allow(controlPlane, repository string) error {
-	platforms := []string{controlPlane}
-	for _, plane := range d.flows.board.ControlPlanes() {
-		platforms = append(platforms, plane.URL)
-		for _, last := range plane.Scheduling {
-			if last != nil && last.Outcome != nil {
-				platforms = append(platforms, last.Outcome.GitOps.Repo)
-			}
-		}
-	}
-	same := func(url string) bool { return url != "" && git.SameRepository(url, repository) }
+// allow refuses repositories that an application must not use, since the server has rights that its team has not: on hosts that
+// nobody configured, what the platform reads and publishes to, and all others that are not its own and that nobody listed.
+func (d *deliveries) allow(controlPlane string, r delivery.Request, repository string) error {
 	switch {
-	case slices.ContainsFunc(platforms, same):
-		return errPlatforms
 	case !d.hosts.Know(repository):
 		return errHost
+	case slices.ContainsFunc(d.platforms(controlPlane), func(url string) bool { return mayBeSame(url, repository) }):
+		return errPlatforms
+	case !r.Reaches(repository):
+		return errOthers
 	}
 	return nil
+}
+
+// platforms are the repositories of the platform, as far as rounds have read them.
+func (d *deliveries) platforms(controlPlane string) []string {
+	urls := []string{controlPlane}
+	for _, plane := range d.flows.board.ControlPlanes() {
+		urls = append(urls, plane.URL)
+		for _, last := range plane.Scheduling {
+			if last == nil || last.Outcome == nil {
+				continue
+			}
+			urls = append(urls, last.Outcome.GitOps.Repo, last.Outcome.Inputs.Branch.Repo, last.Outcome.Inputs.Main.Repo)
+		}
+	}
+	return urls
+}
+
+// mayBeSame reports whether two URLs may mean the same repository: to most forges, the case of a path does not matter.
+func mayBeSame(a, b string) bool {
+	x, err := forge.ParseID(a)
+	if err != nil {
+		return false
+	}
+	y, err := forge.ParseID(b)
+	return err == nil && strings.EqualFold(x.String(), y.String())
 }
 
 // boardPolicies are the check policies of a control plane's environments, as the last rounds read them.

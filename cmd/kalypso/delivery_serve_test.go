@@ -164,13 +164,24 @@ func TestOnlyApplicationsWithADeliveryAreDelivered(t *testing.T) {
 
 func TestApplicationsReachNothingOfThePlatform(t *testing.T) {
 	s, d := registeredShop(t)
+	request := delivery.Request{Source: s.url + "/" + shopSource, Repositories: []string{s.url + "/platform/manifests", s.url + "/" + gitOpsRepo}}
 	for repository, want := range map[string]error{
-		s.url + "/" + controlPlaneRepo:    errPlatforms,
-		s.url + "/" + gitOpsRepo + ".git": errPlatforms,
-		"http://169.254.169.254/x/y":      errHost,
-		s.url + "/" + shopGitOps:          nil,
+		s.url + "/" + controlPlaneRepo:                  errPlatforms,
+		s.url + "/" + strings.ToUpper(controlPlaneRepo): errPlatforms,
+		s.url + "/" + gitOpsRepo + ".git":               errPlatforms,
+		s.url + "/Platform//GitOps.git/":                errPlatforms,
+		"http://169.254.169.254/x/y":                    errHost,
+		"/" + shopGitOps:                                errHost,
+		s.url + "/" + shopGitOps:                        nil,
+		s.url + "/" + shopConfigs + ".git":              nil,
+		s.url + "/" + shopSource:                        nil,
+		s.url + "/platform/manifests":                   nil,
+		s.url + "/platform/cart":                        errOthers,
+		s.url + "/platform/cart-gitops":                 errOthers,
+		s.url + "/others/shop-gitops":                   errOthers,
+		s.url + "/platform/shop-gitops/../cart":         errHost,
 	} {
-		if got := d.allow(s.url+"/"+controlPlaneRepo, repository); !errors.Is(got, want) {
+		if got := d.allow(s.url+"/"+controlPlaneRepo, request, repository); !errors.Is(got, want) {
 			t.Errorf("%s: got %v, want %v", repository, got, want)
 		}
 	}
@@ -185,6 +196,34 @@ func TestApplicationsReachNothingOfThePlatform(t *testing.T) {
 	}
 	if said := strings.Join(problems, "\n"); !strings.Contains(said, errPlatforms.Error()) {
 		t.Errorf("nobody was told why: %s", said)
+	}
+}
+
+// TestApplicationsReachWhatIsListed: the rights of the server are for the repositories of others only where the platform team says so.
+func TestApplicationsReachWhatIsListed(t *testing.T) {
+	s, d := registeredShop(t)
+	s.create("manifests")
+	s.push("platform/manifests", "main", map[string]string{"README.md": "of another team\n"})
+	files := shopFiles()
+	s.push(shopSource, "main", map[string]string{
+		"delivery.yaml": strings.Replace(files["delivery.yaml"], "spec:\n", "spec:\n  gitops: {repo: ../manifests}\n", 1),
+		"workload.yaml": strings.ReplaceAll(files["workload.yaml"], "../shop-gitops", "../manifests"),
+	})
+	s.built("1.5.0")
+	problems := s.deliver(t, d)
+	if got := s.head("platform/manifests", "dev"); got != "" {
+		t.Error("an application wrote to the repository of another team")
+	}
+	if said := strings.Join(problems, "\n"); !strings.Contains(said, "spec.repositories") {
+		t.Errorf("nobody was told what to do: %s", said)
+	}
+	registration := strings.ReplaceAll(registrationFile, "NAME", "shop")
+	s.push(controlPlaneRepo, "main", map[string]string{"shop.yaml": registration + "  repositories: [../manifests]\n"})
+	if problems := s.deliver(t, d); len(problems) > 0 {
+		t.Errorf("after it was listed: %q", problems)
+	}
+	if got := s.head("platform/manifests", "dev"); got == "" {
+		t.Error("nothing was delivered to the repository that is listed")
 	}
 }
 

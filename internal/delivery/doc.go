@@ -18,5 +18,6 @@
 // What a person has to mend in the repositories is a problem with file and line, and holds the targets that depend on it: they
 // keep the files they have. An error means that nothing is known about an environment; the others go on.
 //
-// Applications are not trusted by the platform: nothing of what is read here reaches a template or a policy of it.
+// Applications are not trusted by the platform: nothing of what is read here reaches a template or a policy of it. Where a server
+// delivers them, with rights that their teams have not, they reach only repositories of their own ([Request.Reaches]).
 package delivery

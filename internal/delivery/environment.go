@@ -80,7 +80,7 @@ func (l *Loader) locate(a *Application, r scheduler.Repository) (scheduling.Loca
 		return scheduling.Location{}, err
 	}
 	if l.Allow != nil {
-		if err := l.Allow(repo); err != nil {
+		if err := l.Allow(a.Request, repo); err != nil {
 			return scheduling.Location{}, fmt.Errorf("%s: %w", secret.Redact(repo), err)
 		}
 	}

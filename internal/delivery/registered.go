@@ -18,28 +18,37 @@ func (l *Loader) Registered(ctx context.Context, controlPlane string) ([]Request
 		return nil, nil, fmt.Errorf("read branch %q of the control plane: %w", scheduling.DefaultBase, err)
 	}
 	source.Name = scheduling.DefaultBase
+	const unknown = "whether it is delivered is not known"
 	var requests []Request
 	var problems []fleet.Problem
 	for _, r := range fleet.Read(l.Cache, source).Registrations {
-		problem := func(err error) {
+		problem := func(what string, err error) {
 			problems = append(problems, fleet.Problem{
 				Severity: fleet.SeverityWarning, Kind: fleet.KindUnreachable, Object: r.Ref, Position: r.Position,
-				Message: fmt.Sprintf("whether it is delivered is not known: %v", err),
+				Message: fmt.Sprintf("%s: %v", what, err),
 			})
 		}
 		url, err := l.Repositories.Resolve(controlPlane, r.Value.Spec.Workload.Repo)
 		if err != nil {
-			problem(err)
+			problem(unknown, err)
 			continue
 		}
 		at := r.Value.Spec.Workload
 		request := Request{Source: url, Branch: at.Branch, Path: at.Path, Workspace: r.Value.Spec.Workspace}
+		for _, listed := range r.Value.Spec.Repositories {
+			repository, err := l.Repositories.Resolve(controlPlane, listed)
+			if err != nil {
+				problem("it cannot use a repository that is listed", err)
+				continue
+			}
+			request.Repositories = append(request.Repositories, repository)
+		}
 		a, err := l.Application(ctx, request, "")
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
 		if err != nil {
-			problem(err)
+			problem(unknown, err)
 			continue
 		}
 		if a.Written {

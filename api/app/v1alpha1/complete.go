@@ -43,7 +43,7 @@ func Complete(written *Delivery, w *scheduler.Workload, source string) *Delivery
 	if s.Config.Repo != "" {
 		s.Config.Branch = or(s.Config.Branch, EnvironmentPlaceholder)
 	}
-	s.GitOps.Repo = or(s.GitOps.Repo, or(namedRepository(w), sibling(source, "-gitops")))
+	s.GitOps.Repo = or(s.GitOps.Repo, or(namedRepository(w), Sibling(source, "-gitops")))
 	s.GitOps.Branch = or(s.GitOps.Branch, EnvironmentPlaceholder)
 	if len(s.Images) == 0 && len(s.Services) == 0 {
 		s.Images = []Image{{Name: s.Workload, Repository: "image.repository", Tag: "image.tag", Digest: "image.digest"}}
@@ -59,7 +59,7 @@ func (d *Delivery) ConfigPlaces(environment, source string) []scheduler.Reposito
 	if c.Repo != "" {
 		return []scheduler.Repository{{Repo: c.Repo, Branch: InEnvironment(c.Branch, environment), Path: c.Path}}
 	}
-	own := scheduler.Repository{Repo: sibling(source, "-configs"), Branch: InEnvironment(or(c.Branch, EnvironmentPlaceholder), environment), Path: c.Path}
+	own := scheduler.Repository{Repo: Sibling(source, "-configs"), Branch: InEnvironment(or(c.Branch, EnvironmentPlaceholder), environment), Path: c.Path}
 	branch := scheduler.Repository{Repo: source, Branch: InEnvironment(or(c.Branch, EnvironmentPlaceholder+"-configs"), environment), Path: c.Path}
 	return []scheduler.Repository{own, branch}
 }
@@ -136,8 +136,9 @@ func namedRepository(w *scheduler.Workload) string {
 	return repo
 }
 
-// sibling is the repository next to another one: "https://host/team/hello-src" has the sibling "https://host/team/hello-gitops".
-func sibling(source, ending string) string {
+// Sibling is the repository next to another one that has its name and an ending: with "-gitops", "https://host/team/hello-src" has
+// the sibling "https://host/team/hello-gitops".
+func Sibling(source, ending string) string {
 	source = strings.TrimRight(source, "/")
 	base, git := strings.CutSuffix(source, ".git")
 	for _, own := range []string{"-src", "-source"} {

@@ -11,6 +11,16 @@ type WorkloadRegistrationSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Workspace string `json:"workspace,omitempty"`
+
+	// Repositories are URLs of further repositories that the application may name for its configuration and manifests when a
+	// server delivers it; relative ones count as that of the workload. Its source is allowed anyway, and so are repositories beside
+	// it whose names begin with its name and a dash; those of the platform never are. Default: no others.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=2048
+	Repositories []string `json:"repositories,omitempty"`
 }
 
 // +kubebuilder:object:root=true
