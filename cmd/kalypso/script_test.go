@@ -46,6 +46,7 @@ func TestMain(m *testing.M) {
 //	gitea DIR                       serves the repositories DIR/<owner>/<name>.git as a Gitea does, at $GITEA
 //	freeport NAME                   sets a variable to a port that nobody uses
 //	answers URL PATTERN             waits until a page answers what matches
+//	tells PATTERN PROGRAM [ARGS...] runs a program until it prints what matches
 //
 // The program "masked" is kalypso with an output that is the same each time: commit ids are shown as #######,
 // and the folder of the script as $WORK.
@@ -58,7 +59,7 @@ func TestScript(t *testing.T) {
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "edit": edit, "commit": commit, "serve": serve, "gitea": serveGitea(t),
-			"freeport": freePort, "answers": answers,
+			"freeport": freePort, "answers": answers, "tells": tells,
 		},
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -42,7 +41,11 @@ var (
 // newStory writes the repositories of the fleet. Nothing runs yet.
 func newStory(t *testing.T) *story {
 	t.Helper()
-	s := &story{data: t.TempDir(), listen: freeAddress(t)}
+	listen, err := freeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &story{data: t.TempDir(), listen: listen}
 	address := "http://" + s.listen
 	// Beside the server's, this view of its forge only reads: what is said about commits.
 	forgeDir := filepath.Join(s.data, localForgeFolder)
@@ -60,16 +63,6 @@ func newStory(t *testing.T) *story {
 	s.pushExample()
 	s.extend()
 	return s
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // extend adds what the example only speaks of: production, which is a copy of stage, and the repositories of applications.

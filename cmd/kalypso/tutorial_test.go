@@ -21,8 +21,12 @@ func TestTutorial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, listen := t.TempDir(), freeAddress(t)
-	steps := consoleSteps(strings.ReplaceAll(string(text), "127.0.0.1:8080", listen))
+	listen, err := freeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	steps := consoleSteps(unhurried.Replace(strings.ReplaceAll(string(text), "127.0.0.1:8080", listen)))
 	if len(steps) < 30 {
 		t.Fatalf("only %d commands found in the tutorial", len(steps))
 	}
@@ -52,6 +56,12 @@ func TestTutorial(t *testing.T) {
 		t.Errorf("left after the tutorial: %v, %v", left, err)
 	}
 }
+
+// unhurried gives commands that wait more time, on a machine that has much else to do.
+var unhurried = strings.NewReplacer(
+	"--timeout 1m", "--timeout 5m", "$ kalypso sample merge", "$ kalypso sample merge --timeout 5m",
+	"$ kalypso sample greeting", "$ kalypso sample greeting --timeout 5m",
+)
 
 // storyEnvironment keeps programs from the configuration and the credentials of whoever runs the test.
 func storyEnvironment(t *testing.T) []string {
