@@ -110,7 +110,7 @@ func (g *realGitea) follow(t *testing.T, r *http.Request) {
 	switch {
 	case r.Method == http.MethodPost && isCreation:
 		for _, path := range g.known(created) {
-			if err := exec.Command("git", "init", "-q", "--bare", filepath.Join(g.dir, path+".git")).Run(); err != nil {
+			if err := gitCommand("init", "-q", "--bare", filepath.Join(g.dir, path+".git")).Run(); err != nil {
 				t.Errorf("create %s: %v", path, err)
 			}
 		}
@@ -140,7 +140,7 @@ func (g *realGitea) look(t *testing.T) {
 		g.World.Lock()
 		g.World.AddRepo(path) // does nothing to one that it knows
 		g.World.Unlock()
-		out, err := exec.Command("git", "-C", filepath.Join(g.dir, path+".git"), "for-each-ref",
+		out, err := gitCommand("-C", filepath.Join(g.dir, path+".git"), "for-each-ref",
 			"--format=%(refname:strip=2) %(objectname)", "refs/heads").Output()
 		if err != nil {
 			t.Errorf("list the branches of %s: %v", path, err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,7 +99,7 @@ func (w *world) populate() {
 	mine["more.md"] = "more\n"
 	commit := w.push(gitOpsRepo, "feature", mine)
 	w.push(gitOpsRepo, "kalypso/notes", mine)
-	if out, err := exec.Command("git", "-C", filepath.Join(w.dir, gitOpsRepo+".git"), "tag", "v1", commit).CombinedOutput(); err != nil {
+	if out, err := gitCommand("-C", filepath.Join(w.dir, gitOpsRepo+".git"), "tag", "v1", commit).CombinedOutput(); err != nil {
 		w.Fatalf("%v: %s", err, out)
 	}
 	repo := w.repo(gitOpsRepo)
@@ -126,7 +125,7 @@ func (w *world) populate() {
 func (w *world) others() string {
 	w.Helper()
 	var b strings.Builder
-	out, err := exec.Command("git", "-C", filepath.Join(w.dir, gitOpsRepo+".git"), "for-each-ref", "--format=%(refname) %(objectname)").Output()
+	out, err := gitCommand("-C", filepath.Join(w.dir, gitOpsRepo+".git"), "for-each-ref", "--format=%(refname) %(objectname)").Output()
 	if err != nil {
 		w.Fatal(err)
 	}

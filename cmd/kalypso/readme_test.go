@@ -37,12 +37,13 @@ func TestReadme(t *testing.T) {
 	if len(steps) < 5 {
 		t.Fatalf("only %d commands found in the README", len(steps))
 	}
+	env := storyEnvironment(t)
 	for _, s := range steps {
 		if s.command == "make build" {
 			continue // the test has built the program
 		}
 		shell := exec.Command("sh", "-c", s.command)
-		shell.Dir = dir
+		shell.Dir, shell.Env = dir, env
 		got, err := shell.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", s.command, err, got)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -99,7 +100,7 @@ func newGiteaWorld(t *testing.T) (*world, *realGitea) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range exampleRepositories {
-		out, err := exec.Command("git", "init", "-q", "--bare", "-b", "main", filepath.Join(dir, "platform", name+".git")).CombinedOutput()
+		out, err := gitCommand("init", "-q", "--bare", "-b", "main", filepath.Join(dir, "platform", name+".git")).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -110,6 +111,13 @@ func newGiteaWorld(t *testing.T) (*world, *realGitea) {
 	w.as(gitea, giteatest.Token)
 	w.pushExample()
 	return w, gitea
+}
+
+// gitCommand is the git program, without anybody's configuration.
+func gitCommand(args ...string) *exec.Cmd {
+	cmd := exec.Command("git", args...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+	return cmd
 }
 
 // as makes the flows use another token. Who waits for the forge does so on a clock of its own.
