@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -213,13 +212,12 @@ func (s *shown) tryAsk(ctx context.Context, path, accept string, answer *string)
 	return err
 }
 
-// freeAddress is an address of this machine at which nobody listens.
+// freeAddress is an address of this machine at which nobody listens, and that nothing else is given.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := stack.Address()
 	must(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }
 
 // pictures is where screenshots go: a folder that stays when the tests are over.
