@@ -1,6 +1,8 @@
 package kalypso
 
 import (
+	"go/parser"
+	"go/token"
 	"net/url"
 	"os"
 	"path"
@@ -137,6 +139,31 @@ func TestDependenciesHaveReasons(t *testing.T) {
 			if dependency != "" && !strings.Contains(decisions.String(), "`"+dependency+"`") {
 				t.Errorf("%s: imports %s: say in docs/decisions why", p.position(i.node), dependency)
 			}
+		}
+	}
+}
+
+// TestDependenciesAreUsed: go.mod says what is imported, and marks nothing else as needed by ourselves. It is what go mod tidy
+// would say of it, which has to read the tests of all dependencies for more, and wants the network for those.
+func TestDependenciesAreUsed(t *testing.T) {
+	mod, err := modfile.Parse("go.mod", []byte(readText(t, "go.mod")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, path := range filesEndingIn(t, ".go") {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range file.Imports {
+			used[moduleOf(mod, strings.Trim(i.Path.Value, `"`))] = true
+		}
+	}
+	for _, r := range mod.Require {
+		isTool := slices.ContainsFunc(mod.Tool, func(tool *modfile.Tool) bool { return moduleOf(mod, tool.Path) == r.Mod.Path })
+		if used[r.Mod.Path] == r.Indirect && !isTool {
+			t.Errorf("go.mod:%d: %s: imported here: %v; run go mod tidy", r.Syntax.Start.Line, r.Mod.Path, used[r.Mod.Path])
 		}
 	}
 }
