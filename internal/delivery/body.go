@@ -349,14 +349,10 @@ func diffOf(t TargetChange) string {
 }
 
 func fold(title, diff string) string {
-	fence := "```"
-	for strings.Contains(diff, fence) {
-		fence += "`"
-	}
 	if len(title) > 200 {
 		title = title[:strings.LastIndexByte(title[:200], ',')] + " and more"
 	}
-	return fmt.Sprintf("\n<details><summary>%s</summary>\n\n%sdiff\n%s%s\n\n</details>\n", html.EscapeString(title), fence, diff, fence)
+	return fmt.Sprintf("\n<details><summary>%s</summary>\n\n%s\n\n</details>\n", html.EscapeString(title), markdown.Block("diff", diff))
 }
 
 func (m *page) footer() string {

@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/markdown"
 	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
 	"github.com/kalypso-io/kalypso/internal/proposing"
@@ -367,5 +368,5 @@ func (d *Deliverer) withdraw(ctx context.Context, request Request, w promotion.W
 	if r.living.Open == nil || buildOf(proposing.MarkOf(r.living.Open.Body)).Commit != w.Commit {
 		return nil
 	}
-	return r.living.Withdraw(ctx, w.Reason)
+	return r.living.Withdraw(ctx, markdown.Escape(w.Reason))
 }

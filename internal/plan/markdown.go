@@ -216,13 +216,9 @@ func (m *page) diffs(limit int) {
 		if err != nil || diff == "" {
 			continue
 		}
-		fence := "```"
-		for strings.Contains(diff, fence) {
-			fence += "`"
-		}
 		m.folds = append(m.folds, m.Len())
-		m.line("\n<details><summary>%s on %s</summary>\n\n%sdiff\n%s%s\n\n</details>",
-			html.EscapeString(c.Title), html.EscapeString(c.ClusterType), fence, diff, fence)
+		m.line("\n<details><summary>%s on %s</summary>\n\n%s\n\n</details>",
+			html.EscapeString(c.Title), html.EscapeString(c.ClusterType), markdown.Block("diff", diff))
 	}
 	m.folds = append(m.folds, m.Len())
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/markdown"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
 	"github.com/kalypso-io/kalypso/internal/secret"
 )
@@ -112,10 +113,10 @@ func (p *Platform) message(m Move) string {
 	var b strings.Builder
 	b.WriteString(m.title() + "\n")
 	if subject := p.find(m.Commit).Subject; subject != "" {
-		fmt.Fprintf(&b, "\n%s\n", secret.Line(subject))
+		fmt.Fprintf(&b, "\n%s\n", markdown.Plain(subject))
 	}
 	if m.Reason != "" {
-		fmt.Fprintf(&b, "\n%s\n", secret.Line(m.Reason))
+		fmt.Fprintf(&b, "\n%s\n", markdown.Plain(m.Reason))
 	}
 	fmt.Fprintf(&b, "\nKalypso-Promoted: %s\n", m.Commit)
 	return b.String()

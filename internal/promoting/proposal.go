@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/markdown"
 	"github.com/kalypso-io/kalypso/internal/promotion"
 	"github.com/kalypso-io/kalypso/internal/proposing"
 	"github.com/kalypso-io/kalypso/internal/scheduling"
@@ -141,7 +142,7 @@ func (p *Platform) body(m Move) string {
 		fmt.Fprintf(&b, "Merging this promotes `%s` to environment `%s`, which has `%s`.\n", short(m.Commit), m.Environment, short(m.From))
 	}
 	if m.Reason != "" {
-		fmt.Fprintf(&b, "\nWhy: `%s`\n", code(m.Reason))
+		fmt.Fprintf(&b, "\nWhy: %s\n", code(m.Reason))
 	}
 	p.list(&b, m)
 	b.WriteString("\nClosed, it stays closed until another commit is to be promoted; `kalypso promote` asks again.\n")
@@ -167,14 +168,12 @@ func (p *Platform) list(b *strings.Builder, m Move) {
 			fmt.Fprintf(b, "- and %d more\n", len(commits)-i)
 			break
 		}
-		fmt.Fprintf(b, "- `%s` `%s`\n", short(c.SHA), code(c.Subject))
+		fmt.Fprintf(b, "- `%s` %s\n", short(c.SHA), code(c.Subject))
 	}
 }
 
-// code makes somebody's text safe between two backticks.
-func code(text string) string {
-	return strings.ReplaceAll(secret.Line(secret.Redact(text)), "`", "'")
-}
+// code shows somebody's text as it is, without credentials.
+func code(text string) string { return markdown.Code(secret.Line(secret.Redact(text))) }
 
 // Withdraw closes an open proposal.
 func (p *Platform) Withdraw(ctx context.Context, w promotion.Withdraw) error {
@@ -200,5 +199,5 @@ func (p *Platform) Withdraw(ctx context.Context, w promotion.Withdraw) error {
 	if _, commit := question(*l.Open); commit != w.Commit {
 		return nil // somebody else made it ask for another one by now
 	}
-	return l.Withdraw(ctx, "Nobody needs to decide about this any more: "+w.Reason+".")
+	return l.Withdraw(ctx, "Nobody needs to decide about this any more: "+markdown.Escape(w.Reason)+".")
 }

@@ -54,7 +54,7 @@ func (r Result) markdown() string {
 // short is a digest as people compare it.
 func short(digest string) string { return digest[:min(len("sha256:")+12, len(digest))] }
 
-// fold is the end of an output that unfolds in its item of the list. A fence that is longer than any in it lets it end nowhere else.
+// fold is the end of an output that unfolds in its item of the list.
 func fold(output string) string {
 	if len(output) > maxOutput {
 		output = strings.ToValidUTF8(output[len(output)-maxOutput:], "")
@@ -66,10 +66,6 @@ func fold(output string) string {
 	if strings.TrimSpace(output) == "" {
 		return ""
 	}
-	fence := "```"
-	for strings.Contains(output, fence) {
-		fence += "`"
-	}
-	indented := strings.ReplaceAll(strings.TrimRight(output, "\n"), "\n", "\n  ")
-	return fmt.Sprintf("  <details><summary>output</summary>\n\n  %s\n  %s\n  %s\n\n  </details>\n", fence, indented, fence)
+	indented := strings.ReplaceAll(markdown.Block("", strings.TrimRight(output, "\n")), "\n", "\n  ")
+	return fmt.Sprintf("  <details><summary>output</summary>\n\n  %s\n\n  </details>\n", indented)
 }

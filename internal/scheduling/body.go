@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/markdown"
 	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/proposing"
 )
@@ -71,9 +72,9 @@ func (w wanted) footer() string {
 	if len(w.plan.Refusals) > 0 && w.agreed {
 		fmt.Fprintf(&b, "\nThe removals are agreed to by the label `%s`.\n", LabelAllowDeletions)
 	}
-	fmt.Fprintf(&b, "\nMerging it publishes it: clusters follow `%s`. It is kept up to date while it is open, and what others push to its branch is replaced. "+
-		"Closed, it stays closed until there is something else to propose.\n", fence(w.base))
-	fmt.Fprintf(&b, "\n%sScheduled by Kalypso from `%s`.</sub>\n", proposing.SourcePrefix, fence(w.inputs.String()))
+	fmt.Fprintf(&b, "\nMerging it publishes it: clusters follow %s. It is kept up to date while it is open, and what others push to its branch is replaced. "+
+		"Closed, it stays closed until there is something else to propose.\n", markdown.Code(w.base))
+	fmt.Fprintf(&b, "\n%sScheduled by Kalypso from %s.</sub>\n", proposing.SourcePrefix, markdown.Code(w.inputs.String()))
 	return b.String()
 }
 

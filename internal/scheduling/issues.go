@@ -9,6 +9,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/markdown"
 )
 
 // LabelProblem marks the issues that report problems.
@@ -123,20 +124,17 @@ func issueOf(environment, id string, p fleet.Problem, limits forge.Limits) forge
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Kalypso found this while it scheduled the environment `%s`:\n\n", environment)
-	fmt.Fprintf(&b, "```text\n%s\n```\n", fence(p.Message))
+	fmt.Fprintf(&b, "%s\n", markdown.Block("text", p.Message))
 	if p.Position.File != "" {
-		fmt.Fprintf(&b, "\nIn `%s` of `%s`.\n", fence(p.Position.String()), fence(p.Position.Source))
+		fmt.Fprintf(&b, "\nIn %s of %s.\n", markdown.Code(p.Position.String()), markdown.Code(p.Position.Source))
 	}
 	if p.Hint != "" {
-		fmt.Fprintf(&b, "\nWhat to do:\n\n```text\n%s\n```\n", fence(p.Hint))
+		fmt.Fprintf(&b, "\nWhat to do:\n\n%s\n", markdown.Block("text", p.Hint))
 	}
 	b.WriteString("\nWhat depends on it stays as it is published. This issue is closed when the problem is mended.\n")
 	return forge.NewIssue{
-		Title:  forge.OneLine(environment+": "+p.Message+where, limits.Title),
+		Title:  forge.OneLine(markdown.Plain(environment+": "+p.Message+where), limits.Title),
 		Body:   forge.Mark(b.String(), problemMarker(environment, id), limits.Body),
 		Labels: []string{LabelProblem},
 	}
 }
-
-// fence makes text that cannot end the code it is shown as.
-func fence(text string) string { return strings.ReplaceAll(text, "`", "'") }
