@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +29,9 @@ type Limits struct {
 const (
 	defaultMemory = 1 << 30
 	defaultTime   = time.Minute
+	// maxCores is how many cores it computes on, since each wants threads, and these want memory: how much a chart may take does
+	// not depend on the machine.
+	maxCores = 4
 	// maxAnswer is the largest result that is read.
 	maxAnswer = 512 << 20
 	// maxSaid is how much of what a process says about its end is read.
@@ -122,7 +127,10 @@ func (r *Runner) process(ctx context.Context, job *chart.Job) (*chart.Result, er
 	defer cancel()
 	command := exec.CommandContext(ctx, program, Command)
 	answer, said := &bounded{left: maxAnswer}, &bounded{left: maxSaid, silent: true}
-	command.Env = []string{memoryVariable + "=" + strconv.FormatInt(limits.Memory, 10), timeVariable + "=" + limits.Time.String()}
+	command.Env = []string{
+		memoryVariable + "=" + strconv.FormatInt(limits.Memory, 10), timeVariable + "=" + limits.Time.String(),
+		"GOMAXPROCS=" + strconv.Itoa(min(runtime.NumCPU(), maxCores)),
+	}
 	command.Dir = "/"
 	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(text), answer, said
 	command.WaitDelay = 5 * time.Second
@@ -146,7 +154,7 @@ func explain(ctx context.Context, limits Limits, err error, said string) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) || strings.Contains(err.Error(), "CPU"):
 		return fmt.Errorf("rendering takes longer than %s: look for templates that do not come to an end", limits.Time)
-	case strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory"):
+	case outOfMemory(said):
 		return fmt.Errorf("rendering needs more than %d MiB: look for templates that build without end", limits.Memory>>20)
 	case strings.Contains(said, "stack exceeds"):
 		return errors.New("templates call each other without end")
@@ -154,6 +162,14 @@ func explain(ctx context.Context, limits Limits, err error, said string) error {
 		return fmt.Errorf("the process that renders ended early: %w", err)
 	}
 	return fmt.Errorf("start the process that renders: %w", err)
+}
+
+// outOfMemory reports whether a process ended because the system gave it no more memory. Its runtime does not always say so:
+// it may lack a thread, or what it keeps about memory, and then ends itself as if it were broken.
+func outOfMemory(said string) bool {
+	return slices.ContainsFunc([]string{
+		"out of memory", "cannot allocate memory", "pthread_create failed", "failed to create new OS thread", "SIGSEGV: segmentation violation\nPC=",
+	}, func(sign string) bool { return strings.Contains(said, sign) })
 }
 
 // bounded keeps what is written up to a limit; more is an error, or dropped in silence.
