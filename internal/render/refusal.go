@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,42 +19,20 @@ import (
 
 // rule is what a text in an object has to be, or the API server refuses it.
 type rule struct {
-	// tame says that whatever is a DNS label keeps the rule, which nearly everything is and is quickly seen.
-	tame bool
+	// tame is how long a DNS label may be that keeps the rule, which nearly everything is and is quickly seen; 0 for none.
+	tame int
 	// broken returns what is wrong with a value; nothing when it keeps the rule.
 	broken func(value string) []string
 	hint   string
 }
 
 var (
-	anyText    = &rule{tame: true, broken: func(string) []string { return nil }}
-	dnsLabel   = &rule{tame: true, broken: validation.IsDNS1123Label}
-	dnsDomain  = &rule{tame: true, broken: validation.IsDNS1123Subdomain}
-	pathPart   = &rule{tame: true, broken: content.IsPathSegmentName}
-	labelValue = &rule{tame: true, broken: validation.IsValidLabelValue, hint: "print what is no value of a label as an annotation"}
-	notEmpty   = &rule{broken: func(value string) []string { return unless(value != "", "it is empty") }}
-
-	gitURL  = addresses(`^(http|https|ssh)://.*$`, "write https://host/path or ssh://git@host/path in manifests.repo; Flux does not know host:path")
-	helmURL = addresses(`^(http|https|oci)://.*$`, "write https://host/path or oci://host/path in manifests.repo")
-	ociURL  = addresses(`^oci://.*$`, "write oci://host/path in manifests.repo")
+	anyText    = &rule{tame: fleet.MaxLabel, broken: func(string) []string { return nil }}
+	dnsLabel   = &rule{tame: fleet.MaxLabel, broken: validation.IsDNS1123Label}
+	dnsDomain  = &rule{tame: fleet.MaxLabel, broken: validation.IsDNS1123Subdomain}
+	pathPart   = &rule{tame: fleet.MaxLabel, broken: content.IsPathSegmentName}
+	labelValue = &rule{tame: fleet.MaxLabel, broken: validation.IsValidLabelValue, hint: "print what is no value of a label as an annotation"}
 )
-
-// addresses is a rule for URLs of Flux. A place on this machine keeps it: assembling a fleet has let it through,
-// because nothing of that fleet leaves this machine.
-func addresses(pattern, hint string) *rule {
-	allowed := regexp.MustCompile(pattern)
-	return &rule{hint: hint, broken: func(value string) []string {
-		here := fleet.IsRelative(value) || strings.HasPrefix(value, "/") || strings.HasPrefix(value, "file://")
-		return unless(here || allowed.MatchString(value), "Flux takes no such URL here")
-	}}
-}
-
-func unless(ok bool, wrong string) []string {
-	if ok {
-		return nil
-	}
-	return []string{wrong}
-}
 
 // spot is a place in a text where a rule holds for what is written there.
 type spot struct {
@@ -101,28 +78,22 @@ func (v *verdict) rules(root *yaml.Node) {
 		v.texts(child(root, "data"), "data", validation.IsConfigMapKey, anyText)
 	case kind == "Secret" && group == "v1":
 		v.texts(child(root, "stringData"), "stringData", validation.IsConfigMapKey, anyText)
-	case strings.HasSuffix(group, ".toolkit.fluxcd.io"):
-		v.flux(kind, child(root, "spec"))
+	}
+	for _, l := range limits[group+" "+kind] {
+		v.limit(root, l)
 	}
 }
 
 func annotationKey(key string) []string { return validation.IsQualifiedName(strings.ToLower(key)) }
 
-// flux notes what the kinds of Flux ask for.
-func (v *verdict) flux(kind string, spec *yaml.Node) {
-	switch kind {
-	case "GitRepository":
-		v.rule(spec, "spec", "url", gitURL)
-	case "HelmRepository":
-		v.rule(spec, "spec", "url", helmURL)
-	case "OCIRepository":
-		v.rule(spec, "spec", "url", ociURL)
-	case "HelmRelease":
-		v.rule(child(child(spec, "chart"), "spec"), "spec.chart.spec", "chart", notEmpty)
-		v.rule(spec, "spec", "targetNamespace", dnsLabel)
-	case "Kustomization":
-		v.rule(spec, "spec", "targetNamespace", dnsLabel)
+// limit notes that a limit holds for its field.
+func (v *verdict) limit(root *yaml.Node, l limit) {
+	last := strings.LastIndexByte(l.field, '.')
+	parent := root
+	for key := range strings.SplitSeq(l.field[:last], ".") {
+		parent = child(parent, key)
 	}
+	v.rule(parent, l.field[:last], l.field[last+1:], l.rule)
 }
 
 // texts notes the values of a map of texts, and checks its keys.
@@ -148,8 +119,8 @@ func (v *verdict) rule(parent *yaml.Node, field, key string, r *rule) {
 	at := spot{line: n.Line, column: n.Column, field: field + "." + key, rule: r}
 	isText := n.Kind == yaml.ScalarNode && n.Tag == "!!str"
 	if len(v.words) > 0 {
-		there, text := scalar(lineFrom(skipLines(v.text, n.Line-1), n.Column))
-		steady := there == n.Value && text == isText
+		there, tag := scalar(lineFrom(skipLines(v.text, n.Line-1), n.Column))
+		steady := there == n.Value && tag == n.Tag
 		if steady && v.words[n.Line] {
 			v.spots = append(v.spots, at)
 			return
@@ -173,11 +144,14 @@ func (v *verdict) refused(text []byte) *finding {
 		s := &v.spots[i]
 		text, line = skipLines(text, s.line-line), s.line
 		rest := lineFrom(text, s.column)
-		if s.rule.tame && isTame(rest) {
+		if isTame(rest, s.rule.tame) {
 			continue
 		}
-		value, isText := scalar(rest)
-		if f := s.refusal(value, isText); f != nil {
+		value, tag := scalar(rest)
+		if tag == "!!null" { // as if the field were not there
+			continue
+		}
+		if f := s.refusal(value, tag == "!!str"); f != nil {
 			return f
 		}
 	}
@@ -190,13 +164,14 @@ func (v *verdict) settle() {
 	slices.SortStableFunc(v.spots, func(a, b spot) int { return cmp.Compare(a.line, b.line) })
 }
 
-// isTame reports whether the rest of a line is a DNS label, and surely text: in quotes, or with a dash between letters.
-func isTame(rest []byte) bool {
+// isTame reports whether the rest of a line is a DNS label of at most so many characters, and surely text: in quotes, or with
+// a dash between letters.
+func isTame(rest []byte, length int) bool {
 	quoted := isQuotedWord(rest)
 	if quoted {
 		rest = rest[1 : len(rest)-1]
 	}
-	if len(rest) == 0 || len(rest) > fleet.MaxLabel || rest[0] == '-' || rest[len(rest)-1] == '-' {
+	if len(rest) == 0 || len(rest) > length || rest[0] == '-' || rest[len(rest)-1] == '-' {
 		return false
 	}
 	for _, c := range rest {
@@ -207,24 +182,24 @@ func isTame(rest []byte) bool {
 	return quoted || isSurelyText(rest)
 }
 
-// scalar returns the text of the scalar that is all there is on the rest of a line.
-func scalar(rest []byte) (value string, isText bool) {
+// scalar returns the value and the tag of what is all there is on the rest of a line; no tag when that is not one node.
+func scalar(rest []byte) (value, tag string) {
 	if isQuotedWord(rest) {
-		return string(rest[1 : len(rest)-1]), true
+		return string(rest[1 : len(rest)-1]), "!!str"
 	}
 	if isPlainWord(rest) && (isSurelyText(rest) || bytes.Contains(rest, []byte("://"))) {
-		return string(rest), true
+		return string(rest), "!!str"
 	}
 	var document yaml.Node
 	// At the beginning of a line "..." would not be a text.
 	if err := yaml.Unmarshal(slices.Concat([]byte("k: "), rest), &document); err != nil || len(document.Content) != 1 {
-		return "", false
+		return "", ""
 	}
 	n := child(document.Content[0], "k")
 	if n == nil {
-		return "", false
+		return "", ""
 	}
-	return n.Value, n.Kind == yaml.ScalarNode && n.Tag == "!!str"
+	return n.Value, n.Tag
 }
 
 // skipLines returns the text after a number of lines.

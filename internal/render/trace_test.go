@@ -109,6 +109,7 @@ var (
 		"{{ if .Manifests.flag }}\na: X\n{{ else }}\nb: X\n{{ end }}", "{{ range .Labels }}\nk: {{ . }}{{ break }}\n{{ end }}",
 		"{{ with .Manifests.flag }}x{{ . }}: 1{{ end }}",
 		"apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: x-y}\nspec:\n  url: X",
+		"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: x-y}\nspec:\n  interval: X\n  releaseName: X\n  storageNamespace: 'X'",
 		"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: x-X\n  labels:\n    a: X # X\n    b: 'X'\n    c: XX",
 		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x-y\n  namespace: X\ndata:\n  X: X\n  b: |\n    a: X\n  c: x\n    X",
 		"apiVersion: v1\nkind: Pod\nmetadata:\n  name: |\n    a: X\n  labels: {a: X}\n  annotations:\n    X: \"X\"",
@@ -118,8 +119,29 @@ var (
 		"a", "b", "ab", "a-b", "x-y", "null", "true", "rue", "1", "e5", "0x1", "1.5", ".", "..", "...", "-", "--", "---", "-a", "_", "/", "~", "=", "2001-12-14",
 		"", " ", "a b", "a:", "a:b", "a: b", ":", "#", "a#", "a #b", "\"", "'", "[", "{", "}", ",", "&a", "*a", "!a", "%", "@", "`", "|", ">", "\\", "\n", "a\nb: c",
 		"https://x/y", "git@x:y", "v1", "v1beta2", "v1beta1", "source.toolkit.fluxcd.io/v1beta2", "name", "n", "nbsp\u00a0", "é", "A", "next\u2028line", "ftp://x", strings.Repeat("x", 64),
+		"1m30s", strings.Repeat("x", 26) + "-" + strings.Repeat("y", 27),
 	}
 )
+
+// TestLimitsHoldForSharedVerdicts: a name may be a DNS label and too long, and nothing is no name.
+func TestLimitsHoldForSharedVerdicts(t *testing.T) {
+	for _, behind := range []string{"", " # {{ .Workload }}"} {
+		l, parsed := libraryOf(textTemplate("t",
+			"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata:\n  name: x-y\nspec:\n  releaseName: {{ .Manifests.a }}"+behind+"\n"))
+		w := l.Worker()
+		long := strings.Repeat("x", 26) + "-" + strings.Repeat("y", 26)
+		for _, tc := range [][2]string{
+			{"a-b", ""}, {"c-d", ""}, {long, ""}, {long + "z", "no more than 53"}, {`""`, "it is empty"}, {"null", ""}, {"12", "it is no text"},
+		} {
+			d := exampleData("t")
+			d.Manifests = map[string]string{"a": tc[0]}
+			_, _, err := w.Render(parsed, &d)
+			if got := fmt.Sprint(err); (err != nil) != (tc[1] != "") || !strings.Contains(got, tc[1]) {
+				t.Errorf("%s%s: got %v, want %q", tc[0], behind, err, tc[1])
+			}
+		}
+	}
+}
 
 // TestVerdictEqualsFullParse is the property that trace claims:
 // what is said about an output never depends on what was rendered before.
