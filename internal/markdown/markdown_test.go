@@ -68,6 +68,9 @@ func TestCodeHidesAndClosesNothing(t *testing.T) {
 		if got := markdown.Code(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
+		if got := markdown.Rejoin(markdown.Code(text)); strings.Contains(got, "\u200b") {
+			t.Errorf("%q is not joined again: %q", text, got)
+		}
 		if got := markdown.Block("", text); got != "```\n"+strings.Trim(want, "`")+"\n```" {
 			t.Errorf("%q as a block: got %q", text, got)
 		}

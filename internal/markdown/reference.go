@@ -48,6 +48,12 @@ var titled = regexp.MustCompile(`([@#!]|\b(?i:gh)-)(\w)`)
 var closing = regexp.MustCompile(`(?i)(\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?|reopen(?:s|ed|ing)?)\b:?)` +
 	`([ \t]+(?:issues?[ \t]+)?(?:https?://|[\w./-]*[#!]\d|[a-z][a-z0-9_]*-\d))`)
 
+// parted is what open makes of it.
+var parted = regexp.MustCompile(strings.Replace(closing.String(), ":?)(", ":?)"+gap+"(", 1))
+
+// Rejoin returns a Markdown text as it was before [Code] and [Block] kept apart what closes issues, for those who close none.
+func Rejoin(text string) string { return parted.ReplaceAllString(text, "${1}${2}") }
+
 // open keeps apart what would close something, in text where nothing else means anything.
 func open(text string) string { return closing.ReplaceAllString(text, "${1}"+gap+"${2}") }
 

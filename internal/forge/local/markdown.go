@@ -13,19 +13,20 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
 
+	ours "github.com/kalypso-io/kalypso/internal/markdown"
 	"github.com/kalypso-io/kalypso/internal/visible"
 )
 
 // markdown renders other people's text. Of HTML it lets through what folds ("details", "summary"), small print ("sub") and
 // line breaks; comments, such as markers, are left out, and everything else is shown as the text it is.
-// A space of no width that is written as an entity stays one: it keeps forges from finding mentions in texts of ours.
+// What texts of ours keep apart, so that forges find no mentions, is nothing to be marked: none is looked for here.
 func markdown(text string) template.HTML {
 	m := goldmark.New(
 		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(tamedHTML{}, 1))),
 	)
 	var out bytes.Buffer
-	if err := m.Convert([]byte(visible.Text(text)), &out); err != nil {
+	if err := m.Convert([]byte(visible.Text(ours.Rejoin(text))), &out); err != nil {
 		return template.HTML("<pre>" + html.EscapeString(text) + "</pre>") //nolint:gosec // escaped
 	}
 	return template.HTML(strings.ReplaceAll(out.String(), "\u200b", "&#8203;")) //nolint:gosec // goldmark escapes, and tamedHTML lets little through

@@ -68,7 +68,7 @@ func (p *pages) changes(r *request) error {
 			c.Number, p.pathOf(e, "pulls", c.Number), c.Title, c.Author, c.State, c.Draft, c.Head.Branch, colors.of(c.Labels),
 		})
 	}
-	return p.render(r, http.StatusOK, "changes", "Changes of "+e.path(), data)
+	return p.render(r, http.StatusOK, "changes", "Pull requests of "+e.path(), data)
 }
 
 // pathOf is the link to the page of a change or an issue.
@@ -109,7 +109,9 @@ type changePage struct {
 	// Missing is what the base branch demands before a merge.
 	Missing []string
 	// Waiting says that it is merged as soon as nothing is missing.
-	Waiting    bool
+	Waiting bool
+	// Unfinished is how many checks did not succeed, whether or not the base branch demands them.
+	Unfinished int
 	CanMerge   bool
 	CanApprove bool
 	Comments   []commentBox
@@ -186,6 +188,11 @@ func (p *pages) addReview(ctx context.Context, repo *Repository, e entry, data *
 	}
 	writable := repo.forge.account.may(Write, e.path())
 	data.Waiting = c.auto != nil
+	for _, s := range data.Checks {
+		if s.State != forge.Success {
+			data.Unfinished++
+		}
+	}
 	data.CanMerge = writable && len(data.Missing) == 0 && data.Mergeable == forge.MergeableYes
 	data.CanApprove = writable && !strings.EqualFold(c.Author, repo.who()) && !containsFold(data.Approvals, repo.who())
 	return nil

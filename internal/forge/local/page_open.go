@@ -28,7 +28,7 @@ func (p *pages) openForm(r *request) error {
 		return err
 	}
 	data := openPage{slices.Sorted(maps.Keys(branches)), r.FormValue("head"), objects.defaultBranch()}
-	return p.render(r, http.StatusOK, "open", "Open a change", data)
+	return p.render(r, http.StatusOK, "open", "Open a pull request", data)
 }
 
 func (p *pages) openChange(r *request) error {

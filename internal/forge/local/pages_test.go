@@ -176,8 +176,19 @@ func TestChangeIsHandledOnItsPage(t *testing.T) {
 	b.submit(page, "close", nil)
 	b.submit(page, "reopen", nil)
 	b.submit(page, "approve", nil)
-	if err := r.SetStatus(t.Context(), head, forge.Status{Context: "ci", State: forge.Success}); err != nil {
-		t.Fatal(err)
+	for _, step := range []struct {
+		status forge.Status
+		says   string
+	}{
+		{forge.Status{Context: "ci", State: forge.Success}, "Nothing stands in the way."},
+		{forge.Status{Context: "other", State: forge.Failure}, "Nothing forbids it, but a check did not succeed."},
+	} {
+		if err := r.SetStatus(t.Context(), head, step.status); err != nil {
+			t.Fatal(err)
+		}
+		if _, text := b.get(page); !strings.Contains(text, step.says) {
+			t.Errorf("it does not say %q:\n%s", step.says, text)
+		}
 	}
 	b.submit(page, "merge", url.Values{"method": {"squash"}})
 	got := read(t, r, c.Number)
