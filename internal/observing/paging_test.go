@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/kalypso-io/kalypso/internal/observing"
@@ -140,6 +141,39 @@ func TestPagesAreTheWhole(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWhatSaysTheSameIsInAnOrder: rollouts of two branches that say the same may have different numbers of reconcilers by now.
+func TestWhatSaysTheSameIsInAnOrder(t *testing.T) {
+	w := newWorld(t)
+	for _, cluster := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"} {
+		w.fact("10:00 register large-" + cluster + " prod/large")
+		w.fact("10:00 audit ann" + cluster + " pause dev")
+	}
+	w.fact("10:00 report large-1 dev shop/east bb failed why")
+	w.fact("10:00 report large-2 prod shop/east bb failed why")
+	w.fact("10:01 report large-1 dev shop/east bc ready why")
+	o := &observing.Observer{Ledger: w.Ledger, Now: func() time.Time { return day(660) }}
+	whole, err := o.History(t.Context(), observing.HistoryQuery{Audits: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size := range 12 {
+		var pages []observing.Event
+		for p := (observing.Paging{Limit: size + 1}); ; {
+			page, err := o.History(t.Context(), observing.HistoryQuery{Audits: true, Paging: p})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages = append(pages, page.Items...)
+			if p.After = page.Next; p.After == "" {
+				break
+			}
+		}
+		if diff := cmp.Diff(whole.Items, pages, cmpopts.IgnoreUnexported(observing.Event{})); diff != "" {
+			t.Errorf("pages of %d (-whole +pages):\n%s", size+1, diff)
+		}
+	}
 }
 
 // TestHostilePlaces: a place to continue at that nobody gave is an error, or another place.

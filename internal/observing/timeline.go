@@ -1,6 +1,7 @@
 package observing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -167,6 +168,7 @@ func (t *timeline) read(ctx context.Context, s source) ([]Event, error) {
 }
 
 // number gives every event its place: the time, what it says and will always say, and a number for those that say the same.
+// These are in the order of what may differ by now, since each page reads them anew.
 func number(all []Event) {
 	for i := range all {
 		e := &all[i]
@@ -179,7 +181,12 @@ func number(all []Event) {
 		}
 		e.place = bounded(key(parts...))
 	}
-	slices.SortFunc(all, func(a, b Event) int { return strings.Compare(a.place, b.place) })
+	slices.SortFunc(all, func(a, b Event) int {
+		return cmp.Or(
+			strings.Compare(a.place, b.place), strings.Compare(a.Reason, b.Reason), strings.Compare(string(a.Phase), string(b.Phase)),
+			cmp.Compare(a.Reconcilers, b.Reconcilers), a.Until.Compare(b.Until),
+		)
+	})
 	same := 0
 	for i := 1; i < len(all); i++ {
 		previous := all[i-1].place
