@@ -22,6 +22,8 @@ type waitCommand struct {
 	place       lookFlags
 	output      *cli.Output
 	environment string
+	// application is the name of a workload; empty to wait for the platform.
+	application string
 	commit      string
 	timeout     time.Duration
 }
@@ -29,13 +31,16 @@ type waitCommand struct {
 func newWait(t *terminal.Terminal) *cobra.Command {
 	c := &waitCommand{t: t}
 	cmd := &cobra.Command{
-		Use:   "wait -e ENVIRONMENT [--commit COMMIT]",
+		Use:   "wait -e ENVIRONMENT [--application NAME] [--commit COMMIT]",
 		Short: "Block until the clusters of an environment run a commit",
 		Long: `Block until the clusters of an environment run a commit of main, or a newer one, and say what it waits for.
+With --application it is a commit of the application's source, and the clusters are those that have its targets: a server that delivers it
+knows that, or the ledger that "kalypso app promote" writes to.
 
 It ends with 0 when the gate of the environment is passed, and with 3 when the gate failed, the commit was refused or given up,
 or the time is up. Nobody passes a gate at which no cluster is expected.`,
 		Example: `  kalypso wait -e stage --commit "$COMMIT" --timeout 30m
+  kalypso wait -e dev --application hello-world-app --commit "$GITHUB_SHA" --timeout 30m
   kalypso wait -e dev --ledger kalypso-data/ledger.db`,
 		Args: cli.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
@@ -44,7 +49,8 @@ or the time is up. Nobody passes a gate at which no cluster is expected.`,
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
 	flags.StringVarP(&c.environment, "environment", "e", "", "the `name` of the environment")
-	flags.StringVar(&c.commit, "commit", "", "the `commit` of main, or at least seven digits of it (default: the one that the environment has)")
+	flags.StringVar(&c.application, "application", "", "wait for the application of this workload: its `name`")
+	flags.StringVar(&c.commit, "commit", "", "the `commit` of main or of the application's source, or at least seven digits of it (default: the one that the environment has)")
 	flags.DurationVar(&c.timeout, "timeout", 0, "give up after this time (default: wait for as long as it takes)")
 	return cmd
 }
@@ -55,6 +61,8 @@ func (c *waitCommand) run(cmd *cobra.Command) error {
 		return cli.Usage(cmd, "wait for which environment? name it, as in -e stage")
 	case c.timeout < 0:
 		return cli.Usage(cmd, "--timeout is %s, want a time to come", c.timeout)
+	case c.application != "" && c.place.controlPlane != "":
+		return cli.Usage(cmd, "--control-plane is for the platform's environments, and --application for those of an application")
 	}
 	who, err := c.place.ask(cmd, c.t)
 	if err != nil {
@@ -112,7 +120,9 @@ func (c *waitCommand) progress(ctx context.Context, who *asking.Asked) (observin
 	if err := who.Fresh(ctx); err != nil {
 		return observing.Progress{}, err
 	}
-	return who.Progress(ctx, observing.ProgressQuery{Environment: c.environment, ControlPlane: c.place.named(), Commit: c.commit})
+	return who.Progress(ctx, observing.ProgressQuery{
+		Environment: c.environment, ControlPlane: c.place.named(), Application: c.application, Commit: c.commit,
+	})
 }
 
 func reasonOfProgress(p observing.Progress) string {

@@ -29,6 +29,10 @@ func (s ServerAnswers) Environment(ctx context.Context, q observing.EnvironmentQ
 
 // Progress implements [FleetAnswers].
 func (s ServerAnswers) Progress(ctx context.Context, q observing.ProgressQuery) (observing.Progress, error) {
+	if q.Application != "" {
+		return get[observing.Progress](ctx, s.Client, client.Path("applications", q.Application, "progress"),
+			given().text("environment", q.Environment).text("subject", q.Subject).text("commit", q.Commit).values)
+	}
 	return get[observing.Progress](ctx, s.Client, client.Path("environments", q.Environment, "progress"),
 		given().text("controlPlane", q.ControlPlane).text("commit", q.Commit).values)
 }

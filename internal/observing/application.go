@@ -7,6 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/promoting"
 	"github.com/kalypso-io/kalypso/internal/promotion"
 )
 
@@ -31,6 +32,8 @@ type Application struct {
 	ProblemList []fleet.Problem `json:"problemList,omitempty"`
 	// Error is why the last round failed as a whole; the rest is then that of the last one that did not.
 	Error string `json:"error,omitempty"`
+	// Line are the commits of the source branch, the oldest first; no part of answers.
+	Line []promoting.Commit `json:"-"`
 	// Looked is when the last round was.
 	Looked time.Time `json:"looked,omitzero"`
 }

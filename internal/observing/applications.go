@@ -2,7 +2,6 @@ package observing
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -102,6 +101,5 @@ func (o *Observer) application(q ApplicationQuery) (*Application, error) {
 	case 1:
 		return found[0], nil
 	}
-	return nil, fmt.Errorf("%w: %q and %q both are an application %q; say which subject is meant",
-		ledger.ErrInvalid, found[0].Subject, found[1].Subject, q.Name)
+	return nil, severalApplications(q.Name, found[0].Subject, found[1].Subject)
 }

@@ -44,7 +44,7 @@ func Delivered(r Round, was *Application) *Application {
 		return a
 	}
 	a.Source.Commit, a.Title = r.Found.App.Source.Commit, titleOf(r.Found.Commits, r.Found.App.Source.Commit)
-	a.ProblemList = r.Found.Promotion.Problems
+	a.Line, a.ProblemList = r.Found.Commits, r.Found.Promotion.Problems
 	for _, p := range a.ProblemList {
 		a.Problems.add(p.Severity)
 	}
@@ -82,7 +82,7 @@ func (a *Application) keep(was *Application) {
 	if was == nil {
 		return
 	}
-	a.Source.Commit, a.Title, a.Environments = was.Source.Commit, was.Title, was.Environments
+	a.Source.Commit, a.Title, a.Line, a.Environments = was.Source.Commit, was.Title, was.Line, was.Environments
 	a.Problems, a.ProblemList = was.Problems, was.ProblemList
 }
 

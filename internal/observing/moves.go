@@ -32,10 +32,10 @@ func (o *Observer) former(ctx context.Context) (map[string]bool, error) {
 }
 
 // platformSteps returns the steps of one control plane in an environment, the newest first; of all of them where it is not known
-// whose environment it is.
+// whose environment it is. Of an environment of an application they are those of the application.
 func (o *Observer) platformSteps(ctx context.Context, s *standing, q ledger.StepQuery) ([]ledger.Step, error) {
-	if s.controlPlane != "" {
-		q.Subject = s.subject()
+	if subject := s.subject(); subject != "" {
+		q.Subject = subject
 		return o.Ledger.Steps(ctx, q)
 	}
 	former, err := o.former(ctx)

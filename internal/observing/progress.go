@@ -40,12 +40,19 @@ type ProgressQuery struct {
 	Environment string // required
 	// ControlPlane tells environments of one name apart.
 	ControlPlane string
+	// Application is the name of a workload, whose application is asked about, and commits of its source; empty for the platform.
+	Application string
+	// Subject tells applications of one name apart.
+	Subject string
 	// Commit is the full hash, or at least seven digits of it. Empty means the one that the environment names.
 	Commit string
 }
 
 // Progress says whether a commit passed the gate of an environment, failed there, or waits, and why.
 func (o *Observer) Progress(ctx context.Context, q ProgressQuery) (Progress, error) {
+	if q.Application != "" {
+		return o.applicationProgress(ctx, q)
+	}
 	s, err := o.environment(ctx, q.ControlPlane, q.Environment, time.Time{})
 	if err != nil {
 		return Progress{}, err
@@ -60,25 +67,31 @@ func (o *Observer) Progress(ctx context.Context, q ProgressQuery) (Progress, err
 	if err != nil {
 		return Progress{}, err
 	}
-	p := Progress{Environment: s.name, Commit: e.Commit, Phase: e.Phase}
-	if q.Commit != "" {
-		if p.Commit, err = o.whole(ctx, s, q.Commit); err != nil {
-			return p, err
-		}
-	}
-	w := &way{o: o, s: s, e: e, commit: p.Commit}
-	if err := w.look(ctx); err != nil {
-		return p, err
-	}
-	p.Result, p.Reason = w.result, w.reason
-	if p.Commit == e.Commit && p.Commit != "" {
+	p, err := o.progress(ctx, &way{o: o, s: s, e: e, first: o.before(s)}, q.Commit)
+	if err == nil && p.Commit == e.Commit && p.Commit != "" {
 		verdict, err := o.verdicts(time.Time{}).verdict(ctx, s)
 		if err != nil {
 			return p, err
 		}
 		p.Gate = sc.gate(verdict)
 	}
-	return p, nil
+	return p, err
+}
+
+// progress goes the way of a commit, or without one that of the commit that the environment names. The gate is left to others.
+func (o *Observer) progress(ctx context.Context, w *way, commit string) (Progress, error) {
+	p := Progress{Environment: w.e.Name, Commit: w.e.Commit, Phase: w.e.Phase}
+	if commit != "" {
+		whole, err := o.whole(ctx, w.s, commit)
+		if err != nil {
+			return p, err
+		}
+		p.Commit = whole
+	}
+	w.commit = p.Commit
+	err := w.look(ctx)
+	p.Result, p.Reason = w.result, w.reason
+	return p, err
 }
 
 // whole is the full hash of a commit. A full one that nobody knows yet may still come.
@@ -86,6 +99,9 @@ func (o *Observer) whole(ctx context.Context, s standing, commit string) (string
 	commit = strings.ToLower(strings.TrimSpace(commit))
 	if isHash(commit) {
 		return commit, nil
+	}
+	if s.application != "" {
+		return o.wholeOfSource(ctx, s, commit)
 	}
 	id, err := o.promoted(ctx, PromotionQuery{Commit: commit, Subject: s.controlPlane})
 	return id.Commit, err
@@ -98,9 +114,11 @@ func isHash(text string) bool {
 
 // way is the work on the question how far a commit has come.
 type way struct {
-	o      *Observer
-	s      standing
-	e      Environment
+	o *Observer
+	s standing
+	e Environment
+	// first are the environments that the commit has to run in before, those that come first in the chain first.
+	first  []string
 	commit string
 	result ProgressResult
 	reason string
@@ -177,7 +195,7 @@ func (w *way) newerRuns() (newer, ok bool) {
 
 // before looks at the environments that the commit has to run in first: where it failed in one of them, it does not come.
 func (w *way) before(ctx context.Context) error {
-	for _, name := range w.earlier() {
+	for _, name := range w.first {
 		steps, err := w.o.platformSteps(ctx, &w.s, ledger.StepQuery{Environment: name, Commit: w.commit})
 		if err != nil {
 			return err
@@ -195,17 +213,22 @@ func (w *way) before(ctx context.Context) error {
 	return w.say(ProgressWaits, "%s did not enter %s yet", short(w.commit), w.e.Name)
 }
 
-// earlier are the environments before this one, those that come first in the chain first.
-func (w *way) earlier() []string {
+// before are the environments of a control plane that come before one.
+func (o *Observer) before(s standing) []string {
 	after := map[string][]string{}
 	var order []string
-	for _, s := range w.o.standings() {
-		if s.controlPlane == w.s.controlPlane && s.promotion != nil {
-			after[s.name] = s.promotion.After
-			order = append(order, s.name)
+	for _, other := range o.standings() {
+		if other.controlPlane == s.controlPlane && other.promotion != nil {
+			after[other.name] = other.promotion.After
+			order = append(order, other.name)
 		}
 	}
-	before, next := map[string]bool{}, after[w.e.Name]
+	return earlier(order, after, s.name)
+}
+
+// earlier are the environments that come before one, in the order of all of them.
+func earlier(order []string, after map[string][]string, name string) []string {
+	before, next := map[string]bool{}, after[name]
 	for len(next) > 0 {
 		name := next[0]
 		next = next[1:]

@@ -16,6 +16,8 @@ import (
 type standing struct {
 	name         string
 	controlPlane string
+	// application is the subject where it is one of an application; empty for those of control planes.
+	application string
 	// order is the place in the chain; those that are in no chain come last.
 	order     int
 	promotion *promoting.Standing
@@ -30,8 +32,13 @@ func sameRepository(a, b string) bool {
 	return a == b || ledger.CleanRepository(a) == ledger.CleanRepository(b)
 }
 
-// subject is what is promoted, as the ledger knows it.
-func (s *standing) subject() string { return ledger.CleanRepository(s.controlPlane) }
+// subject is what is promoted, as the ledger knows it; empty where that is not known.
+func (s *standing) subject() string {
+	if s.application != "" {
+		return s.application
+	}
+	return ledger.CleanRepository(s.controlPlane)
+}
 
 // standings returns all environments of the fleet, by control plane and chain; none without a fleet.
 func (o *Observer) standings() []standing {

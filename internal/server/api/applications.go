@@ -21,6 +21,13 @@ type applicationInput struct {
 	Subject string `query:"subject" maxLength:"2048" doc:"What the ledger knows it by; needed only where several are of one name."`
 }
 
+type applicationProgressInput struct {
+	Name        string `path:"name" maxLength:"253" doc:"The name of its workload."`
+	Subject     string `query:"subject" maxLength:"2048" doc:"What the ledger knows it by; needed only where several are of one name."`
+	Environment string `query:"environment" required:"true" maxLength:"253" doc:"The name of the environment."`
+	Commit      string `query:"commit" maxLength:"64" doc:"A commit of the source, or at least seven digits of it; empty for the one that the environment has."`
+}
+
 func registerApplications(s *service) {
 	askList(s, operation{
 		id: "list-applications", path: "/applications", summary: "Applications that the server delivers, and which commit of each is where",
@@ -38,5 +45,13 @@ func registerApplications(s *service) {
 		id: "get-application", path: "/applications/{name}", summary: "Everything about one application",
 	}, func(ctx context.Context, in *applicationInput) (observing.ApplicationDetail, error) {
 		return s.Observer.Application(ctx, observing.ApplicationQuery{Name: in.Name, Subject: in.Subject})
+	})
+	ask(s, operation{
+		id: "get-application-progress", path: "/applications/{name}/progress", summary: "Whether a commit of an application's source passed, failed or waits in an environment",
+		about: "What a job asks again and again that waits for its commit; with If-None-Match that costs little. Of applications that CI delivers, it is what CI put on record.",
+	}, func(ctx context.Context, in *applicationProgressInput) (observing.Progress, error) {
+		return s.Observer.Progress(ctx, observing.ProgressQuery{
+			Application: in.Name, Subject: in.Subject, Environment: in.Environment, Commit: in.Commit,
+		})
 	})
 }

@@ -157,6 +157,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			address = strings.ReplaceAll(address, "{name}", "large-07")
 		case "get-workload", "get-application":
 			address = strings.ReplaceAll(address, "{name}", "hello")
+		case "get-application-progress":
+			address = strings.ReplaceAll(address, "{name}", "hello") + "?environment=dev"
 		case "list-assignments", "get-matrix", "get-history":
 			address += "?environment=dev"
 		}

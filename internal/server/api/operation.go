@@ -28,7 +28,7 @@ var roles = map[string]access.Role{
 	"list-versions": access.Reader, "list-clusters": access.Reader, "get-cluster": access.Reader, "list-reconcilers": access.Reader,
 	"list-discrepancies": access.Reader, "list-promotions": access.Reader, "get-promotion": access.Reader, "get-history": access.Reader,
 	"compare": access.Reader, "get-figures": access.Reader, "list-applications": access.Reader, "get-application": access.Reader,
-	listen: access.Reader,
+	"get-application-progress": access.Reader, listen: access.Reader,
 
 	"promote": access.Operator, "pause": access.Operator, "resume": access.Operator, "abort": access.Operator, "rollback": access.Operator,
 

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/observing"
+	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/promotion"
+)
+
+// TestWaitForAnApplicationOfAServer: the server knows what its last round found; what only the ledger knows, it says as well.
+func TestWaitForAnApplicationOfAServer(t *testing.T) {
+	q := newQuestioned(t)
+	commit, other := strings.Repeat("4", 40), strings.Repeat("5", 40)
+	q.fleet.found = []observing.ControlPlane{{URL: "https://git.example/control-plane", Applications: []*observing.Application{{
+		Name: "shop", Subject: "https://git.example/shop#shop", Line: []promoting.Commit{{SHA: other}, {SHA: commit}},
+		Environments: []observing.ApplicationEnvironment{
+			{Environment: "dev", Phase: promotion.Deployed, Reason: "runs on 1 cluster", Build: &delivery.Build{Commit: commit}, Gate: &observing.Gate{}},
+			{Environment: "stage", After: []string{"dev"}, Phase: promotion.Failed, Reason: "stage-1 failed", Build: &delivery.Build{Commit: commit}},
+		},
+	}}}}
+	step := ledger.Step{
+		PromotionID: ledger.PromotionID{Subject: "https://git.example/cart#cart", Environment: "dev", Commit: commit},
+		Kind:        string(promoting.Decided), Reason: "runs on 2 clusters", Detail: []byte(`{"phase":"deployed"}`), At: time.Now(),
+	}
+	if err := q.ledger.RecordStep(t.Context(), step); err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"wait --application shop -e dev --commit 4444444":   {0, "dev  4444444  passed  0/0  runs on 1 cluster\n"},
+		"wait --application shop -e dev --commit " + other:  {0, "dev  5555555  passed  -  the newer commit 4444444 took its place; runs on 1 cluster\n"},
+		"wait --application shop -e stage --commit 4444444": {3, "stage  4444444  failed  -  stage-1 failed\n"},
+		"wait --application cart -e dev":                    {0, "dev  4444444  passed  -  runs on 2 clusters\n"},
+		"wait --application shop -e prod":                   {1, `no environment "prod"`},
+		"wait --application chart -e dev":                   {1, `no application "chart"; near it are cart`},
+	} {
+		code, out, stderr := q.run(q.token, strings.Fields(command+" --timeout 2m")...)
+		if code != want.code || !strings.Contains(out+stderr, want.says) {
+			t.Errorf("%s: exit code %d, %q and %q", command, code, out, stderr)
+		}
+	}
+}
