@@ -33,15 +33,18 @@ func (e *UnknownError) Error() string {
 // Is makes it a [ledger.ErrNotFound].
 func (e *UnknownError) Is(target error) bool { return target == ledger.ErrNotFound }
 
-// maxName is the longest name that is compared with others: the work grows with the square of it.
+// maxName is the longest name that is compared with others: the work grows with the square of it. Longer ones are by their beginning.
 const maxName = 253
+
+// Unknown is an [UnknownError] for a name that is none of some.
+func Unknown(what, name string, names []string) error { return unknown(what, name, names) }
 
 // unknown is the error for a name, with hints from those that there are.
 func unknown(what, name string, names []string) error {
 	e := &UnknownError{What: what, Name: secret.Line(name)}
 	if len(name) > maxName {
-		e.Name = e.Name[:min(len(e.Name), 40)] + "..."
-		return e
+		e.Name = strings.ToValidUTF8(e.Name[:min(len(e.Name), 40)], "") + "..."
+		name = e.Name
 	}
 	distance := make(map[string]int, len(names))
 	for _, n := range names {
