@@ -69,8 +69,13 @@ func (s *site) matrix(q *question, d *observing.EnvironmentDetail, controlPlane 
 	if err != nil {
 		return matrixView{}, err
 	}
+	states := cellStates[:len(cellStates)-1]
+	state, err := oneOf(q, "state", states...)
+	if err != nil {
+		return matrixView{}, err
+	}
 	v := matrixView{
-		All: len(m.Rows), Find: q.text("find"), State: q.text("state"), Workspace: q.text("workspace"), States: cellStates[:len(cellStates)-1],
+		All: len(m.Rows), Find: q.text("find"), State: state, Workspace: q.text("workspace"), States: states,
 		Past: !asOf.IsZero(), Action: q.URL.Path,
 	}
 	if m.Next != "" {

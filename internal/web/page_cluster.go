@@ -24,12 +24,16 @@ func (s *site) clusters(q *question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	states := []compliance.State{compliance.Reached, compliance.Behind, compliance.Broken, compliance.Offline, compliance.Missing}
+	state, err := oneOf(q, "state", states...)
+	if err != nil {
+		return nil, err
+	}
 	view := clustersPage{
-		Environment: q.text("environment"), ClusterType: q.text("clusterType"), State: q.text("state"), AsOf: asOf, Now: q.with("asOf", ""),
-		States: []compliance.State{compliance.Reached, compliance.Behind, compliance.Broken, compliance.Offline, compliance.Missing},
+		Environment: q.text("environment"), ClusterType: q.text("clusterType"), State: string(state), AsOf: asOf, Now: q.with("asOf", ""), States: states,
 	}
 	view.Page, err = s.Observer.Clusters(q.Context(), observing.ClustersQuery{
-		Environment: view.Environment, ClusterType: view.ClusterType, State: compliance.State(view.State), AsOf: asOf, Paging: q.paging(observing.DefaultLimit),
+		Environment: view.Environment, ClusterType: view.ClusterType, State: state, AsOf: asOf, Paging: q.paging(observing.DefaultLimit),
 	})
 	if err != nil {
 		return nil, err

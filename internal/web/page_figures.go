@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -25,18 +26,21 @@ var periods = []string{"7", "30", "90"}
 const maxParts = 15
 
 func (s *site) figures(q *question) (*answer, error) {
-	view := figuresPage{Environment: q.text("environment"), Days: q.text("days"), ByTeam: q.text("byTeam") != ""}
-	if !slices.Contains(periods, view.Days) {
-		view.Days = "30"
+	asked, err := oneOf(q, "days", periods...)
+	if err != nil {
+		return nil, err
 	}
+	view := figuresPage{Environment: q.text("environment"), Days: cmp.Or(asked, "30"), ByTeam: q.text("byTeam") != ""}
 	days, _ := strconv.Atoi(view.Days) // it is one of periods
 	query := observing.FiguresQuery{Environment: view.Environment, ByTeam: view.ByTeam, To: q.now, From: q.now.AddDate(0, 0, -days)}
-	var err error
 	if view.Figures, view.Parts, err = s.Observer.Course(q.Context(), query, min(days, maxParts)); err != nil {
 		return nil, err
 	}
 	if view.Environments, err = s.environmentNames(q); err != nil {
 		return nil, err
+	}
+	if view.Figures.Total.Deployments == 0 && view.Environment != "" && !slices.Contains(view.Environments, view.Environment) {
+		return nil, observing.Unknown("environment", view.Environment, view.Environments)
 	}
 	view.Deployments = barChart("Deployments over time", view.Parts)
 	return &answer{title: "Figures", value: view.Figures, view: view, concerns: []string{operations("environments/")}}, nil

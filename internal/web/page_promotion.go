@@ -24,14 +24,21 @@ type promotionsPage struct {
 }
 
 func (s *site) promotions(q *question) (*answer, error) {
-	environment, moves := q.text("environment"), observing.Moves(q.text("moves"))
-	page, err := s.Observer.Promotions(q.Context(), observing.PromotionsQuery{Environment: environment, Moves: moves, Paging: q.paging(observing.DefaultLimit)})
+	moves, err := oneOf(q, "moves", observing.MovesPlatform, observing.MovesApplication)
 	if err != nil {
 		return nil, err
 	}
 	known, err := s.environmentNames(q)
 	if err != nil {
 		return nil, err
+	}
+	environment := q.text("environment")
+	page, err := s.Observer.Promotions(q.Context(), observing.PromotionsQuery{Environment: environment, Moves: moves, Paging: q.paging(observing.DefaultLimit)})
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Items) == 0 && environment != "" && !slices.Contains(known, environment) {
+		return nil, observing.Unknown("environment", environment, known)
 	}
 	return &answer{
 		title: "Promotions", value: page, command: s.command("promote"), concerns: []string{operations("promotions/"), operations("environments/")},

@@ -218,3 +218,28 @@ func TestPagesOfLists(t *testing.T) {
 		t.Errorf("the next page has %d rows, want 30", got)
 	}
 }
+
+// What is asked for in words that mean nothing is refused with those that do, instead of being taken for something else.
+func TestFiltersSayWhatTheyUnderstand(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	for address, want := range map[string]struct {
+		status int
+		says   string
+	}{
+		"/clusters?state=nope":                      {http.StatusBadRequest, `State "nope" is none of reached, behind, failed, offline, missing.`},
+		"/environments/dev?state=nope":              {http.StatusBadRequest, `State "nope" is none of failed, held`},
+		"/history?kind=nope":                        {http.StatusBadRequest, `Kind "nope" is none of promotion, commit`},
+		"/figures?days=nope":                        {http.StatusBadRequest, `Days "nope" is none of 7, 30, 90.`},
+		"/promotions?moves=nope":                    {http.StatusBadRequest, `Moves "nope" is none of platform, application.`},
+		"/promotions?environment=nope":              {http.StatusNotFound, `No environment "nope"; near it are dev, stage.`},
+		"/figures?environment=nope":                 {http.StatusNotFound, `No environment "nope"; near it are dev, stage.`},
+		"/environments/dev?controlPlane=nope":       {http.StatusNotFound, `No control plane "nope"; near it are ` + controlPlane + "."},
+		"/environments/" + strings.Repeat("x", 300): {http.StatusNotFound, "near it are dev, stage."},
+	} {
+		a := w.ask(address)
+		if a.Code != want.status {
+			t.Errorf("%s: got %d, want %d", address, a.Code, want.status)
+		}
+		parse(t, a.Body).wants("main [role=alert]", want.says)
+	}
+}

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,20 @@ func (q *question) when(name string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%w: %s %q is no time: write it as 2026-11-20T14:30", ledger.ErrInvalid, name, text)
+	return time.Time{}, fmt.Errorf("%w: %s %.60q is no time: write it as 2026-11-20T14:30", ledger.ErrInvalid, name, text)
+}
+
+// oneOf returns what a question says in a place where only some words are understood; empty when it says nothing.
+func oneOf[T ~string](q *question, name string, words ...T) (T, error) {
+	text := T(q.text(name))
+	if text == "" || slices.Contains(words, text) {
+		return text, nil
+	}
+	all := make([]string, len(words))
+	for i, word := range words {
+		all[i] = string(word)
+	}
+	return "", fmt.Errorf("%w: %s %.60q is none of %s", ledger.ErrInvalid, name, text, strings.Join(all, ", "))
 }
 
 // paging is the page of a list that is wanted.

@@ -83,9 +83,14 @@ func (s *site) history(q *question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	offered := slices.Concat(kinds, []observing.EventKind{observing.EventRegistration})
+	kind, err := oneOf(q, "kind", slices.Concat(offered, []observing.EventKind{observing.EventAudit, allKinds})...)
+	if err != nil {
+		return nil, err
+	}
 	view := historyPage{
-		Environment: q.text("environment"), Workload: q.text("workload"), Cluster: q.text("cluster"), Kind: q.text("kind"), From: q.text("from"), To: q.text("to"),
-		Kinds:   slices.Concat(kinds, []observing.EventKind{observing.EventRegistration}),
+		Environment: q.text("environment"), Workload: q.text("workload"), Cluster: q.text("cluster"), Kind: string(kind), From: q.text("from"), To: q.text("to"),
+		Kinds:   offered,
 		Default: q.now.Add(-24 * time.Hour).Format("2006-01-02T15:04"),
 	}
 	if !asOf.IsZero() {

@@ -66,7 +66,7 @@ func (r *Repository) insertChange(ctx context.Context, tx *sql.Tx, e entry, n fo
 func unique(ctx context.Context, tx *sql.Tx, e entry, head, base string, except int) error {
 	others, err := queryAll(ctx, tx, scanText, selectLiving, e.id, head, base, except)
 	if err == nil && len(others) > 0 {
-		return conflict("change " + others[0] + " is open from " + head + " to " + base)
+		return conflict("pull request " + others[0] + " is open from " + head + " to " + base)
 	}
 	return err
 }

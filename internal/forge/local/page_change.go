@@ -1,7 +1,9 @@
 package local
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
@@ -39,12 +41,13 @@ type listLine struct {
 	Labels []forge.Label
 }
 
-// stateOf is the state that a list is asked for; the open ones if it is no other.
-func stateOf(r *request, states []forge.State) forge.State {
-	if state := forge.State(r.FormValue("state")); slices.Contains(states, state) {
-		return state
+// stateOf is the state that a list is asked for; the open ones if none is.
+func stateOf(r *request, states []forge.State) (forge.State, error) {
+	state := forge.State(cmp.Or(r.FormValue("state"), string(forge.Open)))
+	if !slices.Contains(states, state) {
+		return "", invalid(fmt.Sprintf("%.60q is no state of these; take one of %q", state, states))
 	}
-	return forge.Open
+	return state, nil
 }
 
 func (p *pages) changes(r *request) error {
@@ -53,7 +56,9 @@ func (p *pages) changes(r *request) error {
 		return err
 	}
 	data := listPage{Kind: "pulls", Tabs: []forge.State{forge.Open, forge.Merged, forge.Closed}}
-	data.State = stateOf(r, data.Tabs)
+	if data.State, err = stateOf(r, data.Tabs); err != nil {
+		return err
+	}
 	all, err := repo.FindChanges(r.Context(), forge.ChangeFilter{State: data.State, Limit: maxListed + 1})
 	if err != nil {
 		return err

@@ -21,7 +21,9 @@ func (p *pages) issues(r *request) error {
 		return err
 	}
 	data := listPage{Kind: "issues", Tabs: []forge.State{forge.Open, forge.Closed}}
-	data.State = stateOf(r, data.Tabs)
+	if data.State, err = stateOf(r, data.Tabs); err != nil {
+		return err
+	}
 	all, err := repo.FindIssues(r.Context(), forge.IssueFilter{State: data.State})
 	if err != nil {
 		return err

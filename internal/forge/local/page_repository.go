@@ -3,8 +3,10 @@ package local
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"html/template"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -15,6 +17,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local/syntax"
 )
 
@@ -91,7 +94,7 @@ func (p *pages) repository(r *request) error {
 	if err != nil {
 		return err
 	}
-	return p.showPath(r, e, "", "")
+	return p.showPath(r, e, r.FormValue("ref"), "")
 }
 
 func (p *pages) files(r *request) error {
@@ -117,7 +120,7 @@ func (p *pages) showPath(r *request, e entry, ref, file string) error {
 		commit = plumbing.NewHash(ref)
 	}
 	if commit.IsZero() && ref != "" {
-		return notFound("there is no branch " + ref)
+		return noBranch(objects, ref)
 	}
 	tree, err := treeOf(objects, commit)
 	if err != nil {
@@ -138,6 +141,20 @@ func (p *pages) showPath(r *request, e entry, ref, file string) error {
 		return p.showFolder(r, e, objects, at, tree, file)
 	}
 	return p.showFile(r, objects, at, found, file)
+}
+
+// noBranch says which branches there are instead.
+func noBranch(objects bare, ref string) error {
+	branches, err := objects.branches()
+	if err != nil {
+		return err
+	}
+	names := slices.Sorted(maps.Keys(branches))
+	const most = 10
+	return &forge.Error{
+		Kind: forge.ErrNotFound, Detail: fmt.Sprintf("there is no branch %.100q", ref),
+		Hint: "look at another one: " + strings.Join(names[:min(len(names), most)], ", "),
+	}
 }
 
 func (p *pages) fileLink(e entry, ref, file string) string {

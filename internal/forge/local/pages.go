@@ -12,6 +12,8 @@ import (
 	"path"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/visible"
@@ -95,7 +97,7 @@ func newPages(f *Forge) http.Handler {
 }
 
 func parsePages() map[string]*template.Template {
-	functions := template.FuncMap{"day": day, "moment": moment, "short": short, "stateName": stateName, "next": next}
+	functions := template.FuncMap{"day": day, "moment": moment, "short": short, "stateName": stateName, "next": next, "sentence": sentence}
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "pages/layout.html"))
 	templates := map[string]*template.Template{}
 	for _, name := range []string{"repositories", "repository", "files", "changes", "change", "open", "issues", "issue", "signin", "problem"} {
@@ -205,6 +207,7 @@ func (p *pages) problem(r *request, err error) {
 		return
 	}
 	if data.Status >= http.StatusInternalServerError {
+		data.Detail = "this cannot be read or written at the moment; the log of the server says why" // in words that name folders
 		p.log.Error("show page", "path", r.URL.Path, "error", err)
 	}
 	if err := p.render(r, data.Status, "problem", data.Name, data); err != nil {
@@ -236,6 +239,15 @@ func stateName(state any) string {
 		return ""
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// sentence begins with a capital letter and ends with a full stop.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
 }
 
 // next is the number of the line with an index.

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -203,6 +205,41 @@ func TestChangeIsHandledOnItsPage(t *testing.T) {
 	}
 }
 
+// Whoever looks for what is not there is told what is, and nobody which folders the server has.
+func TestPagesSayWhatThereIs(t *testing.T) {
+	f := serve(t, Options{PublicRead: true})
+	r := newRepository(t, f)
+	commit(t, r, "main", nil)
+	commit(t, r, "topic", nil)
+	at := "/" + r.id.Path
+	b := newBrowser(t, f)
+	b.signIn(f, "grace", Write)
+	for path, want := range map[string]string{
+		at + "?ref=nope":          "There is no branch &#34;nope&#34;; look at another one: main, topic.",
+		at + "/files/?ref=nope":   "There is no branch &#34;nope&#34;; look at another one: main, topic.",
+		at + "/pulls?state=nope":  "&#34;nope&#34; is no state of these; take one of",
+		at + "/issues?state=nope": "&#34;nope&#34; is no state of these; take one of",
+	} {
+		if _, text := b.get(path); !strings.Contains(text, want) {
+			t.Errorf("%s does not say %s:\n%s", path, want, text)
+		}
+	}
+	e, err := f.find(t.Context(), r.id.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := f.open(e).dir
+	if err := os.WriteFile(filepath.Join(dir, "HEAD"), []byte{0}, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "objects")); err != nil {
+		t.Fatal(err)
+	}
+	if _, text := b.get(at); strings.Contains(text, dir) {
+		t.Errorf("it names folders:\n%s", text)
+	}
+}
+
 func TestChangeIsOpenedOnAPage(t *testing.T) {
 	f := serve(t, Options{})
 	r := newRepository(t, f)
@@ -222,7 +259,7 @@ func TestChangeIsOpenedOnAPage(t *testing.T) {
 	if _, text := b.post(list, form); !strings.Contains(text, "By hand") || !strings.Contains(text, "<strong>Why</strong>") {
 		t.Errorf("got\n%s", text)
 	}
-	if status, text := b.post(list, form); status != http.StatusConflict || !strings.Contains(text, "change 1 is open") {
+	if status, text := b.post(list, form); status != http.StatusConflict || !strings.Contains(text, "Pull request 1 is open") {
 		t.Errorf("again: %d %s", status, text)
 	}
 	reader := newBrowser(t, f)

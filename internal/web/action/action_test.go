@@ -133,6 +133,19 @@ func TestActionsRefuse(t *testing.T) {
 	}
 }
 
+// Names that are not there are answered with those that are.
+func TestActionsSayWhatThereIs(t *testing.T) {
+	b := newWorld(t).browser(access.Operator)
+	for path, want := range map[string]string{
+		"/environments/nowhere/pause":                "near it are dev, prod",
+		"/environments/prod/pause?controlPlane=nope": "near it are " + controlPlane,
+	} {
+		if a := b.see(path); a.status != http.StatusNotFound || !strings.Contains(a.text, want) {
+			t.Errorf("%s: got %d, want %q in\n%s", path, a.status, want, a.text)
+		}
+	}
+}
+
 // TestNobodyComesBack: who has to sign in comes to the page that they wanted.
 func TestNobodyComesBack(t *testing.T) {
 	a := newWorld(t).browser("").see("/environments/prod/promote?commit=4444444")

@@ -158,16 +158,23 @@ func (s *service) show(r *request, status int, v *view) {
 // choose finds the control plane that is meant, where several have an environment of a name.
 func (s *service) choose(name, controlPlane string) (observing.Standing, error) {
 	var found []observing.Standing
+	var planes, names []string
 	for _, standing := range s.Pages.Observer.Standings() {
+		planes = append(planes, standing.ControlPlane)
+		if controlPlane == "" || standing.ControlPlane == controlPlane {
+			names = append(names, standing.Environment)
+		}
 		if standing.Environment == name && (controlPlane == "" || standing.ControlPlane == controlPlane) {
 			found = append(found, standing)
 		}
 	}
-	switch len(found) {
-	case 1:
+	switch {
+	case len(found) == 1:
 		return found[0], nil
-	case 0:
-		return observing.Standing{}, &observing.UnknownError{What: "environment", Name: name}
+	case len(found) == 0 && len(names) == 0 && controlPlane != "":
+		return observing.Standing{}, observing.Unknown("control plane", controlPlane, planes)
+	case len(found) == 0:
+		return observing.Standing{}, observing.Unknown("environment", name, names)
 	}
 	return observing.Standing{}, &access.Refusal{
 		Kind: access.ErrForbidden, What: fmt.Sprintf("%d control planes have an environment %q", len(found), name), Next: "begin at the page of the one that you mean",
