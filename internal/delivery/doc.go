@@ -10,7 +10,8 @@
 // where it belongs: in the tracking files of the GitOps branch, and until it is merged in the change that is open. So nothing is
 // remembered anywhere else, and a change of configuration renders its environment alone, with the commit that it has.
 //
-// What scans of charts and images found comes from package scanning, which looks at each digest once and never makes a draft wait.
+// What scans of charts and images found comes from package scanning, which looks at each digest once, or again
+// where a scan wants that, and never makes a draft wait.
 //
 // A [Pipeline] lets package promoting move commits along the chain of environments, with the version and image that CI said when
 // the commit was built.
