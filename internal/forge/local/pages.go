@@ -199,7 +199,8 @@ func (p *pages) problem(r *request, err error) {
 	var known *forge.Error
 	data := problemPage{Status: statusOf(err), Detail: "The request ended."}
 	if errors.As(err, &known) {
-		data.Detail = strings.Trim(known.Detail+"; "+known.Hint, "; ")
+		// It may quote what was asked for, in whatever length.
+		data.Detail = strings.Trim(forge.OneLine(known.Detail, 300)+"; "+forge.OneLine(known.Hint, 300), "; ")
 	}
 	data.Name = http.StatusText(data.Status)
 	if !r.visit.signedIn() && r.Method == http.MethodGet && data.Status == http.StatusNotFound && r.Pattern != p.base()+"/" {
