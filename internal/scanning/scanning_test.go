@@ -119,13 +119,14 @@ func TestEachDigestIsScannedOnce(t *testing.T) {
 	w := newWorld(t)
 	scans := w.scan(check.Images, "sleep 0.2")
 	all := images("registry.example/shop:1.4.0", "registry.example/shop:1.4", "registry.example/worker:1.4.0", "registry.example/other@"+digest("a"))
-	first := w.process()
-	if got := states(first.Results(t.Context(), scans, all)); got != "running running running running" {
+	processes := []*scanning.Scanner{w.process()}
+	if got := states(processes[0].Results(t.Context(), scans, all)); got != "running running running running" {
 		t.Errorf("a look that nobody waits for says %s", got)
 	}
 	var wait sync.WaitGroup
 	for range 3 {
 		s := w.process()
+		processes = append(processes, s)
 		for range 3 {
 			wait.Go(func() {
 				if got := states(waitFor(s, scans, all)); got != "passed passed passed passed" {
@@ -135,7 +136,9 @@ func TestEachDigestIsScannedOnce(t *testing.T) {
 		}
 	}
 	wait.Wait()
-	first.Close() // nobody waits for it, and it may look once more whether anything is left to do
+	for _, s := range processes {
+		s.Close() // what is on record may be in its hands for a moment longer
+	}
 	for range 3 {
 		s := w.process()
 		if got := states(waitFor(s, scans, all)); got != "passed passed passed passed" {
