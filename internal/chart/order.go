@@ -93,7 +93,7 @@ func installs(e release.HookEvent) bool { return slices.Contains(whenHooksRun[:4
 func (h hook) leftOut() fleet.Problem {
 	message := "a hook that runs only on deletion or rollback is left out: reconcilers would apply it like anything else"
 	if len(h.events) == 0 {
-		message = "a hook is left out, as Helm does: it does not know when that is"
+		message = "a hook for an event that Helm does not know is left out, as Helm leaves it out"
 	}
 	metadata, _ := h.fields["metadata"].(map[string]any)
 	return fleet.Problem{

@@ -156,7 +156,7 @@ func likeHelmTemplate(files []chart.File) (string, error) {
 // TestHooksThatHelmDoesNotKnow: Helm leaves them out, which nobody would notice.
 func TestHooksThatHelmDoesNotKnow(t *testing.T) {
 	r := oneTemplate(object("v1", "ConfigMap", "") + "\n---\n" + object("v1", "Secret", `{"helm.sh/hook": crd-install}`)).Run(nil).Targets[0]
-	want := "notice hello/templates/x.yaml template-output: a hook is left out, as Helm does: it does not know when that is\n"
+	want := "notice hello/templates/x.yaml template-output: a hook for an event that Helm does not know is left out, as Helm leaves it out\n"
 	if got := showProblems(r.Problems); got != want || len(r.Manifests.Objects) != 1 {
 		t.Errorf("got %s and %v, want %s", got, r.Manifests.Objects, want)
 	}
