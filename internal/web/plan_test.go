@@ -163,12 +163,15 @@ func TestPlanSaysWhatIsWrong(t *testing.T) {
 
 // A page does not wait for a plan that takes long: it comes back by itself.
 func TestPlanThatTakesLong(t *testing.T) {
-	goOn := make(chan struct{})
+	begun, goOn := make(chan struct{}), make(chan struct{})
 	w, _ := planning(t, func(q scheduling.Trial) (*scheduling.Preview, error) {
+		close(begun)
 		<-goOn
 		return aPreview(q)
 	})
 	w.pages.Trials.Patience = 10 * time.Millisecond
+	w.ask("/plan?environment=dev")
+	<-begun
 	a := w.ask("/plan?environment=dev")
 	if a.Code != http.StatusAccepted || a.Header().Get("Refresh") == "" || a.Header().Get("Retry-After") == "" {
 		t.Errorf("got %d %v", a.Code, a.Header())
