@@ -77,6 +77,7 @@
 //	internal/sample          the tutorial's fleet
 //	internal/schemas         JSON Schemas of others, bounded, and what they wanted
 //	internal/markdown        text of others in Markdown, without meaning
+//	internal/visible         text of others as it is, with marks for what nobody would see
 //	internal/secret          credentials that do not print
 //	cmd/kalypso              the command line
 //

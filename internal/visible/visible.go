@@ -18,44 +18,50 @@ import (
 // Text is a text of several lines, in which newlines and tabs stay. Lines may end as those of Windows do.
 // Bytes that are no UTF-8 become U+FFFD, which is seen.
 func Text(text string) string {
-	if plain(text) {
-		return text
-	}
 	var b strings.Builder
-	before := utf8.RuneError
+	before, written := utf8.RuneError, 0
 	for i, r := range text {
-		_, size := utf8.DecodeRuneInString(text[i:])
-		rest := text[i+size:]
-		if !Hidden(r) || r == '\r' && endsLine(rest) || joins(before, r, rest) {
-			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		if !ordinary(r) {
+			_, size := utf8.DecodeRuneInString(text[i:])
+			if mark := markOf(before, r, size, text[i+size:]); mark != "" {
+				b.WriteString(text[written:i])
+				b.WriteString(mark)
+				written = i + size
+			}
 		}
 		before = r
 	}
+	if written == 0 {
+		return text
+	}
+	b.WriteString(text[written:])
 	return b.String()
+}
+
+// ordinary reports whether a character is of ASCII and seen, as nearly all are.
+func ordinary(r rune) bool { return r >= ' ' && r <= '~' || r == '\n' || r == '\t' }
+
+// markOf is what stands for a character, or a stray byte, between others; empty for itself.
+func markOf(before, r rune, size int, rest string) string {
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return string(utf8.RuneError)
+	case !Hidden(r), r == '\r' && endsLine(rest), joins(before, r, rest):
+		return ""
+	}
+	return fmt.Sprintf("⟨U+%04X⟩", r)
 }
 
 // Line is a text on one line, with one space where it has several, newlines or tabs.
 func Line(text string) string { return strings.Join(strings.Fields(Text(text)), " ") }
 
-// plain reports whether a text is nothing but ASCII that is seen, as nearly all are.
-func plain(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; (c < ' ' || c > '~') && c != '\n' && c != '\t' {
-			return false
-		}
-	}
-	return true
-}
-
 // Hidden reports whether nobody sees a character, or takes it for a space that it is not. Newlines and tabs are seen.
 func Hidden(r rune) bool {
 	const blankBraille = '\u2800' // a symbol without a dot
-	switch r {
-	case '\n', '\t':
+	switch {
+	case ordinary(r):
 		return false
-	case blankBraille:
+	case r == blankBraille:
 		return true
 	}
 	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)

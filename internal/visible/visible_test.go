@@ -61,8 +61,10 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-func BenchmarkLine(b *testing.B) {
+func BenchmarkText(b *testing.B) {
+	page := strings.Repeat("<td class=\"good\">✓ ready 1.4.2 on 12</td>\n", 5000)
+	b.SetBytes(int64(len(page)))
 	for b.Loop() {
-		visible.Line("dev-large-hello-world-app-functional-test")
+		visible.Text(page)
 	}
 }
