@@ -217,7 +217,7 @@ func TestMoveLocal(t *testing.T) {
 	if _, err := os.Stat(lock); err != nil {
 		t.Error("somebody else's lock was removed")
 	}
-	linked := filepath.Join(t.TempDir(), "linked")
+	linked := filepath.Join(realDir(t), "linked")
 	made.git("worktree", "add", "-q", "-b", "linked", linked)
 	wantKind(t, r.Push(t.Context(), "linked", main.Hash, next), ErrCheckedOut, linked)
 	bare := filepath.Join(t.TempDir(), "bare")

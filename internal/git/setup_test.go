@@ -18,12 +18,22 @@ type testRepo struct {
 // newRepo makes a repository with a work tree and one commit on main.
 func newRepo(t *testing.T, files map[string]string) *testRepo {
 	t.Helper()
-	r := &testRepo{t: t, dir: t.TempDir()}
+	r := &testRepo{t: t, dir: realDir(t)}
 	r.git("init", "-q", "-b", "main")
 	if files != nil {
 		r.commit("first", files)
 	}
 	return r
+}
+
+// realDir is a folder as git itself names it: without symbolic links.
+func realDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // git runs the git program without any configuration of this machine.
