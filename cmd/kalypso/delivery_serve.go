@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/delivery"
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/observing"
 	"github.com/kalypso-io/kalypso/internal/promoting"
@@ -187,32 +185,12 @@ func (d *deliveries) chain(controlPlane, workload string) *delivery.Chain {
 func (d *deliveries) loader(controlPlane string) *delivery.Loader {
 	return &delivery.Loader{
 		Repositories: repository.NewDeliveryReader(d.flows.client), Charts: repository.Charts{Client: d.charts}, Cache: d.flows.cache,
-		Allow: func(r delivery.Request, repository string) error { return d.allow(controlPlane, r, repository) },
+		Allow: func(r delivery.Request, repository string) error { return d.bounds(controlPlane).Allow(r, repository) },
 	}
 }
 
-var (
-	errPlatforms = errors.New("it is the platform's; an application cannot use it")
-	errHost      = errors.New("nobody configured its host")
-	errOthers    = errors.New("it is neither the source nor a repository beside it that is called by its name and a dash; the platform team lists others in spec.repositories of the WorkloadRegistration")
-)
-
-// allow refuses repositories that an application must not use, since the server has rights that its team has not: on hosts that
-// nobody configured, what the platform reads and publishes to, and all others that are not its own and that nobody listed.
-func (d *deliveries) allow(controlPlane string, r delivery.Request, repository string) error {
-	switch {
-	case !d.hosts.Know(repository):
-		return errHost
-	case slices.ContainsFunc(d.platforms(controlPlane), func(url string) bool { return mayBeSame(url, repository) }):
-		return errPlatforms
-	case !r.Reaches(repository):
-		return errOthers
-	}
-	return nil
-}
-
-// platforms are the repositories of the platform, as far as rounds have read them.
-func (d *deliveries) platforms(controlPlane string) []string {
+// bounds are those of the applications of a control plane. What is the platform's is known as far as rounds have read it.
+func (d *deliveries) bounds(controlPlane string) delivery.Bounds {
 	urls := []string{controlPlane}
 	for _, plane := range d.flows.board.ControlPlanes() {
 		urls = append(urls, plane.URL)
@@ -223,17 +201,7 @@ func (d *deliveries) platforms(controlPlane string) []string {
 			urls = append(urls, last.Outcome.GitOps.Repo, last.Outcome.Inputs.Branch.Repo, last.Outcome.Inputs.Main.Repo)
 		}
 	}
-	return urls
-}
-
-// mayBeSame reports whether two URLs may mean the same repository: to most forges, the case of a path does not matter.
-func mayBeSame(a, b string) bool {
-	x, err := forge.ParseID(a)
-	if err != nil {
-		return false
-	}
-	y, err := forge.ParseID(b)
-	return err == nil && strings.EqualFold(x.String(), y.String())
+	return delivery.Bounds{Known: d.hosts.Know, Platforms: urls}
 }
 
 // boardPolicies are the check policies of a control plane's environments, as the last rounds read them.

@@ -166,22 +166,22 @@ func TestApplicationsReachNothingOfThePlatform(t *testing.T) {
 	s, d := registeredShop(t)
 	request := delivery.Request{Source: s.url + "/" + shopSource, Repositories: []string{s.url + "/platform/manifests", s.url + "/" + gitOpsRepo}}
 	for repository, want := range map[string]error{
-		s.url + "/" + controlPlaneRepo:                  errPlatforms,
-		s.url + "/" + strings.ToUpper(controlPlaneRepo): errPlatforms,
-		s.url + "/" + gitOpsRepo + ".git":               errPlatforms,
-		s.url + "/Platform//GitOps.git/":                errPlatforms,
-		"http://169.254.169.254/x/y":                    errHost,
-		"/" + shopGitOps:                                errHost,
+		s.url + "/" + controlPlaneRepo:                  delivery.ErrPlatforms,
+		s.url + "/" + strings.ToUpper(controlPlaneRepo): delivery.ErrPlatforms,
+		s.url + "/" + gitOpsRepo + ".git":               delivery.ErrPlatforms,
+		s.url + "/Platform//GitOps.git/":                delivery.ErrPlatforms,
+		"http://169.254.169.254/x/y":                    delivery.ErrHost,
+		"/" + shopGitOps:                                delivery.ErrHost,
 		s.url + "/" + shopGitOps:                        nil,
 		s.url + "/" + shopConfigs + ".git":              nil,
 		s.url + "/" + shopSource:                        nil,
 		s.url + "/platform/manifests":                   nil,
-		s.url + "/platform/cart":                        errOthers,
-		s.url + "/platform/cart-gitops":                 errOthers,
-		s.url + "/others/shop-gitops":                   errOthers,
-		s.url + "/platform/shop-gitops/../cart":         errHost,
+		s.url + "/platform/cart":                        delivery.ErrOthers,
+		s.url + "/platform/cart-gitops":                 delivery.ErrOthers,
+		s.url + "/others/shop-gitops":                   delivery.ErrOthers,
+		s.url + "/platform/shop-gitops/../cart":         delivery.ErrHost,
 	} {
-		if got := d.allow(s.url+"/"+controlPlaneRepo, request, repository); !errors.Is(got, want) {
+		if got := d.bounds(s.url+"/"+controlPlaneRepo).Allow(request, repository); !errors.Is(got, want) {
 			t.Errorf("%s: got %v, want %v", repository, got, want)
 		}
 	}
@@ -194,7 +194,7 @@ func TestApplicationsReachNothingOfThePlatform(t *testing.T) {
 	if got := s.head(gitOpsRepo, "dev"); got != before {
 		t.Error("an application wrote to the platform's repository")
 	}
-	if said := strings.Join(problems, "\n"); !strings.Contains(said, errPlatforms.Error()) {
+	if said := strings.Join(problems, "\n"); !strings.Contains(said, delivery.ErrPlatforms.Error()) {
 		t.Errorf("nobody was told why: %s", said)
 	}
 }

@@ -33,7 +33,7 @@ type Request struct {
 	Workload string
 	// Workspace is whose it is, for the records; may be empty.
 	Workspace string
-	// Repositories are those that the platform team lets it use beside its own; see [Request.Reaches].
+	// Repositories are those that the platform team lets it use beside its own; see [Bounds].
 	Repositories []string
 
 	// SourceFolder, ConfigFolder and GitOpsFolder are plain folders that stand in for the commit of the source, for the
@@ -82,7 +82,7 @@ type Loader struct {
 	// Progress is told what is being read; nil for nobody.
 	Progress func(what string)
 	// Allow says why a repository that an application names for its configuration or manifests must not be used. A server wants
-	// this: what an application says is not to lead it to others' repositories, or to any address; see [Request.Reaches].
+	// this: what an application says is not to lead it to others' repositories, or to any address; see [Bounds].
 	// nil allows all, which is for those who act with the rights of the application's team.
 	Allow func(r Request, repository string) error
 }

@@ -20,5 +20,5 @@
 // keep the files they have. An error means that nothing is known about an environment; the others go on.
 //
 // Applications are not trusted by the platform: nothing of what is read here reaches a template or a policy of it. Where a server
-// delivers them, with rights that their teams have not, they reach only repositories of their own ([Request.Reaches]).
+// delivers them, with rights that their teams have not, they reach only repositories of their own ([Bounds]).
 package delivery

@@ -1,12 +1,14 @@
 package delivery
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 )
 
-// TestReaches: an application reaches its own repositories and those that are listed, however they are spelled, and nobody else's.
-func TestReaches(t *testing.T) {
+// TestOwns: an application has its own repositories and those that are listed, however they are spelled, and nobody else's.
+func TestOwns(t *testing.T) {
 	for _, tc := range []struct {
 		name, source string
 		listed       []string
@@ -67,21 +69,44 @@ func TestReaches(t *testing.T) {
 		r := Request{Source: tc.source, Repositories: tc.listed}
 		for want, repositories := range map[bool][]string{true: tc.own, false: tc.others} {
 			for _, repository := range repositories {
-				if r.Reaches(repository) != want {
-					t.Errorf("%s: %s reaches %s: %t", tc.name, tc.source, repository, !want)
+				if r.owns(repository) != want {
+					t.Errorf("%s: %s owns %s: %t", tc.name, tc.source, repository, !want)
 				}
 			}
 		}
 	}
 }
 
-func ExampleRequest_Reaches() {
+// TestNobodyReachesThePlatform: what is the platform's is nobody else's, listed or not, and in whatever case; a host has to be known.
+func TestNobodyReachesThePlatform(t *testing.T) {
+	bounds := Bounds{
+		Known:     func(repository string) bool { return !strings.Contains(repository, "169.254.169.254") },
+		Platforms: []string{"https://github.com/acme/gitops", "", "::"},
+	}
+	r := Request{Source: "https://github.com/acme/hello", Repositories: []string{"https://github.com/acme/gitops", "https://github.com/acme/manifests"}}
+	for repository, want := range map[string]error{
+		"https://github.com/acme/gitops":       ErrPlatforms,
+		"https://GitHub.com/ACME//GitOps.git/": ErrPlatforms,
+		"git@github.com:acme/gitops.git":       ErrPlatforms,
+		"http://169.254.169.254/acme/hello":    ErrHost,
+		"https://github.com/acme/payments":     ErrOthers,
+		"https://github.com/acme/manifests":    nil,
+		"https://github.com/acme/hello-gitops": nil,
+	} {
+		if got := bounds.Allow(r, repository); !errors.Is(got, want) {
+			t.Errorf("%s: got %v, want %v", repository, got, want)
+		}
+	}
+}
+
+func ExampleBounds_Allow() {
+	bounds := Bounds{Known: func(string) bool { return true }, Platforms: []string{"https://github.com/acme/platform-gitops"}}
 	r := Request{Source: "https://github.com/acme/hello-src", Repositories: []string{"https://github.com/acme/manifests"}}
-	for _, repository := range []string{"hello-gitops", "manifests", "payments"} {
-		fmt.Println(repository, r.Reaches("https://github.com/acme/"+repository))
+	for _, name := range []string{"hello-gitops", "manifests", "platform-gitops"} {
+		fmt.Println(name, bounds.Allow(r, "https://github.com/acme/"+name))
 	}
 	// Output:
-	// hello-gitops true
-	// manifests true
-	// payments false
+	// hello-gitops <nil>
+	// manifests <nil>
+	// platform-gitops it is the platform's; an application cannot use it
 }
