@@ -61,6 +61,8 @@ func (c *waitCommand) run(cmd *cobra.Command) error {
 		return cli.Usage(cmd, "wait for which environment? name it, as in -e stage")
 	case c.timeout < 0:
 		return cli.Usage(cmd, "--timeout is %s, want a time to come", c.timeout)
+	case c.application == "" && cmd.Flags().Changed("application"):
+		return cli.Usage(cmd, "--application is empty: name the workload whose application is meant")
 	case c.application != "" && c.place.controlPlane != "":
 		return cli.Usage(cmd, "--control-plane is for the platform's environments, and --application for those of an application")
 	}
