@@ -97,7 +97,7 @@ func (o *Observer) application(q ApplicationQuery) (*Application, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, unknown("application", q.Name, names)
+		return nil, Unknown("application", q.Name, names)
 	case 1:
 		return found[0], nil
 	}

@@ -28,7 +28,7 @@ func (o *Observer) applicationProgress(ctx context.Context, q ProgressQuery) (Pr
 	}
 	e := a.environment(q.Environment)
 	if e == nil {
-		return Progress{}, unknown("environment", q.Environment, a.chain())
+		return Progress{}, Unknown("environment", q.Environment, a.chain())
 	}
 	after := map[string][]string{}
 	for _, other := range a.Environments {
@@ -76,7 +76,7 @@ func (o *Observer) recordedProgress(ctx context.Context, q ProgressQuery) (Progr
 		return Progress{}, err
 	}
 	if !slices.Contains(names, q.Environment) {
-		return Progress{}, unknown("environment", q.Environment, names)
+		return Progress{}, Unknown("environment", q.Environment, names)
 	}
 	s := standing{name: q.Environment, application: subject}
 	e := Environment{Name: q.Environment}
@@ -108,7 +108,7 @@ func (o *Observer) recordedSubject(ctx context.Context, q ProgressQuery) (string
 	slices.Sort(found)
 	switch len(found) {
 	case 0:
-		return "", unknown("application", q.Application, names)
+		return "", Unknown("application", q.Application, names)
 	case 1:
 		return found[0], nil
 	}

@@ -286,7 +286,7 @@ func theOne(found map[ledger.PromotionID]bool, commit string, names []string) (l
 			return ledger.PromotionID{}, fmt.Errorf("%w: commit %.40q: give at least %d of its digits", ledger.ErrInvalid, commit, shortest)
 		}
 		names = slices.DeleteFunc(names, func(n string) bool { return n == "" || n == promoting.EveryCommit })
-		return ledger.PromotionID{}, unknown("promotion of commit", commit, names[:min(len(names), MaxLimit)])
+		return ledger.PromotionID{}, Unknown("promotion of commit", commit, names[:min(len(names), MaxLimit)])
 	}
 	return ledger.PromotionID{}, ambiguous(commit)
 }

@@ -143,11 +143,11 @@ func (o *Observer) environment(ctx context.Context, controlPlane, name string, a
 	}
 	switch {
 	case controlPlane == "" || !asOf.IsZero():
-		return standing{}, unknown("environment", name, names)
+		return standing{}, Unknown("environment", name, names)
 	case len(there) == 0:
-		return standing{}, unknown("control plane", controlPlane, o.controlPlanes())
+		return standing{}, Unknown("control plane", controlPlane, o.controlPlanes())
 	}
-	return standing{}, unknown("environment", name, there)
+	return standing{}, Unknown("environment", name, there)
 }
 
 // controlPlanes are the addresses of those that the fleet knows.

@@ -36,11 +36,8 @@ func (e *UnknownError) Is(target error) bool { return target == ledger.ErrNotFou
 // maxName is the longest name that is compared with others: the work grows with the square of it. Longer ones are by their beginning.
 const maxName = 253
 
-// Unknown is an [UnknownError] for a name that is none of some.
-func Unknown(what, name string, names []string) error { return unknown(what, name, names) }
-
-// unknown is the error for a name, with hints from those that there are.
-func unknown(what, name string, names []string) error {
+// Unknown is an [UnknownError] for a name that is none of some, with hints from those that there are.
+func Unknown(what, name string, names []string) error {
 	e := &UnknownError{What: what, Name: secret.Line(name)}
 	if len(name) > maxName {
 		e.Name = strings.ToValidUTF8(e.Name[:min(len(e.Name), 40)], "") + "..."
@@ -67,7 +64,7 @@ func (o *Observer) unknownIn(ctx context.Context, kind ledger.NameKind, name str
 	if err != nil {
 		return err
 	}
-	return unknown(string(kind), name, names)
+	return Unknown(string(kind), name, names)
 }
 
 // ambiguous is the error for a commit that may be several.

@@ -165,5 +165,5 @@ func (o *Observer) unknownWorkload(ctx context.Context, name string) error {
 			}
 		}
 	}
-	return unknown("workload", name, names)
+	return Unknown("workload", name, names)
 }

@@ -96,8 +96,7 @@ func (r Record) pause() time.Duration {
 // After is the record after one more run: of how it ended, or of the error why it came to no end. Then what was found before counts.
 func (r Record) After(s check.Scan, ended Ended, err error, now time.Time) Record {
 	now = now.UTC().Truncate(time.Second)
-	code := slices.Contains(exitCodes(s), ended.Code)
-	if err == nil && ended.Code != 0 && !code {
+	if err == nil && ended.Code != 0 && !slices.Contains(exitCodes(s), ended.Code) {
 		err = fmt.Errorf("it ended with exit code %d, which says neither that it found something nor that it did not", ended.Code)
 	}
 	if err != nil && r.Final() {

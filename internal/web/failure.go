@@ -64,10 +64,9 @@ func failureOf(err error) failure {
 	case errors.As(err, &unknown):
 		f := failure{Status: http.StatusNotFound, What: sentence(unknown.Error()), Next: "Look for it by a part of its name, or see what there is."}
 		for _, name := range unknown.Near {
-			if unknown.What == "control plane" {
-				break // it has no page
+			if address := addressOf(unknown.What, name); address != "" {
+				f.Choices = append(f.Choices, Link{name, address})
 			}
-			f.Choices = append(f.Choices, Link{name, addressOf(unknown.What, name)})
 		}
 		return f
 	case errors.As(err, &ambiguous):
@@ -103,11 +102,16 @@ func refused(r *access.Refusal) failure {
 	return f
 }
 
-// addressOf is where something of a kind is shown, in the words of [observing.UnknownError].
+// folders are where things of a kind are shown, in the words of [observing.UnknownError].
+var folders = map[string]string{
+	"environment": "environments", "workload": "workloads", "application": "workloads", "cluster": "clusters", "promotion of commit": "promotions",
+}
+
+// addressOf is where something of a kind is shown; empty for what has no page.
 func addressOf(what, name string) string {
-	folder := map[string]string{"environment": "environments", "workload": "workloads", "cluster": "clusters"}[what]
+	folder := folders[what]
 	if folder == "" {
-		folder = "promotions"
+		return ""
 	}
 	return "/" + folder + "/" + url.PathEscape(name)
 }

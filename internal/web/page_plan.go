@@ -292,7 +292,7 @@ func unplanned(err error) failure {
 	var senseless *noTrial
 	switch {
 	case errors.As(err, &senseless):
-		f.Status, f.Next = http.StatusBadRequest, senseless.next
+		f.Status, f.Next = http.StatusBadRequest, sentence(senseless.next)
 	case errors.Is(err, trial.ErrBusy):
 		f.Status, f.Next, f.retryAfter = http.StatusServiceUnavailable, "Ask again in a moment.", planAgain
 	case errors.Is(err, scheduling.ErrTrial):
