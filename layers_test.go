@@ -2,7 +2,9 @@ package kalypso
 
 import (
 	"go/ast"
+	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +26,33 @@ type ban struct {
 	why   string
 }
 
-// layers is the dependency table. Arrows go one way:
+// rooms are the folders of internal/, in their one order: each imports only rooms below it.
+// ARCHITECTURE.md lists them in the same order, with what each is for.
+var rooms = []string{
+	"sample",
+	"cli",
+	"serve",
+	"repository",
+	"agent",
+	"hub",
+	"deliver",
+	"promote",
+	"schedule",
+	"ledger",
+	"pullrequest",
+	"forge",
+	"check",
+	"chart",
+	"git",
+	"fleet",
+	"text",
+}
+
+// maxRooms keeps the folder list readable: a new concept first looks for a room that it belongs to.
+const maxRooms = 18
+
+// layers is the dependency table. Rooms have one order; layers say what a package may do, wherever it lies:
+// a pure core lies inside the room that it serves. Arrows go one way:
 //
 //	cmd -> shell -> flow -> port -> core -> api
 //	cmd -> edge  -> port
@@ -36,8 +64,10 @@ var layers = []layer{
 	{
 		name: "core",
 		folders: []string{
-			"internal/fleet", "internal/placement", "internal/config", "internal/render", "internal/bundle", "internal/plan",
-			"internal/chart", "internal/check", "internal/scan", "internal/schemas", "internal/compliance", "internal/promotion", "internal/secret", "internal/visible", "internal/markdown",
+			"internal/fleet",
+			"internal/schedule/placement", "internal/schedule/config", "internal/schedule/render", "internal/schedule/bundle", "internal/schedule/plan",
+			"internal/deliver/tree", "internal/promote/decide", "internal/promote/comply",
+			"internal/chart", "internal/check", "internal/text",
 		},
 		imports: []string{"api"},
 		forbids: []ban{
@@ -49,7 +79,7 @@ var layers = []layer{
 		},
 	},
 	{
-		// The words in which flows speak with what several edges do, and the rules that all of those keep.
+		// What several edges do, in the words of the flows, and the rules that all of those edges keep.
 		name: "port", folders: []string{"internal/forge", "internal/ledger"},
 		imports: []string{"core", "api"},
 		forbids: []ban{
@@ -59,7 +89,7 @@ var layers = []layer{
 	{
 		name: "flow",
 		folders: []string{
-			"internal/proposing", "internal/scheduling", "internal/delivery", "internal/promoting", "internal/reporting", "internal/recording", "internal/observing", "internal/scanning",
+			"internal/pullrequest", "internal/schedule", "internal/deliver", "internal/promote", "internal/hub", "internal/check/scanner",
 		},
 		imports: []string{"port", "core", "api"},
 		forbids: []ban{
@@ -70,7 +100,7 @@ var layers = []layer{
 	{
 		name: "edge",
 		folders: []string{
-			"internal/git", "internal/chartrepo", "internal/sandbox", "internal/cluster", "internal/client", "internal/verify", "internal/scan/folder", "internal/filelock", "internal/terminal",
+			"internal/git", "internal/chart/remote", "internal/chart/sandbox", "internal/agent/reconciler", "internal/hub/client", "internal/promote/verify", "internal/check/scan/folder", "internal/cli/terminal",
 			"internal/ledger/relational", "internal/ledger/sqlite", "internal/ledger/postgres",
 			"internal/forge/github", "internal/forge/gitlab", "internal/forge/gitea", "internal/forge/azuredevops", "internal/forge/local",
 			"internal/forge/rest", "internal/forge/transport",
@@ -84,12 +114,12 @@ var layers = []layer{
 		// What runs on and on: it waits for the world, and calls flows. The agent has none to call: it passes on what
 		// the cluster says, and reaches the cluster through an interface, as it would be any other edge.
 		name:    "shell",
-		folders: []string{"internal/operator", "internal/server", "internal/web", "internal/agent"},
+		folders: []string{"internal/serve", "internal/agent"},
 		imports: []string{"flow", "port", "core", "api"},
 	},
 	{
 		// What joins edges to flows, for commands and for the server that a command runs; cli is what commands have in common.
-		name: "adapter", folders: []string{"internal/answer", "internal/repository", "internal/asking", "internal/cli"},
+		name: "adapter", folders: []string{"internal/repository", "internal/cli"},
 		imports: []string{"shell", "flow", "edge", "port", "core", "api"},
 		forbids: []ban{
 			{[]string{"os/exec", "net/http", "database/sql"}, "an adapter only translates; doing it is the work of edges"},
@@ -97,7 +127,7 @@ var layers = []layer{
 	},
 	{
 		// Fleets to read and run that the program carries with it, and clusters that are only simulated.
-		name: "sample", folders: []string{"internal/sample", "internal/simulation", "internal/scaffold", "examples/hello-fleet"},
+		name: "sample", folders: []string{"internal/sample", "examples/hello-fleet"},
 		imports: []string{"shell", "flow", "edge", "port", "core", "api"},
 	},
 	{
@@ -106,7 +136,7 @@ var layers = []layer{
 	},
 	{
 		// Support for tests and examples: these folders, and every package whose name ends in "test".
-		name: "support", folders: []string{"internal/largefleet", "examples"},
+		name: "support", folders: []string{"internal/fleet/largefleet", "examples"},
 		imports: []string{"shell", "flow", "edge", "port", "core", "sample", "api"},
 	},
 	{
@@ -120,13 +150,84 @@ var bannedEverywhere = []struct {
 	but []string
 }{
 	{ban{[]string{"testing"}, "a program does not carry its tests"}, []string{"support"}},
-	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, verifications and scans that the operator allows, ourselves to render charts with limits, in tests PostgreSQL, and nothing else"}, []string{"internal/git", "internal/sandbox", "internal/forge/local", "internal/verify", "internal/ledger/postgrestest"}},
+	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, verifications and scans that the operator allows, ourselves to render charts with limits, in tests PostgreSQL, and nothing else"}, []string{"internal/git", "internal/chart/sandbox", "internal/forge/local", "internal/promote/verify", "internal/ledger/postgrestest"}},
 	// The local forge is a Git server: it works on the repositories that it keeps, not on somebody's.
 	{
 		ban{[]string{"github.com/go-git/"}, "repositories are read and written in one place, where credentials, damage and limits are handled"},
 		[]string{"internal/git", "internal/forge/local"},
 	},
 	{ban{[]string{"unsafe", "C"}, "the program builds without cgo and stays memory safe"}, nil},
+}
+
+// TestRooms holds the one order of the rooms, and that the folders, this table and ARCHITECTURE.md are the same list.
+func TestRooms(t *testing.T) {
+	if len(rooms) > maxRooms {
+		t.Errorf("internal/ has %d rooms, at most %d are wanted", len(rooms), maxRooms)
+	}
+	entries, err := os.ReadDir("internal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !slices.Contains(rooms, e.Name()) {
+			t.Errorf("internal/%s is in no order: add it to rooms in layers_test.go and to ARCHITECTURE.md", e.Name())
+		}
+	}
+	for _, room := range rooms {
+		if _, err := os.Stat(path.Join("internal", room)); err != nil {
+			t.Errorf("the order of rooms names one that does not exist: %v", err)
+		}
+	}
+	for _, p := range goPackages(t) {
+		from := slices.Index(rooms, roomOf(p.folder))
+		if from < 0 || layerOf(p).name == "support" {
+			continue
+		}
+		for _, i := range p.imports() {
+			folder, _ := strings.CutPrefix(i.path, module+"/")
+			if to := slices.Index(rooms, roomOf(folder)); to >= 0 && to < from {
+				t.Errorf("%s: room %s imports %q: room %s is above it", p.position(i.node), rooms[from], i.path, rooms[to])
+			}
+		}
+	}
+}
+
+// TestArchitectureListsRooms in the order that the code has.
+func TestArchitectureListsRooms(t *testing.T) {
+	var listed []string
+	for _, m := range regexp.MustCompile(`(?m)^  (\w+)/ `).FindAllStringSubmatch(readText(t, "ARCHITECTURE.md"), -1) {
+		listed = append(listed, m[1])
+	}
+	if !slices.Equal(listed, rooms) {
+		t.Errorf("ARCHITECTURE.md lists the rooms %q, the order is %q", listed, rooms)
+	}
+}
+
+// roomOf returns the room that a folder is in or below; empty for one outside internal.
+func roomOf(folder string) string {
+	below, inside := strings.CutPrefix(folder, "internal/")
+	if !inside {
+		return ""
+	}
+	room, _, _ := strings.Cut(below, "/")
+	return room
+}
+
+// TestLayersExist: the table names only folders that exist.
+func TestLayersExist(t *testing.T) {
+	folders := func(list []string) {
+		for _, f := range list {
+			if _, err := os.Stat(f); strings.Contains(f, "/") && err != nil {
+				t.Errorf("the table names %s: %v", f, err)
+			}
+		}
+	}
+	for _, l := range layers {
+		folders(l.folders)
+	}
+	for _, b := range bannedEverywhere {
+		folders(b.but)
+	}
 }
 
 func TestLayers(t *testing.T) {
@@ -230,11 +331,15 @@ func TestLayersObject(t *testing.T) {
 		{"internal/fleet", "os", false},
 		{"internal/fleet", "net/url", true},
 		{"internal/fleet", module + "/internal/git", false},
-		{"internal/fleet", module + "/internal/largefleet", false},
-		{"internal/render", module + "/internal/fleet", true},
-		{"internal/scheduling", module + "/internal/git", false},
-		{"internal/scheduling", module + "/internal/plan", true},
-		{"internal/git", module + "/internal/scheduling", false},
+		{"internal/fleet", module + "/internal/fleet/largefleet", false},
+		{"internal/schedule/render", module + "/internal/fleet", true},
+		{"internal/schedule", module + "/internal/git", false},
+		{"internal/schedule/placement", "context", false},
+		{"internal/schedule", "context", true},
+		{"internal/chart/sandbox", "os/exec", true},
+		{"internal/chart", "os/exec", false},
+		{"internal/schedule", module + "/internal/schedule/plan", true},
+		{"internal/git", module + "/internal/schedule", false},
 		{"internal/git", "os/exec", true},
 		{"cmd/kalypso", module + "/internal/git", true},
 		{"cmd/kalypso", "github.com/go-git/go-git/v5/config", false},
@@ -243,11 +348,11 @@ func TestLayersObject(t *testing.T) {
 		{"cmd/kalypso", module + "/internal/forge/forgetest", false},
 		{"cmd/kalypso", "os/exec", false},
 		{"internal/forge/forgetest", "testing", true},
-		{"internal/server", module + "/internal/ledger", true},
-		{"internal/server", module + "/internal/ledger/sqlite", false},
+		{"internal/serve", module + "/internal/ledger", true},
+		{"internal/serve", module + "/internal/ledger/sqlite", false},
 		{"internal/ledger", module + "/internal/ledger/sqlite", false},
 		{"internal/ledger", "database/sql", false},
-		{"examples/large-fleet", module + "/internal/largefleet", true},
+		{"examples/large-fleet", module + "/internal/fleet/largefleet", true},
 	} {
 		p := &goPackage{folder: tc.folder, name: path.Base(tc.folder)}
 		if reasons := objections(p, layerOf(p), tc.imports); (len(reasons) == 0) != tc.ok {

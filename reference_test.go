@@ -15,19 +15,19 @@ var documented = []struct {
 	// name matches a name as its first group.
 	name string
 }{
-	{"templates.md", "internal/render/functions.go", `(?s)\nvar leftOut = .*?\n}`, `"(\w+)":`},
-	{"templates.md", "internal/render/data.go", `(?s)\ntype Data struct.*?\n}`, `(?:^\t|, )([A-Z]\w+)`},
-	{"templates.md", "internal/render/builtin.go", `\nvar aliases = .*`, `"([\w-]+)":`},
+	{"templates.md", "internal/schedule/render/functions.go", `(?s)\nvar leftOut = .*?\n}`, `"(\w+)":`},
+	{"templates.md", "internal/schedule/render/data.go", `(?s)\ntype Data struct.*?\n}`, `(?:^\t|, )([A-Z]\w+)`},
+	{"templates.md", "internal/schedule/render/builtin.go", `\nvar aliases = .*`, `"([\w-]+)":`},
 	{"templates.md", "api/scheduler/v1alpha1/template.go", "", `TemplateType = "(.+)"`},
-	{"configuration.md", "internal/config/match.go", "", `label\w+ += "(.+)"`},
-	{"files.md", "internal/plan/budget.go", "", `RefusalReason = "(.+)"`},
-	{"files.md", "internal/bundle/inventory.go", `(?s)\ntype inventory struct.*?\n}`, `json:"(\w+)"`},
-	{"files.md", "internal/bundle/inventory.go", `(?s)\ntype inventoryAssignment struct.*?\n}`, `json:"(\w+)[",]`},
-	{"files.md", "internal/bundle/file.go", "", `(?:Name|YAML|Sh) += "(.+)"`},
+	{"configuration.md", "internal/schedule/config/match.go", "", `label\w+ += "(.+)"`},
+	{"files.md", "internal/schedule/plan/budget.go", "", `RefusalReason = "(.+)"`},
+	{"files.md", "internal/schedule/bundle/inventory.go", `(?s)\ntype inventory struct.*?\n}`, `json:"(\w+)"`},
+	{"files.md", "internal/schedule/bundle/inventory.go", `(?s)\ntype inventoryAssignment struct.*?\n}`, `json:"(\w+)[",]`},
+	{"files.md", "internal/schedule/bundle/file.go", "", `(?:Name|YAML|Sh) += "(.+)"`},
 	{"repositories.md", "internal/git/doc.go", "", `\b((?:KALYPSO_GIT|GITHUB|GH|GITLAB|CI)_[A-Z_]+|NETRC)\b`},
 	{"repositories.md", "internal/fleet/kinds.go", "", `kind[A-Z]\w+ += "(\w+)"`},
-	{"serve.md", "internal/server/metrics.go", "", `"(kalypso_\w+)"`},
-	{"serve.md", "internal/server/server.go", "", `"(?:GET|POST) (/\w+)`},
+	{"serve.md", "internal/serve/metrics.go", "", `"(kalypso_\w+)"`},
+	{"serve.md", "internal/serve/server.go", "", `"(?:GET|POST) (/\w+)`},
 }
 
 // TestReferenceIsComplete: what the code has, the reference explains.
@@ -69,7 +69,7 @@ func TestProblemsAreReal(t *testing.T) {
 
 // TestAlertsAreOnMetricsThatThereAre: a rule on a metric that does not exist never fires.
 func TestAlertsAreOnMetricsThatThereAre(t *testing.T) {
-	source := readText(t, "internal/server/metrics.go")
+	source := readText(t, "internal/serve/metrics.go")
 	rules := readText(t, "deploy/grafana/alerts.yaml")
 	metrics := regexp.MustCompile(`kalypso_\w+`).FindAllString(rules, -1)
 	if len(metrics) == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/kalypso-io/kalypso/e2e/harness"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/server/access"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // The size of the large fleet: 20 clusters of each of 100 types, and 200 workloads on each type, which makes 20,000 cells.

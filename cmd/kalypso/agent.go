@@ -2,11 +2,11 @@ package main
 
 import (
 	"github.com/kalypso-io/kalypso/internal/agent"
-	"github.com/kalypso-io/kalypso/internal/cluster"
+	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 )
 
 // watched is a watcher as the agent knows clusters.
-type watched struct{ *cluster.Watcher }
+type watched struct{ *reconciler.Watcher }
 
 var _ agent.Cluster = watched{}
 

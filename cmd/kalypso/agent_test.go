@@ -19,7 +19,7 @@ import (
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 
-	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
 )
 
 const kustomization = `{"apiVersion":"kustomize.toolkit.fluxcd.io/v1","kind":"Kustomization",` +
@@ -155,7 +155,7 @@ func TestReportsThatAreCarriedByHand(t *testing.T) {
 	dir := t.TempDir()
 	private, public := newKey(t, dir)
 	file := filepath.Join(dir, "reports.jsonl")
-	local := []string{asking.EnvLedger + "=" + q.file}
+	local := []string{backend.EnvLedger + "=" + q.file}
 	must := func(env []string, args ...string) string {
 		t.Helper()
 		code, out, stderr := q.runWith(t.Context(), env, args...)
@@ -175,7 +175,7 @@ func TestReportsThatAreCarriedByHand(t *testing.T) {
 	if got := must(local, "cluster", "show", "large-07"); !strings.Contains(got, "Kustomization flux-system/platform-dev") {
 		t.Errorf("got\n%s", got)
 	}
-	remote := []string{asking.EnvServer + "=" + q.url, asking.EnvToken + "=" + q.token.Reveal()}
+	remote := []string{backend.EnvServer + "=" + q.url, backend.EnvToken + "=" + q.token.Reveal()}
 	if got := must(remote, "ledger", "import", file); !strings.Contains(got, "added 1 report of large-07") {
 		t.Errorf("got %q", got)
 	}

@@ -11,11 +11,11 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appFlags say which application a command is about, and where it is read. All commands of "kalypso app" share them.
@@ -26,7 +26,7 @@ type appFlags struct {
 	environment            string
 	maps                   []git.Mapping
 	set, setString, vars   []string
-	build                  delivery.Build
+	build                  deliver.Build
 }
 
 func (f *appFlags) bind(cmd *cobra.Command) {
@@ -66,8 +66,8 @@ func (f *appFlags) wantEnvironment(cmd *cobra.Command) error {
 // appSession is what a command reads an application with.
 type appSession struct {
 	client   *git.Client
-	drafter  *delivery.Drafter
-	request  delivery.Request
+	drafter  *deliver.Drafter
+	request  deliver.Request
 	progress *terminal.Progress
 }
 
@@ -82,7 +82,7 @@ func (f *appFlags) open(ctx context.Context, t *terminal.Terminal) (*appSession,
 	if err != nil {
 		return nil, err
 	}
-	s.request = delivery.Request{Branch: f.branch, Path: strings.Trim(f.path, "/"), Workload: f.workload, Set: f.set, SetString: f.setString, Vars: vars}
+	s.request = deliver.Request{Branch: f.branch, Path: strings.Trim(f.path, "/"), Workload: f.workload, Set: f.set, SetString: f.setString, Vars: vars}
 	if err := f.locate(ctx, s); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (f *appFlags) open(ctx context.Context, t *terminal.Terminal) (*appSession,
 	if err != nil {
 		return nil, err
 	}
-	s.drafter = &delivery.Drafter{Loader: &delivery.Loader{
+	s.drafter = &deliver.Drafter{Loader: &deliver.Loader{
 		Repositories: repository.NewDeliveryReader(s.client), Charts: repository.Charts{Client: charts}, Cache: &fleet.Cache{},
 		Progress: func(what string) { s.progress.Say("%s", what) },
 	}}
@@ -117,9 +117,9 @@ func (s *appSession) close() {
 }
 
 // again makes the next reading begin anew, and returns what it reads with: what one loader resolved stays.
-func (s *appSession) again() *delivery.Loader {
+func (s *appSession) again() *deliver.Loader {
 	was := s.drafter.Loader
-	s.drafter.Loader = &delivery.Loader{
+	s.drafter.Loader = &deliver.Loader{
 		Repositories: repository.NewDeliveryReader(s.client), Charts: was.Charts, Cache: was.Cache, Progress: was.Progress,
 	}
 	return s.drafter.Loader

@@ -7,25 +7,25 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/terminal"
-	"github.com/kalypso-io/kalypso/internal/verify"
 )
 
 // appChain is an application with a ledger: what takes its commits along its environments.
 type appChain struct {
 	session *appSession
-	chain   *delivery.Chain
+	chain   *deliver.Chain
 	checked chan struct{}
 }
 
 // newChain connects an application to a ledger. Close it.
-func (s *appSession) newChain(d *delivery.Deliverer, l ledger.Ledger, t *terminal.Terminal) *appChain {
+func (s *appSession) newChain(d *deliver.Deliverer, l ledger.Ledger, t *terminal.Terminal) *appChain {
 	c := &appChain{session: s, checked: make(chan struct{}, 1)}
-	promoter := &promoting.Promoter{
+	promoter := &promote.Promoter{
 		Ledger: l, Ancestry: &repository.Ancestry{Client: s.client}, Checks: &verify.Runner{}, Now: t.Now,
 		Checked: func(string) {
 			select {
@@ -34,8 +34,8 @@ func (s *appSession) newChain(d *delivery.Deliverer, l ledger.Ledger, t *termina
 			}
 		},
 	}
-	d.Memory = &delivery.Memory{}
-	c.chain = &delivery.Chain{Deliverer: d, Promoter: promoter, Lines: repository.Lines{Client: s.client}, Ledger: l, Now: t.Now}
+	d.Memory = &deliver.Memory{}
+	c.chain = &deliver.Chain{Deliverer: d, Promoter: promoter, Lines: repository.Lines{Client: s.client}, Ledger: l, Now: t.Now}
 	return c
 }
 
@@ -48,7 +48,7 @@ func (c *appChain) again() {
 
 // rounds makes rounds until one has nothing to do and no verification runs. With an error there is a result where only some
 // environments are concerned.
-func (c *appChain) rounds(ctx context.Context, timeout time.Duration) (*delivery.Delivered, error) {
+func (c *appChain) rounds(ctx context.Context, timeout time.Duration) (*deliver.Delivered, error) {
 	ctx, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
 	var did []string
@@ -78,24 +78,24 @@ func (c *appChain) rounds(ctx context.Context, timeout time.Duration) (*delivery
 
 // lookedAt are environments as a look finds them, without doing anything.
 type lookedAt struct {
-	deliverer *delivery.Deliverer
-	request   delivery.Request
-	found     map[string]*delivery.Outcome
+	deliverer *deliver.Deliverer
+	request   deliver.Request
+	found     map[string]*deliver.Outcome
 	errors    map[string]error
 }
 
-var _ delivery.Outcomes = (*lookedAt)(nil)
+var _ deliver.Outcomes = (*lookedAt)(nil)
 
 // look looks at the environments one after the other.
-func look(ctx context.Context, d *delivery.Deliverer, r delivery.Request, names []string) *lookedAt {
-	l := &lookedAt{deliverer: d, request: r, found: map[string]*delivery.Outcome{}, errors: map[string]error{}}
+func look(ctx context.Context, d *deliver.Deliverer, r deliver.Request, names []string) *lookedAt {
+	l := &lookedAt{deliverer: d, request: r, found: map[string]*deliver.Outcome{}, errors: map[string]error{}}
 	for _, name := range names {
-		l.found[name], l.errors[name] = d.Look(ctx, delivery.Order{Request: r, Environment: name})
+		l.found[name], l.errors[name] = d.Look(ctx, deliver.Order{Request: r, Environment: name})
 	}
 	return l
 }
 
-// Outcome implements [delivery.Outcomes].
-func (l *lookedAt) Outcome(_ context.Context, environment string) (*delivery.Outcome, error) {
+// Outcome implements [deliver.Outcomes].
+func (l *lookedAt) Outcome(_ context.Context, environment string) (*deliver.Outcome, error) {
 	return l.found[environment], l.errors[environment]
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // autoMerging makes the environment dev ask to be merged automatically.
@@ -59,7 +59,7 @@ func (w *world) protect(checks ...string) {
 func TestTheForgeMergesByItselfWhereTheBranchDemandsOurStatus(t *testing.T) {
 	w, gitea := newGiteaWorld(t)
 	w.autoMerging()
-	w.protect("build", scheduling.StatusDeletions, scheduling.StatusChecks)
+	w.protect("build", schedule.StatusDeletions, schedule.StatusChecks)
 	first := w.round("dev")
 	if !slices.Contains(first.Did, "left it to the forge to merge change 1") {
 		t.Fatalf("did %v", first.Did)
@@ -95,7 +95,7 @@ func TestAChangeOfThePromotedCommitHasALabel(t *testing.T) {
 	w.merge()
 	w.edit("dev", "base-repo.yaml", "path: .", "path: .\n  commit: "+w.head(controlPlaneRepo, "main"))
 	o := w.round("dev")
-	if !w.living().HasLabel(scheduling.LabelPromoted) {
+	if !w.living().HasLabel(schedule.LabelPromoted) {
 		t.Errorf("no label, though the promoted commit changes: %v", o.Did)
 	}
 	// Whether only the tracking file changes or more.

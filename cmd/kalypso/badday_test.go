@@ -15,11 +15,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // try does a round that may fail.
-func (w *world) try(environment string) (*scheduling.Outcome, error) {
+func (w *world) try(environment string) (*schedule.Outcome, error) {
 	return w.flows.Round(w.Context(), w.url+"/"+controlPlaneRepo, environment)
 }
 
@@ -82,7 +82,7 @@ func TestATokenWithoutARight(t *testing.T) {
 
 // interrupted runs a round, and does something after one of its steps.
 func (w *world) interrupted(step string, do func()) error {
-	p := &scheduling.Proposer{
+	p := &schedule.Proposer{
 		Loader: w.flows.loader(), Committer: w.flows.commits, Forges: w.flows.forges,
 		Step: func(name string) error {
 			if name == step {
@@ -91,7 +91,7 @@ func (w *world) interrupted(step string, do func()) error {
 			return nil
 		},
 	}
-	_, err := p.Round(w.Context(), scheduling.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
+	_, err := p.Round(w.Context(), schedule.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
 	return err
 }
 
@@ -101,7 +101,7 @@ func TestABranchThatMovesMeanwhileIsReadAgain(t *testing.T) {
 	err := w.interrupted("committed", func() {
 		w.push(gitOpsRepo, "kalypso/dev", map[string]string{"mine.txt": "mine"})
 	})
-	if !errors.Is(err, scheduling.ErrMoved) {
+	if !errors.Is(err, schedule.ErrMoved) {
 		t.Fatalf("error: %v", err)
 	}
 	if w.round("dev"); w.files(gitOpsRepo, "kalypso/dev")["mine.txt"] != "" {
@@ -248,7 +248,7 @@ func reopened(t *testing.T, old *git.Client) *git.Client {
 func TestARoundThatIsAbandonedLeavesNothingInTheWay(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &scheduling.Proposer{
+	p := &schedule.Proposer{
 		Loader: w.flows.loader(), Committer: w.flows.commits, Forges: w.flows.forges,
 		Step: func(name string) error {
 			if name == "pushed" {
@@ -257,7 +257,7 @@ func TestARoundThatIsAbandonedLeavesNothingInTheWay(t *testing.T) {
 			return nil
 		},
 	}
-	_, err := p.Round(ctx, scheduling.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
+	_, err := p.Round(ctx, schedule.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error: %v", err)
 	}

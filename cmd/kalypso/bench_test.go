@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kalypso-io/kalypso/internal/fleet/largefleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/largefleet"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // newLargeWorld is a generated fleet on the local forge, published.
@@ -92,7 +92,7 @@ func BenchmarkReadingALargeGitOpsBranch(b *testing.B) {
 		n++
 		w.push("platform/platform-gitops", "dev", map[string]string{"notes.md": fmt.Sprint(n)})
 		loader := w.flows.loader()
-		loaded, err := loader.Load(b.Context(), scheduling.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
+		loaded, err := loader.Load(b.Context(), schedule.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/kalypso-io/kalypso/internal/chartrepo"
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/chart/remote"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Variables with which registries and repositories of charts know us. Without the host, the credential goes nowhere.
@@ -20,13 +20,13 @@ const (
 )
 
 // chartClient fetches charts, and keeps them in the user's cache folder.
-func chartClient(env map[string]string) (*chartrepo.Client, error) {
-	client := &chartrepo.Client{Credential: registryCredential(func(name string) string { return env[name] })}
+func chartClient(env map[string]string) (*remote.Client, error) {
+	client := &remote.Client{Credential: registryCredential(func(name string) string { return env[name] })}
 	folder, err := os.UserCacheDir()
 	if err != nil {
 		return client, nil //nolint:nilerr // without a home there is no cache, which is only slower
 	}
-	client.Cache, err = chartrepo.NewCache(filepath.Join(folder, "kalypso", "charts"), 0)
+	client.Cache, err = remote.NewCache(filepath.Join(folder, "kalypso", "charts"), 0)
 	if errors.Is(err, os.ErrPermission) {
 		return client, nil
 	}
@@ -34,11 +34,11 @@ func chartClient(env map[string]string) (*chartrepo.Client, error) {
 }
 
 // registryCredential is how registries and repositories of charts know us: by the variables, and else by docker's file.
-func registryCredential(env func(name string) string) func(ctx context.Context, host string) (chartrepo.Credential, error) {
-	docker := chartrepo.DockerFile(dockerFile(env))
-	return func(ctx context.Context, host string) (chartrepo.Credential, error) {
+func registryCredential(env func(name string) string) func(ctx context.Context, host string) (remote.Credential, error) {
+	docker := remote.DockerFile(dockerFile(env))
+	return func(ctx context.Context, host string) (remote.Credential, error) {
 		if password := env(envChartPassword); password != "" && host == env(envChartHost) {
-			return chartrepo.Credential{User: env(envChartUser), Password: secret.New(password)}, nil
+			return remote.Credential{User: env(envChartUser), Password: secret.New(password)}, nil
 		}
 		return docker(ctx, host)
 	}

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/check/scan"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/scan"
-	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // TestServersReadPrivateRegistries: tags are looked up with what docker's file has for the host, also when it is written later.
@@ -34,10 +34,10 @@ func TestServersReadPrivateRegistries(t *testing.T) {
 	host := strings.TrimPrefix(registry.URL, "http://")
 	env := map[string]string{envDockerConfig: t.TempDir()}
 	work := &flows{client: &git.Client{Env: func(name string) string { return env[name] }}}
-	config := &server.Config{Data: t.TempDir(), Verify: server.VerifyConfig{Programs: []string{"/bin/true"}, Hosts: []string{"127.0.0.1"}}}
+	config := &serve.Config{Data: t.TempDir(), Verify: serve.VerifyConfig{Programs: []string{"/bin/true"}, Hosts: []string{"127.0.0.1"}}}
 	look := func() scan.Result {
 		t.Helper()
-		d, end, err := newDeliveries(config, work, &chains{}, &server.Keeper{})
+		d, end, err := newDeliveries(config, work, &chains{}, &serve.Keeper{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/server"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // agentCommand is "kalypso agent".
@@ -64,7 +64,7 @@ func (c *agentCommand) run(cmd *cobra.Command) error {
 	if c.check {
 		return c.checkHealth()
 	}
-	log, err := newLogger(c.t, server.LogConfig{}, nil)
+	log, err := newLogger(c.t, serve.LogConfig{}, nil)
 	if err != nil {
 		return err
 	}

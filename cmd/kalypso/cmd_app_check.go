@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/check/scan"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/scan"
-	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appCheckCommand is "kalypso app check".
@@ -39,7 +39,7 @@ type checkedEnvironment struct {
 	// Scans are how the scans of images and charts ended; only with --scan.
 	Scans []scan.Result `json:"scans,omitempty"`
 	// Platform is what the workload needs of the platform's configuration; only with a control plane.
-	Platform []delivery.Need `json:"platform,omitempty"`
+	Platform []deliver.Need `json:"platform,omitempty"`
 }
 
 func newAppCheck(t *terminal.Terminal) *cobra.Command {
@@ -116,7 +116,7 @@ func (c *appCheckCommand) check(ctx context.Context, s *appSession, platform *pl
 	}
 	for _, name := range names {
 		e := checkedEnvironment{Environment: name, Findings: []check.Finding{}, Problems: []fleet.Problem{}}
-		draft, err := s.drafter.Draft(ctx, delivery.Wish{Request: s.request, Environment: name, Build: c.app.build, Unpublished: true})
+		draft, err := s.drafter.Draft(ctx, deliver.Wish{Request: s.request, Environment: name, Build: c.app.build, Unpublished: true})
 		switch {
 		case err != nil && (len(names) == 1 || ctx.Err() != nil):
 			return nil, err
@@ -190,7 +190,7 @@ func problemOf(f check.Finding) fleet.Problem {
 }
 
 // missingValues are warnings, and never more.
-func missingValues(n delivery.Need) []fleet.Problem {
+func missingValues(n deliver.Need) []fleet.Problem {
 	var problems []fleet.Problem
 	for _, key := range n.Missing() {
 		problems = append(problems, fleet.Problem{
@@ -223,12 +223,12 @@ func (c *appCheckCommand) show(w io.Writer, r *appChecked) error {
 		fmt.Fprintf(w, "%s   %s\n", s.Bold(terminal.Printable(e.Environment)), terminal.Printable(check.Summary(e.Findings)))
 		t := &terminal.Table{Indent: "  "}
 		for _, p := range e.Problems {
-			t.Row(answer.SeverityCell(s, p.Severity), terminal.Plain(answer.Placed(answer.Sentence(p), p.Position)))
+			t.Row(output.SeverityCell(s, p.Severity), terminal.Plain(output.Placed(output.Sentence(p), p.Position)))
 		}
 		if err := t.Write(w); err != nil {
 			return err
 		}
-		answer.Findings(w, s, e.Findings, check.Inform)
+		output.Findings(w, s, e.Findings, check.Inform)
 		writeScans(w, s, e.Scans)
 		c.showPlatform(w, e)
 	}
@@ -259,7 +259,7 @@ func (c *appCheckCommand) showPlatform(w io.Writer, e checkedEnvironment) {
 			}
 		}
 		for _, p := range n.Problems {
-			t.Row(terminal.Plain(""), answer.SeverityCell(s, p.Severity), terminal.Plain(answer.Placed(p.Message, p.Position)))
+			t.Row(terminal.Plain(""), output.SeverityCell(s, p.Severity), terminal.Plain(output.Placed(p.Message, p.Position)))
 		}
 	}
 	_ = t.Write(w) // the writer is the one that shows everything else; it fails there as well

@@ -10,15 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/check/scan"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/scan"
-	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appDeployCommand is "kalypso app deploy".
@@ -28,14 +28,14 @@ type appDeployCommand struct {
 	platform platformFlags
 	output   *cli.Output
 	forges   pullRequestFlags
-	ledger   asking.LedgerFlag
+	ledger   backend.LedgerFlag
 	dryRun   bool
 }
 
 // appDeployed is the result of the command.
 type appDeployed struct {
 	Environment string          `json:"environment"`
-	Plan        *delivery.Plan  `json:"plan,omitempty"`
+	Plan        *deliver.Plan   `json:"plan,omitempty"`
 	Findings    []check.Finding `json:"findings,omitempty"`
 	Scans       []scan.Result   `json:"scans,omitempty"`
 	// PullRequest is the open one, or the one that was merged just now; absent when nothing is left to change.
@@ -126,7 +126,7 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 		return nil, err
 	}
 	if c.dryRun {
-		draft, err := s.drafter.Draft(ctx, delivery.Wish{Request: s.request, Environment: environment, Build: c.app.build})
+		draft, err := s.drafter.Draft(ctx, deliver.Wish{Request: s.request, Environment: environment, Build: c.app.build})
 		if err != nil {
 			return nil, err
 		}
@@ -137,14 +137,14 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 		return nil, err
 	}
 	if at := c.ledger.Place(c.t); at != "" && c.app.build.Commit != "" {
-		err := asking.WithLedger(ctx, asking.OpenLedger, at, func(l ledger.Ledger) error {
-			return delivery.RecordBuild(ctx, l, a.Subject(), c.app.build, repository.Author(c.t.Env).Name, c.t.Now())
+		err := backend.WithLedger(ctx, backend.OpenLedger, at, func(l ledger.Ledger) error {
+			return deliver.RecordBuild(ctx, l, a.Subject(), c.app.build, repository.Author(c.t.Env).Name, c.t.Now())
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	o, err := d.Persist(ctx, delivery.Order{Request: s.request, Environment: environment, Build: c.app.build}, s.again)
+	o, err := d.Persist(ctx, deliver.Order{Request: s.request, Environment: environment, Build: c.app.build}, s.again)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 }
 
 // enters is the environment that a commit enters: the first one. The others are promotion's.
-func (c *appDeployCommand) enters(a *delivery.Application) (string, error) {
+func (c *appDeployCommand) enters(a *deliver.Application) (string, error) {
 	names := a.Environments()
 	if len(names) == 0 {
 		return "", fmt.Errorf("the workload %q has no targets, and so no environment", a.Workload.Name)
@@ -172,7 +172,7 @@ func (c *appDeployCommand) enters(a *delivery.Application) (string, error) {
 }
 
 // deliverer can write to the forges that the flags or the environment name.
-func (s *appSession) deliverer(flags *pullRequestFlags, t *terminal.Terminal) (*delivery.Deliverer, error) {
+func (s *appSession) deliverer(flags *pullRequestFlags, t *terminal.Terminal) (*deliver.Deliverer, error) {
 	if s.request.GitOpsFolder != "" {
 		return nil, cli.Failed(errors.New("the GitOps repository is a plain folder, which has no pull requests"), "write to it with kalypso app render --out FOLDER")
 	}
@@ -181,10 +181,10 @@ func (s *appSession) deliverer(flags *pullRequestFlags, t *terminal.Terminal) (*
 		return nil, err
 	}
 	s.client.Map, s.client.Credentials = append(s.client.Map, access.maps...), access.credentials
-	return &delivery.Deliverer{Drafter: *s.drafter, Committer: repository.Committer{Client: s.client, Author: repository.Author(t.Env)}, Forges: hosts}, nil
+	return &deliver.Deliverer{Drafter: *s.drafter, Committer: repository.Committer{Client: s.client, Author: repository.Author(t.Env)}, Forges: hosts}, nil
 }
 
-func deployedOf(environment string, o *delivery.Outcome) *appDeployed {
+func deployedOf(environment string, o *deliver.Outcome) *appDeployed {
 	r := &appDeployed{
 		Environment: environment, Plan: o.Draft.Plan, Findings: o.Draft.Findings, Scans: o.Draft.Scans, Waits: o.Waits, Done: append([]string{}, o.Did...),
 	}
@@ -203,7 +203,7 @@ func (r *appDeployed) answer(scanned bool) error {
 }
 
 func (c *appDeployCommand) show(w io.Writer, r *appDeployed) error {
-	if err := (answer.Delivery{Plan: r.Plan, Findings: r.Findings, Style: c.t.OutStyle}).Write(w); err != nil {
+	if err := (output.Delivery{Plan: r.Plan, Findings: r.Findings, Style: c.t.OutStyle}).Write(w); err != nil {
 		return err
 	}
 	writeScans(w, c.t.OutStyle, r.Scans)

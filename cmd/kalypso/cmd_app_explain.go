@@ -10,9 +10,9 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appExplainCommand is "kalypso app explain".
@@ -65,7 +65,7 @@ func (c *appExplainCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer s.close()
-	draft, err := s.drafter.Draft(cmd.Context(), delivery.Wish{Request: s.request, Environment: c.app.environment, Build: c.app.build, Unpublished: true})
+	draft, err := s.drafter.Draft(cmd.Context(), deliver.Wish{Request: s.request, Environment: c.app.environment, Build: c.app.build, Unpublished: true})
 	if err != nil {
 		return err
 	}

@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/delivery"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 )
 
 // appPlanCommand is "kalypso app plan".
@@ -23,7 +23,7 @@ type appPlanCommand struct {
 
 // appPlan is the result of the command.
 type appPlan struct {
-	*delivery.Plan
+	*deliver.Plan
 	Findings []check.Finding `json:"findings,omitempty"`
 }
 
@@ -60,17 +60,17 @@ func (c *appPlanCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer s.close()
-	draft, err := s.drafter.Draft(cmd.Context(), delivery.Wish{Request: s.request, Environment: c.app.environment, Build: c.app.build})
+	draft, err := s.drafter.Draft(cmd.Context(), deliver.Wish{Request: s.request, Environment: c.app.environment, Build: c.app.build})
 	if err != nil {
 		return err
 	}
 	s.progress.End()
 	err = c.output.Write(c.t.Out, appPlan{draft.Plan, draft.Findings}, func(w io.Writer) error {
 		if c.output.Format == cli.FormatMarkdown {
-			_, err := io.WriteString(w, draft.Markdown(delivery.MarkdownOptions{}))
+			_, err := io.WriteString(w, draft.Markdown(deliver.MarkdownOptions{}))
 			return err
 		}
-		return answer.Delivery{Plan: draft.Plan, Findings: draft.Findings, Style: c.t.OutStyle, Diff: c.diff}.Write(w)
+		return output.Delivery{Plan: draft.Plan, Findings: draft.Findings, Style: c.t.OutStyle, Diff: c.diff}.Write(w)
 	})
 	if err != nil {
 		return err

@@ -13,16 +13,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // appPromoteCommand is "kalypso app promote".
@@ -32,7 +32,7 @@ type appPromoteCommand struct {
 	platform platformFlags
 	output   *cli.Output
 	forges   pullRequestFlags
-	ledger   asking.LedgerFlag
+	ledger   backend.LedgerFlag
 	to, why  string
 	back     bool
 	noGate   bool
@@ -41,9 +41,9 @@ type appPromoteCommand struct {
 
 // appPromoted is the result of the command.
 type appPromoted struct {
-	Subject      string               `json:"subject"`
-	Environments []promoting.Standing `json:"environments"`
-	Done         []string             `json:"done"`
+	Subject      string             `json:"subject"`
+	Environments []promote.Standing `json:"environments"`
+	Done         []string           `json:"done"`
 	// Errors say why an environment is not known, by name.
 	Errors map[string]string `json:"errors,omitempty"`
 }
@@ -133,7 +133,7 @@ func (c *appPromoteCommand) run(cmd *cobra.Command) error {
 		return c.withoutGate(cmd.Context(), s, d)
 	}
 	var r *appPromoted
-	err = asking.WithLedger(cmd.Context(), asking.OpenLedger, at, func(l ledger.Ledger) error {
+	err = backend.WithLedger(cmd.Context(), backend.OpenLedger, at, func(l ledger.Ledger) error {
 		r, err = c.promote(cmd.Context(), s, d, l)
 		return err
 	})
@@ -144,7 +144,7 @@ func (c *appPromoteCommand) run(cmd *cobra.Command) error {
 	if err := errors.Join(err, c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) })); err != nil {
 		return err
 	}
-	failed := slices.ContainsFunc(r.Environments, func(s promoting.Standing) bool { return s.Phase == promotion.Failed })
+	failed := slices.ContainsFunc(r.Environments, func(s promote.Standing) bool { return s.Phase == decide.Failed })
 	if failed || len(r.Errors) > 0 {
 		return cli.AnswerNo()
 	}
@@ -152,7 +152,7 @@ func (c *appPromoteCommand) run(cmd *cobra.Command) error {
 }
 
 // promote says what is ordered, and makes rounds.
-func (c *appPromoteCommand) promote(ctx context.Context, s *appSession, d *delivery.Deliverer, l ledger.Ledger) (*appPromoted, error) {
+func (c *appPromoteCommand) promote(ctx context.Context, s *appSession, d *deliver.Deliverer, l ledger.Ledger) (*appPromoted, error) {
 	a, err := s.drafter.Loader.Application(ctx, s.request, "")
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (c *appPromoteCommand) promote(ctx context.Context, s *appSession, d *deliv
 }
 
 // order puts on record which build is next.
-func (c *appPromoteCommand) order(ctx context.Context, a *delivery.Application, l ledger.Ledger) error {
+func (c *appPromoteCommand) order(ctx context.Context, a *deliver.Application, l ledger.Ledger) error {
 	if !slices.Contains(a.Environments(), c.to) {
 		return fmt.Errorf("the workload %q is not delivered to %q; there are %s", a.Workload.Name, c.to, strings.Join(a.Environments(), ", "))
 	}
@@ -187,7 +187,7 @@ func (c *appPromoteCommand) order(ctx context.Context, a *delivery.Application, 
 	switch {
 	case c.back:
 		now := lastEntered(ctx, l, a.Subject(), c.to)
-		good, err := delivery.LastGood(ctx, l, a.Subject(), c.to, now)
+		good, err := deliver.LastGood(ctx, l, a.Subject(), c.to, now)
 		if err != nil {
 			return err
 		}
@@ -196,25 +196,25 @@ func (c *appPromoteCommand) order(ctx context.Context, a *delivery.Application, 
 		}
 		commit = good.Commit
 	case c.app.build.Version != "":
-		builds, err := delivery.RecordedBuilds(ctx, l, a.Subject())
+		builds, err := deliver.RecordedBuilds(ctx, l, a.Subject())
 		if err != nil {
 			return err
 		}
-		build, err := delivery.FindBuild(builds, c.app.build.Version)
+		build, err := deliver.FindBuild(builds, c.app.build.Version)
 		if err != nil {
 			return err
 		}
 		commit = build.Commit
 	}
-	control := &promoting.Control{Ledger: l, Now: c.t.Now}
-	return control.Order(ctx, promoting.Word{
+	control := &promote.Control{Ledger: l, Now: c.t.Now}
+	return control.Order(ctx, promote.Word{
 		Subject: a.Subject(), Environment: c.to, Commit: commit, By: repository.Author(c.t.Env).Name, Why: c.why,
 	})
 }
 
 // lastEntered is the commit that an environment has by the ledger.
 func lastEntered(ctx context.Context, l ledger.Ledger, subject, environment string) string {
-	steps, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: environment, Kind: string(promotion.Entered), Limit: 1})
+	steps, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: environment, Kind: string(decide.Entered), Limit: 1})
 	if err != nil || len(steps) == 0 {
 		return ""
 	}
@@ -222,7 +222,7 @@ func lastEntered(ctx context.Context, l ledger.Ledger, subject, environment stri
 }
 
 // withoutGate takes what the environments before have published to another one.
-func (c *appPromoteCommand) withoutGate(ctx context.Context, s *appSession, d *delivery.Deliverer) error {
+func (c *appPromoteCommand) withoutGate(ctx context.Context, s *appSession, d *deliver.Deliverer) error {
 	a, err := s.drafter.Loader.Application(ctx, s.request, "")
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func (c *appPromoteCommand) withoutGate(ctx context.Context, s *appSession, d *d
 	if err != nil {
 		return err
 	}
-	o, err := d.Persist(ctx, delivery.Order{Request: s.request, Environment: c.to, Build: build}, s.again)
+	o, err := d.Persist(ctx, deliver.Order{Request: s.request, Environment: c.to, Build: build}, s.again)
 	if err != nil {
 		return err
 	}
@@ -248,11 +248,11 @@ func (c *appPromoteCommand) withoutGate(ctx context.Context, s *appSession, d *d
 }
 
 // published is the build that all environments before have, and the one that was asked for.
-func (c *appPromoteCommand) published(ctx context.Context, s *appSession, a *delivery.Application, before []string) (delivery.Build, error) {
+func (c *appPromoteCommand) published(ctx context.Context, s *appSession, a *deliver.Application, before []string) (deliver.Build, error) {
 	if len(before) == 0 {
-		return delivery.Build{}, cli.Failed(fmt.Errorf("no environment comes before %q", c.to), "kalypso app deploy --commit takes a commit there")
+		return deliver.Build{}, cli.Failed(fmt.Errorf("no environment comes before %q", c.to), "kalypso app deploy --commit takes a commit there")
 	}
-	var build delivery.Build
+	var build deliver.Build
 	for _, name := range before {
 		g, err := s.drafter.Loader.GitOps(ctx, a, name)
 		if err != nil {
@@ -284,9 +284,9 @@ func (c *appPromoteCommand) show(w io.Writer, r *appPromoted) error {
 	for _, name := range slices.Sorted(maps.Keys(r.Errors)) {
 		fmt.Fprintf(w, "%s  %s: %s\n", c.t.OutStyle.Red("error"), terminal.Printable(name), terminal.Printable(r.Errors[name]))
 	}
-	var standing []observing.Environment
+	var standing []query.Environment
 	for _, s := range r.Environments {
-		standing = append(standing, observing.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
+		standing = append(standing, query.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
 	}
-	return answer.For(c.t).Standings(w, standing)
+	return output.For(c.t).Standings(w, standing)
 }

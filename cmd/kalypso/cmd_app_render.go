@@ -8,14 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // appRenderCommand is "kalypso app render".
@@ -31,7 +31,7 @@ type appRenderCommand struct {
 type appRendered struct {
 	Workload    string           `json:"workload"`
 	Environment string           `json:"environment"`
-	Build       delivery.Build   `json:"build"`
+	Build       deliver.Build    `json:"build"`
 	Targets     []renderedTarget `json:"targets"`
 	// Folder is where the files were written, Written and Deleted count them.
 	Folder   string          `json:"folder,omitempty"`
@@ -109,7 +109,7 @@ func (c *appRenderCommand) run(cmd *cobra.Command) error {
 }
 
 func (c *appRenderCommand) render(ctx context.Context, s *appSession) (*appRendered, error) {
-	draft, err := s.drafter.Draft(ctx, delivery.Wish{Request: s.request, Environment: c.app.environment, Build: c.app.build, Unpublished: c.out == ""})
+	draft, err := s.drafter.Draft(ctx, deliver.Wish{Request: s.request, Environment: c.app.environment, Build: c.app.build, Unpublished: c.out == ""})
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (c *appRenderCommand) render(ctx context.Context, s *appSession) (*appRende
 	if c.out == "" {
 		return r, nil
 	}
-	put, remove := scheduling.Edits(draft.Changes())
+	put, remove := schedule.Edits(draft.Changes())
 	r.Folder, r.Written, r.Deleted = c.out, len(put), len(remove)
 	for i := range r.Targets {
 		r.Targets[i].Manifests = "" // they are in the folder
@@ -166,7 +166,7 @@ func showProblems(t *terminal.Terminal, problems []fleet.Problem) {
 		if p.Assignment != "" {
 			target = terminal.Printable(p.Assignment) + ": "
 		}
-		fmt.Fprintf(t.Err, "%s  %s%s\n", answer.SeverityCell(t.ErrStyle, p.Severity).String(), target, terminal.Printable(answer.Placed(answer.Sentence(p), p.Position)))
+		fmt.Fprintf(t.Err, "%s  %s%s\n", output.SeverityCell(t.ErrStyle, p.Severity).String(), target, terminal.Printable(output.Placed(output.Sentence(p), p.Position)))
 		if p.Hint != "" {
 			fmt.Fprintf(t.Err, "    %s\n", t.ErrStyle.Dim(terminal.Printable(p.Hint)))
 		}

@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/promotion"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
 // appStatusCommand is "kalypso app status".
@@ -26,7 +26,7 @@ type appStatusCommand struct {
 	app    appFlags
 	output *cli.Output
 	forges pullRequestFlags
-	place  asking.Flags
+	place  backend.Flags
 }
 
 // appStatus is the result of the command.
@@ -40,11 +40,11 @@ type appStatus struct {
 type appEnvironmentStatus struct {
 	Environment string `json:"environment"`
 	// Build is what the environment has, Published what its GitOps branch has.
-	Build     delivery.Build `json:"build,omitzero"`
-	Published delivery.Build `json:"published,omitzero"`
+	Build     deliver.Build `json:"build,omitzero"`
+	Published deliver.Build `json:"published,omitzero"`
 	// Phase and Reason say how the build stands. Without a ledger, nobody knows what clusters run.
-	Phase  promotion.Phase `json:"phase"`
-	Reason string          `json:"reason"`
+	Phase  decide.Phase `json:"phase"`
+	Reason string       `json:"reason"`
 	// PullRequest is the open one.
 	PullRequest *pullRequest `json:"pullRequest,omitempty"`
 	// LastGood is the build to go back to; only with a ledger.
@@ -78,7 +78,7 @@ A server that delivers the application knows all of this already: name the workl
 }
 
 func (c *appStatusCommand) run(cmd *cobra.Command, args []string) error {
-	asks := c.place.Server != "" || c.t.Env[asking.EnvServer] != "" && c.place.Ledger.Place(c.t) == ""
+	asks := c.place.Server != "" || c.t.Env[backend.EnvServer] != "" && c.place.Ledger.Place(c.t) == ""
 	if len(args) > 0 || asks {
 		return c.server(cmd, args)
 	}
@@ -94,34 +94,34 @@ func (c *appStatusCommand) server(cmd *cobra.Command, args []string) error {
 	if at.Server == nil {
 		return cli.Usage(cmd, "NAME is what a server is asked about; with a ledger, --source says which application")
 	}
-	q := observing.ApplicationQuery{}
+	q := query.ApplicationQuery{}
 	if len(args) > 0 {
 		q.Name = args[0]
 	} else if q, err = c.here(cmd.Context()); err != nil {
 		return err
 	}
-	a, err := asking.ServerAnswers{Client: at.Server}.Application(cmd.Context(), q)
+	a, err := backend.ServerAnswers{Client: at.Server}.Application(cmd.Context(), q)
 	if err != nil {
 		return err
 	}
 	if c.app.environment != "" {
-		a.Environments = slices.DeleteFunc(a.Environments, func(e observing.ApplicationEnvironment) bool { return e.Environment != c.app.environment })
+		a.Environments = slices.DeleteFunc(a.Environments, func(e query.ApplicationEnvironment) bool { return e.Environment != c.app.environment })
 	}
-	return c.output.Write(c.t.Out, a, func(w io.Writer) error { return answer.For(c.t).Application(w, a.Application) })
+	return c.output.Write(c.t.Out, a, func(w io.Writer) error { return output.For(c.t).Application(w, a.Application) })
 }
 
 // here is the application that the source is of.
-func (c *appStatusCommand) here(ctx context.Context) (observing.ApplicationQuery, error) {
+func (c *appStatusCommand) here(ctx context.Context) (query.ApplicationQuery, error) {
 	s, err := c.app.open(ctx, c.t)
 	if err != nil {
-		return observing.ApplicationQuery{}, err
+		return query.ApplicationQuery{}, err
 	}
 	defer s.close()
 	a, err := s.drafter.Loader.Application(ctx, s.request, "")
 	if err != nil {
-		return observing.ApplicationQuery{}, cli.Failed(err, "or name the workload: kalypso app status NAME --server URL")
+		return query.ApplicationQuery{}, cli.Failed(err, "or name the workload: kalypso app status NAME --server URL")
 	}
-	return observing.ApplicationQuery{Name: a.Workload.Name}, nil
+	return query.ApplicationQuery{Name: a.Workload.Name}, nil
 }
 
 // look reads the repositories, and asks a ledger where there is one.
@@ -136,7 +136,7 @@ func (c *appStatusCommand) look(cmd *cobra.Command) error {
 		return err
 	}
 	s.client.Map, s.client.Credentials = append(s.client.Map, access.maps...), access.credentials
-	d := &delivery.Deliverer{Drafter: *s.drafter, Forges: hosts}
+	d := &deliver.Deliverer{Drafter: *s.drafter, Forges: hosts}
 	a, err := s.drafter.Loader.Application(cmd.Context(), s.request, "")
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (c *appStatusCommand) look(cmd *cobra.Command) error {
 		r.Environments = append(r.Environments, statusOf(name, looked.found[name], looked.errors[name]))
 	}
 	if at := c.place.Ledger.Place(c.t); at != "" {
-		err = asking.WithLedger(cmd.Context(), asking.OpenExisting, at, func(l ledger.Ledger) error { return c.ask(cmd.Context(), s, d, looked, l, r) })
+		err = backend.WithLedger(cmd.Context(), backend.OpenExisting, at, func(l ledger.Ledger) error { return c.ask(cmd.Context(), s, d, looked, l, r) })
 	}
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (c *appStatusCommand) look(cmd *cobra.Command) error {
 	return c.output.Write(c.t.Out, r, func(w io.Writer) error { return c.show(w, r) })
 }
 
-func (c *appStatusCommand) environments(a *delivery.Application) []string {
+func (c *appStatusCommand) environments(a *deliver.Application) []string {
 	if c.app.environment != "" {
 		return []string{c.app.environment}
 	}
@@ -164,10 +164,10 @@ func (c *appStatusCommand) environments(a *delivery.Application) []string {
 }
 
 // statusOf says how an environment stands by Git and the forge alone.
-func statusOf(name string, o *delivery.Outcome, err error) appEnvironmentStatus {
+func statusOf(name string, o *deliver.Outcome, err error) appEnvironmentStatus {
 	e := appEnvironmentStatus{Environment: name}
 	if err != nil {
-		e.Phase, e.Reason = promotion.Unknown, err.Error()
+		e.Phase, e.Reason = decide.Unknown, err.Error()
 		return e
 	}
 	e.Build, e.Published = o.Named(), o.GitOps.Build
@@ -179,23 +179,23 @@ func statusOf(name string, o *delivery.Outcome, err error) appEnvironmentStatus 
 	}
 	switch rollout := o.Rollout(e.Build.Commit); {
 	case e.Build.Commit == "":
-		e.Phase, e.Reason = promotion.Empty, "nothing was delivered here yet"
-	case rollout.State == promotion.RolloutMerged:
+		e.Phase, e.Reason = decide.Empty, "nothing was delivered here yet"
+	case rollout.State == decide.RolloutMerged:
 		e.Phase, e.Reason = "published", "the GitOps branch has it; what clusters run, a ledger knows"
-	case rollout.State == promotion.RolloutRefused:
-		e.Phase, e.Reason = promotion.Refused, rollout.Reason
-	case rollout.State == promotion.RolloutClosed:
-		e.Phase, e.Reason = promotion.Refused, "its change was closed without being merged"
+	case rollout.State == decide.RolloutRefused:
+		e.Phase, e.Reason = decide.Refused, rollout.Reason
+	case rollout.State == decide.RolloutClosed:
+		e.Phase, e.Reason = decide.Refused, "its change was closed without being merged"
 	case e.PullRequest != nil:
-		e.Phase, e.Reason = promotion.Proposed, "waits for its change to be merged ("+e.PullRequest.URL+")"
+		e.Phase, e.Reason = decide.Proposed, "waits for its change to be merged ("+e.PullRequest.URL+")"
 	default:
-		e.Phase, e.Reason = promotion.Promoted, "waits for its change to be proposed"
+		e.Phase, e.Reason = decide.Promoted, "waits for its change to be proposed"
 	}
 	return e
 }
 
 // ask adds what the ledger knows.
-func (c *appStatusCommand) ask(ctx context.Context, s *appSession, d *delivery.Deliverer, looked *lookedAt, l ledger.Ledger, r *appStatus) error {
+func (c *appStatusCommand) ask(ctx context.Context, s *appSession, d *deliver.Deliverer, looked *lookedAt, l ledger.Ledger, r *appStatus) error {
 	chain := s.newChain(d, l, c.t)
 	defer chain.close()
 	outcome, err := chain.chain.Promoter.Look(ctx, chain.chain.Pipeline(s.request, looked))
@@ -209,7 +209,7 @@ func (c *appStatusCommand) ask(ctx context.Context, s *appSession, d *delivery.D
 				e.describe(standing)
 			}
 		}
-		good, err := delivery.LastGood(ctx, l, r.Subject, e.Environment, e.Build.Commit)
+		good, err := deliver.LastGood(ctx, l, r.Subject, e.Environment, e.Build.Commit)
 		if err != nil {
 			return err
 		}
@@ -220,14 +220,14 @@ func (c *appStatusCommand) ask(ctx context.Context, s *appSession, d *delivery.D
 	return nil
 }
 
-func (e *appEnvironmentStatus) describe(s promoting.Standing) { e.Phase, e.Reason = s.Phase, s.Reason }
+func (e *appEnvironmentStatus) describe(s promote.Standing) { e.Phase, e.Reason = s.Phase, s.Reason }
 
 func (c *appStatusCommand) show(w io.Writer, r *appStatus) error {
 	t := &terminal.Table{}
 	head := c.t.OutStyle.Dim
 	t.Row(terminal.Painted(head, "ENVIRONMENT"), terminal.Painted(head, "BUILD"), terminal.Painted(head, "PHASE"), terminal.Painted(head, "LAST GOOD"), terminal.Painted(head, "REASON"))
 	for _, e := range r.Environments {
-		t.Row(terminal.Painted(c.t.OutStyle.Bold, e.Environment), terminal.Plain(cmp.Or(e.Build.Name(), "-")), answer.PhaseCell(c.t.OutStyle, e.Phase),
+		t.Row(terminal.Painted(c.t.OutStyle.Bold, e.Environment), terminal.Plain(cmp.Or(e.Build.Name(), "-")), output.PhaseCell(c.t.OutStyle, e.Phase),
 			terminal.Plain(cmp.Or(e.LastGood, "-")), terminal.Plain(terminal.ShortHashes(e.Reason)))
 	}
 	return t.Write(w)

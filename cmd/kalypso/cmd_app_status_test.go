@@ -8,29 +8,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kalypso-io/kalypso/internal/compliance"
-	"github.com/kalypso-io/kalypso/internal/delivery"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
 // deliveredShop is an application with a build that waits in stage, and another one that fails in dev.
-func deliveredShop() *observing.Application {
-	older, newer := &delivery.Build{Commit: strings.Repeat("1", 40), Version: "1.4.0"}, &delivery.Build{Commit: strings.Repeat("2", 40), Version: "1.5.0"}
-	return &observing.Application{
+func deliveredShop() *query.Application {
+	older, newer := &deliver.Build{Commit: strings.Repeat("1", 40), Version: "1.4.0"}, &deliver.Build{Commit: strings.Repeat("2", 40), Version: "1.5.0"}
+	return &query.Application{
 		Name: "shop", Subject: "https://git.example/shop#shop", Looked: time.Now(),
-		Environments: []observing.ApplicationEnvironment{
+		Environments: []query.ApplicationEnvironment{
 			{
-				Environment: "dev", Build: newer, Phase: promotion.Failed, Reason: "1 of 2 clusters failed: large-03", Drift: 1,
-				Gate: &observing.Gate{
-					Result: compliance.Failed, Counts: compliance.Counts{Counted: 2, Reached: 1},
-					Worst: []compliance.Reconciler{{Cluster: "large-03", State: compliance.Broken, Reason: "no image"}},
+				Environment: "dev", Build: newer, Phase: decide.Failed, Reason: "1 of 2 clusters failed: large-03", Drift: 1,
+				Gate: &query.Gate{
+					Result: comply.Failed, Counts: comply.Counts{Counted: 2, Reached: 1},
+					Worst: []comply.Reconciler{{Cluster: "large-03", State: comply.Broken, Reason: "no image"}},
 				},
-				Detail: &observing.ApplicationEnvironmentDetail{},
+				Detail: &query.ApplicationEnvironmentDetail{},
 			},
 			{
-				Environment: "stage", Build: older, Phase: promotion.Proposed, Reason: "waits for its change to be merged",
-				Change: &observing.Change{Number: 7, URL: "https://git.example/shop-gitops/pulls/7"}, Detail: &observing.ApplicationEnvironmentDetail{},
+				Environment: "stage", Build: older, Phase: decide.Proposed, Reason: "waits for its change to be merged",
+				Change: &query.Change{Number: 7, URL: "https://git.example/shop-gitops/pulls/7"}, Detail: &query.ApplicationEnvironmentDetail{},
 			},
 		},
 	}
@@ -38,7 +38,7 @@ func deliveredShop() *observing.Application {
 
 func TestApplicationsAreSeenFromAServer(t *testing.T) {
 	q := newQuestioned(t)
-	q.fleet.found = []observing.ControlPlane{{URL: "https://git.example/control-plane", Applications: []*observing.Application{deliveredShop()}}}
+	q.fleet.found = []query.ControlPlane{{URL: "https://git.example/control-plane", Applications: []*query.Application{deliveredShop()}}}
 	code, out, text := q.run(q.token, "status")
 	want := `APPLICATION  dev               stage
 shop         1.5.0 failed 1/2  1.4.0 proposed
@@ -63,7 +63,7 @@ stage  waits to be merged: https://git.example/shop-gitops/pulls/7
 		t.Errorf("app status: got %d, %s (-got +want):\n%s", code, text, diff)
 	}
 	code, out, _ = q.run(q.token, "app", "status", "shop", "-e", "stage", "-o", "json")
-	var a observing.ApplicationDetail
+	var a query.ApplicationDetail
 	if err := json.Unmarshal([]byte(out), &a); err != nil || code != 0 || len(a.Environments) != 1 || a.Environments[0].Environment != "stage" {
 		t.Errorf("got %d, %v: %s", code, err, out)
 	}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/delivery"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 )
 
 // appUpdateCommand is "kalypso app update".
@@ -68,7 +68,7 @@ func (c *appUpdateCommand) run(cmd *cobra.Command) error {
 	return c.output.Write(c.t.Out, u, func(w io.Writer) error { return c.show(w, u) })
 }
 
-func (c *appUpdateCommand) show(w io.Writer, u *delivery.Updated) error {
+func (c *appUpdateCommand) show(w io.Writer, u *deliver.Updated) error {
 	if len(u.Updates) == 0 {
 		fmt.Fprintln(w, "every chart is at its newest version")
 	}
@@ -81,7 +81,7 @@ func (c *appUpdateCommand) show(w io.Writer, u *delivery.Updated) error {
 	}
 	for _, p := range u.Plans {
 		fmt.Fprintln(w)
-		if err := (answer.Delivery{Plan: p, Style: c.t.OutStyle}).Write(w); err != nil {
+		if err := (output.Delivery{Plan: p, Style: c.t.OutStyle}).Write(w); err != nil {
 			return err
 		}
 	}

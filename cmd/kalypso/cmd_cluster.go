@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/cluster"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 )
 
 // newCluster is "kalypso cluster": which clusters there are, and what lets them report.
@@ -52,12 +52,12 @@ func (s *clusterSource) bind(cmd *cobra.Command) {
 }
 
 // kinds are the further ones that were named.
-func (s *clusterSource) kinds() ([]cluster.Kind, error) { return parseKinds(s.watch) }
+func (s *clusterSource) kinds() ([]reconciler.Kind, error) { return parseKinds(s.watch) }
 
-func parseKinds(texts []string) ([]cluster.Kind, error) {
-	var kinds []cluster.Kind
+func parseKinds(texts []string) ([]reconciler.Kind, error) {
+	var kinds []reconciler.Kind
 	for _, text := range texts {
-		k, err := cluster.ParseKind(text)
+		k, err := reconciler.ParseKind(text)
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +72,7 @@ func (s *clusterSource) agent(name string, log *slog.Logger) (*agent.Agent, erro
 	if err != nil {
 		return nil, err
 	}
-	watcher, err := cluster.Connect(s.kubeconfig, "kalypso-agent/"+cli.Version(), kinds, log)
+	watcher, err := reconciler.Connect(s.kubeconfig, "kalypso-agent/"+cli.Version(), kinds, log)
 	if err != nil {
 		return nil, cli.Failed(err, "run it in a cluster, or name a kubeconfig with --kubeconfig")
 	}

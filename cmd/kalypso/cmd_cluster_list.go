@@ -8,18 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/compliance"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
 // clusterListCommand is "kalypso cluster list".
 type clusterListCommand struct {
 	t           *terminal.Terminal
-	place       asking.Flags
+	place       backend.Flags
 	output      *cli.Output
 	environment string
 	clusterType string
@@ -47,14 +47,14 @@ Clusters that nobody registered are listed as unknown: what they report is kept,
 	flags.StringVar(&c.clusterType, "type", "", "only clusters of the cluster type of this `name`")
 	flags.StringVar(&c.state, "state", "", "only clusters in this `state`: reached, behind, failed, offline or missing")
 	flags.StringToStringVar(&c.labels, "label", nil, "only clusters with this label, `KEY=VALUE`; may be repeated")
-	flags.IntVar(&c.limit, "limit", observing.MaxLimit, "how many to list at most")
+	flags.IntVar(&c.limit, "limit", query.MaxLimit, "how many to list at most")
 	return cmd
 }
 
 func (c *clusterListCommand) run(cmd *cobra.Command) error {
-	states := []compliance.State{"", compliance.Reached, compliance.Behind, compliance.Broken, compliance.Offline, compliance.Missing}
+	states := []comply.State{"", comply.Reached, comply.Behind, comply.Broken, comply.Offline, comply.Missing}
 	switch {
-	case !slices.Contains(states, compliance.State(c.state)):
+	case !slices.Contains(states, comply.State(c.state)):
 		return cli.Usage(cmd, "--state %q is none of reached, behind, failed, offline and missing", c.state)
 	case c.limit < 1:
 		return cli.Usage(cmd, "--limit is %d, want at least 1", c.limit)
@@ -63,9 +63,9 @@ func (c *clusterListCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	clusters, more, err := asking.All(c.limit, func(at observing.Paging) (observing.Page[observing.Cluster], error) {
-		return who.Clusters(cmd.Context(), observing.ClustersQuery{
-			Environment: c.environment, ClusterType: c.clusterType, Labels: c.labels, State: compliance.State(c.state), Paging: at,
+	clusters, more, err := backend.All(c.limit, func(at query.Paging) (query.Page[query.Cluster], error) {
+		return who.Clusters(cmd.Context(), query.ClustersQuery{
+			Environment: c.environment, ClusterType: c.clusterType, Labels: c.labels, State: comply.State(c.state), Paging: at,
 		})
 	})
 	if err := errors.Join(err, who.Close()); err != nil {
@@ -74,5 +74,5 @@ func (c *clusterListCommand) run(cmd *cobra.Command) error {
 	if more {
 		fmt.Fprintf(c.t.Err, "there are more than %d; --limit shows more of them\n", c.limit)
 	}
-	return c.output.Write(c.t.Out, observing.Page[observing.Cluster]{Items: clusters}, func(w io.Writer) error { return answer.For(c.t).Clusters(w, clusters) })
+	return c.output.Write(c.t.Out, query.Page[query.Cluster]{Items: clusters}, func(w io.Writer) error { return output.For(c.t).Clusters(w, clusters) })
 }

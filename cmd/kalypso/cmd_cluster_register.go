@@ -11,18 +11,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
-	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/cluster"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/server/api"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // clusterRegisterCommand is "kalypso cluster register".
 type clusterRegisterCommand struct {
 	t          *terminal.Terminal
-	place      asking.Flags
+	place      backend.Flags
 	output     *cli.Output
 	members    []string
 	labels     map[string]string
@@ -80,7 +80,7 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var made registered
-	err = c.place.Register(cmd, c.t, asking.OpenLedger, func(r asking.Registrar) error {
+	err = c.place.Register(cmd, c.t, backend.OpenLedger, func(r backend.Registrar) error {
 		var err error
 		made.Credential, err = r.Register(cmd.Context(), *request)
 		return err
@@ -139,7 +139,7 @@ type registered struct {
 func showRegistered(w io.Writer, r registered, what string) error {
 	fmt.Fprintf(w, "%s %s", terminal.Printable(r.Cluster), what)
 	if len(r.Memberships) > 0 {
-		fmt.Fprintf(w, " as %s", terminal.Printable(asking.Memberships(r.Memberships)))
+		fmt.Fprintf(w, " as %s", terminal.Printable(backend.Memberships(r.Memberships)))
 	}
 	fmt.Fprintln(w)
 	switch {
@@ -196,7 +196,7 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent
 	}
 	install := &agent.Install{
 		Server: server, Cluster: name, Image: f.image,
-		Kinds: groupResources(append(cluster.Known(), more...)), More: groupResources(more),
+		Kinds: groupResources(append(reconciler.Known(), more...)), More: groupResources(more),
 	}
 	if _, err := agent.Manifests(*install); err != nil {
 		return nil, cli.AsUsage(cmd, err)
@@ -204,7 +204,7 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent
 	return install, nil
 }
 
-func groupResources(kinds []cluster.Kind) []schema.GroupResource {
+func groupResources(kinds []reconciler.Kind) []schema.GroupResource {
 	var all []schema.GroupResource
 	for _, k := range kinds {
 		all = append(all, k.GroupResource())

@@ -13,8 +13,8 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/server"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // clusterReportCommand is "kalypso cluster report".
@@ -61,7 +61,7 @@ func (c *clusterReportCommand) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return cli.Failed(fmt.Errorf("read --key: %w", err), "")
 	}
-	log, err := newLogger(c.t, server.LogConfig{}, nil)
+	log, err := newLogger(c.t, serve.LogConfig{}, nil)
 	if err != nil {
 		return err
 	}

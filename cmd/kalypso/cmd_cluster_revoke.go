@@ -7,15 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 )
 
 // clusterRevokeCommand is "kalypso cluster revoke".
 type clusterRevokeCommand struct {
 	t      *terminal.Terminal
-	place  asking.Flags
+	place  backend.Flags
 	output *cli.Output
 }
 
@@ -36,7 +36,7 @@ What it reported stays in the ledger. Registering it again makes it a member aga
 }
 
 func (c *clusterRevokeCommand) run(cmd *cobra.Command, name string) error {
-	return c.place.Register(cmd, c.t, asking.OpenExisting, func(r asking.Registrar) error {
+	return c.place.Register(cmd, c.t, backend.OpenExisting, func(r backend.Registrar) error {
 		made, err := r.Revoke(cmd.Context(), name)
 		if err != nil {
 			return err
@@ -51,7 +51,7 @@ func (c *clusterRevokeCommand) run(cmd *cobra.Command, name string) error {
 // clusterRotateCommand is "kalypso cluster rotate".
 type clusterRotateCommand struct {
 	t          *terminal.Terminal
-	place      asking.Flags
+	place      backend.Flags
 	output     *cli.Output
 	credential string
 }
@@ -79,7 +79,7 @@ func (c *clusterRotateCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var made registered
-	err = c.place.Register(cmd, c.t, asking.OpenExisting, func(r asking.Registrar) error {
+	err = c.place.Register(cmd, c.t, backend.OpenExisting, func(r backend.Registrar) error {
 		var err error
 		made.Credential, err = r.Rotate(cmd.Context(), name)
 		return err

@@ -6,17 +6,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
 // clusterShowCommand is "kalypso cluster show".
 type clusterShowCommand struct {
 	t      *terminal.Terminal
-	place  asking.Flags
+	place  backend.Flags
 	output *cli.Output
 }
 
@@ -39,9 +39,9 @@ func (c *clusterShowCommand) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	detail, err := who.Cluster(cmd.Context(), observing.ClusterQuery{Name: name})
-	if err := errors.Join(asking.Answered(err), who.Close()); err != nil {
+	detail, err := who.Cluster(cmd.Context(), query.ClusterQuery{Name: name})
+	if err := errors.Join(backend.Answered(err), who.Close()); err != nil {
 		return err
 	}
-	return c.output.Write(c.t.Out, detail, func(w io.Writer) error { return answer.For(c.t).Cluster(w, detail) })
+	return c.output.Write(c.t.Out, detail, func(w io.Writer) error { return output.For(c.t).Cluster(w, detail) })
 }

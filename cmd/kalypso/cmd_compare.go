@@ -6,17 +6,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
 // compareCommand is "kalypso compare".
 type compareCommand struct {
 	t        *terminal.Terminal
-	place    asking.Flags
+	place    backend.Flags
 	output   *cli.Output
 	asOf     cli.TimeFlag
 	exitCode bool
@@ -50,11 +50,11 @@ func (c *compareCommand) run(cmd *cobra.Command, a, b string) error {
 	if err != nil {
 		return err
 	}
-	result, err := who.Compare(cmd.Context(), observing.CompareQuery{A: a, B: b, AsOf: c.asOf.At})
-	if err := errors.Join(asking.Answered(err), who.Close()); err != nil {
+	result, err := who.Compare(cmd.Context(), query.CompareQuery{A: a, B: b, AsOf: c.asOf.At})
+	if err := errors.Join(backend.Answered(err), who.Close()); err != nil {
 		return err
 	}
-	if err := c.output.Write(c.t.Out, result, func(w io.Writer) error { return answer.For(c.t).Comparison(w, result) }); err != nil {
+	if err := c.output.Write(c.t.Out, result, func(w io.Writer) error { return output.For(c.t).Comparison(w, result) }); err != nil {
 		return err
 	}
 	if c.exitCode && differs(result) {
@@ -63,6 +63,6 @@ func (c *compareCommand) run(cmd *cobra.Command, a, b string) error {
 	return nil
 }
 
-func differs(c observing.Comparison) bool {
+func differs(c query.Comparison) bool {
 	return !c.SameCommit || len(c.Targets) > 0 || len(c.Assignments) > 0
 }

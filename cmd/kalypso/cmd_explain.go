@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/config"
-	"github.com/kalypso-io/kalypso/internal/placement"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/config"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
 // explainCommand is "kalypso explain".
@@ -72,7 +72,7 @@ func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 		clusterType = args[1]
 	}
 	c.brief = clusterType == ""
-	e, err := scheduling.Explain(loaded, args[0], clusterType, c.key)
+	e, err := schedule.Explain(loaded, args[0], clusterType, c.key)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 	return c.output.Write(c.t.Out, e, func(w io.Writer) error { return c.show(w, e) })
 }
 
-func (c *explainCommand) show(w io.Writer, e *scheduling.Explanation) error {
+func (c *explainCommand) show(w io.Writer, e *schedule.Explanation) error {
 	s := c.t.OutStyle
 	fmt.Fprintf(w, "%s in %s\n\n", s.Bold(terminal.Printable(e.Target)), terminal.Printable(e.Environment))
 	t := &terminal.Table{Indent: "  "}
@@ -96,7 +96,7 @@ func (c *explainCommand) show(w io.Writer, e *scheduling.Explanation) error {
 	return t.Write(w)
 }
 
-func (c *explainCommand) sign(p scheduling.Pair) terminal.Cell {
+func (c *explainCommand) sign(p schedule.Pair) terminal.Cell {
 	switch {
 	case p.Held != nil:
 		return terminal.Painted(c.t.OutStyle.Yellow, "!")
@@ -108,12 +108,12 @@ func (c *explainCommand) sign(p scheduling.Pair) terminal.Cell {
 }
 
 // reasons says in at least one line why a pair is what it is.
-func (c *explainCommand) reasons(p scheduling.Pair) []terminal.Cell {
+func (c *explainCommand) reasons(p schedule.Pair) []terminal.Cell {
 	var lines []terminal.Cell
 	for i, policy := range p.Policies {
 		switch {
 		case policy.Selects:
-			lines = append(lines, terminal.Plain("assigned by "+policy.Policy+answer.At(policy.Position)))
+			lines = append(lines, terminal.Plain("assigned by "+policy.Policy+output.At(policy.Position)))
 		case p.Assigned:
 		case c.brief && i == briefPolicies:
 			return append(lines, terminal.Painted(c.t.OutStyle.Dim, fmt.Sprintf("and %s; name the cluster type to see all",
@@ -123,7 +123,7 @@ func (c *explainCommand) reasons(p scheduling.Pair) []terminal.Cell {
 		}
 	}
 	if p.Held != nil {
-		lines = append(lines, terminal.Plain("held: "+answer.Placed(p.Held.Message, p.Held.Position)))
+		lines = append(lines, terminal.Plain("held: "+output.Placed(p.Held.Message, p.Held.Position)))
 	}
 	if c.key != "" && p.Assigned && p.Held == nil {
 		lines = append(lines, c.configuration(p)...)
@@ -143,7 +143,7 @@ func morePolicies(n int) string {
 
 // failed says which requirements of a policy a pair does not meet.
 func (c *explainCommand) failed(policy placement.PolicyReason) []terminal.Cell {
-	lines := []terminal.Cell{terminal.Plain(policy.Policy + " does not select it" + answer.At(policy.Position))}
+	lines := []terminal.Cell{terminal.Plain(policy.Policy + " does not select it" + output.At(policy.Position))}
 	for _, r := range policy.Failed {
 		of := "the target"
 		if r.Of != "target" {
@@ -155,7 +155,7 @@ func (c *explainCommand) failed(policy placement.PolicyReason) []terminal.Cell {
 }
 
 // configuration says where values come from.
-func (c *explainCommand) configuration(p scheduling.Pair) []terminal.Cell {
+func (c *explainCommand) configuration(p schedule.Pair) []terminal.Cell {
 	if len(p.Config) == 0 {
 		return []terminal.Cell{
 			terminal.Plain("no configuration key " + c.key),
@@ -165,10 +165,10 @@ func (c *explainCommand) configuration(p scheduling.Pair) []terminal.Cell {
 	var lines []terminal.Cell
 	for _, k := range p.Config {
 		lines = append(lines,
-			terminal.Plain(k.Path+" = "+answer.Value(&k.Value)),
+			terminal.Plain(k.Path+" = "+output.Value(&k.Value)),
 			terminal.Painted(c.t.OutStyle.Dim, "  "+layer(k.From)))
 		for _, over := range k.Over {
-			lines = append(lines, terminal.Painted(c.t.OutStyle.Dim, "  over "+layer(over.Layer)+": "+answer.Value(&over.Value)))
+			lines = append(lines, terminal.Painted(c.t.OutStyle.Dim, "  over "+layer(over.Layer)+": "+output.Value(&over.Value)))
 		}
 	}
 	return lines
@@ -179,5 +179,5 @@ func layer(l config.Layer) string {
 	if l.Labels == 1 {
 		plural = ""
 	}
-	return fmt.Sprintf("%s  ConfigMap %s, %d label%s", answer.Where(l.Position), l.ConfigMap, l.Labels, plural)
+	return fmt.Sprintf("%s  ConfigMap %s, %d label%s", output.Where(l.Position), l.ConfigMap, l.Labels, plural)
 }

@@ -10,17 +10,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
 // historyCommand is "kalypso history".
 type historyCommand struct {
 	t              *terminal.Terminal
-	place          asking.Flags
+	place          backend.Flags
 	output         *cli.Output
 	environment    string
 	from, to, asOf cli.TimeFlag
@@ -85,12 +85,12 @@ func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
 	if more {
 		fmt.Fprintf(c.t.Err, "there are more than %d; --limit shows more of them, and --to earlier ones\n", c.limit)
 	}
-	return c.output.Write(c.t.Out, observing.Page[observing.Event]{Items: events}, func(w io.Writer) error {
+	return c.output.Write(c.t.Out, query.Page[query.Event]{Items: events}, func(w io.Writer) error {
 		if len(events) == 0 {
 			_, err := fmt.Fprintf(w, "nothing is on record about %s %s in this time\n", of, terminal.Printable(name))
 			return err
 		}
-		return answer.For(c.t).Events(w, events)
+		return output.For(c.t).Events(w, events)
 	})
 }
 
@@ -108,8 +108,8 @@ func (c *historyCommand) check(cmd *cobra.Command, of string) error {
 	return nil
 }
 
-func (c *historyCommand) events(ctx context.Context, who asking.FleetAnswers, of, name string) ([]observing.Event, bool, error) {
-	q := observing.HistoryQuery{From: c.from.At, To: c.to.At}
+func (c *historyCommand) events(ctx context.Context, who backend.FleetAnswers, of, name string) ([]query.Event, bool, error) {
+	q := query.HistoryQuery{From: c.from.At, To: c.to.At}
 	switch of {
 	case ofEnvironment:
 		q.Environment = name
@@ -118,7 +118,7 @@ func (c *historyCommand) events(ctx context.Context, who asking.FleetAnswers, of
 	case ofCluster:
 		q.Cluster = name
 	}
-	return asking.All(c.limit, func(at observing.Paging) (observing.Page[observing.Event], error) {
+	return backend.All(c.limit, func(at query.Paging) (query.Page[query.Event], error) {
 		q.Paging = at
 		return who.History(ctx, q)
 	})
@@ -126,35 +126,35 @@ func (c *historyCommand) events(ctx context.Context, who asking.FleetAnswers, of
 
 // then is how something was at a time. Which fields are set depends on what was asked about.
 type then struct {
-	AsOf        time.Time                    `json:"asOf"`
-	Environment *observing.EnvironmentDetail `json:"environment,omitempty"`
-	Cluster     *observing.ClusterDetail     `json:"cluster,omitempty"`
+	AsOf        time.Time                `json:"asOf"`
+	Environment *query.EnvironmentDetail `json:"environment,omitempty"`
+	Cluster     *query.ClusterDetail     `json:"cluster,omitempty"`
 	// Versions are those of the environment or workload.
-	Versions []observing.Version `json:"versions,omitempty"`
+	Versions []query.Version `json:"versions,omitempty"`
 }
 
 // maxVersions is how many versions are shown of one time.
 const maxVersions = 5000
 
-func (c *historyCommand) then(ctx context.Context, who asking.FleetAnswers, of, name string) (*then, error) {
+func (c *historyCommand) then(ctx context.Context, who backend.FleetAnswers, of, name string) (*then, error) {
 	at := &then{AsOf: c.asOf.At.UTC()}
-	q := observing.VersionsQuery{AsOf: c.asOf.At}
+	q := query.VersionsQuery{AsOf: c.asOf.At}
 	switch of {
 	case ofCluster:
-		detail, err := who.Cluster(ctx, observing.ClusterQuery{Name: name, AsOf: c.asOf.At})
+		detail, err := who.Cluster(ctx, query.ClusterQuery{Name: name, AsOf: c.asOf.At})
 		at.Cluster = &detail
-		return at, asking.Answered(err)
+		return at, backend.Answered(err)
 	case ofEnvironment:
-		detail, err := who.Environment(ctx, observing.EnvironmentQuery{Name: name, AsOf: c.asOf.At})
+		detail, err := who.Environment(ctx, query.EnvironmentQuery{Name: name, AsOf: c.asOf.At})
 		if err != nil {
-			return nil, asking.Answered(err)
+			return nil, backend.Answered(err)
 		}
 		at.Environment, q.Environment = &detail, name
 	case ofWorkload:
 		q.Workload, q.Environment = name, c.environment
 	}
 	var err error
-	at.Versions, _, err = asking.All(maxVersions, func(p observing.Paging) (observing.Page[observing.Version], error) {
+	at.Versions, _, err = backend.All(maxVersions, func(p query.Paging) (query.Page[query.Version], error) {
 		q.Paging = p
 		return who.Versions(ctx, q)
 	})
@@ -162,7 +162,7 @@ func (c *historyCommand) then(ctx context.Context, who asking.FleetAnswers, of, 
 }
 
 func (c *historyCommand) showThen(w io.Writer, at *then) error {
-	v := answer.For(c.t)
+	v := output.For(c.t)
 	fmt.Fprintf(w, "as of %s\n\n", v.When(at.AsOf))
 	if at.Cluster != nil {
 		return v.Cluster(w, *at.Cluster)

@@ -11,10 +11,10 @@ import (
 
 	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/scaffold"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/sample/scaffold"
 )
 
 // initCommand writes a new repository.

@@ -17,10 +17,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/scaffold"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/sample/scaffold"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // initCICommand is "kalypso init ci".
@@ -144,7 +144,7 @@ func (c *initCICommand) repository() (*os.Root, error) {
 }
 
 // environments asks the control plane for its environments, because workflows name their branches.
-func (c *initCICommand) environments(ctx context.Context, dir string) ([]scheduling.EnvironmentBranch, error) {
+func (c *initCICommand) environments(ctx context.Context, dir string) ([]schedule.EnvironmentBranch, error) {
 	source := sourceFlags{controlPlane: dir}
 	s, err := source.open(ctx, c.t)
 	if err != nil {

@@ -4,13 +4,13 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/kalypso-io/kalypso/internal/scaffold"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/sample/scaffold"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // TestWorkflowsCallCommandsThatExist: what workflows call, this program has.
 func TestWorkflowsCallCommandsThatExist(t *testing.T) {
-	data := scaffold.Facts{Version: "v1.2.3", Own: scaffold.StepsOf(fstest.MapFS{}), Environments: []scheduling.EnvironmentBranch{{Environment: "dev", Branch: "dev"}}}
+	data := scaffold.Facts{Version: "v1.2.3", Own: scaffold.StepsOf(fstest.MapFS{}), Environments: []schedule.EnvironmentBranch{{Environment: "dev", Branch: "dev"}}}
 	called := 0
 	for _, runner := range scaffold.Forges {
 		for _, target := range scaffold.Kinds {

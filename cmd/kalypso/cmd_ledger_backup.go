@@ -7,16 +7,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // ledgerBackupCommand is "kalypso ledger backup".
 type ledgerBackupCommand struct {
 	t      *terminal.Terminal
-	ledger asking.LedgerFlag
+	ledger backend.LedgerFlag
 }
 
 func newLedgerBackup(t *terminal.Terminal) *cobra.Command {
@@ -41,7 +41,7 @@ func (c *ledgerBackupCommand) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	return asking.WithLedger(cmd.Context(), asking.OpenExisting, at, func(l ledger.Ledger) error {
+	return backend.WithLedger(cmd.Context(), backend.OpenExisting, at, func(l ledger.Ledger) error {
 		b, ok := l.(ledger.Backuper)
 		if !ok {
 			return cli.Failed(errors.New("this ledger cannot copy itself to a file"), "use pg_dump, or kalypso ledger export")

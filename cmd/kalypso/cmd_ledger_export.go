@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // ledgerExportCommand is "kalypso ledger export".
 type ledgerExportCommand struct {
 	t      *terminal.Terminal
-	ledger asking.LedgerFlag
+	ledger backend.LedgerFlag
 }
 
 func newLedgerExport(t *terminal.Terminal) *cobra.Command {
@@ -43,7 +43,7 @@ func (c *ledgerExportCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return asking.WithLedger(cmd.Context(), asking.OpenExisting, at, func(l ledger.Ledger) error {
+	return backend.WithLedger(cmd.Context(), backend.OpenExisting, at, func(l ledger.Ledger) error {
 		if len(args) == 0 || args[0] == "-" {
 			return ledger.Export(cmd.Context(), l, c.t.Out)
 		}

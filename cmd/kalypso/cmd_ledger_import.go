@@ -14,19 +14,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/client"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/client"
+	"github.com/kalypso-io/kalypso/internal/hub/ingest"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/reporting"
-	"github.com/kalypso-io/kalypso/internal/server/api"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // ledgerImportCommand is "kalypso ledger import".
 type ledgerImportCommand struct {
 	t     *terminal.Terminal
-	place asking.Flags
+	place backend.Flags
 }
 
 func newLedgerImport(t *terminal.Terminal) *cobra.Command {
@@ -62,7 +62,7 @@ func (c *ledgerImportCommand) run(cmd *cobra.Command, files []string) error {
 	if at.Server != nil {
 		return c.importAll(cmd.Context(), files, &serverImport{at.Server})
 	}
-	return asking.WithLedger(cmd.Context(), asking.OpenLedger, at.Ledger, func(l ledger.Ledger) error {
+	return backend.WithLedger(cmd.Context(), backend.OpenLedger, at.Ledger, func(l ledger.Ledger) error {
 		return c.importAll(cmd.Context(), files, &localImport{l, c.t.Now})
 	})
 }
@@ -128,7 +128,7 @@ func (i *localImport) Facts(ctx context.Context, in io.Reader) error {
 
 // Signed implements [importer].
 func (i *localImport) Signed(ctx context.Context, in io.Reader) (api.Imported, error) {
-	taken, err := (&reporting.Intake{Ledger: i.ledger}).TakeFile(ctx, i.ledger, in, i.now())
+	taken, err := (&ingest.Intake{Ledger: i.ledger}).TakeFile(ctx, i.ledger, in, i.now())
 	return api.Imported{Batches: taken.Batches, Reports: taken.Reports, Clusters: taken.Clusters}, err
 }
 
@@ -152,7 +152,7 @@ func (i *serverImport) Signed(ctx context.Context, in io.Reader) (taken api.Impo
 	case len(file) > maxSent:
 		return taken, cli.Failed(fmt.Errorf("it has more than %d MiB", maxSent>>20), "send its lines in several files")
 	}
-	err = asking.Hint(i.client.PostFile(ctx, "reports/file", "application/x-ndjson", file, &taken))
+	err = backend.Hint(i.client.PostFile(ctx, "reports/file", "application/x-ndjson", file, &taken))
 	return taken, err
 }
 

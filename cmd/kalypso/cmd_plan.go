@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
-	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/plan"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
 // planCommand is "kalypso plan".
@@ -24,7 +24,7 @@ type planCommand struct {
 	baseRef  string
 	baseMain string
 	against  string
-	trial    scheduling.Trial
+	trial    schedule.Trial
 	diff     bool
 	exitCode bool
 }
@@ -100,7 +100,7 @@ func (c *planCommand) show(w io.Writer, p *plan.Plan) error {
 		_, err := io.WriteString(w, p.Markdown(plan.MarkdownOptions{Diffs: c.diff}))
 		return err
 	}
-	return answer.Plan{Plan: p, Style: c.t.OutStyle, Args: c.source.args(), Diff: c.diff}.Write(w)
+	return output.Plan{Plan: p, Style: c.t.OutStyle, Args: c.source.args(), Diff: c.diff}.Write(w)
 }
 
 // checkTrial refuses flags that do not go together.
@@ -120,7 +120,7 @@ func (c *planCommand) checkTrial(cmd *cobra.Command) error {
 // try plans a merge or a promotion.
 func (c *planCommand) try(ctx context.Context, s *session) (*plan.Plan, error) {
 	c.trial.ControlPlane, c.trial.Environment = s.request.ControlPlane, s.request.Environment
-	preview, err := (&scheduling.Previewer{Loader: s.loader}).Try(ctx, c.trial)
+	preview, err := (&schedule.Previewer{Loader: s.loader}).Try(ctx, c.trial)
 	if err != nil {
 		return nil, err
 	}
@@ -156,14 +156,14 @@ func (c *planCommand) plan(ctx context.Context, s *session) (*plan.Plan, error) 
 
 // gitOpsUnread adds to an error what else can be compared.
 func gitOpsUnread(err error) error {
-	if errors.Is(err, scheduling.ErrNoGitOpsRepo) {
+	if errors.Is(err, schedule.ErrNoGitOpsRepo) {
 		return err
 	}
 	return cli.Failed(err, "--against FOLDER compares with a folder instead, --map URL=PATH reads a repository from a local path")
 }
 
 // planBetween compares two states of the control plane.
-func (c *planCommand) planBetween(ctx context.Context, s *session, after *scheduling.Loaded) (*plan.Plan, error) {
+func (c *planCommand) planBetween(ctx context.Context, s *session, after *schedule.Loaded) (*plan.Plan, error) {
 	request := s.request
 	request.BranchRef, request.MainRef = c.baseRef, c.baseMain
 	if c.baseRef != "" {

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
 // promoteCommand is "kalypso promote".
@@ -56,12 +56,12 @@ A server heeds what people say from its next round on. Without a server, "kalyps
 	c.word.bind(cmd, true)
 	cmd.AddCommand(
 		newPromoteRound(t),
-		newPromoteWord(t, asking.WordPause, "Let nothing enter an environment until it is resumed",
+		newPromoteWord(t, backend.WordPause, "Let nothing enter an environment until it is resumed",
 			"Let nothing enter an environment until it is resumed. What is rolled out there already goes on.", "sale until Monday"),
-		newPromoteWord(t, asking.WordResume, "End the pause of an environment", "End the pause of an environment.", ""),
-		newPromoteWord(t, asking.WordAbort, "Give a commit up in an environment",
+		newPromoteWord(t, backend.WordResume, "End the pause of an environment", "End the pause of an environment.", ""),
+		newPromoteWord(t, backend.WordAbort, "Give a commit up in an environment",
 			"Give a commit up in an environment: it does not enter, nor go on from there. A newer commit takes its place;\nto order the commit there lifts it.", "it breaks sign-in"),
-		newPromoteWord(t, asking.WordRollback, "Go back to a commit that ran well in an environment",
+		newPromoteWord(t, backend.WordRollback, "Go back to a commit that ran well in an environment",
 			"Go back to a commit that ran well in an environment: the last one before the present one that did not fail since,\nor another one with --commit. It is ordered like any other commit, so the rules of the environment hold.", "sign-in is broken"),
 	)
 	return cmd
@@ -76,7 +76,7 @@ func (c *promoteCommand) run(cmd *cobra.Command) error {
 	case c.word.commit == "":
 		return cli.Usage(cmd, "which commit? name it, as in --commit 3f2a9c1")
 	}
-	return say(cmd, c.t, &c.place.Flags, c.output, c.word.about(asking.WordPromote, c.to, c.place.named()))
+	return say(cmd, c.t, &c.place.Flags, c.output, c.word.about(backend.WordPromote, c.to, c.place.named()))
 }
 
 // explain says what each environment waits for.
@@ -89,21 +89,21 @@ func (c *promoteCommand) explain(cmd *cobra.Command) error {
 	if err := errors.Join(err, who.Close()); err != nil {
 		return err
 	}
-	return c.output.Write(c.t.Out, observing.Page[observing.EnvironmentDetail]{Items: details}, func(w io.Writer) error {
-		return answer.For(c.t).Waits(w, details)
+	return c.output.Write(c.t.Out, query.Page[query.EnvironmentDetail]{Items: details}, func(w io.Writer) error {
+		return output.For(c.t).Waits(w, details)
 	})
 }
 
-func (c *promoteCommand) details(ctx context.Context, who *asking.Asked) ([]observing.EnvironmentDetail, error) {
+func (c *promoteCommand) details(ctx context.Context, who *backend.Asked) ([]query.EnvironmentDetail, error) {
 	if err := who.Fresh(ctx); err != nil {
 		return nil, err
 	}
 	found, err := environments(ctx, who, c.place.named())
-	details := []observing.EnvironmentDetail{}
+	details := []query.EnvironmentDetail{}
 	for _, e := range found {
-		d, err := who.Environment(ctx, observing.EnvironmentQuery{Name: e.Name, ControlPlane: e.ControlPlane})
+		d, err := who.Environment(ctx, query.EnvironmentQuery{Name: e.Name, ControlPlane: e.ControlPlane})
 		if err != nil {
-			return nil, asking.Answered(err)
+			return nil, backend.Answered(err)
 		}
 		details = append(details, d)
 	}

@@ -7,32 +7,32 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // scheduledRollouts schedules environments, as a round of the server does, says how far their manifests have come, and
 // records what is on their GitOps branches.
 type scheduledRollouts struct {
 	*looker
-	loader   *scheduling.Loader
-	recorder *recording.Recorder
+	loader   *schedule.Loader
+	recorder *record.Recorder
 
 	mu sync.Mutex
 	// did is what was done, by environment: several are scheduled at the same time.
 	did map[string][]string
 }
 
-var _ promoting.Rollouts = (*scheduledRollouts)(nil)
+var _ promote.Rollouts = (*scheduledRollouts)(nil)
 
-// Rollout implements [promoting.Rollouts].
-func (s *scheduledRollouts) Rollout(ctx context.Context, environment string) (*scheduling.Outcome, error) {
-	p := &scheduling.Proposer{Loader: s.loader, Committer: s.commits, Forges: s.forges}
-	outcome, err := p.Round(ctx, scheduling.Request{ControlPlane: s.session.request.ControlPlane, Environment: environment})
+// Rollout implements [promote.Rollouts].
+func (s *scheduledRollouts) Rollout(ctx context.Context, environment string) (*schedule.Outcome, error) {
+	p := &schedule.Proposer{Loader: s.loader, Committer: s.commits, Forges: s.forges}
+	outcome, err := p.Round(ctx, schedule.Request{ControlPlane: s.session.request.ControlPlane, Environment: environment})
 	if outcome != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -45,11 +45,11 @@ func (s *scheduledRollouts) Rollout(ctx context.Context, environment string) (*s
 }
 
 // record notes what GitOps branches want. Those of applications that cannot be read are no reason not to promote the platform.
-func (s *scheduledRollouts) record(ctx context.Context, loaded *scheduling.Loaded) error {
-	hosts := &recording.Hosts{}
+func (s *scheduledRollouts) record(ctx context.Context, loaded *schedule.Loaded) error {
+	hosts := &record.Hosts{}
 	hosts.Add(s.session.request.ControlPlane)
 	hosts.AddRead(loaded)
-	branches, _ := recording.Branches(loaded, repository.NewReader(s.session.client).Resolve, hosts)
+	branches, _ := record.Branches(loaded, repository.NewReader(s.session.client).Resolve, hosts)
 	for _, branch := range branches {
 		if _, err := s.recorder.Branch(ctx, branch); err != nil && branch.Kind == ledger.BranchPlatform {
 			return fmt.Errorf("record branch %q of %s: %w", branch.Branch, secret.Redact(branch.Repository), err)

@@ -10,25 +10,25 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/promotion"
-	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/server"
-	"github.com/kalypso-io/kalypso/internal/terminal"
-	"github.com/kalypso-io/kalypso/internal/verify"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // promoteRoundCommand is "kalypso promote round".
 type promoteRoundCommand struct {
 	t       *terminal.Terminal
 	source  sourceFlags
-	ledger  asking.LedgerFlag
+	ledger  backend.LedgerFlag
 	chain   []string
 	forges  pullRequestFlags
 	timeout time.Duration
@@ -74,8 +74,8 @@ func (c *promoteRoundCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	var outcome *promoting.Outcome
-	err = asking.WithLedger(cmd.Context(), asking.OpenLedger, at, func(l ledger.Ledger) error {
+	var outcome *promote.Outcome
+	err = backend.WithLedger(cmd.Context(), backend.OpenLedger, at, func(l ledger.Ledger) error {
 		outcome, err = c.rounds(cmd.Context(), l)
 		return err
 	})
@@ -85,14 +85,14 @@ func (c *promoteRoundCommand) run(cmd *cobra.Command) error {
 	if err := c.output.Write(c.t.Out, outcome, func(w io.Writer) error { return c.show(w, outcome) }); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(outcome.Environments, func(s promoting.Standing) bool { return s.Phase == promotion.Failed }) {
+	if slices.ContainsFunc(outcome.Environments, func(s promote.Standing) bool { return s.Phase == decide.Failed }) {
 		return cli.AnswerNo()
 	}
 	return nil
 }
 
 // rounds makes rounds until one has nothing to do and no verification runs.
-func (c *promoteRoundCommand) rounds(ctx context.Context, l ledger.Ledger) (*promoting.Outcome, error) {
+func (c *promoteRoundCommand) rounds(ctx context.Context, l ledger.Ledger) (*promote.Outcome, error) {
 	hosts, access, err := c.forges.forges(c.t.Env)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (c *promoteRoundCommand) rounds(ctx context.Context, l ledger.Ledger) (*pro
 	defer r.promoter.Close()
 	ctx, stop := context.WithTimeout(ctx, c.timeout)
 	defer stop()
-	recorder := &recording.Recorder{Repositories: repository.GitOpsBranches{Client: r.session.client}, Ledger: l, Now: c.t.Now}
+	recorder := &record.Recorder{Repositories: repository.GitOpsBranches{Client: r.session.client}, Ledger: l, Now: c.t.Now}
 	return r.rounds(ctx, recorder, checked)
 }
 
@@ -131,7 +131,7 @@ func (c *promoteRoundCommand) checks() (*verify.Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
-	config, err := server.ParseConfig(text, nil)
+	config, err := serve.ParseConfig(text, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (c *promoteRoundCommand) checks() (*verify.Runner, error) {
 // maxRounds ends what never comes to rest, which would be a mistake of ours.
 const maxRounds = 50
 
-func (l *looker) rounds(ctx context.Context, recorder *recording.Recorder, checked <-chan struct{}) (*promoting.Outcome, error) {
+func (l *looker) rounds(ctx context.Context, recorder *record.Recorder, checked <-chan struct{}) (*promote.Outcome, error) {
 	var did []string
 	for range maxRounds {
 		scheduled := &scheduledRollouts{looker: l, loader: l.loader(), recorder: recorder, did: map[string][]string{}}
@@ -169,14 +169,14 @@ func (l *looker) rounds(ctx context.Context, recorder *recording.Recorder, check
 }
 
 // verifying says whether verifications run.
-func verifying(o *promoting.Outcome) bool {
-	return slices.ContainsFunc(o.Environments, func(s promoting.Standing) bool {
-		return slices.ContainsFunc(s.Checks, func(c promotion.CheckResult) bool { return c.State == promotion.CheckRunning })
+func verifying(o *promote.Outcome) bool {
+	return slices.ContainsFunc(o.Environments, func(s promote.Standing) bool {
+		return slices.ContainsFunc(s.Checks, func(c decide.CheckResult) bool { return c.State == decide.CheckRunning })
 	})
 }
 
 // show says what was done, and why the rest waits.
-func (c *promoteRoundCommand) show(w io.Writer, o *promoting.Outcome) error {
+func (c *promoteRoundCommand) show(w io.Writer, o *promote.Outcome) error {
 	for _, line := range o.Did {
 		fmt.Fprintln(w, terminal.Printable(terminal.ShortHashes(line)))
 	}
@@ -184,9 +184,9 @@ func (c *promoteRoundCommand) show(w io.Writer, o *promoting.Outcome) error {
 		fmt.Fprintln(w, "nothing to do but to wait")
 	}
 	fmt.Fprintln(w)
-	var standing []observing.Environment
+	var standing []query.Environment
 	for _, s := range o.Environments {
-		standing = append(standing, observing.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
+		standing = append(standing, query.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
 	}
-	return answer.For(c.t).Standings(w, standing)
+	return output.For(c.t).Standings(w, standing)
 }

@@ -6,17 +6,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/server/api"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // promoteWordCommand is "kalypso promote pause", resume, abort and rollback: what a person says about an environment.
 type promoteWordCommand struct {
 	t      *terminal.Terminal
 	verb   string
-	place  asking.Flags
+	place  backend.Flags
 	output *cli.Output
 	word   wordFlags
 	// controlPlane tells environments of one name apart.
@@ -38,14 +38,14 @@ func (f *wordFlags) bind(cmd *cobra.Command, commit bool) {
 }
 
 // about is what is said about an environment.
-func (f *wordFlags) about(verb, environment, controlPlane string) asking.Word {
-	return asking.Word{Verb: verb, Environment: environment, Commit: f.commit, Why: f.why, ControlPlane: controlPlane}
+func (f *wordFlags) about(verb, environment, controlPlane string) backend.Word {
+	return backend.Word{Verb: verb, Environment: environment, Commit: f.commit, Why: f.why, ControlPlane: controlPlane}
 }
 
 func newPromoteWord(t *terminal.Terminal, verb, short, long, why string) *cobra.Command {
 	c := &promoteWordCommand{t: t, verb: verb}
 	example := fmt.Sprintf("  kalypso promote %s prod", verb)
-	if verb == asking.WordAbort {
+	if verb == backend.WordAbort {
 		example += " --commit 3f2a9c1"
 	}
 	if why != "" {
@@ -58,22 +58,22 @@ func newPromoteWord(t *terminal.Terminal, verb, short, long, why string) *cobra.
 	}
 	c.place.Bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
-	c.word.bind(cmd, verb == asking.WordAbort || verb == asking.WordRollback)
+	c.word.bind(cmd, verb == backend.WordAbort || verb == backend.WordRollback)
 	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the `URL` of the control plane, where several have such an environment")
 	return cmd
 }
 
 func (c *promoteWordCommand) run(cmd *cobra.Command, environment string) error {
-	if c.verb == asking.WordAbort && c.word.commit == "" {
+	if c.verb == backend.WordAbort && c.word.commit == "" {
 		return cli.Usage(cmd, "which commit is given up? name it, as in --commit 3f2a9c1")
 	}
 	return say(cmd, c.t, &c.place, c.output, c.word.about(c.verb, environment, c.controlPlane))
 }
 
 // say passes on what a person says, and shows what comes of it.
-func say(cmd *cobra.Command, t *terminal.Terminal, f *asking.Flags, o *cli.Output, w asking.Word) error {
+func say(cmd *cobra.Command, t *terminal.Terminal, f *backend.Flags, o *cli.Output, w backend.Word) error {
 	var accepted api.Accepted
-	err := f.Listen(cmd, t, func(l asking.Listener) error {
+	err := f.Listen(cmd, t, func(l backend.Listener) error {
 		var err error
 		accepted, err = l.Say(cmd.Context(), w)
 		return err
@@ -91,11 +91,11 @@ func say(cmd *cobra.Command, t *terminal.Terminal, f *asking.Flags, o *cli.Outpu
 func whatNext(verb string, a api.Accepted) string {
 	environment, commit := terminal.Printable(a.Environment), terminal.Short(a.Commit)
 	switch verb {
-	case asking.WordPause:
+	case backend.WordPause:
 		return fmt.Sprintf("%s is paused: nothing enters until kalypso promote resume %s", environment, terminal.ShellWord(a.Environment))
-	case asking.WordResume:
+	case backend.WordResume:
 		return environment + " goes on with the next round"
-	case asking.WordAbort:
+	case backend.WordAbort:
 		return fmt.Sprintf("%s is given up in %s; a newer commit takes its place", commit, environment)
 	}
 	return fmt.Sprintf("%s is the next to enter %s, once its rules let it in; kalypso wait -e %s --commit %s follows it",

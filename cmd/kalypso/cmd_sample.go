@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/client"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/client"
 	"github.com/kalypso-io/kalypso/internal/sample"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // sampleFlags say which sample is meant.
@@ -93,7 +93,7 @@ func (f *sampleFlags) ask(do func(sample.Remote) error) error {
 	case errors.Is(err, client.ErrUnreachable), errors.Is(err, client.ErrNoAPI):
 		return cli.Failed(fmt.Errorf("the sample does not run: %w", err), "kalypso sample up starts it, in another terminal")
 	case err != nil:
-		return asking.Hint(err)
+		return backend.Hint(err)
 	}
 	return nil
 }

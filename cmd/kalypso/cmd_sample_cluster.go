@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/sample"
-	"github.com/kalypso-io/kalypso/internal/simulation"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 )
 
 // sampleClusterCommand is "kalypso sample cluster".
@@ -42,11 +42,11 @@ func newSampleCluster(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 			case 1:
 				return cli.Usage(cmd, "what shall it do? fail, offline, slow or recover")
 			}
-			mode, err := simulation.ParseMode(args[1])
+			mode, err := simulate.ParseMode(args[1])
 			if err != nil {
 				return cli.Usage(cmd, "%w", err)
 			}
-			return c.set(cmd.Context(), args[0], simulation.Behaviour{Mode: mode, Only: c.only, Lag: c.lag})
+			return c.set(cmd.Context(), args[0], simulate.Behaviour{Mode: mode, Only: c.only, Lag: c.lag})
 		},
 	}
 	cmd.Flags().StringVar(&c.only, "only", "", "fail only the `workload` or deployment target of this name")
@@ -72,7 +72,7 @@ func (c *sampleClusterCommand) list(ctx context.Context) error {
 }
 
 // showSimulated lists the simulated clusters, and how they are doing.
-func (c *sampleClusterCommand) showSimulated(all []simulation.Overview) error {
+func (c *sampleClusterCommand) showSimulated(all []simulate.Overview) error {
 	list := &terminal.Table{}
 	list.Row(terminal.Plain("SIMULATED CLUSTER"), terminal.Plain("SERVES"), terminal.Plain("WITH"), terminal.Plain("IS"), terminal.Plain("READY"), terminal.Plain("OBJECTS"))
 	for _, o := range all {
@@ -102,7 +102,7 @@ func (c *sampleClusterCommand) showReal(all []sample.RealCluster, apart bool) er
 	return list.Write(c.t.Out)
 }
 
-func (c *sampleClusterCommand) set(ctx context.Context, name string, b simulation.Behaviour) error {
+func (c *sampleClusterCommand) set(ctx context.Context, name string, b simulate.Behaviour) error {
 	if err := c.sample.wantSimulated(name); err != nil {
 		return err
 	}

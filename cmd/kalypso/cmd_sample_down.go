@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/sample"
-	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // sampleDownCommand is "kalypso sample down".
@@ -83,7 +83,7 @@ func stopSample(ctx context.Context, folder *sample.Folder) error {
 		return err
 	}
 	if err := remote.Stop(ctx); err != nil {
-		return asking.Hint(err)
+		return backend.Hint(err)
 	}
 	for deadline := time.Now().Add(patiently); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
 		if _, err := os.Stat(folder.Running()); errors.Is(err, fs.ErrNotExist) {

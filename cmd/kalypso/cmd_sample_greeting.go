@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/sample"
-	"github.com/kalypso-io/kalypso/internal/simulation"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 )
 
 // sampleGreetingCommand is "kalypso sample greeting".
@@ -83,7 +83,7 @@ func (c *sampleGreetingCommand) run(ctx context.Context, cluster string) error {
 const sampleOften = 100 * time.Millisecond
 
 // environmentOf is what the platform told an application about where it runs.
-func environmentOf(g simulation.Greeting) string {
+func environmentOf(g simulate.Greeting) string {
 	for _, s := range g.Settings {
 		if s.Name == "ENVIRONMENT" {
 			return strings.ToLower(s.Value)
@@ -92,7 +92,7 @@ func environmentOf(g simulation.Greeting) string {
 	return ""
 }
 
-func (c *sampleGreetingCommand) show(w io.Writer, g simulation.Greeting) {
+func (c *sampleGreetingCommand) show(w io.Writer, g simulate.Greeting) {
 	style := c.t.OutStyle
 	fmt.Fprintf(w, "%s  %s\n  %s\n", terminal.Printable(g.Namespace), style.Dim(terminal.Printable(g.Image)), style.Bold(terminal.Printable(g.Says())))
 	if g.Waits != "" {

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/sample/install"
-	"github.com/kalypso-io/kalypso/internal/scaffold"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/server"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/sample/scaffold"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // sampleUpCommand is "kalypso sample up".
@@ -59,7 +59,7 @@ and where, is said before, and asked about unless there is --yes. Flux reads the
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&c.listen, "listen", "", "the loopback `address` to serve on (default: "+server.DefaultListen+", or where it was)")
+	flags.StringVar(&c.listen, "listen", "", "the loopback `address` to serve on (default: "+serve.DefaultListen+", or where it was)")
 	flags.StringVar(&c.forge, "forge", "", "create the repositories on a forge of this `kind`: gitea, github or gitlab")
 	flags.StringVar(&c.site.URL, "url", "", "the `URL` of that forge")
 	flags.StringVar(&c.site.Org, "org", "", "the `account` there that owns the repositories, an organization or a group")
@@ -153,7 +153,7 @@ func (c *sampleUpCommand) create(ctx context.Context, cmd *cobra.Command) (folde
 	}
 	listen := c.listen
 	if listen == "" {
-		listen = server.DefaultListen
+		listen = serve.DefaultListen
 	}
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/server"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // serveCommand is "kalypso serve".
@@ -57,10 +57,10 @@ It shows the fleet on pages at its address, and answers /api, /healthz, /readyz 
 	flags.StringVar(&c.file, "config", "", "the configuration `file`")
 	flags.BoolVar(&c.check, "check-config", false, "say what is wrong with the configuration, and end")
 	flags.StringArrayVar(&c.controlPlanes, "control-plane", nil, "the `URL` of a control plane; may be repeated")
-	flags.StringVar(&c.listen, "listen", "", "the `address` to serve on (default: "+server.DefaultListen+")")
+	flags.StringVar(&c.listen, "listen", "", "the `address` to serve on (default: "+serve.DefaultListen+")")
 	flags.StringVar(&c.ledger, "ledger", "", "where the ledger is kept, a `file or postgres:// URL` (default: ledger.db in the data folder)")
 	flags.StringSliceVar(&c.chain, "chain", nil, "`environments` in the order of promotion, for the control planes of --control-plane: dev,stage,prod")
-	flags.StringVar(&c.data, "data", "", "the `folder` for what the server keeps (default: "+server.DefaultData+")")
+	flags.StringVar(&c.data, "data", "", "the `folder` for what the server keeps (default: "+serve.DefaultData+")")
 	flags.Var((*mapFlag)(&c.maps), "map", "read the repository `URL=PATH` from a path; may be repeated")
 	return cmd
 }
@@ -81,7 +81,7 @@ func (c *serveCommand) run(cmd *cobra.Command) error {
 }
 
 // config reads the file, and lays the flags over it.
-func (c *serveCommand) config() (*server.Config, error) {
+func (c *serveCommand) config() (*serve.Config, error) {
 	var text []byte
 	if c.file != "" {
 		var err error
@@ -89,7 +89,7 @@ func (c *serveCommand) config() (*server.Config, error) {
 			return nil, fmt.Errorf("read the configuration: %w", err)
 		}
 	}
-	config, err := server.ParseConfig(text, func(config *server.Config) {
+	config, err := serve.ParseConfig(text, func(config *serve.Config) {
 		config.ControlPlanes = append(config.ControlPlanes, c.controlPlanes...)
 		if c.listen != "" {
 			config.Listen = c.listen
@@ -109,7 +109,7 @@ func (c *serveCommand) config() (*server.Config, error) {
 }
 
 // addChain adds the chain of --chain.
-func (c *serveCommand) addChain(config *server.Config) {
+func (c *serveCommand) addChain(config *serve.Config) {
 	for _, url := range c.controlPlanes {
 		if len(c.chain) > 0 {
 			if config.Chains == nil {
@@ -121,7 +121,7 @@ func (c *serveCommand) addChain(config *server.Config) {
 }
 
 // serve serves until the context ends.
-func (c *serveCommand) serve(ctx context.Context, config *server.Config) error {
+func (c *serveCommand) serve(ctx context.Context, config *serve.Config) error {
 	s, err := newServing(ctx, c.t, config, c.maps, func() (net.Listener, error) {
 		listener, err := net.Listen("tcp", config.Listen)
 		if err != nil {

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
 // statusCommand is "kalypso status".
@@ -75,42 +75,42 @@ func (c *statusCommand) run(cmd *cobra.Command) error {
 
 // fleetStatus is the result of the command.
 type fleetStatus struct {
-	Items []observing.Environment `json:"items"`
+	Items []query.Environment `json:"items"`
 	// Applications are those that the server delivers.
-	Applications []observing.Application `json:"applications,omitempty"`
+	Applications []query.Application `json:"applications,omitempty"`
 }
 
-func (c *statusCommand) find(ctx context.Context, who *asking.Asked) (found fleetStatus, err error) {
+func (c *statusCommand) find(ctx context.Context, who *backend.Asked) (found fleetStatus, err error) {
 	if err := who.Fresh(ctx); err != nil {
 		return found, err
 	}
 	if found.Items, err = environments(ctx, who, c.place.named()); err != nil {
 		return found, err
 	}
-	found.Applications, _, err = asking.All(math.MaxInt, func(at observing.Paging) (observing.Page[observing.Application], error) {
-		return who.Applications(ctx, observing.ApplicationsQuery{ControlPlane: c.place.named(), Paging: at})
+	found.Applications, _, err = backend.All(math.MaxInt, func(at query.Paging) (query.Page[query.Application], error) {
+		return who.Applications(ctx, query.ApplicationsQuery{ControlPlane: c.place.named(), Paging: at})
 	})
 	return found, err
 }
 
 func (c *statusCommand) show(w io.Writer, found fleetStatus) error {
-	if err := answer.For(c.t).Environments(w, found.Items); err != nil || len(found.Applications) == 0 {
+	if err := output.For(c.t).Environments(w, found.Items); err != nil || len(found.Applications) == 0 {
 		return err
 	}
 	fmt.Fprintln(w)
-	return answer.For(c.t).Applications(w, found.Applications)
+	return output.For(c.t).Applications(w, found.Applications)
 }
 
 // environments are those of a control plane, or of all.
-func environments(ctx context.Context, who asking.FleetAnswers, controlPlane string) ([]observing.Environment, error) {
-	found, _, err := asking.All(math.MaxInt, func(at observing.Paging) (observing.Page[observing.Environment], error) {
-		return who.Environments(ctx, observing.EnvironmentsQuery{ControlPlane: controlPlane, Paging: at})
+func environments(ctx context.Context, who backend.FleetAnswers, controlPlane string) ([]query.Environment, error) {
+	found, _, err := backend.All(math.MaxInt, func(at query.Paging) (query.Page[query.Environment], error) {
+		return who.Environments(ctx, query.EnvironmentsQuery{ControlPlane: controlPlane, Paging: at})
 	})
 	return found, err
 }
 
 // watchIt shows the status again and again, until somebody stops it, which is a good end.
-func (c *statusCommand) watchIt(ctx context.Context, who *asking.Asked) error {
+func (c *statusCommand) watchIt(ctx context.Context, who *backend.Asked) error {
 	shown := ""
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -145,6 +145,6 @@ func (c *statusCommand) redraw(text string) error {
 		_, err := fmt.Fprint(c.t.Out, "\x1b[H\x1b[2J", text)
 		return err
 	}
-	_, err := fmt.Fprintf(c.t.Out, "%s\n%s\n", answer.For(c.t).When(c.t.Now()), text)
+	_, err := fmt.Fprintf(c.t.Out, "%s\n%s\n", output.For(c.t).When(c.t.Now()), text)
 	return err
 }

@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/reporting"
-	"github.com/kalypso-io/kalypso/internal/server/access"
-	"github.com/kalypso-io/kalypso/internal/server/api"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/ingest"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // newToken is "kalypso token": the tokens of people and programs.
@@ -42,7 +42,7 @@ A token is shown once; the ledger has its hash. This takes a token of an admin, 
 // tokenCreateCommand is "kalypso token create".
 type tokenCreateCommand struct {
 	t       *terminal.Terminal
-	place   asking.Flags
+	place   backend.Flags
 	output  *cli.Output
 	role    string
 	expires string
@@ -87,7 +87,7 @@ func (c *tokenCreateCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var made issuedToken
-	err = c.place.Tokens(cmd, c.t, asking.OpenLedger, func(all asking.Tokens) error {
+	err = c.place.Tokens(cmd, c.t, backend.OpenLedger, func(all backend.Tokens) error {
 		var err error
 		made.NewToken, err = all.Create(cmd.Context(), *wanted)
 		return err
@@ -126,7 +126,7 @@ func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.Toke
 		if len(members) == 0 {
 			return nil, cli.Usage(cmd, "join as what? name it, as in --member dev/large")
 		}
-		wanted.Join = &reporting.JoinScope{Memberships: members, Uses: c.uses}
+		wanted.Join = &ingest.JoinScope{Memberships: members, Uses: c.uses}
 	case "":
 		return nil, cli.Usage(cmd, "what is it good for? say it with --role: reader, operator, admin or join")
 	default:
@@ -145,7 +145,7 @@ func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.Toke
 func (c *tokenCreateCommand) show(w io.Writer, made issuedToken) error {
 	ends := "does not expire"
 	if !made.Expires.IsZero() {
-		ends = "expires " + answer.For(c.t).When(made.Expires)
+		ends = "expires " + output.For(c.t).When(made.Expires)
 	}
 	fmt.Fprintf(w, "token %s for %s has the role %s and %s\n", terminal.Printable(made.ID), terminal.Printable(made.Name), terminal.Printable(made.Role), ends)
 	if made.File != "" {
@@ -159,7 +159,7 @@ func (c *tokenCreateCommand) show(w io.Writer, made issuedToken) error {
 // tokenListCommand is "kalypso token list".
 type tokenListCommand struct {
 	t      *terminal.Terminal
-	place  asking.Flags
+	place  backend.Flags
 	output *cli.Output
 	ended  bool
 }
@@ -181,7 +181,7 @@ func newTokenList(t *terminal.Terminal) *cobra.Command {
 
 func (c *tokenListCommand) run(cmd *cobra.Command) error {
 	kept := api.Tokens{Items: []api.Token{}}
-	err := c.place.Tokens(cmd, c.t, asking.OpenExisting, func(all asking.Tokens) error {
+	err := c.place.Tokens(cmd, c.t, backend.OpenExisting, func(all backend.Tokens) error {
 		found, err := all.List(cmd.Context())
 		for _, t := range found.Items {
 			if c.ended || !over(t, c.t.Now()) {
@@ -210,14 +210,14 @@ func (c *tokenListCommand) show(w io.Writer, kept []api.Token) error {
 	var t terminal.Table
 	t.Row(s.Heads("ID", "NAME", "ROLE", "CREATED", "EXPIRES", "BY")...)
 	for _, i := range kept {
-		expires := terminal.Plain(cmp.Or(strings.TrimPrefix(answer.For(c.t).When(i.Expires), "-"), "never"))
+		expires := terminal.Plain(cmp.Or(strings.TrimPrefix(output.For(c.t).When(i.Expires), "-"), "never"))
 		switch {
 		case !i.Revoked.IsZero():
-			expires = terminal.Painted(s.Dim, "revoked "+answer.For(c.t).When(i.Revoked))
+			expires = terminal.Painted(s.Dim, "revoked "+output.For(c.t).When(i.Revoked))
 		case over(i, c.t.Now()):
-			expires = terminal.Painted(s.Dim, "expired "+answer.For(c.t).When(i.Expires))
+			expires = terminal.Painted(s.Dim, "expired "+output.For(c.t).When(i.Expires))
 		}
-		t.Row(terminal.Plain(i.ID), terminal.Plain(i.Name), terminal.Plain(i.Role), terminal.Plain(answer.For(c.t).When(i.Created)), expires, terminal.Plain(i.By))
+		t.Row(terminal.Plain(i.ID), terminal.Plain(i.Name), terminal.Plain(i.Role), terminal.Plain(output.For(c.t).When(i.Created)), expires, terminal.Plain(i.By))
 	}
 	return t.Write(w)
 }
@@ -225,7 +225,7 @@ func (c *tokenListCommand) show(w io.Writer, kept []api.Token) error {
 // tokenRevokeCommand is "kalypso token revoke".
 type tokenRevokeCommand struct {
 	t      *terminal.Terminal
-	place  asking.Flags
+	place  backend.Flags
 	output *cli.Output
 }
 
@@ -244,7 +244,7 @@ func newTokenRevoke(t *terminal.Terminal) *cobra.Command {
 }
 
 func (c *tokenRevokeCommand) run(cmd *cobra.Command, id string) error {
-	return c.place.Tokens(cmd, c.t, asking.OpenExisting, func(all asking.Tokens) error {
+	return c.place.Tokens(cmd, c.t, backend.OpenExisting, func(all backend.Tokens) error {
 		ended, err := all.Revoke(cmd.Context(), id)
 		if err != nil {
 			return err

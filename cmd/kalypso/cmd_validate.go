@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // validateCommand is "kalypso validate".
@@ -27,7 +27,7 @@ type validateCommand struct {
 
 // validationReport is the result of the command.
 type validationReport struct {
-	Environments []scheduling.Validation `json:"environments"`
+	Environments []schedule.Validation `json:"environments"`
 	// Problems are those that belong to no environment.
 	Problems []fleet.Problem `json:"problems,omitempty"`
 }
@@ -103,7 +103,7 @@ func (c *validateCommand) validate(ctx context.Context, s *session) (*validation
 			continue
 		}
 		s.progress.Say("validating %s", name)
-		report.Environments = append(report.Environments, scheduling.Validate(loaded))
+		report.Environments = append(report.Environments, schedule.Validate(loaded))
 	}
 	return report, nil
 }
@@ -184,7 +184,7 @@ func (c *validateCommand) showProblems(w io.Writer, r *validationReport) {
 		if p.Position.Source != "" {
 			where = p.Position.Source + ": " + where
 		}
-		fmt.Fprintf(w, "%s  %s%s\n", answer.SeverityCell(s, p.Severity).String(), terminal.Printable(answer.Sentence(p.Problem)), dimmed(s, inEnvironments(p, r)))
+		fmt.Fprintf(w, "%s  %s%s\n", output.SeverityCell(s, p.Severity).String(), terminal.Printable(output.Sentence(p.Problem)), dimmed(s, inEnvironments(p, r)))
 		for _, line := range []string{where, p.Hint} {
 			if line != "" {
 				fmt.Fprintf(w, "    %s\n", s.Dim(terminal.Printable(line)))

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
 // waitCommand is "kalypso wait".
@@ -78,16 +78,16 @@ func (c *waitCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	switch progress.Result {
-	case observing.ProgressPassed:
+	case query.ProgressPassed:
 		return nil
-	case observing.ProgressFailed:
+	case query.ProgressFailed:
 		return cli.AnswerNo()
 	}
 	return &cli.Failure{Code: cli.ExitNo, Err: fmt.Errorf("%s are over", c.timeout), Next: "wait longer with --timeout; kalypso status shows the whole chain"}
 }
 
 // wait asks until there is a final answer, or the time is up: then it returns the last one.
-func (c *waitCommand) wait(ctx context.Context, who *asking.Asked) (observing.Progress, error) {
+func (c *waitCommand) wait(ctx context.Context, who *backend.Asked) (query.Progress, error) {
 	limited, stop := context.WithCancel(ctx)
 	defer stop()
 	if c.timeout > 0 {
@@ -95,8 +95,8 @@ func (c *waitCommand) wait(ctx context.Context, who *asking.Asked) (observing.Pr
 		defer stop()
 	}
 	changes := who.Changes(limited)
-	last := observing.Progress{
-		Environment: c.environment, Commit: c.commit, Result: observing.ProgressWaits, Reason: "there was no answer in this time",
+	last := query.Progress{
+		Environment: c.environment, Commit: c.commit, Result: query.ProgressWaits, Reason: "there was no answer in this time",
 	}
 	for {
 		progress, err := c.progress(limited, who)
@@ -104,8 +104,8 @@ func (c *waitCommand) wait(ctx context.Context, who *asking.Asked) (observing.Pr
 		case limited.Err() != nil:
 			return last, ctx.Err()
 		case err != nil:
-			return progress, asking.Answered(err)
-		case progress.Result != observing.ProgressWaits:
+			return progress, backend.Answered(err)
+		case progress.Result != query.ProgressWaits:
 			return progress, nil
 		}
 		if progress.Reason != last.Reason || progress.Phase != last.Phase {
@@ -118,32 +118,32 @@ func (c *waitCommand) wait(ctx context.Context, who *asking.Asked) (observing.Pr
 	}
 }
 
-func (c *waitCommand) progress(ctx context.Context, who *asking.Asked) (observing.Progress, error) {
+func (c *waitCommand) progress(ctx context.Context, who *backend.Asked) (query.Progress, error) {
 	if err := who.Fresh(ctx); err != nil {
-		return observing.Progress{}, err
+		return query.Progress{}, err
 	}
-	return who.Progress(ctx, observing.ProgressQuery{
+	return who.Progress(ctx, query.ProgressQuery{
 		Environment: c.environment, ControlPlane: c.place.named(), Application: c.application, Commit: c.commit,
 	})
 }
 
-func reasonOfProgress(p observing.Progress) string {
+func reasonOfProgress(p query.Progress) string {
 	if p.Reason != "" {
 		return p.Reason
 	}
 	return "it is " + string(p.Phase)
 }
 
-func (c *waitCommand) show(w io.Writer, p observing.Progress) error {
+func (c *waitCommand) show(w io.Writer, p query.Progress) error {
 	s := c.t.OutStyle
 	result := terminal.Painted(s.Yellow, string(p.Result))
 	switch p.Result {
-	case observing.ProgressPassed:
+	case query.ProgressPassed:
 		result = terminal.Painted(s.Green, string(p.Result))
-	case observing.ProgressFailed:
+	case query.ProgressFailed:
 		result = terminal.Painted(s.Red, string(p.Result))
 	}
 	var t terminal.Table
-	t.Row(terminal.Plain(p.Environment), terminal.Plain(terminal.Short(p.Commit)), result, answer.GateCell(s, p.Gate), terminal.Plain(terminal.ShortHashes(p.Reason)))
+	t.Row(terminal.Plain(p.Environment), terminal.Plain(terminal.Short(p.Commit)), result, output.GateCell(s, p.Gate), terminal.Plain(terminal.ShortHashes(p.Reason)))
 	return t.Write(w)
 }

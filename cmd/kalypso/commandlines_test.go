@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 )
 
 // TestGuidesCallCommandsThatExist: every kalypso command in the guides has the words and flags that this program has.

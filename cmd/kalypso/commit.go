@@ -5,21 +5,21 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
 // writeCommit commits a bundle on top of the GitOps branch, and moves a branch of its own there.
 // The commit is dated by its inputs: the same inputs make the same commit, and a second run finds nothing to do.
-func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, loaded *scheduling.Loaded, g *scheduling.GitOps, b *bundle.Bundle, result *scheduled) error {
+func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, loaded *schedule.Loaded, g *schedule.GitOps, b *bundle.Bundle, result *scheduled) error {
 	result.Branch = c.branch
 	if c.branch == "" {
 		result.Branch = "kalypso/" + loaded.Snapshot.Environment
 	}
-	put, remove := scheduling.Edits(b.Changes())
+	put, remove := schedule.Edits(b.Changes())
 	if len(put)+len(remove) == 0 {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, loaded *s
 	}
 	request := git.CommitRequest{
 		Put: put, Delete: remove,
-		Message: scheduling.CommitMessage(loaded, result.Plan),
+		Message: schedule.CommitMessage(loaded, result.Plan),
 		When:    loaded.Inputs.Time(),
 	}
 	if g.Exists {

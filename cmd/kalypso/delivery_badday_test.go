@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kalypso-io/kalypso/internal/chartrepo"
-	"github.com/kalypso-io/kalypso/internal/chartrepo/chartrepotest"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/chart/remote"
+	"github.com/kalypso-io/kalypso/internal/chart/remote/remotetest"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/repository"
@@ -35,7 +35,7 @@ func TestSourceAndConfigurationChangeAtOnce(t *testing.T) {
 		t.Errorf("dev has\n%s\n%s", dev, s.story(d))
 	}
 	change := s.open("stage")
-	if !change.HasLabel(delivery.LabelPromoted) || !strings.Contains(change.Title, "1.5.0") ||
+	if !change.HasLabel(deliver.LabelPromoted) || !strings.Contains(change.Title, "1.5.0") ||
 		!strings.Contains(change.Body, "| `replicas` | `3` | `6` | `uat-test/values.yaml:1` | `uat-test` |") {
 		t.Errorf("the change of stage wears %q:\n%s\n%s", change.Labels, change.Title, change.Body)
 	}
@@ -51,8 +51,8 @@ func TestSourceAndConfigurationChangeAtOnce(t *testing.T) {
 func TestTwoThatDeliverAtOnce(t *testing.T) {
 	s := newShop(t)
 	commit := s.built("1.4.0")
-	order := delivery.Order{
-		Request: s.request(), Environment: "stage", Build: delivery.Build{Commit: commit, Version: "1.4.0", Image: "1.4.0"},
+	order := deliver.Order{
+		Request: s.request(), Environment: "stage", Build: deliver.Build{Commit: commit, Version: "1.4.0", Image: "1.4.0"},
 	}
 	var wait sync.WaitGroup
 	failed := make([]error, 3)
@@ -117,29 +117,29 @@ func TestRenamedEnvironment(t *testing.T) {
 
 // TestChartRepositoryIsDown: what was resolved last is used, and that is said. What was never fetched holds its targets.
 func TestChartRepositoryIsDown(t *testing.T) {
-	charts := &chartrepotest.Server{}
+	charts := &remotetest.Server{}
 	server := httptest.NewServer(charts)
 	t.Cleanup(server.Close)
-	charts.Add("shop", "1.2.3", chartrepotest.Pack("shop", chartrepotest.Chart("shop", "1.2.3", nil)))
+	charts.Add("shop", "1.2.3", remotetest.Pack("shop", remotetest.Chart("shop", "1.2.3", nil)))
 	s := newShop(t)
 	s.push(shopSource, "main", map[string]string{"delivery.yaml": strings.Replace(shopFiles()["delivery.yaml"], "spec:\n",
 		"spec:\n  chart: {repository: "+server.URL+", name: shop, version: ~1}\n", 1)})
-	cache, err := chartrepo.NewCache(filepath.Join(t.TempDir(), "charts"), 0)
+	cache, err := remote.NewCache(filepath.Join(t.TempDir(), "charts"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	draft := func(client *chartrepo.Client) *delivery.Draft {
+	draft := func(client *remote.Client) *deliver.Draft {
 		t.Helper()
 		d := s.chain.Deliverer.Drafter
 		d.Loader = s.loader()
 		d.Loader.Charts = repository.Charts{Client: client}
-		draft, err := d.Draft(t.Context(), delivery.Wish{Request: s.request(), Environment: "dev"})
+		draft, err := d.Draft(t.Context(), deliver.Wish{Request: s.request(), Environment: "dev"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return draft
 	}
-	known := &chartrepo.Client{Cache: cache}
+	known := &remote.Client{Cache: cache}
 	draft(known)
 	charts.Fail(http.StatusBadGateway)
 	d := draft(known)
@@ -147,7 +147,7 @@ func TestChartRepositoryIsDown(t *testing.T) {
 	if d.Plan.Counts.Added != 1 || d.Plan.Targets[0].Objects[0].Name != "shop-1.2.3" || !said {
 		t.Errorf("got %+v with %+v", d.Plan.Targets, d.Plan.Problems)
 	}
-	if d := draft(&chartrepo.Client{}); d.Plan.Counts.Held != 1 || !strings.Contains(d.Plan.Targets[0].Reason.Message, "does not answer") {
+	if d := draft(&remote.Client{}); d.Plan.Counts.Held != 1 || !strings.Contains(d.Plan.Targets[0].Reason.Message, "does not answer") {
 		t.Errorf("without anything that was resolved: got %+v", d.Plan.Targets)
 	}
 }

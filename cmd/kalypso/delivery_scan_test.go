@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/chart"
 	"github.com/kalypso-io/kalypso/internal/check"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/check/scan"
+	"github.com/kalypso-io/kalypso/internal/check/scanner"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/scan"
-	"github.com/kalypso-io/kalypso/internal/scanning"
 )
 
 // scannedShop is a shop whose platform team has the images of every change scanned, by a script that counts its runs.
@@ -23,17 +24,17 @@ type scannedShop struct {
 	scans   []check.Scan
 	digests map[string]string // by the tag
 	runs    string
-	scanner *scanning.Scanner
+	scanner *scanner.Scanner
 	data    string
 }
 
-// Policy implements [delivery.Policies].
+// Policy implements [deliver.Policies].
 func (s *scannedShop) Policy(_ context.Context, environment string) (check.Policy, []fleet.Problem, error) {
 	return check.Policy{Environment: environment, Scans: s.scans}, nil, nil
 }
 
-// Digest implements [scanning.Images].
-func (s *scannedShop) Digest(_ context.Context, image scan.Image) (string, error) {
+// Digest implements [scanner.Images].
+func (s *scannedShop) Digest(_ context.Context, image chart.Image) (string, error) {
 	if d := s.digests[image.Tag]; d != "" {
 		return d, nil
 	}
@@ -96,7 +97,7 @@ func (s *scannedShop) change(environment string) (c forge.Change, status string)
 	if len(changes) == 0 {
 		return forge.Change{}, ""
 	}
-	return changes[0], s.shown(shopGitOps, changes[0].Head.Commit, delivery.StatusScan)
+	return changes[0], s.shown(shopGitOps, changes[0].Head.Commit, deliver.StatusScan)
 }
 
 func TestChangesWaitForScans(t *testing.T) {
@@ -183,9 +184,9 @@ func readText(t *testing.T, file string) string {
 func TestApplicationsAreWokenWhenTheirScansEnd(t *testing.T) {
 	var woken []string
 	w := &scanWaits{wake: func(_, application string) { woken = append(woken, application) }}
-	found := func(state scan.State) *delivery.Delivered {
-		return &delivery.Delivered{Environments: map[string]*delivery.Outcome{
-			"dev":  {Draft: &delivery.Draft{Scans: []scan.Result{{Level: check.Refuse, State: state}}}},
+	found := func(state scan.State) *deliver.Delivered {
+		return &deliver.Delivered{Environments: map[string]*deliver.Outcome{
+			"dev":  {Draft: &deliver.Draft{Scans: []scan.Result{{Level: check.Refuse, State: state}}}},
 			"prod": nil,
 		}}
 	}

@@ -14,19 +14,19 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/chartrepo"
+	"github.com/kalypso-io/kalypso/internal/chart/remote"
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 	"github.com/kalypso-io/kalypso/internal/check"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/sandbox"
-	"github.com/kalypso-io/kalypso/internal/server"
-	"github.com/kalypso-io/kalypso/internal/server/api"
-	"github.com/kalypso-io/kalypso/internal/verify"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 // deliveries is the work of the server for the registered applications of its control planes that have a Delivery.
@@ -35,15 +35,15 @@ import (
 type deliveries struct {
 	flows    *flows
 	ledger   ledger.Ledger
-	promoter *promoting.Promoter
-	hosts    *recording.Hosts
-	charts   *chartrepo.Client
-	renderer delivery.Renderer
-	memory   *delivery.Memory
+	promoter *promote.Promoter
+	hosts    *record.Hosts
+	charts   *remote.Client
+	renderer deliver.Renderer
+	memory   *deliver.Memory
 	events   *api.Events
 	links    pageLinks
 	// scanner runs scans; nil runs none.
-	scanner delivery.Scanner
+	scanner deliver.Scanner
 	scans   scanWaits
 
 	mu sync.Mutex
@@ -51,7 +51,7 @@ type deliveries struct {
 	known map[deliveredTo]*registeredApplication
 }
 
-var _ server.Deliveries = (*deliveries)(nil)
+var _ serve.Deliveries = (*deliveries)(nil)
 
 // deliveredTo names an application of a control plane by what the ledger knows it by.
 type deliveredTo struct{ controlPlane, application string }
@@ -60,21 +60,21 @@ type deliveredTo struct{ controlPlane, application string }
 type registeredApplication struct {
 	// one lets one round at a time work on it.
 	one     sync.Mutex
-	request delivery.Request
+	request deliver.Request
 	// last is what the last round of its environments found; nil before the first one.
-	last *delivery.Delivered
+	last *deliver.Delivered
 }
 
 // newDeliveries wires deliveries to what the server has. The keeper is told when scans have ended; end ends those that run.
-func newDeliveries(config *server.Config, work *flows, chains *chains, keeper *server.Keeper) (d *deliveries, end func(), err error) {
-	cache, err := chartrepo.NewCache(filepath.Join(config.Data, "charts"), 0)
+func newDeliveries(config *serve.Config, work *flows, chains *chains, keeper *serve.Keeper) (d *deliveries, end func(), err error) {
+	cache, err := remote.NewCache(filepath.Join(config.Data, "charts"), 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the cache of charts: %w", err)
 	}
 	d = &deliveries{
 		flows: work, ledger: chains.ledger, promoter: chains.promoter, hosts: chains.hosts, events: chains.events, links: pageLinks(config.URL),
-		charts:   &chartrepo.Client{Cache: cache, HTTP: publicClient(config.Verify.Hosts), Credential: registryCredential(work.client.Env)},
-		renderer: &sandbox.Runner{}, memory: &delivery.Memory{}, scans: scanWaits{wake: keeper.Deliver},
+		charts:   &remote.Client{Cache: cache, HTTP: publicClient(config.Verify.Hosts), Credential: registryCredential(work.client.Env)},
+		renderer: &sandbox.Runner{}, memory: &deliver.Memory{}, scans: scanWaits{wake: keeper.Deliver},
 	}
 	scanner, err := serverScans(config.Data, config.Verify.Programs, d.charts, d.scans.changed)
 	if err != nil {
@@ -85,12 +85,12 @@ func newDeliveries(config *server.Config, work *flows, chains *chains, keeper *s
 }
 
 // Registered returns the applications of a control plane.
-func (d *deliveries) Registered(ctx context.Context, controlPlane string) (*server.Registered, error) {
+func (d *deliveries) Registered(ctx context.Context, controlPlane string) (*serve.Registered, error) {
 	requests, problems, err := d.loader(controlPlane).Registered(ctx, controlPlane)
 	if err != nil {
 		return nil, err
 	}
-	registered := &server.Registered{}
+	registered := &serve.Registered{}
 	for _, p := range problems {
 		registered.Problems = append(registered.Problems, p.Position.String()+": "+p.Message)
 	}
@@ -100,7 +100,7 @@ func (d *deliveries) Registered(ctx context.Context, controlPlane string) (*serv
 		d.known = map[deliveredTo]*registeredApplication{}
 	}
 	for _, r := range requests {
-		at := deliveredTo{controlPlane, delivery.SubjectOf(r.Source, r.Workload)}
+		at := deliveredTo{controlPlane, deliver.SubjectOf(r.Source, r.Workload)}
 		if a := d.known[at]; a == nil || !reflect.DeepEqual(a.request, r) {
 			d.known[at] = &registeredApplication{request: r}
 		}
@@ -114,8 +114,8 @@ func (d *deliveries) Registered(ctx context.Context, controlPlane string) (*serv
 }
 
 // Deliver makes a round of each environment of an application, and one of its chain.
-func (d *deliveries) Deliver(ctx context.Context, controlPlane, application string) (*server.Delivered, error) {
-	return d.round(ctx, deliveredTo{controlPlane, application}, func(chain *delivery.Chain, a *registeredApplication) (*delivery.Delivered, error) {
+func (d *deliveries) Deliver(ctx context.Context, controlPlane, application string) (*serve.Delivered, error) {
+	return d.round(ctx, deliveredTo{controlPlane, application}, func(chain *deliver.Chain, a *registeredApplication) (*deliver.Delivered, error) {
 		found, err := chain.Round(ctx, a.request)
 		if len(found.Environments) > 0 {
 			a.last = found
@@ -125,8 +125,8 @@ func (d *deliveries) Deliver(ctx context.Context, controlPlane, application stri
 }
 
 // Follow makes a round of the chain alone.
-func (d *deliveries) Follow(ctx context.Context, controlPlane, application string) (*server.Delivered, error) {
-	return d.round(ctx, deliveredTo{controlPlane, application}, func(chain *delivery.Chain, a *registeredApplication) (*delivery.Delivered, error) {
+func (d *deliveries) Follow(ctx context.Context, controlPlane, application string) (*serve.Delivered, error) {
+	return d.round(ctx, deliveredTo{controlPlane, application}, func(chain *deliver.Chain, a *registeredApplication) (*deliver.Delivered, error) {
 		if a.last == nil {
 			return nil, nil // its first round comes anyway
 		}
@@ -136,8 +136,8 @@ func (d *deliveries) Follow(ctx context.Context, controlPlane, application strin
 
 // round makes one round of an application, and puts what it found on the board.
 func (d *deliveries) round(
-	ctx context.Context, at deliveredTo, step func(*delivery.Chain, *registeredApplication) (*delivery.Delivered, error),
-) (*server.Delivered, error) {
+	ctx context.Context, at deliveredTo, step func(*deliver.Chain, *registeredApplication) (*deliver.Delivered, error),
+) (*serve.Delivered, error) {
 	d.mu.Lock()
 	a := d.known[at]
 	d.mu.Unlock()
@@ -152,11 +152,11 @@ func (d *deliveries) round(
 		return nil, err
 	}
 	d.scans.note(at, found, ended)
-	now, was := d.flows.board.Delivered(observing.Round{ControlPlane: at.controlPlane, Request: a.request, Found: found, Err: err, At: time.Now()})
+	now, was := d.flows.board.Delivered(query.Round{ControlPlane: at.controlPlane, Request: a.request, Found: found, Err: err, At: time.Now()})
 	if !now.Same(was) {
 		d.events.Publish(api.Signal{Type: api.SignalApplication, ControlPlane: at.controlPlane, Application: now.Name, Commit: now.Source.Commit})
 	}
-	result := &server.Delivered{Application: now, Did: found.Did, Read: found.Read()}
+	result := &serve.Delivered{Application: now, Did: found.Did, Read: found.Read()}
 	for _, environment := range slices.Sorted(maps.Keys(found.Errors)) {
 		result.Problems = append(result.Problems, fmt.Sprintf("environment %q: %v", environment, found.Errors[environment]))
 	}
@@ -167,10 +167,10 @@ func (d *deliveries) round(
 }
 
 // chain takes the commits of an application further, for one round. Its statuses lead to the page of the workload.
-func (d *deliveries) chain(controlPlane, workload string) *delivery.Chain {
-	return &delivery.Chain{
-		Deliverer: &delivery.Deliverer{
-			Drafter: delivery.Drafter{
+func (d *deliveries) chain(controlPlane, workload string) *deliver.Chain {
+	return &deliver.Chain{
+		Deliverer: &deliver.Deliverer{
+			Drafter: deliver.Drafter{
 				Loader: d.loader(controlPlane), Renderer: d.renderer, Memory: d.memory, Policies: boardPolicies{d.flows.board, controlPlane},
 				Scanner: d.scanner,
 			},
@@ -182,15 +182,15 @@ func (d *deliveries) chain(controlPlane, workload string) *delivery.Chain {
 }
 
 // loader reads branches where they are now.
-func (d *deliveries) loader(controlPlane string) *delivery.Loader {
-	return &delivery.Loader{
+func (d *deliveries) loader(controlPlane string) *deliver.Loader {
+	return &deliver.Loader{
 		Repositories: repository.NewDeliveryReader(d.flows.client), Charts: repository.Charts{Client: d.charts}, Cache: d.flows.cache,
-		Allow: func(r delivery.Request, repository string) error { return d.bounds(controlPlane).Allow(r, repository) },
+		Allow: func(r deliver.Request, repository string) error { return d.bounds(controlPlane).Allow(r, repository) },
 	}
 }
 
 // bounds are those of the applications of a control plane. What is the platform's is known as far as rounds have read it.
-func (d *deliveries) bounds(controlPlane string) delivery.Bounds {
+func (d *deliveries) bounds(controlPlane string) deliver.Bounds {
 	urls := []string{controlPlane}
 	for _, plane := range d.flows.board.ControlPlanes() {
 		urls = append(urls, plane.URL)
@@ -201,18 +201,18 @@ func (d *deliveries) bounds(controlPlane string) delivery.Bounds {
 			urls = append(urls, last.Outcome.GitOps.Repo, last.Outcome.Inputs.Branch.Repo, last.Outcome.Inputs.Main.Repo)
 		}
 	}
-	return delivery.Bounds{Known: d.hosts.Know, Platforms: urls}
+	return deliver.Bounds{Known: d.hosts.Know, Platforms: urls}
 }
 
 // boardPolicies are the check policies of a control plane's environments, as the last rounds read them.
 type boardPolicies struct {
-	board        *server.Board
+	board        *serve.Board
 	controlPlane string
 }
 
-var _ delivery.Policies = boardPolicies{}
+var _ deliver.Policies = boardPolicies{}
 
-// Policy implements [delivery.Policies]. Of an environment that was not read yet nobody knows the rules, so nothing is proposed there.
+// Policy implements [deliver.Policies]. Of an environment that was not read yet nobody knows the rules, so nothing is proposed there.
 func (p boardPolicies) Policy(_ context.Context, environment string) (check.Policy, []fleet.Problem, error) {
 	last := p.board.Outcome(p.controlPlane, environment)
 	if last == nil || last.Loaded == nil {

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/chartrepo"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/chart/remote"
+	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/server/api"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
 const registrationFile = kalypsoAPI + "kind: WorkloadRegistration\nmetadata:\n  name: NAME\nspec:\n  workload: {repo: ../NAME, branch: main, path: .}\n  workspace: kaizen\n"
@@ -44,11 +44,11 @@ func registeredShop(t *testing.T) (*shop, *deliveries) {
 			t.Fatal(err)
 		}
 	}
-	hosts := &recording.Hosts{}
+	hosts := &record.Hosts{}
 	hosts.Add(s.url)
 	return s, &deliveries{
-		flows: s.flows, ledger: s.ledger, promoter: s.chain.Promoter, hosts: hosts, charts: &chartrepo.Client{},
-		renderer: delivery.InProcess{}, memory: &delivery.Memory{}, events: &api.Events{}, links: "https://kalypso.example/",
+		flows: s.flows, ledger: s.ledger, promoter: s.chain.Promoter, hosts: hosts, charts: &remote.Client{},
+		renderer: deliver.InProcess{}, memory: &deliver.Memory{}, events: &api.Events{}, links: "https://kalypso.example/",
 	}
 }
 
@@ -103,21 +103,21 @@ func TestServerDeliversRegisteredApplications(t *testing.T) {
 // A ledger that was written before subjects named the workload goes on as it was.
 func TestFormerSubjectOfAnApplicationIsTakenOver(t *testing.T) {
 	s := newShop(t)
-	former, subject := ledger.CleanRepository(s.url+"/"+shopSource), delivery.SubjectOf(s.url+"/"+shopSource, "shop")
-	b := delivery.Build{Commit: s.head(shopSource, "main"), Version: "1.4.0", Image: "1.4.0"}
-	control := &promoting.Control{Ledger: s.ledger, Now: func() time.Time { return s.now }}
+	former, subject := ledger.CleanRepository(s.url+"/"+shopSource), deliver.SubjectOf(s.url+"/"+shopSource, "shop")
+	b := deliver.Build{Commit: s.head(shopSource, "main"), Version: "1.4.0", Image: "1.4.0"}
+	control := &promote.Control{Ledger: s.ledger, Now: func() time.Time { return s.now }}
 	if err := errors.Join(
-		delivery.RecordBuild(t.Context(), s.ledger, former, b, "ci", s.now),
-		control.Pause(t.Context(), promoting.Word{Subject: former, Environment: "dev", By: "ann", Why: "a sale"}),
+		deliver.RecordBuild(t.Context(), s.ledger, former, b, "ci", s.now),
+		control.Pause(t.Context(), promote.Word{Subject: former, Environment: "dev", By: "ann", Why: "a sale"}),
 	); err != nil {
 		t.Fatal(err)
 	}
 	d := s.quiet()
-	builds, err := delivery.RecordedBuilds(t.Context(), s.ledger, subject)
+	builds, err := deliver.RecordedBuilds(t.Context(), s.ledger, subject)
 	if err != nil || builds[b.Commit] != b || d.Promotion.Environments[0].Pause == nil {
 		t.Errorf("got %v, %v\n%s", builds, err, s.story(d))
 	}
-	if err := control.Resume(t.Context(), promoting.Word{Subject: subject, Environment: "dev", By: "ann"}); err != nil {
+	if err := control.Resume(t.Context(), promote.Word{Subject: subject, Environment: "dev", By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	s.reboot()
@@ -129,12 +129,12 @@ func TestFormerSubjectOfAnApplicationIsTakenOver(t *testing.T) {
 
 func TestDeliveriesOfApplicationsAreCounted(t *testing.T) {
 	s := newShop(t)
-	recorder := &recording.Recorder{Repositories: repository.GitOpsBranches{Client: s.flows.client}, Ledger: s.ledger, Now: func() time.Time { return s.now }}
+	recorder := &record.Recorder{Repositories: repository.GitOpsBranches{Client: s.flows.client}, Ledger: s.ledger, Now: func() time.Time { return s.now }}
 	deliver := func(version string) {
 		s.push(shopSource, "main", map[string]string{"main.go": "package main // " + version + "\n"})
 		s.built(version)
 		s.quiet()
-		branch := recording.Branch{Repository: s.url + "/" + shopGitOps, Branch: "dev", Environment: "dev", Kind: ledger.BranchApplication}
+		branch := record.Branch{Repository: s.url + "/" + shopGitOps, Branch: "dev", Environment: "dev", Kind: ledger.BranchApplication}
 		if _, err := recorder.Branch(t.Context(), branch); err != nil {
 			t.Fatal(err)
 		}
@@ -145,8 +145,8 @@ func TestDeliveriesOfApplicationsAreCounted(t *testing.T) {
 	if _, err := s.minute(); err != nil {
 		t.Fatal(err)
 	}
-	o := &observing.Observer{Ledger: s.ledger, Now: func() time.Time { return s.now.Add(time.Minute) }}
-	f, err := o.Figures(t.Context(), observing.FiguresQuery{})
+	o := &query.Observer{Ledger: s.ledger, Now: func() time.Time { return s.now.Add(time.Minute) }}
+	f, err := o.Figures(t.Context(), query.FiguresQuery{})
 	if err != nil || len(f.Items) != 1 || f.Items[0].Workload != "shop" || f.Total.Deployments != 2 || f.Total.ChangeFailureRate != 0.5 ||
 		f.Total.OpenIncidents != 1 || f.Total.LeadTimeSeconds <= 0 {
 		t.Errorf("got %+v, %v", f, err)
@@ -164,22 +164,22 @@ func TestOnlyApplicationsWithADeliveryAreDelivered(t *testing.T) {
 
 func TestApplicationsReachNothingOfThePlatform(t *testing.T) {
 	s, d := registeredShop(t)
-	request := delivery.Request{Source: s.url + "/" + shopSource, Repositories: []string{s.url + "/platform/manifests", s.url + "/" + gitOpsRepo}}
+	request := deliver.Request{Source: s.url + "/" + shopSource, Repositories: []string{s.url + "/platform/manifests", s.url + "/" + gitOpsRepo}}
 	for repository, want := range map[string]error{
-		s.url + "/" + controlPlaneRepo:                  delivery.ErrPlatforms,
-		s.url + "/" + strings.ToUpper(controlPlaneRepo): delivery.ErrPlatforms,
-		s.url + "/" + gitOpsRepo + ".git":               delivery.ErrPlatforms,
-		s.url + "/Platform//GitOps.git/":                delivery.ErrPlatforms,
-		"http://169.254.169.254/x/y":                    delivery.ErrHost,
-		"/" + shopGitOps:                                delivery.ErrHost,
+		s.url + "/" + controlPlaneRepo:                  deliver.ErrPlatforms,
+		s.url + "/" + strings.ToUpper(controlPlaneRepo): deliver.ErrPlatforms,
+		s.url + "/" + gitOpsRepo + ".git":               deliver.ErrPlatforms,
+		s.url + "/Platform//GitOps.git/":                deliver.ErrPlatforms,
+		"http://169.254.169.254/x/y":                    deliver.ErrHost,
+		"/" + shopGitOps:                                deliver.ErrHost,
 		s.url + "/" + shopGitOps:                        nil,
 		s.url + "/" + shopConfigs + ".git":              nil,
 		s.url + "/" + shopSource:                        nil,
 		s.url + "/platform/manifests":                   nil,
-		s.url + "/platform/cart":                        delivery.ErrOthers,
-		s.url + "/platform/cart-gitops":                 delivery.ErrOthers,
-		s.url + "/others/shop-gitops":                   delivery.ErrOthers,
-		s.url + "/platform/shop-gitops/../cart":         delivery.ErrHost,
+		s.url + "/platform/cart":                        deliver.ErrOthers,
+		s.url + "/platform/cart-gitops":                 deliver.ErrOthers,
+		s.url + "/others/shop-gitops":                   deliver.ErrOthers,
+		s.url + "/platform/shop-gitops/../cart":         deliver.ErrHost,
 	} {
 		if got := d.bounds(s.url+"/"+controlPlaneRepo).Allow(request, repository); !errors.Is(got, want) {
 			t.Errorf("%s: got %v, want %v", repository, got, want)
@@ -194,7 +194,7 @@ func TestApplicationsReachNothingOfThePlatform(t *testing.T) {
 	if got := s.head(gitOpsRepo, "dev"); got != before {
 		t.Error("an application wrote to the platform's repository")
 	}
-	if said := strings.Join(problems, "\n"); !strings.Contains(said, delivery.ErrPlatforms.Error()) {
+	if said := strings.Join(problems, "\n"); !strings.Contains(said, deliver.ErrPlatforms.Error()) {
 		t.Errorf("nobody was told why: %s", said)
 	}
 }

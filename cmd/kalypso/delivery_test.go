@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/ledger"
@@ -38,7 +38,7 @@ func TestCommitGoesFromDevToStage(t *testing.T) {
 		}
 	}
 	change := s.open("stage")
-	if !change.HasLabel(delivery.LabelPromoted) {
+	if !change.HasLabel(deliver.LabelPromoted) {
 		t.Errorf("the change of stage wears %q, not the label promoted", change.Labels)
 	}
 	for _, want := range []string{"1.4.0", "Deployment/shop", "uat-test"} {
@@ -64,7 +64,7 @@ func TestConfigurationReachesOnlyItsEnvironment(t *testing.T) {
 	config := s.push(shopConfigs, "stage", map[string]string{"uat-test/values.yaml": "replicas: 5\n"})
 	s.quiet()
 	change := s.open("stage")
-	if change.HasLabel(delivery.LabelPromoted) {
+	if change.HasLabel(deliver.LabelPromoted) {
 		t.Error("a change of configuration wears the label promoted")
 	}
 	if !strings.Contains(change.Body, "| `replicas` | `3` | `5` | `uat-test/values.yaml:1` | `uat-test` |") {
@@ -247,7 +247,7 @@ func TestPeopleKeepWhatTheyChanged(t *testing.T) {
 	for _, name := range change.Labels {
 		t.Logf("wears %s", name)
 	}
-	if err := s.repo(shopGitOps).AddLabels(t.Context(), change.Number, delivery.LabelKeepDrift); err != nil {
+	if err := s.repo(shopGitOps).AddLabels(t.Context(), change.Number, deliver.LabelKeepDrift); err != nil {
 		t.Fatal(err)
 	}
 	s.quiet()
@@ -267,8 +267,8 @@ func TestWorkloadsThatShareRepositoriesLeaveEachOtherAlone(t *testing.T) {
 		s.chain.Deliverer.Loader = s.loader()
 		r := s.request()
 		r.Workload = workload
-		o, err := s.chain.Deliverer.Round(t.Context(), delivery.Order{
-			Request: r, Environment: "dev", Build: delivery.Build{Commit: commit, Version: "1.0.0", Image: "1.0.0"},
+		o, err := s.chain.Deliverer.Round(t.Context(), deliver.Order{
+			Request: r, Environment: "dev", Build: deliver.Build{Commit: commit, Version: "1.0.0", Image: "1.0.0"},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -299,7 +299,7 @@ func TestEnvironmentWithoutConfigurationStopsOnlyItself(t *testing.T) {
 			failed = err
 		}
 	}
-	if !errors.Is(failed, delivery.ErrNoConfig) {
+	if !errors.Is(failed, deliver.ErrNoConfig) {
 		t.Errorf("got error %v", failed)
 	}
 	if got := s.shown(shopSource, commit, "qa"); !strings.HasPrefix(got, `failure environment "qa" has no configuration`) {

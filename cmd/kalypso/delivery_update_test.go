@@ -7,7 +7,7 @@ import (
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/repository"
 )
@@ -19,8 +19,8 @@ type nginxCharts struct {
 }
 
 // Fetch returns a chart that shows its version.
-func (c nginxCharts) Fetch(_ context.Context, ref app.Chart) (*delivery.Chart, error) {
-	return &delivery.Chart{Name: "nginx", Version: ref.Version, Digest: "sha256:" + ref.Version, Files: []chart.File{
+func (c nginxCharts) Fetch(_ context.Context, ref app.Chart) (*deliver.Chart, error) {
+	return &deliver.Chart{Name: "nginx", Version: ref.Version, Digest: "sha256:" + ref.Version, Files: []chart.File{
 		{Path: "Chart.yaml", Content: []byte("apiVersion: v2\nname: nginx\nversion: " + ref.Version + "\n")},
 		{Path: "templates/map.yaml", Content: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: nginx}\ndata: {version: {{ .Chart.Version | quote }}}\n")},
 	}}, nil
@@ -33,7 +33,7 @@ func TestUpdateProposesNewerCharts(t *testing.T) {
 	s := newShop(t)
 	s.push(shopSource, "main", map[string]string{"delivery.yaml": strings.Replace(shopFiles()["delivery.yaml"], "spec:\n",
 		"spec:\n  services:\n    - {name: nginx, chart: {repository: https://charts.example, name: nginx, version: 1.2.3}} # keep this\n", 1)})
-	update := func(versions ...string) *delivery.Updated {
+	update := func(versions ...string) *deliver.Updated {
 		t.Helper()
 		d := s.chain.Deliverer
 		d.Loader = s.loader()

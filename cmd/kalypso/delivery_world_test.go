@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/chartrepo"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/chart/remote"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
-	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/repository"
 )
 
@@ -24,7 +24,7 @@ type shop struct {
 	*world
 	ledger *sqlite.Ledger
 	now    time.Time
-	chain  *delivery.Chain
+	chain  *deliver.Chain
 	// silent and fails say which clusters do not report, or fail with which message.
 	silent map[string]bool
 	fails  map[string]string
@@ -132,31 +132,31 @@ func (s *shop) reboot() {
 		}
 		return s.step(name)
 	}
-	promoter := &promoting.Promoter{Ledger: s.ledger, Ancestry: &repository.Ancestry{Client: s.flows.client}, Now: now, Step: step}
+	promoter := &promote.Promoter{Ledger: s.ledger, Ancestry: &repository.Ancestry{Client: s.flows.client}, Now: now, Step: step}
 	s.Cleanup(promoter.Close)
-	s.chain = &delivery.Chain{
-		Deliverer: &delivery.Deliverer{
-			Drafter:   delivery.Drafter{Loader: s.loader(), Memory: &delivery.Memory{}},
+	s.chain = &deliver.Chain{
+		Deliverer: &deliver.Deliverer{
+			Drafter:   deliver.Drafter{Loader: s.loader(), Memory: &deliver.Memory{}},
 			Committer: s.flows.commits, Forges: s.flows.forges, Step: step,
 		},
 		Promoter: promoter, Lines: repository.Lines{Client: s.flows.client}, Ledger: s.ledger, Now: now,
 	}
 }
 
-func (s *shop) loader() *delivery.Loader {
-	return &delivery.Loader{
-		Repositories: repository.NewDeliveryReader(s.flows.client), Charts: repository.Charts{Client: &chartrepo.Client{}}, Cache: &fleet.Cache{},
+func (s *shop) loader() *deliver.Loader {
+	return &deliver.Loader{
+		Repositories: repository.NewDeliveryReader(s.flows.client), Charts: repository.Charts{Client: &remote.Client{}}, Cache: &fleet.Cache{},
 	}
 }
 
-func (s *shop) request() delivery.Request { return delivery.Request{Source: s.url + "/" + shopSource} }
+func (s *shop) request() deliver.Request { return deliver.Request{Source: s.url + "/" + shopSource} }
 
 // built says what CI made of the head of main.
 func (s *shop) built(version string) string {
 	s.Helper()
 	commit := s.head(shopSource, "main")
-	err := delivery.RecordBuild(s.Context(), s.ledger, delivery.SubjectOf(s.url+"/"+shopSource, "shop"),
-		delivery.Build{Commit: commit, Version: version, Image: version}, "ci", s.now)
+	err := deliver.RecordBuild(s.Context(), s.ledger, deliver.SubjectOf(s.url+"/"+shopSource, "shop"),
+		deliver.Build{Commit: commit, Version: version, Image: version}, "ci", s.now)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func (s *shop) report() {
 }
 
 // minute lets a minute pass: clusters, rounds, promotion.
-func (s *shop) minute() (*delivery.Delivered, error) {
+func (s *shop) minute() (*deliver.Delivered, error) {
 	s.Helper()
 	s.now = s.now.Add(time.Minute)
 	s.report()
@@ -198,7 +198,7 @@ func (s *shop) minute() (*delivery.Delivered, error) {
 }
 
 // quiet lets minutes pass until nothing is done any more.
-func (s *shop) quiet() *delivery.Delivered {
+func (s *shop) quiet() *deliver.Delivered {
 	s.Helper()
 	idle := 0
 	for range 40 {
@@ -253,7 +253,7 @@ func (s *shop) shown(repo, commit, context string) string {
 }
 
 // story says how everything stands, for a failing test.
-func (s *shop) story(d *delivery.Delivered) string {
+func (s *shop) story(d *deliver.Delivered) string {
 	var b strings.Builder
 	for _, e := range d.Promotion.Environments {
 		fmt.Fprintf(&b, "%s: %s %.7s: %s\n", e.Environment, e.Phase, e.Commit, e.Reason)

@@ -12,14 +12,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/github"
 	"github.com/kalypso-io/kalypso/internal/forge/gitlab"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // forges are the forges that are configured.
 type forges []forge.Forge
 
-var _ scheduling.Forges = forges{}
+var _ schedule.Forges = forges{}
 
 // Forge returns the forge that hosts a repository.
 func (all forges) Forge(url string) (forge.Forge, error) {
@@ -34,7 +34,7 @@ func (all forges) Forge(url string) (forge.Forge, error) {
 }
 
 // openForge connects to a forge with the credential that its configuration names. t says how; its zero value does.
-func openForge(c server.ForgeConfig, env map[string]string, t transport.Config) (forge.Forge, error) {
+func openForge(c serve.ForgeConfig, env map[string]string, t transport.Config) (forge.Forge, error) {
 	token, err := credential(c, env)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func openForge(c server.ForgeConfig, env map[string]string, t transport.Config) 
 }
 
 // credential reads the token of a forge. An empty one is an error: every request would be refused, much later.
-func credential(c server.ForgeConfig, env map[string]string) (forge.Secret, error) {
+func credential(c serve.ForgeConfig, env map[string]string) (forge.Secret, error) {
 	switch {
 	case c.TokenEnv != "":
 		if env[c.TokenEnv] == "" {
@@ -75,7 +75,7 @@ func credential(c server.ForgeConfig, env map[string]string) (forge.Secret, erro
 }
 
 // githubApp reads the key of a GitHub App; nil when a token is configured instead.
-func githubApp(c server.ForgeConfig) (*github.App, error) {
+func githubApp(c serve.ForgeConfig) (*github.App, error) {
 	if c.App == nil {
 		return nil, nil
 	}

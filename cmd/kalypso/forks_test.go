@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // Whoever can fork a control plane can name repositories in it: none of them is read, until somebody allows it.
@@ -30,7 +30,7 @@ func TestAChangeFromAForkIsNotPlannedByItself(t *testing.T) {
 	status := func() forge.StatusState {
 		t.Helper()
 		all, err := repo.Statuses(t.Context(), change.Head.Commit)
-		if err != nil || len(all) != 1 || all[0].Context != scheduling.StatusPlan {
+		if err != nil || len(all) != 1 || all[0].Context != schedule.StatusPlan {
 			t.Fatalf("statuses %+v, %v", all, err)
 		}
 		return all[0].State
@@ -38,7 +38,7 @@ func TestAChangeFromAForkIsNotPlannedByItself(t *testing.T) {
 	for _, fork := range []string{"stranger/control-plane", "unknown"} {
 		change.Head.Fork = fork
 		// Without a loader, it could not read anything if it wanted to.
-		p := &scheduling.Previewer{Forges: w.flows.forges}
+		p := &schedule.Previewer{Forges: w.flows.forges}
 		preview, err := p.Preview(t.Context(), w.url+"/"+controlPlaneRepo, change)
 		if preview != nil || err != nil || comments() > 0 {
 			t.Errorf("from %q: got %+v, %v and %d comments", fork, preview, err, comments())

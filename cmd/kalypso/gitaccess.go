@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/github"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // gitAccess lets Git use the credentials of the configured forges for their repositories,
@@ -33,7 +33,7 @@ var _ gitCredentials = (*github.Forge)(nil)
 var gitUsers = map[forge.Kind]string{forge.GitLab: "oauth2"}
 
 // newGitAccess returns the access to configured forges; hosts are the connections to them, in the same order.
-func newGitAccess(configured []server.ForgeConfig, hosts forges, env map[string]string) (gitAccess, error) {
+func newGitAccess(configured []serve.ForgeConfig, hosts forges, env map[string]string) (gitAccess, error) {
 	a := gitAccess{apps: map[string]gitCredentials{}}
 	for i, c := range configured {
 		token, err := credential(c, env)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // passwords is a Git server that lets nobody in, and notes what they tried.
@@ -52,8 +52,8 @@ func TestGitAccess(t *testing.T) {
 		"TOKEN": "a-token", "KALYPSO_GIT_TOKEN": "of-the-environment",
 		"KALYPSO_GIT_HOST": "example.com, " + strings.TrimPrefix(named.URL, "http://"),
 	}
-	app := &server.AppConfig{ID: 1, InstallationID: 2, PrivateKeyFile: "unread"}
-	configured := []server.ForgeConfig{
+	app := &serve.AppConfig{ID: 1, InstallationID: 2, PrivateKeyFile: "unread"}
+	configured := []serve.ForgeConfig{
 		{Kind: forge.GitHub, URL: home.URL, App: app},
 		{Kind: forge.GitHub, URL: named.URL, App: app},
 		{Kind: forge.Gitea, URL: tokenHome.URL, TokenEnv: "TOKEN"},

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/ledger/postgrestest"
 )
 
@@ -21,7 +21,7 @@ func TestLedgerInPostgreSQL(t *testing.T) {
 	command := func(ledger, stdin string, args ...string) string {
 		t.Helper()
 		var out, complaints bytes.Buffer
-		if code := run(t.Context(), args, []string{asking.EnvLedger + "=" + ledger}, strings.NewReader(stdin), &out, &complaints); code != 0 {
+		if code := run(t.Context(), args, []string{backend.EnvLedger + "=" + ledger}, strings.NewReader(stdin), &out, &complaints); code != 0 {
 			t.Fatalf("%v: exit code %d: %s", args, code, &complaints)
 		}
 		return out.String()

@@ -15,8 +15,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/server"
-	"github.com/kalypso-io/kalypso/internal/web"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/web"
 )
 
 // The files of the local forge below the data folder.
@@ -28,7 +28,7 @@ const (
 
 // openLocalForge opens the forge that the server brings along, and makes a token for whoever started it the first time.
 // visitor says who looks at its pages.
-func openLocalForge(ctx context.Context, config *server.Config, log *slog.Logger, visitor func(*http.Request) (local.Account, string, error)) (*local.Forge, error) {
+func openLocalForge(ctx context.Context, config *serve.Config, log *slog.Logger, visitor func(*http.Request) (local.Account, string, error)) (*local.Forge, error) {
 	f, err := local.Open(ctx, local.Options{
 		Dir: filepath.Join(config.Data, localForgeFolder), URL: config.URL, PublicRead: onLoopback(config.Listen), Log: log,
 		Reserved: reservedOwners(), Places: forgePlaces(), Search: "/search", Visitor: visitor,
@@ -75,6 +75,6 @@ func onLoopback(listen string) bool {
 }
 
 // inPlace reads the repositories of the local forge where they are, rather than over HTTP.
-func inPlace(config *server.Config) git.Mapping {
+func inPlace(config *serve.Config) git.Mapping {
 	return git.Mapping{From: config.URL, To: filepath.Join(config.Data, localForgeFolder, "repos")}
 }

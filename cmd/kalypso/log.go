@@ -8,13 +8,13 @@ import (
 	"os"
 	"strings"
 
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/server"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // newLogger logs to stderr: text for people, JSON for programs. Credentials are taken out of every line.
-func newLogger(t *terminal.Terminal, c server.LogConfig, secrets []secret.Value) (*slog.Logger, error) {
+func newLogger(t *terminal.Terminal, c serve.LogConfig, secrets []secret.Value) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cmp.Or(c.Level, "info"))); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func hider(secrets []secret.Value) func(string) string {
 }
 
 // secretsOf are all credentials that the server uses. One that cannot be read is reported by whoever needs it.
-func secretsOf(config *server.Config, env map[string]string) []secret.Value {
+func secretsOf(config *serve.Config, env map[string]string) []secret.Value {
 	names := []string{
 		"KALYPSO_GIT_TOKEN", "KALYPSO_GIT_PASSWORD", "KALYPSO_SIGNING_PASSPHRASE", envChartPassword, "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN",
 	}

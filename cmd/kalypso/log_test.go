@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/server"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 func TestLogsHideCredentials(t *testing.T) {
@@ -20,11 +20,11 @@ func TestLogsHideCredentials(t *testing.T) {
 	if err := os.WriteFile(file, []byte("t0ken-of-the-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	config := &server.Config{Forges: []server.ForgeConfig{{TokenEnv: "BOT", WebhookSecretEnv: "HOOK"}, {TokenFile: file}}}
+	config := &serve.Config{Forges: []serve.ForgeConfig{{TokenEnv: "BOT", WebhookSecretEnv: "HOOK"}, {TokenFile: file}}}
 	env := map[string]string{"BOT": "t0ken+of/the bot", "HOOK": "s3cret-of-the-hook", "KALYPSO_GIT_TOKEN": "t0ken-of-git"}
 	for _, format := range []string{"text", "json"} {
 		var lines bytes.Buffer
-		log, err := newLogger(&terminal.Terminal{Err: &lines}, server.LogConfig{Format: format}, secretsOf(config, env))
+		log, err := newLogger(&terminal.Terminal{Err: &lines}, serve.LogConfig{Format: format}, secretsOf(config, env))
 		if err != nil {
 			t.Fatal(err)
 		}

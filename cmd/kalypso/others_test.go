@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // TestARepositoryOfTheOriginalIsAdoptedByOneChange takes over what the original scheduler wrote, file by file.
@@ -107,15 +107,15 @@ func (w *world) populate() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	for _, label := range []string{scheduling.LabelPromoted, scheduling.LabelProblem} {
+	for _, label := range []string{schedule.LabelPromoted, schedule.LabelProblem} {
 		if err := repo.EnsureLabel(w.Context(), forge.Label{Name: label, Color: "abcdef"}); err != nil {
 			w.Fatal(err)
 		}
 	}
-	if err := repo.AddLabels(w.Context(), change.Number, scheduling.LabelPromoted); err != nil {
+	if err := repo.AddLabels(w.Context(), change.Number, schedule.LabelPromoted); err != nil {
 		w.Fatal(err)
 	}
-	if _, err := repo.OpenIssue(w.Context(), forge.NewIssue{Title: "mine", Labels: []string{scheduling.LabelProblem}}); err != nil {
+	if _, err := repo.OpenIssue(w.Context(), forge.NewIssue{Title: "mine", Labels: []string{schedule.LabelProblem}}); err != nil {
 		w.Fatal(err)
 	}
 	w.say(commit, "build", forge.Failure)

@@ -7,11 +7,11 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // platformFlags say whether the rules and scans of the platform team count for a command of an application.
@@ -57,12 +57,12 @@ func (f *platformFlags) open(ctx context.Context, s *appSession, t *terminal.Ter
 
 // platformReader reads what the platform team says about environments: rules for manifests, and configuration.
 type platformReader struct {
-	loader       *scheduling.Loader
+	loader       *schedule.Loader
 	controlPlane string
-	loaded       map[string]*scheduling.Loaded
+	loaded       map[string]*schedule.Loaded
 }
 
-var _ delivery.Policies = (*platformReader)(nil)
+var _ deliver.Policies = (*platformReader)(nil)
 
 func openPlatform(ctx context.Context, s *appSession, controlPlane string) (*platformReader, error) {
 	at := controlPlane
@@ -75,16 +75,16 @@ func openPlatform(ctx context.Context, s *appSession, controlPlane string) (*pla
 		s.client.Map = append(s.client.Map, standIn(ctx, dir)...)
 	}
 	return &platformReader{
-		loader:       &scheduling.Loader{Repositories: repository.NewReader(s.client), Cache: s.drafter.Loader.Cache},
-		controlPlane: at, loaded: map[string]*scheduling.Loaded{},
+		loader:       &schedule.Loader{Repositories: repository.NewReader(s.client), Cache: s.drafter.Loader.Cache},
+		controlPlane: at, loaded: map[string]*schedule.Loaded{},
 	}, nil
 }
 
-func (p *platformReader) load(ctx context.Context, environment string) (*scheduling.Loaded, error) {
+func (p *platformReader) load(ctx context.Context, environment string) (*schedule.Loaded, error) {
 	if known := p.loaded[environment]; known != nil {
 		return known, nil
 	}
-	loaded, err := p.loader.Load(ctx, scheduling.Request{ControlPlane: p.controlPlane, Environment: environment})
+	loaded, err := p.loader.Load(ctx, schedule.Request{ControlPlane: p.controlPlane, Environment: environment})
 	if err == nil {
 		p.loaded[environment] = loaded
 	}
@@ -102,10 +102,10 @@ func (p *platformReader) Policy(ctx context.Context, environment string) (check.
 }
 
 // contract says what a workload needs of the platform in an environment.
-func (p *platformReader) contract(ctx context.Context, environment, workload string) ([]delivery.Need, error) {
+func (p *platformReader) contract(ctx context.Context, environment, workload string) ([]deliver.Need, error) {
 	loaded, err := p.load(ctx, environment)
 	if err != nil {
 		return nil, err
 	}
-	return delivery.Contract(loaded.Snapshot, workload), nil
+	return deliver.Contract(loaded.Snapshot, workload), nil
 }

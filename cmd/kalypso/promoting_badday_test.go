@@ -13,7 +13,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
 // thereAndBack takes one commit to stage by itself, and another one back from there because it fails.
@@ -221,7 +221,7 @@ func TestAForcedPush(t *testing.T) {
 		w.commit("one")
 		lost := w.commit("two")
 		o := w.quiet()
-		w.want(o, "stage", promotion.Deployed, lost)
+		w.want(o, "stage", decide.Deployed, lost)
 		w.restartBranch("main", map[string]string{"notes.md": "again\n"})
 		o, err := w.minute()
 		if err != nil {
@@ -232,8 +232,8 @@ func TestAForcedPush(t *testing.T) {
 		}
 		o = w.quiet()
 		again := w.head(controlPlaneRepo, "main")
-		w.want(o, "dev", promotion.Deployed, again)
-		w.want(o, "stage", promotion.Deployed, again)
+		w.want(o, "dev", decide.Deployed, again)
+		w.want(o, "stage", decide.Deployed, again)
 		if !strings.Contains(strings.Join(w.steps("stage"), " "), "arrived "+lost[:7]) {
 			t.Errorf("the history is lost: %v", w.steps("stage"))
 		}
@@ -244,7 +244,7 @@ func TestAForcedPush(t *testing.T) {
 		w.quiet()
 		w.world.restart(gitOpsRepo, "dev", map[string]string{"README.md": "somebody began again\n"})
 		o := w.quiet()
-		w.want(o, "dev", promotion.Deployed, commit)
+		w.want(o, "dev", decide.Deployed, commit)
 	})
 }
 
@@ -263,16 +263,16 @@ func (w *promotionWorld) restartBranch(branch string, files map[string]string) {
 func TestAnEnvironmentThatGoes(t *testing.T) {
 	w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev]}", "prod": "{after: [stage]}"})
 	old := w.commit("one")
-	w.want(w.quiet(), "prod", promotion.Deployed, old)
+	w.want(w.quiet(), "prod", decide.Deployed, old)
 	w.push(controlPlaneRepo, "main", map[string]string{
 		".environments/stage.yaml": "", ".environments/qa.yaml": strings.Replace(environmentFile("qa", "{after: [dev]}"), "branch: qa", "branch: stage", 1),
 	})
 	head := w.head(controlPlaneRepo, "main")
 	w.join("qa-1", "qa").branch = "stage"
 	o := w.quiet()
-	w.want(o, "dev", promotion.Deployed, head)
-	w.want(o, "qa", promotion.Deployed, head)
-	w.want(o, "prod", promotion.Deployed, old)
+	w.want(o, "dev", decide.Deployed, head)
+	w.want(o, "qa", decide.Deployed, head)
+	w.want(o, "prod", decide.Deployed, old)
 	if s := standing(o, "prod"); !strings.Contains(s.Reason, `no such environment`) || len(o.Problems) == 0 {
 		t.Errorf("prod: %s; problems %v", s.Reason, o.Problems)
 	}
@@ -292,5 +292,5 @@ func TestABranchThatIsProtected(t *testing.T) {
 	commit := w.commit("one")
 	w.quiet()
 	w.agree()
-	w.want(w.quiet(), "dev", promotion.Deployed, commit)
+	w.want(w.quiet(), "dev", decide.Deployed, commit)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/repository"
 )
 
@@ -19,14 +19,14 @@ func TestACommitWalksThroughTheChain(t *testing.T) {
 	w := newPromotionWorld(t, chainOfThree)
 	commit := w.commit("one")
 	o := w.quiet()
-	w.want(o, "dev", promotion.Deployed, commit)
-	w.want(o, "stage", promotion.Deployed, commit)
+	w.want(o, "dev", decide.Deployed, commit)
+	w.want(o, "stage", decide.Deployed, commit)
 	if s := standing(o, "prod"); s.Commit == commit || s.Candidate != commit || !strings.Contains(s.Reason, "waits for its promotion to be merged") {
 		t.Errorf("prod: %+v", s)
 	}
 	w.agree()
 	o = w.quiet()
-	w.want(o, "prod", promotion.Deployed, commit)
+	w.want(o, "prod", decide.Deployed, commit)
 	for environment := range chainOfThree {
 		if base := w.files(controlPlaneRepo, environment)["base-repo.yaml"]; base != strings.ReplaceAll(baseRepoFile, "COMMIT", commit) {
 			t.Errorf("the BaseRepo of %s:\n%s", environment, base)
@@ -54,7 +54,7 @@ func TestAFailingClusterStopsACommit(t *testing.T) {
 	w.cluster("dev-2").fails = "Deployment shop/cart: image not found"
 	commit := w.commit("bad")
 	o := w.quiet()
-	w.want(o, "dev", promotion.Failed, commit)
+	w.want(o, "dev", decide.Failed, commit)
 	if s := standing(o, "stage"); s.Commit == commit || !strings.Contains(s.Reason, "in dev it failed") {
 		t.Errorf("stage: %+v", s)
 	}
@@ -63,8 +63,8 @@ func TestAFailingClusterStopsACommit(t *testing.T) {
 	}
 	w.cluster("dev-2").fails = ""
 	o = w.quiet()
-	w.want(o, "dev", promotion.Deployed, commit)
-	w.want(o, "stage", promotion.Deployed, commit)
+	w.want(o, "dev", decide.Deployed, commit)
+	w.want(o, "stage", decide.Deployed, commit)
 	if got := w.shown(commit, "dev"); got != "success Deployed" {
 		t.Errorf("status %q", got)
 	}
@@ -76,10 +76,10 @@ func TestASilentClusterIsNotGreen(t *testing.T) {
 	w.cluster("dev-1").silent = true
 	commit := w.commit("one")
 	o := w.quiet()
-	w.want(o, "dev", promotion.Deploying, commit)
+	w.want(o, "dev", decide.Deploying, commit)
 	w.now = w.now.Add(time.Hour)
 	o = w.quiet()
-	if s := standing(o, "dev"); s.Phase != promotion.Deploying || !strings.Contains(s.Reason, "dev-1 offline since") {
+	if s := standing(o, "dev"); s.Phase != decide.Deploying || !strings.Contains(s.Reason, "dev-1 offline since") {
 		t.Errorf("dev: %s %s", s.Phase, s.Reason)
 	}
 	if got := w.shown(commit, "dev"); got != "pending Deploying 1/2" {
@@ -109,7 +109,7 @@ func TestAnEnvironmentThatNamesNoCommitIsPinned(t *testing.T) {
 			}
 			w.commit("next")
 			o = w.quiet()
-			w.want(o, "stage", promotion.Deployed, head)
+			w.want(o, "stage", decide.Deployed, head)
 		})
 	}
 }
@@ -117,20 +117,20 @@ func TestAnEnvironmentThatNamesNoCommitIsPinned(t *testing.T) {
 // TestThePeopleHaveTheirSay pauses, orders, aborts and turns down.
 func TestThePeopleHaveTheirSay(t *testing.T) {
 	w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev], approval: pullRequest}"})
-	control := &promoting.Control{
+	control := &promote.Control{
 		Ledger: w.ledger, Now: func() time.Time { return w.now }, Branches: repository.NewDeliveryReader(w.flows.client),
 	}
-	word := func(say func(promoting.Word) error, environment, commit string) {
+	word := func(say func(promote.Word) error, environment, commit string) {
 		t.Helper()
 		w.now = w.now.Add(time.Second)
-		if err := say(promoting.Word{Subject: w.url + "/" + controlPlaneRepo, Environment: environment, Commit: commit, By: "anna", Why: "an incident"}); err != nil {
+		if err := say(promote.Word{Subject: w.url + "/" + controlPlaneRepo, Environment: environment, Commit: commit, By: "anna", Why: "an incident"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	pause := func(v promoting.Word) error { return control.Pause(t.Context(), v) }
-	resume := func(v promoting.Word) error { return control.Resume(t.Context(), v) }
-	abort := func(v promoting.Word) error { return control.Abort(t.Context(), v) }
-	order := func(v promoting.Word) error { return control.Order(t.Context(), v) }
+	pause := func(v promote.Word) error { return control.Pause(t.Context(), v) }
+	resume := func(v promote.Word) error { return control.Resume(t.Context(), v) }
+	abort := func(v promote.Word) error { return control.Abort(t.Context(), v) }
+	order := func(v promote.Word) error { return control.Order(t.Context(), v) }
 
 	old := w.head(controlPlaneRepo, "main")
 	w.quiet()
@@ -141,7 +141,7 @@ func TestThePeopleHaveTheirSay(t *testing.T) {
 		t.Errorf("paused: %+v", s)
 	}
 	word(resume, "dev", "")
-	w.want(w.quiet(), "dev", promotion.Deployed, one)
+	w.want(w.quiet(), "dev", decide.Deployed, one)
 
 	closed := w.proposed()[0]
 	w.close(closed.Number)
@@ -152,7 +152,7 @@ func TestThePeopleHaveTheirSay(t *testing.T) {
 	w.quiet()
 	w.agree()
 	o = w.quiet()
-	w.want(o, "stage", promotion.Deployed, one)
+	w.want(o, "stage", decide.Deployed, one)
 	if s := standing(o, "stage"); s.Order != nil {
 		t.Errorf("the order is not fulfilled: %+v", s.Order)
 	}
@@ -168,7 +168,7 @@ func TestThePeopleHaveTheirSay(t *testing.T) {
 		t.Errorf("not withdrawn: %+v, %v", open, w.steps("stage"))
 	}
 
-	err := order(promoting.Word{Subject: w.url + "/" + controlPlaneRepo, Environment: "dev", Commit: strings.Repeat("f", 40), By: "anna"})
+	err := order(promote.Word{Subject: w.url + "/" + controlPlaneRepo, Environment: "dev", Commit: strings.Repeat("f", 40), By: "anna"})
 	if !errors.Is(err, ledger.ErrInvalid) {
 		t.Errorf("ordered what nobody has: %v", err)
 	}
@@ -179,7 +179,7 @@ func TestThePeopleHaveTheirSay(t *testing.T) {
 		t.Errorf("aborted: %s", s.Reason)
 	}
 	word(order, "dev", two)
-	w.want(w.quiet(), "dev", promotion.Deployed, two)
+	w.want(w.quiet(), "dev", decide.Deployed, two)
 	word(order, "dev", one) // back, though it is older
-	w.want(w.quiet(), "dev", promotion.Deployed, one)
+	w.want(w.quiet(), "dev", decide.Deployed, one)
 }

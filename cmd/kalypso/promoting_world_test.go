@@ -14,10 +14,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // promotionWorld is a small control plane on the local forge, a ledger, and clusters that follow their GitOps branches
@@ -25,7 +25,7 @@ import (
 type promotionWorld struct {
 	*world
 	ledger   *sqlite.Ledger
-	promoter *promoting.Promoter
+	promoter *promote.Promoter
 	now      time.Time
 	clusters []*simulated
 	outcomes outcomes
@@ -36,10 +36,10 @@ type promotionWorld struct {
 }
 
 // outcomes are the last ones of scheduling.
-type outcomes map[string]*scheduling.Outcome
+type outcomes map[string]*schedule.Outcome
 
 // Rollout returns the last one of an environment.
-func (o outcomes) Rollout(_ context.Context, environment string) (*scheduling.Outcome, error) {
+func (o outcomes) Rollout(_ context.Context, environment string) (*schedule.Outcome, error) {
 	return o[environment], nil
 }
 
@@ -111,8 +111,8 @@ func (w *promotionWorld) reboot() {
 	w.outcomes = outcomes{}
 }
 
-func (w *promotionWorld) newPromoter() *promoting.Promoter {
-	p := &promoting.Promoter{
+func (w *promotionWorld) newPromoter() *promote.Promoter {
+	p := &promote.Promoter{
 		Ledger: w.ledger, Ancestry: &repository.Ancestry{Client: w.flows.client}, Now: func() time.Time { return w.now },
 		Step: func(name string) error { return w.did(name) },
 	}
@@ -181,20 +181,20 @@ func (w *promotionWorld) environments() []string {
 	return names
 }
 
-func (w *promotionWorld) pipeline() *promoting.Platform {
+func (w *promotionWorld) pipeline() *promote.Platform {
 	p := w.flows.platform(w.url+"/"+controlPlaneRepo, nil, w.outcomes)
 	p.Step = w.did
 	return p
 }
 
 // minute lets a minute pass: scheduling, clusters, promotion.
-func (w *promotionWorld) minute() (*promoting.Outcome, error) {
+func (w *promotionWorld) minute() (*promote.Outcome, error) {
 	w.Helper()
 	return w.minuteThrough(w.host)
 }
 
 // minuteThrough lets a minute pass, in which promotion sees the forge through another one.
-func (w *promotionWorld) minuteThrough(host forge.Forge) (*promoting.Outcome, error) {
+func (w *promotionWorld) minuteThrough(host forge.Forge) (*promote.Outcome, error) {
 	w.Helper()
 	w.now = w.now.Add(time.Minute)
 	for _, environment := range w.environments() {
@@ -221,7 +221,7 @@ func (w *promotionWorld) inputs(environment string) string {
 }
 
 // quiet lets minutes pass until nothing is done any more, and returns how things stand then.
-func (w *promotionWorld) quiet() *promoting.Outcome {
+func (w *promotionWorld) quiet() *promote.Outcome {
 	w.Helper()
 	idle := 0
 	for range 40 {
@@ -241,22 +241,22 @@ func (w *promotionWorld) quiet() *promoting.Outcome {
 }
 
 // stands returns how an environment stands: "deployed 1234567".
-func (w *promotionWorld) stands(o *promoting.Outcome, environment string) string {
+func (w *promotionWorld) stands(o *promote.Outcome, environment string) string {
 	w.Helper()
 	s := standing(o, environment)
 	return fmt.Sprintf("%s %s", s.Phase, s.Commit)
 }
 
-func standing(o *promoting.Outcome, environment string) promoting.Standing {
+func standing(o *promote.Outcome, environment string) promote.Standing {
 	for _, s := range o.Environments {
 		if s.Environment == environment {
 			return s
 		}
 	}
-	return promoting.Standing{}
+	return promote.Standing{}
 }
 
-func (w *promotionWorld) want(o *promoting.Outcome, environment string, phase promotion.Phase, commit string) {
+func (w *promotionWorld) want(o *promote.Outcome, environment string, phase decide.Phase, commit string) {
 	w.Helper()
 	if got, want := w.stands(o, environment), fmt.Sprintf("%s %s", phase, commit); got != want {
 		w.Errorf("%s: got %s, want %s: %s", environment, got, want, standing(o, environment).Reason)
@@ -316,7 +316,7 @@ func (w *promotionWorld) steps(environment string) []string {
 	slices.Reverse(all)
 	var steps []string
 	for _, s := range all {
-		if s.Kind != string(promoting.Decided) && s.Kind != string(promoting.Shown) {
+		if s.Kind != string(promote.Decided) && s.Kind != string(promote.Shown) {
 			steps = append(steps, s.Kind+" "+s.Commit[:min(7, len(s.Commit))])
 		}
 	}
@@ -354,7 +354,7 @@ var anyCommit = regexp.MustCompile(`\b([0-9a-f]{40}|[0-9a-f]{7})\b`)
 // line are the commits of main.
 func (w *promotionWorld) line() []string {
 	w.Helper()
-	line, err := repository.Lines{Client: w.flows.client}.Line(w.Context(), scheduling.Location{Repo: w.url + "/" + controlPlaneRepo, Branch: "main"}, 100)
+	line, err := repository.Lines{Client: w.flows.client}.Line(w.Context(), schedule.Location{Repo: w.url + "/" + controlPlaneRepo, Branch: "main"}, 100)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -9,24 +9,24 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/asking"
-	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/promoting"
+	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
 // lookFlags say whom a command asks, and which control plane it reads beside a ledger: a ledger alone does not know
 // what comes next.
 type lookFlags struct {
-	asking.Flags
+	backend.Flags
 	controlPlane string
 	chain        []string
 	maps         []git.Mapping
@@ -50,7 +50,7 @@ func (f *lookFlags) named() string {
 }
 
 // ask finds whom to ask.
-func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*asking.Asked, error) {
+func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*backend.Asked, error) {
 	if f.controlPlane == "" && (len(f.chain) > 0 || len(f.maps) > 0) {
 		return nil, cli.Usage(cmd, "--chain and --map go with --control-plane")
 	}
@@ -65,7 +65,7 @@ func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*asking.Asked
 	case at.Server != nil || f.controlPlane == "":
 		return at.Ask(cmd.Context(), t)
 	}
-	l, err := asking.OpenExisting(cmd.Context(), at.Ledger)
+	l, err := backend.OpenExisting(cmd.Context(), at.Ledger)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*asking.Asked
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &asking.Asked{
-		FleetAnswers: &observing.Observer{Ledger: l, Fleet: look, Now: t.Now}, Changes: asking.Ticks(asking.Often), Look: look.look,
+	return &backend.Asked{
+		FleetAnswers: &query.Observer{Ledger: l, Fleet: look, Now: t.Now}, Changes: backend.Ticks(backend.Often), Look: look.look,
 		Close: func() error { look.session.close(); return l.Close() },
 	}, nil
 }
@@ -87,7 +87,7 @@ func (f *lookFlags) open(ctx context.Context, t *terminal.Terminal, l ledger.Led
 		return nil, err
 	}
 	look := &looker{session: session, chain: f.chain, forges: environmentForge{env: t.Env}}
-	look.promoter = &promoting.Promoter{Ledger: l, Ancestry: &repository.Ancestry{Client: session.client}, Now: t.Now}
+	look.promoter = &promote.Promoter{Ledger: l, Ancestry: &repository.Ancestry{Client: session.client}, Now: t.Now}
 	look.commits = repository.Committer{Client: session.client, Author: repository.Author(t.Env)}
 	return look, nil
 }
@@ -96,16 +96,16 @@ func (f *lookFlags) open(ctx context.Context, t *terminal.Terminal, l ledger.Led
 type looker struct {
 	session  *session
 	chain    []string
-	forges   scheduling.Forges
+	forges   schedule.Forges
 	commits  repository.Committer
-	promoter *promoting.Promoter
-	found    []observing.ControlPlane
+	promoter *promote.Promoter
+	found    []query.ControlPlane
 }
 
-var _ observing.Fleet = (*looker)(nil)
+var _ query.Fleet = (*looker)(nil)
 
-// ControlPlanes implements [observing.Fleet]: what the last look found.
-func (l *looker) ControlPlanes() []observing.ControlPlane { return l.found }
+// ControlPlanes implements [query.Fleet]: what the last look found.
+func (l *looker) ControlPlanes() []query.ControlPlane { return l.found }
 
 // look reads everything anew.
 func (l *looker) look(ctx context.Context) error {
@@ -115,13 +115,13 @@ func (l *looker) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the control plane: %w", err)
 	}
-	l.found = []observing.ControlPlane{{URL: outcome.Subject, Promotion: outcome, Scheduling: planned.scheduled}}
+	l.found = []query.ControlPlane{{URL: outcome.Subject, Promotion: outcome, Scheduling: planned.scheduled}}
 	return nil
 }
 
 // loader reads branches where they are now: what one loader resolved stays.
-func (l *looker) loader() *scheduling.Loader {
-	return &scheduling.Loader{
+func (l *looker) loader() *schedule.Loader {
+	return &schedule.Loader{
 		Repositories: repository.NewReader(l.session.client), Cache: l.session.loader.Cache, Progress: l.session.loader.Progress,
 	}
 }
@@ -130,13 +130,13 @@ func (l *looker) loader() *scheduling.Loader {
 func (l *looker) planned() *plannedRollouts {
 	return &plannedRollouts{
 		loader: l.loader(), controlPlane: l.session.request.ControlPlane, forges: l.forges, now: l.promoter.Now,
-		scheduled: map[string]*observing.Scheduled{},
+		scheduled: map[string]*query.Scheduled{},
 	}
 }
 
 // platform is the control plane as a pipeline, for one round.
-func (l *looker) platform(rollouts promoting.Rollouts) *promoting.Platform {
-	return &promoting.Platform{
+func (l *looker) platform(rollouts promote.Rollouts) *promote.Platform {
+	return &promote.Platform{
 		ControlPlane: l.session.request.ControlPlane, Chain: l.chain,
 		Loader: l.loader(), Lines: repository.Lines{Client: l.session.client}, Committer: repository.PromotionCommitter{Committer: l.commits}, Forges: l.forges, Rollouts: rollouts,
 	}
@@ -145,21 +145,21 @@ func (l *looker) platform(rollouts promoting.Rollouts) *promoting.Platform {
 // plannedRollouts says how far manifests have come by planning them, without proposing anything. Whether people were
 // asked to merge them, it finds out where the environment has a token for the forge.
 type plannedRollouts struct {
-	loader       *scheduling.Loader
+	loader       *schedule.Loader
 	controlPlane string
-	forges       scheduling.Forges
+	forges       schedule.Forges
 	now          func() time.Time
 
 	mu        sync.Mutex
-	scheduled map[string]*observing.Scheduled
+	scheduled map[string]*query.Scheduled
 }
 
-var _ promoting.Rollouts = (*plannedRollouts)(nil)
+var _ promote.Rollouts = (*plannedRollouts)(nil)
 
-// Rollout implements [promoting.Rollouts].
-func (p *plannedRollouts) Rollout(ctx context.Context, environment string) (*scheduling.Outcome, error) {
+// Rollout implements [promote.Rollouts].
+func (p *plannedRollouts) Rollout(ctx context.Context, environment string) (*schedule.Outcome, error) {
 	outcome, err := p.plan(ctx, environment)
-	found := &observing.Scheduled{At: p.now(), Err: err, Outcome: outcome}
+	found := &query.Scheduled{At: p.now(), Err: err, Outcome: outcome}
 	if outcome != nil {
 		found.Snapshot = outcome.Loaded.Snapshot
 	}
@@ -169,8 +169,8 @@ func (p *plannedRollouts) Rollout(ctx context.Context, environment string) (*sch
 	return outcome, err
 }
 
-func (p *plannedRollouts) plan(ctx context.Context, environment string) (*scheduling.Outcome, error) {
-	loaded, err := p.loader.Load(ctx, scheduling.Request{ControlPlane: p.controlPlane, Environment: environment})
+func (p *plannedRollouts) plan(ctx context.Context, environment string) (*schedule.Outcome, error) {
+	loaded, err := p.loader.Load(ctx, schedule.Request{ControlPlane: p.controlPlane, Environment: environment})
 	if err != nil {
 		return nil, err
 	}
@@ -184,14 +184,14 @@ func (p *plannedRollouts) plan(ctx context.Context, environment string) (*schedu
 		return nil, err
 	}
 	change, err := p.open(ctx, gitops.Location, environment)
-	return &scheduling.Outcome{
+	return &schedule.Outcome{
 		Inputs: loaded.Inputs, GitOps: gitops.Location, Head: gitops.Commit, Loaded: loaded, Bundle: b, Plan: plan, Files: len(b.Changes()),
 		Change: change,
 	}, err
 }
 
 // open finds the open change of an environment; nil when there is none, or nobody may ask.
-func (p *plannedRollouts) open(ctx context.Context, at scheduling.Location, environment string) (*forge.Change, error) {
+func (p *plannedRollouts) open(ctx context.Context, at schedule.Location, environment string) (*forge.Change, error) {
 	host, err := p.forges.Forge(at.Repo)
 	if err != nil {
 		return nil, nil //nolint:nilerr // a look goes without a forge as well
@@ -200,7 +200,7 @@ func (p *plannedRollouts) open(ctx context.Context, at scheduling.Location, envi
 	if err != nil {
 		return nil, err
 	}
-	open, err := repo.FindChanges(ctx, forge.ChangeFilter{State: forge.Open, Head: scheduling.HeadBranch(environment), Base: at.Branch, Limit: 1})
+	open, err := repo.FindChanges(ctx, forge.ChangeFilter{State: forge.Open, Head: schedule.HeadBranch(environment), Base: at.Branch, Limit: 1})
 	if err != nil || len(open) == 0 {
 		return nil, err
 	}

@@ -16,14 +16,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/hub/ingest"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/reporting"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/server/access"
-	"github.com/kalypso-io/kalypso/internal/server/api"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // questioned is a server on a ledger with facts, and the commands that ask either.
@@ -38,9 +38,9 @@ type questioned struct {
 }
 
 // fakeFleet is what the last rounds found.
-type fakeFleet struct{ found []observing.ControlPlane }
+type fakeFleet struct{ found []query.ControlPlane }
 
-func (f *fakeFleet) ControlPlanes() []observing.ControlPlane { return f.found }
+func (f *fakeFleet) ControlPlanes() []query.ControlPlane { return f.found }
 
 // facts are those of the scripts, in which they can be read beside what is made of them.
 func facts(t *testing.T) string {
@@ -62,7 +62,7 @@ func newQuestioned(t *testing.T) *questioned {
 	t.Helper()
 	q := &questioned{T: t, file: filepath.Join(t.TempDir(), "ledger.db"), events: &api.Events{}, fleet: &fakeFleet{}}
 	var err error
-	if q.ledger, err = asking.OpenLedger(t.Context(), q.file); err != nil {
+	if q.ledger, err = backend.OpenLedger(t.Context(), q.file); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = q.ledger.Close() })
@@ -72,11 +72,11 @@ func newQuestioned(t *testing.T) *questioned {
 	if q.token, err = access.Bootstrap(t.Context(), q.ledger, secret.Value{}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	registrar := asking.NewRegistrar(q.ledger)
+	registrar := backend.NewRegistrar(q.ledger)
 	server := httptest.NewServer((&api.Server{
-		Observer:  &observing.Observer{Ledger: q.ledger, Fleet: q.fleet, Now: time.Now},
-		Control:   &promoting.Control{Ledger: q.ledger},
-		Intake:    &reporting.Intake{Ledger: q.ledger},
+		Observer:  &query.Observer{Ledger: q.ledger, Fleet: q.fleet, Now: time.Now},
+		Control:   &promote.Control{Ledger: q.ledger},
+		Intake:    &ingest.Intake{Ledger: q.ledger},
 		Registrar: &registrar,
 		Guard:     &access.Guard{Store: q.ledger},
 		Ledger:    q.ledger, Events: q.events, Log: slog.New(slog.DiscardHandler),
@@ -90,7 +90,7 @@ func newQuestioned(t *testing.T) *questioned {
 // run runs a command against the server, as whoever has a token.
 func (q *questioned) run(token secret.Value, args ...string) (code int, stdout, stderr string) {
 	q.Helper()
-	return q.runWith(q.Context(), []string{asking.EnvServer + "=" + q.url, asking.EnvToken + "=" + token.Reveal()}, args...)
+	return q.runWith(q.Context(), []string{backend.EnvServer + "=" + q.url, backend.EnvToken + "=" + token.Reveal()}, args...)
 }
 
 func (q *questioned) runWith(ctx context.Context, env []string, args ...string) (code int, stdout, stderr string) {
@@ -121,7 +121,7 @@ func TestServerAndLedgerSayTheSame(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			for _, format := range []string{"json", "text"} {
 				args := append(strings.Fields(command), "-o", format)
-				wantCode, want, wantErr := q.runWith(t.Context(), []string{asking.EnvLedger + "=" + q.file}, args...)
+				wantCode, want, wantErr := q.runWith(t.Context(), []string{backend.EnvLedger + "=" + q.file}, args...)
 				code, got, gotErr := q.run(q.token, args...)
 				if code != wantCode || gotErr != wantErr {
 					t.Errorf("the server: exit code %d, %q; the ledger: %d, %q", code, gotErr, wantCode, wantErr)
@@ -230,8 +230,8 @@ func readSecret(t *testing.T, file string) secret.Value {
 func TestWordsReachAServer(t *testing.T) {
 	q := newQuestioned(t)
 	const url = "https://git.example/control-plane"
-	q.fleet.found = []observing.ControlPlane{{URL: url, Promotion: &promoting.Outcome{
-		Subject: url, Environments: []promoting.Standing{{Environment: "prod", Phase: "deployed", Commit: strings.Repeat("1", 40), Reason: "2 of 2 clusters run it"}},
+	q.fleet.found = []query.ControlPlane{{URL: url, Promotion: &promote.Outcome{
+		Subject: url, Environments: []promote.Standing{{Environment: "prod", Phase: "deployed", Commit: strings.Repeat("1", 40), Reason: "2 of 2 clusters run it"}},
 	}}}
 	for _, tc := range []struct{ command, want, kind string }{
 		{"promote pause prod --why sale", "prod is paused", "paused"},
@@ -270,7 +270,7 @@ func TestStatusWatchesAServer(t *testing.T) {
 	code := make(chan int)
 	go func() {
 		code <- run(ctx, []string{"status", "--watch", "--server", q.url},
-			[]string{asking.EnvToken + "=" + q.token.Reveal()}, strings.NewReader(""), lines(shown), lines(nil))
+			[]string{backend.EnvToken + "=" + q.token.Reveal()}, strings.NewReader(""), lines(shown), lines(nil))
 	}()
 	if text := receive(ctx, t, shown); !strings.Contains(text, "prod         1111111  failed") {
 		t.Errorf("got %q", text)

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
-	"github.com/kalypso-io/kalypso/internal/recording"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // gitRun runs the git program in a repository.
@@ -59,8 +59,8 @@ spec:
 		t.Fatal(err)
 	}
 	defer store.Close()
-	recorder := &recording.Recorder{Repositories: repository.GitOpsBranches{Client: client}, Ledger: store, Now: time.Now}
-	o, err := recorder.Branch(t.Context(), recording.Branch{Repository: dir, Branch: "main", Kind: ledger.BranchApplication})
+	recorder := &record.Recorder{Repositories: repository.GitOpsBranches{Client: client}, Ledger: store, Now: time.Now}
+	o, err := recorder.Branch(t.Context(), record.Branch{Repository: dir, Branch: "main", Kind: ledger.BranchApplication})
 	if err != nil || len(o.Recorded) != 2 || len(o.Problems) > 0 {
 		t.Fatalf("got %+v (%v), want two commits, without the one that was merged", o, err)
 	}
@@ -85,18 +85,18 @@ func TestRecordingNeedsCommits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := branches.Head(t.Context(), dir, "dev"); !errors.Is(err, recording.ErrNoBranch) || !strings.Contains(err.Error(), "it has main") {
+	if _, err := branches.Head(t.Context(), dir, "dev"); !errors.Is(err, record.ErrNoBranch) || !strings.Contains(err.Error(), "it has main") {
 		t.Errorf("a branch that is not there: %v", err)
 	}
 	head, err := branches.Head(t.Context(), dir, "")
 	if err != nil || head.Branch != "main" {
 		t.Fatalf("the default branch: %+v (%v)", head, err)
 	}
-	files, err := head.Tree.List(t.Context(), recording.Entry{})
+	files, err := head.Tree.List(t.Context(), record.Entry{})
 	if err != nil || len(files) != 1 {
 		t.Fatalf("got %+v (%v)", files, err)
 	}
-	if _, err := head.Tree.Read(t.Context(), files[0], 99); !errors.Is(err, recording.ErrTooLarge) {
+	if _, err := head.Tree.Read(t.Context(), files[0], 99); !errors.Is(err, record.ErrTooLarge) {
 		t.Errorf("a large file: %v", err)
 	}
 }
@@ -118,17 +118,17 @@ func TestWhatElseClustersFollowIsRecordedLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &chains{ledger: store, hosts: &recording.Hosts{}}
+	c := &chains{ledger: store, hosts: &record.Hosts{}}
 	c.hosts.Add("https://git.example")
-	if early := c.others(t.Context(), &server.Recorded{}); len(early) > 0 {
+	if early := c.others(t.Context(), &serve.Recorded{}); len(early) > 0 {
 		t.Errorf("right after the start: %+v", early)
 	}
 	c.followed = c.followed.Add(-followedFirst)
-	later := c.others(t.Context(), &server.Recorded{})
+	later := c.others(t.Context(), &serve.Recorded{})
 	if len(later) != 1 || later[0].Repository != "https://git.example/other" || later[0].Branch != "main" {
 		t.Errorf("later: %+v", later)
 	}
-	if again := c.others(t.Context(), &server.Recorded{}); len(again) > 0 {
+	if again := c.others(t.Context(), &serve.Recorded{}); len(again) > 0 {
 		t.Errorf("a moment later: %+v", again)
 	}
 }

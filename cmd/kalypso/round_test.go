@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 const westConfig = "cluster-types/west-us/west-us-config.yaml"
@@ -87,7 +87,7 @@ func TestRoundEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 
 // crashAfter does a round, and ends it after one step and n more.
 func (w *world) crashAfter(n int) error {
-	p := &scheduling.Proposer{
+	p := &schedule.Proposer{
 		Loader: w.flows.loader(), Committer: w.flows.commits, Forges: w.flows.forges,
 		Step: func(string) error {
 			if n--; n < 0 {
@@ -96,7 +96,7 @@ func (w *world) crashAfter(n int) error {
 			return nil
 		},
 	}
-	_, err := p.Round(w.Context(), scheduling.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
+	_, err := p.Round(w.Context(), schedule.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
 	return err
 }
 
@@ -234,14 +234,14 @@ func TestRemovalsOverTheBudgetWaitForALabel(t *testing.T) {
 	w.push(controlPlaneRepo, "dev", map[string]string{"scheduling/platform/platform-services-policy.yaml": ""})
 	o := w.round("dev")
 	c := w.living()
-	if o.Waits == "" || w.status(c.Head.Commit, scheduling.StatusDeletions) != forge.Failure {
+	if o.Waits == "" || w.status(c.Head.Commit, schedule.StatusDeletions) != forge.Failure {
 		t.Fatalf("it does not wait: %v, %+v", o.Did, o)
 	}
 	repo := w.repo(gitOpsRepo)
-	if err := repo.AddLabels(t.Context(), c.Number, scheduling.LabelAllowDeletions); err != nil {
+	if err := repo.AddLabels(t.Context(), c.Number, schedule.LabelAllowDeletions); err != nil {
 		t.Fatal(err)
 	}
-	if o := w.round("dev"); o.Change.State != forge.Merged || w.status(c.Head.Commit, scheduling.StatusDeletions) != forge.Success {
+	if o := w.round("dev"); o.Change.State != forge.Merged || w.status(c.Head.Commit, schedule.StatusDeletions) != forge.Success {
 		t.Errorf("not merged though agreed to: %v, waits: %s", o.Did, o.Waits)
 	}
 }

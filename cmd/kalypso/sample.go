@@ -16,15 +16,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
+	"github.com/kalypso-io/kalypso/internal/hub/ingest"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/reporting"
 	"github.com/kalypso-io/kalypso/internal/sample"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/server"
-	"github.com/kalypso-io/kalypso/internal/simulation"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // samplePlay is a sample that runs: the server, wired as everywhere, and the simulated clusters.
@@ -34,7 +34,7 @@ type samplePlay struct {
 	// flag is what has to be typed to mean this sample.
 	flag     string
 	serving  *serving
-	clusters *simulation.Simulation
+	clusters *simulate.Simulation
 	// real are the clusters that are not simulated, and agents those that report about them.
 	real   []*realCluster
 	agents []*agent.Agent
@@ -83,8 +83,8 @@ func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder,
 	if p.app, err = newSampleApp(c.t, p.serving, folder.State.Site, c.poll); err != nil {
 		return nil, err
 	}
-	p.clusters = simulation.New(simulation.Config{
-		Sources: &simulation.Sources{Client: p.serving.work.client}, Poll: c.poll, Delay: simulation.Delay{Least: c.delay / 3, Most: c.delay},
+	p.clusters = simulate.New(simulate.Config{
+		Sources: &simulate.Sources{Client: p.serving.work.client}, Poll: c.poll, Delay: simulate.Delay{Least: c.delay / 3, Most: c.delay},
 		Heartbeat: sampleHeartbeat, Seed: 1, Log: p.serving.log,
 	})
 	return p, p.control(repositories, stop)
@@ -94,14 +94,14 @@ func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder,
 const sampleHeartbeat = 10 * time.Second
 
 // sampleConfig is the configuration of the server, as a file would have it.
-func sampleConfig(folder *sample.Folder) (*server.Config, error) {
+func sampleConfig(folder *sample.Folder) (*serve.Config, error) {
 	s := folder.State
-	config, err := server.ParseConfig(nil, func(config *server.Config) {
+	config, err := serve.ParseConfig(nil, func(config *serve.Config) {
 		config.Listen, config.Data = s.Listen, folder.Data()
 		config.ControlPlanes = []string{s.Site.Repository(sample.ControlPlane)}
 		config.Poll.Duration = 10 * time.Second
 		if s.Forge != "" {
-			config.Forges = []server.ForgeConfig{{Kind: forge.Kind(s.Forge), URL: s.Site.URL, TokenEnv: s.TokenEnv}}
+			config.Forges = []serve.ForgeConfig{{Kind: forge.Kind(s.Forge), URL: s.Site.URL, TokenEnv: s.TokenEnv}}
 		}
 		config.Log.Format = "text"
 	})
@@ -209,7 +209,7 @@ func (p *samplePlay) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	joiner := &simulation.Joiner{Server: address, Dir: p.folder.Clusters()}
+	joiner := &simulate.Joiner{Server: address, Dir: p.folder.Clusters()}
 	for _, c := range sample.Clusters(p.folder.State.Site, p.folder.State.Clusters) {
 		way, err := p.register(ctx, joiner, c)
 		if err != nil {
@@ -223,7 +223,7 @@ func (p *samplePlay) join(ctx context.Context) error {
 }
 
 // register gives a cluster a credential, unless it has one.
-func (p *samplePlay) register(ctx context.Context, j *simulation.Joiner, c simulation.Cluster) (agent.Server, error) {
+func (p *samplePlay) register(ctx context.Context, j *simulate.Joiner, c simulate.Cluster) (agent.Server, error) {
 	file := filepath.Join(j.Dir, c.Name+".token")
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return j.Register(ctx, c)
@@ -233,9 +233,9 @@ func (p *samplePlay) register(ctx context.Context, j *simulation.Joiner, c simul
 	switch {
 	case err == nil:
 		err = errors.Join(os.MkdirAll(j.Dir, 0o700), agent.WriteFile(file, []byte(credential.Reveal()+"\n")))
-	case errors.Is(err, reporting.ErrNotFound) && j.Token.IsZero():
+	case errors.Is(err, ingest.ErrNotFound) && j.Token.IsZero():
 		j.Token, err = p.joinToken(ctx)
-	case errors.Is(err, reporting.ErrNotFound):
+	case errors.Is(err, ingest.ErrNotFound):
 		err = nil
 	}
 	if err != nil {
@@ -246,14 +246,14 @@ func (p *samplePlay) register(ctx context.Context, j *simulation.Joiner, c simul
 
 // joinToken makes a token that is good for the clusters of the sample, for a while.
 func (p *samplePlay) joinToken(ctx context.Context) (secret.Value, error) {
-	var scope reporting.JoinScope
+	var scope ingest.JoinScope
 	for _, clusterType := range sample.ClusterTypes() {
 		for _, m := range sample.Memberships(p.folder.State.Site, clusterType) {
 			scope.Memberships = append(scope.Memberships, ledger.Membership{Environment: m.Environment, ClusterType: m.ClusterType})
 		}
 	}
 	now := time.Now()
-	request := reporting.JoinTokenRequest{Scope: scope, Description: "clusters of the sample", Expires: now.Add(time.Hour)}
+	request := ingest.JoinTokenRequest{Scope: scope, Description: "clusters of the sample", Expires: now.Add(time.Hour)}
 	token, _, err := p.serving.observatory.api.Registrar.CreateJoinToken(ctx, request, "kalypso sample", now)
 	return token, err
 }

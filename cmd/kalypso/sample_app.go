@@ -8,22 +8,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/sample"
-	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // sampleApp is the simulated CI of the application team. What it built, the server delivers.
 type sampleApp struct {
 	work   *flows
-	ledger delivery.Ledger
+	ledger deliver.Ledger
 	// told is called when something was built.
 	told    func(subject string)
-	request delivery.Request
+	request deliver.Request
 	charts  repository.Charts
 	cache   *fleet.Cache
 	log     *slog.Logger
@@ -41,7 +41,7 @@ func newSampleApp(t *terminal.Terminal, s *serving, site sample.Site, often time
 	}
 	a := &sampleApp{
 		work: s.work, ledger: s.observatory.ledger, log: s.log, often: often, woken: make(chan struct{}, 1),
-		request: delivery.Request{Source: site.Repository(sample.App), Branch: "main"},
+		request: deliver.Request{Source: site.Repository(sample.App), Branch: "main"},
 		charts:  repository.Charts{Client: charts}, cache: &fleet.Cache{}, told: s.server.Keeper.Spoken,
 	}
 	if s.host != nil {
@@ -80,7 +80,7 @@ func (a *sampleApp) run(ctx context.Context) {
 // round builds what is new.
 func (a *sampleApp) round(ctx context.Context) error {
 	// What one loader resolved stays: each round begins anew.
-	loader := &delivery.Loader{Repositories: repository.NewDeliveryReader(a.work.client), Charts: a.charts, Cache: a.cache}
+	loader := &deliver.Loader{Repositories: repository.NewDeliveryReader(a.work.client), Charts: a.charts, Cache: a.cache}
 	app, err := loader.Application(ctx, a.request, "")
 	if err != nil {
 		return err
@@ -89,12 +89,12 @@ func (a *sampleApp) round(ctx context.Context) error {
 }
 
 // build does what CI would: it gives the head of the source a version, and says so on the commit. There is no image.
-func (a *sampleApp) build(ctx context.Context, app *delivery.Application) error {
+func (a *sampleApp) build(ctx context.Context, app *deliver.Application) error {
 	head := app.Source.Commit
 	if head == a.built {
 		return nil
 	}
-	known, err := delivery.RecordedBuilds(ctx, a.ledger, app.Subject())
+	known, err := deliver.RecordedBuilds(ctx, a.ledger, app.Subject())
 	if err != nil {
 		return err
 	}
@@ -103,8 +103,8 @@ func (a *sampleApp) build(ctx context.Context, app *delivery.Application) error 
 		if err != nil {
 			return err
 		}
-		b := delivery.Build{Commit: head, Version: version, Image: version}
-		if err := delivery.RecordBuild(ctx, a.ledger, app.Subject(), b, "simulated CI", time.Now()); err != nil {
+		b := deliver.Build{Commit: head, Version: version, Image: version}
+		if err := deliver.RecordBuild(ctx, a.ledger, app.Subject(), b, "simulated CI", time.Now()); err != nil {
 			return err
 		}
 		if err := a.say(ctx, head, "Built "+version+" (simulated)"); err != nil {

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/sample/install"
-	"github.com/kalypso-io/kalypso/internal/terminal"
 )
 
 // parseContexts reads which real clusters serve as what, and names them as the simulated ones are named in whose place they are.

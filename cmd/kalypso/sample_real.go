@@ -15,13 +15,13 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/cluster"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/sample/install"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/simulation"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // realCluster is a cluster that was there before, and the way to it.
@@ -33,7 +33,7 @@ type realCluster struct {
 
 // openCluster finds the way to a cluster in the kubeconfig. Nothing is asked of it yet.
 func openCluster(c sample.RealCluster) (*realCluster, error) {
-	config, err := cluster.Config("", c.Context, "kalypso-sample/"+cli.Version())
+	config, err := reconciler.Config("", c.Context, "kalypso-sample/"+cli.Version())
 	if err != nil {
 		return nil, cli.Failed(err, "kubectl config get-contexts lists the contexts that there are")
 	}
@@ -88,7 +88,7 @@ func (c *realCluster) agentOf(folder *sample.Folder, server agent.Server, log *s
 	config := rest.CopyConfig(c.config)
 	config.Impersonate.UserName = "system:serviceaccount:" + install.Agent + ":" + install.Agent
 	log = log.With("cluster", c.Name)
-	watcher, err := cluster.Watch(config, nil, log)
+	watcher, err := reconciler.Watch(config, nil, log)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (c *realCluster) agentOf(folder *sample.Folder, server agent.Server, log *s
 }
 
 // joinReal installs what real clusters need, and makes the agents that report about them.
-func (p *samplePlay) joinReal(ctx context.Context, j *simulation.Joiner) error {
+func (p *samplePlay) joinReal(ctx context.Context, j *simulate.Joiner) error {
 	s := p.folder.State
 	j.Labels = map[string]string{"simulated": "false"}
 	for _, c := range p.real {
@@ -113,7 +113,7 @@ func (p *samplePlay) joinReal(ctx context.Context, j *simulation.Joiner) error {
 		if err := c.Apply(ctx, objects); err != nil {
 			return fmt.Errorf("install on %s, context %q: %w", c.Name, c.Context, err)
 		}
-		way, err := p.register(ctx, j, simulation.Cluster{Name: c.Name, Memberships: sample.Memberships(s.Site, c.ClusterType)})
+		way, err := p.register(ctx, j, simulate.Cluster{Name: c.Name, Memberships: sample.Memberships(s.Site, c.ClusterType)})
 		if err != nil {
 			return err
 		}
@@ -197,19 +197,19 @@ func (f *sampleFlags) wantSimulated(name string) error {
 }
 
 // greetings returns what looks at the greetings on a cluster, simulated or real.
-func (f *sampleFlags) greetings(r sample.Remote, name string) (func(context.Context) ([]simulation.Greeting, error), error) {
+func (f *sampleFlags) greetings(r sample.Remote, name string) (func(context.Context) ([]simulate.Greeting, error), error) {
 	known, err := f.realCluster(name)
 	if err != nil {
 		return nil, err
 	}
 	if known == nil {
-		return func(ctx context.Context) ([]simulation.Greeting, error) { return r.Greetings(ctx, name) }, nil
+		return func(ctx context.Context) ([]simulate.Greeting, error) { return r.Greetings(ctx, name) }, nil
 	}
 	c, err := openCluster(*known)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) ([]simulation.Greeting, error) {
+	return func(ctx context.Context) ([]simulate.Greeting, error) {
 		objects, err := c.Applications(ctx)
 		return sample.GreetingsOf(name, objects), err
 	}, nil

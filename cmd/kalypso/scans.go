@@ -7,28 +7,28 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/kalypso-io/kalypso/internal/chartrepo"
+	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/check"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/check/scan"
+	"github.com/kalypso-io/kalypso/internal/check/scan/folder"
+	"github.com/kalypso-io/kalypso/internal/check/scanner"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/scan"
-	"github.com/kalypso-io/kalypso/internal/scan/folder"
-	"github.com/kalypso-io/kalypso/internal/scanning"
-	"github.com/kalypso-io/kalypso/internal/terminal"
-	"github.com/kalypso-io/kalypso/internal/verify"
+	"github.com/kalypso-io/kalypso/internal/promote/verify"
 )
 
 var (
-	_ delivery.Scanner  = (*scanning.Scanner)(nil)
-	_ delivery.Scanner  = scanning.Waiting{}
-	_ scanning.Store    = (*folder.Store)(nil)
-	_ scanning.Programs = (*verify.Runner)(nil)
-	_ scanning.Images   = (*chartrepo.Client)(nil)
+	_ deliver.Scanner  = (*scanner.Scanner)(nil)
+	_ deliver.Scanner  = scanner.Waiting{}
+	_ scanner.Store    = (*folder.Store)(nil)
+	_ scanner.Programs = (*verify.Runner)(nil)
+	_ scanner.Images   = (*remote.Client)(nil)
 )
 
 // scansHere makes an application's drafts run the scans of the control plane in this process, and wait for them. What they find is
 // kept in the user's cache folder. Whoever asks for that allows every program that the control plane names. Close the scanner.
-func (s *appSession) scansHere(t *terminal.Terminal) (*scanning.Scanner, error) {
+func (s *appSession) scansHere(t *terminal.Terminal) (*scanner.Scanner, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return nil, fmt.Errorf("find the folder for what scans found: %w", err)
@@ -41,9 +41,9 @@ func (s *appSession) scansHere(t *terminal.Terminal) (*scanning.Scanner, error) 
 	if err != nil {
 		return nil, err
 	}
-	scanner := &scanning.Scanner{Store: records, Programs: &verify.Runner{Any: true, Path: t.Env["PATH"]}, Images: images, Now: t.Now}
-	s.drafter.Scanner = scanning.Waiting{Scanner: scanner}
-	return scanner, nil
+	scans := &scanner.Scanner{Store: records, Programs: &verify.Runner{Any: true, Path: t.Env["PATH"]}, Images: images, Now: t.Now}
+	s.drafter.Scanner = scanner.Waiting{Scanner: scans}
+	return scans, nil
 }
 
 // problemOfScan is what a scan found, or why nobody could look, as a problem; ok is false where there is none.

@@ -5,21 +5,21 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/kalypso-io/kalypso/internal/delivery"
-	"github.com/kalypso-io/kalypso/internal/scan"
-	"github.com/kalypso-io/kalypso/internal/scan/folder"
-	"github.com/kalypso-io/kalypso/internal/scanning"
-	"github.com/kalypso-io/kalypso/internal/verify"
+	"github.com/kalypso-io/kalypso/internal/check/scan"
+	"github.com/kalypso-io/kalypso/internal/check/scan/folder"
+	"github.com/kalypso-io/kalypso/internal/check/scanner"
+	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/promote/verify"
 )
 
 // serverScans runs the scans of control planes on a server, whose operator lists the programs. What they find is kept in its data
 // folder. Close it.
-func serverScans(data string, programs []string, images scanning.Images, changed func()) (*scanning.Scanner, error) {
+func serverScans(data string, programs []string, images scanner.Images, changed func()) (*scanner.Scanner, error) {
 	records, err := folder.New(filepath.Join(data, "scans"))
 	if err != nil {
 		return nil, err
 	}
-	return &scanning.Scanner{Store: records, Programs: &verify.Runner{Programs: programs}, Images: images, Changed: changed}, nil
+	return &scanner.Scanner{Store: records, Programs: &verify.Runner{Programs: programs}, Images: images, Changed: changed}, nil
 }
 
 // scanWaits are the applications with changes whose scans run: those that are to be looked at when one has ended.
@@ -41,7 +41,7 @@ func (w *scanWaits) begin() (ended int) {
 }
 
 // note notes whether scans of an application run, by what a round found that began after so many had ended.
-func (w *scanWaits) note(at deliveredTo, found *delivery.Delivered, ended int) {
+func (w *scanWaits) note(at deliveredTo, found *deliver.Delivered, ended int) {
 	running := false
 	for _, o := range found.Environments {
 		running = running || o != nil && o.Draft != nil && slices.ContainsFunc(o.Draft.Scans, scan.Result.Runs)

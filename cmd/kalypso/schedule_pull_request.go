@@ -12,15 +12,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/answer"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/output"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
-	"github.com/kalypso-io/kalypso/internal/plan"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/server"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // pullRequestFlags are those of "kalypso schedule --pull-request": one round of what the server does, for CI.
@@ -47,7 +47,7 @@ func (f *pullRequestFlags) check(cmd *cobra.Command, allowDeletions bool) error 
 	case !f.wanted && f.kind != "":
 		return cli.Usage(cmd, "--forge-kind goes with --pull-request")
 	case f.wanted && allowDeletions:
-		return cli.Usage(cmd, "with --pull-request, the label %s on it agrees to deletions", scheduling.LabelAllowDeletions)
+		return cli.Usage(cmd, "with --pull-request, the label %s on it agrees to deletions", schedule.LabelAllowDeletions)
 	case f.kind != "" && !slices.Contains(kindsOfTokens(), f.kind):
 		return cli.Usage(cmd, "--forge-kind %q is none of %s", f.kind, strings.Join(kindsOfTokens(), ", "))
 	}
@@ -84,7 +84,7 @@ func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
 	if commits.Signer, err = signer(c.signingKey, c.t.Env); err != nil {
 		return err
 	}
-	p := &scheduling.Proposer{Loader: s.loader, Committer: commits, Forges: hosts}
+	p := &schedule.Proposer{Loader: s.loader, Committer: commits, Forges: hosts}
 	outcome, err := p.Round(ctx, s.request)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
 	return nil
 }
 
-func proposedOf(o *scheduling.Outcome) *proposed {
+func proposedOf(o *schedule.Outcome) *proposed {
 	result := &proposed{Plan: o.Plan, Waits: o.Waits, Done: append([]string{}, o.Did...)}
 	if o.Change != nil {
 		result.PullRequest = &pullRequest{Number: o.Change.Number, URL: o.Change.URL, Title: o.Change.Title, State: o.Change.State}
@@ -110,7 +110,7 @@ func proposedOf(o *scheduling.Outcome) *proposed {
 
 // showProposed says what was done, after the plan.
 func (c *scheduleCommand) showProposed(w io.Writer, r *proposed) error {
-	if err := (answer.Plan{Plan: r.Plan, Style: c.t.OutStyle, Args: c.source.args()}).Write(w); err != nil {
+	if err := (output.Plan{Plan: r.Plan, Style: c.t.OutStyle, Args: c.source.args()}).Write(w); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
@@ -132,7 +132,7 @@ func (c *scheduleCommand) showProposed(w io.Writer, r *proposed) error {
 }
 
 // forges are those of the configuration file, with Git's access to them, or the one that the environment has a token for.
-func (f *pullRequestFlags) forges(env map[string]string) (scheduling.Forges, gitAccess, error) {
+func (f *pullRequestFlags) forges(env map[string]string) (schedule.Forges, gitAccess, error) {
 	if f.config == "" {
 		return environmentForge{env: env, kind: forge.Kind(f.kind)}, gitAccess{}, nil
 	}
@@ -140,7 +140,7 @@ func (f *pullRequestFlags) forges(env map[string]string) (scheduling.Forges, git
 	if err != nil {
 		return nil, gitAccess{}, fmt.Errorf("read the configuration: %w", err)
 	}
-	config, err := server.ParseConfig(text, nil)
+	config, err := serve.ParseConfig(text, nil)
 	if err == nil {
 		err = config.CheckForges()
 	}
@@ -166,7 +166,7 @@ type environmentForge struct {
 	kind forge.Kind
 }
 
-var _ scheduling.Forges = environmentForge{}
+var _ schedule.Forges = environmentForge{}
 
 // tokenVariables are where CI systems and people keep tokens.
 var tokenVariables = []struct {
@@ -207,7 +207,7 @@ func (f environmentForge) Forge(url string) (forge.Forge, error) {
 	for _, v := range tokenVariables {
 		for _, name := range v.names {
 			if v.kind == kind && f.env[name] != "" {
-				return openForge(server.ForgeConfig{Kind: kind, URL: scheme + id.Host, TokenEnv: name}, f.env, transport.Config{})
+				return openForge(serve.ForgeConfig{Kind: kind, URL: scheme + id.Host, TokenEnv: name}, f.env, transport.Config{})
 			}
 		}
 		if v.kind == kind {

@@ -58,7 +58,7 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "edit": edit, "commit": commit, "serve": serve, "gitea": serveGitea(t),
+			"exits": exits, "edit": edit, "commit": commit, "serve": serveGit, "gitea": serveGitea(t),
 			"freeport": freePort, "answers": answers, "tells": tells,
 		},
 	})
@@ -137,8 +137,8 @@ func commit(ts *testscript.TestScript, neg bool, args []string) {
 		"commit", "-q", "--allow-empty", "-m", args[1]))
 }
 
-// serve serves bare repositories as forges do: the git program behind basic authentication.
-func serve(ts *testscript.TestScript, neg bool, args []string) {
+// serveGit serves bare repositories as forges do: the git program behind basic authentication.
+func serveGit(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: serve DIR USER:PASSWORD")
 	}

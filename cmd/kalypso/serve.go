@@ -11,8 +11,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // flows is the work of the server, wired to Git and the forges.
@@ -22,16 +22,16 @@ type flows struct {
 	forges  forges
 	commits repository.Committer
 	cache   *fleet.Cache
-	memory  *scheduling.Memory
+	memory  *schedule.Memory
 	// board has what the last rounds found.
-	board *server.Board
+	board *serve.Board
 	// previewForks is whether changes from forks are planned.
 	previewForks bool
 	// tracing shows where the time goes; nil for nobody.
 	tracing *tracing
 }
 
-var _ server.Flows = (*flows)(nil)
+var _ serve.Flows = (*flows)(nil)
 
 // serveLocally adds the local forge, whose repositories are read and written in place.
 func (f *flows) serveLocally(host *local.Forge, at git.Mapping) {
@@ -45,13 +45,13 @@ func (f *flows) serveLocally(host *local.Forge, at git.Mapping) {
 	}
 }
 
-func (f *flows) loader() *scheduling.Loader {
-	return &scheduling.Loader{Repositories: repository.NewReader(f.client), Cache: f.cache}
+func (f *flows) loader() *schedule.Loader {
+	return &schedule.Loader{Repositories: repository.NewReader(f.client), Cache: f.cache}
 }
 
 // Environments returns the names of a control plane's environments.
 func (f *flows) Environments(ctx context.Context, controlPlane string) ([]string, error) {
-	names, _, err := f.loader().Environments(ctx, scheduling.Request{ControlPlane: controlPlane})
+	names, _, err := f.loader().Environments(ctx, schedule.Request{ControlPlane: controlPlane})
 	if err != nil {
 		f.board.Unread(controlPlane, err)
 		return nil, err
@@ -61,8 +61,8 @@ func (f *flows) Environments(ctx context.Context, controlPlane string) ([]string
 }
 
 // Round makes the change of an environment what it should be.
-func (f *flows) Round(ctx context.Context, controlPlane, environment string) (o *scheduling.Outcome, err error) {
-	p := &scheduling.Proposer{
+func (f *flows) Round(ctx context.Context, controlPlane, environment string) (o *schedule.Outcome, err error) {
+	p := &schedule.Proposer{
 		Loader: f.loader(), Committer: f.commits, Forges: f.forges, Memory: f.memory,
 	}
 	if f.tracing != nil {
@@ -71,7 +71,7 @@ func (f *flows) Round(ctx context.Context, controlPlane, environment string) (o 
 		defer func() { end(err) }()
 		p.Trace = f.tracing.part
 	}
-	o, err = p.Round(ctx, scheduling.Request{ControlPlane: controlPlane, Environment: environment})
+	o, err = p.Round(ctx, schedule.Request{ControlPlane: controlPlane, Environment: environment})
 	f.board.Scheduled(controlPlane, environment, o, err, time.Now())
 	return o, err
 }
@@ -90,12 +90,12 @@ func (f *flows) Changes(ctx context.Context, controlPlane string) ([]forge.Chang
 }
 
 // Preview says on a change of a control plane what it would do; nil for one from a fork that is not planned.
-func (f *flows) Preview(ctx context.Context, controlPlane string, change forge.Change) (preview *scheduling.Preview, err error) {
+func (f *flows) Preview(ctx context.Context, controlPlane string, change forge.Change) (preview *schedule.Preview, err error) {
 	if f.tracing != nil {
 		var end func(error)
 		ctx, end = f.tracing.begin(ctx, "preview", attribute.Int("kalypso.change", change.Number))
 		defer func() { end(err) }()
 	}
-	p := &scheduling.Previewer{Loader: f.loader(), Forges: f.forges, Forks: f.previewForks}
+	p := &schedule.Previewer{Loader: f.loader(), Forges: f.forges, Forks: f.previewForks}
 	return p.Preview(ctx, controlPlane, change)
 }

@@ -14,20 +14,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/asking"
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/hub/ingest"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/recording"
-	"github.com/kalypso-io/kalypso/internal/reporting"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/verify"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/server"
-	"github.com/kalypso-io/kalypso/internal/server/access"
-	"github.com/kalypso-io/kalypso/internal/server/api"
-	"github.com/kalypso-io/kalypso/internal/verify"
-	"github.com/kalypso-io/kalypso/internal/web"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
+	"github.com/kalypso-io/kalypso/internal/serve/web"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // observatory is what the server knows of clusters, and how it is asked.
@@ -42,11 +42,11 @@ type observatory struct {
 const fluxSecretFile = "flux-secret"
 
 // openObservatory opens the ledger and wires what works on it. The keeper is told when clusters or people said something.
-func openObservatory(ctx context.Context, config *server.Config, work *flows, metrics *server.Metrics, log *slog.Logger, keeper *server.Keeper) (*observatory, error) {
+func openObservatory(ctx context.Context, config *serve.Config, work *flows, metrics *serve.Metrics, log *slog.Logger, keeper *serve.Keeper) (*observatory, error) {
 	if err := os.MkdirAll(config.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
-	book, err := asking.OpenLedger(ctx, config.Ledger)
+	book, err := backend.OpenLedger(ctx, config.Ledger)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func openObservatory(ctx context.Context, config *server.Config, work *flows, me
 	return h, nil
 }
 
-func (h *observatory) wire(ctx context.Context, config *server.Config, work *flows, metrics *server.Metrics, log *slog.Logger, keeper *server.Keeper) error {
+func (h *observatory) wire(ctx context.Context, config *serve.Config, work *flows, metrics *serve.Metrics, log *slog.Logger, keeper *serve.Keeper) error {
 	if err := firstToken(ctx, config.Data, h.ledger, log); err != nil {
 		return err
 	}
@@ -67,18 +67,18 @@ func (h *observatory) wire(ctx context.Context, config *server.Config, work *flo
 	}
 	h.chains = &chains{
 		flows: work, ledger: h.ledger, explicit: config.Chains, board: work.board, events: h.events, hosts: knownHosts(config), links: pageLinks(config.URL),
-		recorder: &recording.Recorder{Repositories: repository.GitOpsBranches{Client: work.client}, Ledger: h.ledger, Now: time.Now},
-		promoter: &promoting.Promoter{
+		recorder: &record.Recorder{Repositories: repository.GitOpsBranches{Client: work.client}, Ledger: h.ledger, Now: time.Now},
+		promoter: &promote.Promoter{
 			Ledger: h.ledger, Ancestry: &repository.Ancestry{Client: work.client},
 			Checks:  &verify.Runner{Programs: config.Verify.Programs, Hosts: config.Verify.Hosts},
 			Checked: keeper.Spoken,
 		},
 	}
 	h.api = &api.Server{
-		Observer:  &observing.Observer{Ledger: h.ledger, Fleet: work.board, Now: time.Now},
-		Control:   &promoting.Control{Ledger: h.ledger, Branches: repository.NewDeliveryReader(work.client)},
-		Intake:    &reporting.Intake{Ledger: attentive{h.ledger, metrics, keeper}},
-		Registrar: &reporting.Registrar{Ledger: h.ledger, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }},
+		Observer:  &query.Observer{Ledger: h.ledger, Fleet: work.board, Now: time.Now},
+		Control:   &promote.Control{Ledger: h.ledger, Branches: repository.NewDeliveryReader(work.client)},
+		Intake:    &ingest.Intake{Ledger: attentive{h.ledger, metrics, keeper}},
+		Registrar: &ingest.Registrar{Ledger: h.ledger, NewSecret: func(role string) secret.Value { return access.NewToken(access.Role(role)) }},
 		Guard: &access.Guard{
 			Store: h.ledger, SignOn: signOn(config.Access.OIDC), Anonymous: anonymous(config),
 			Others: []access.Authenticator{api.FluxSignature{Secret: fluxSecret, Clusters: h.ledger}},
@@ -90,7 +90,7 @@ func (h *observatory) wire(ctx context.Context, config *server.Config, work *flo
 }
 
 // pages are the pages of the fleet. Where there is a local forge, its repositories have a place in their navigation.
-func (h *observatory) pages(config *server.Config, log *slog.Logger) *web.Pages {
+func (h *observatory) pages(config *serve.Config, log *slog.Logger) *web.Pages {
 	p := &web.Pages{Observer: h.api.Observer, Guard: h.api.Guard, Log: log, URL: config.URL, Reach: h.chains.hosts.Reach}
 	if *config.LocalForge {
 		p.Links = []web.Link{{Name: "Repositories", Address: repositoriesPage(config.URL)}}
@@ -99,8 +99,8 @@ func (h *observatory) pages(config *server.Config, log *slog.Logger) *web.Pages 
 }
 
 // knownHosts are those whose repositories are read when workloads or clusters name them.
-func knownHosts(config *server.Config) *recording.Hosts {
-	hosts := &recording.Hosts{}
+func knownHosts(config *serve.Config) *record.Hosts {
+	hosts := &record.Hosts{}
 	hosts.Add(config.URL)
 	hosts.Add(config.ControlPlanes...)
 	hosts.Add(slices.Collect(maps.Keys(config.Map))...)
@@ -121,11 +121,11 @@ func (h *observatory) close() error {
 // what follows from them is seen with the next poll.
 type attentive struct {
 	ledger.Ledger
-	metrics *server.Metrics
-	keeper  *server.Keeper
+	metrics *serve.Metrics
+	keeper  *serve.Keeper
 }
 
-var _ reporting.Store = attentive{}
+var _ ingest.Store = attentive{}
 
 // Report takes reports, all or none.
 func (a attentive) Report(ctx context.Context, reports ...ledger.Report) error {
@@ -174,7 +174,7 @@ func (h *observatory) forget(ctx context.Context, retention time.Duration, log *
 }
 
 // anonymous says who may read without showing who they are.
-func anonymous(config *server.Config) access.AnonymousRead {
+func anonymous(config *serve.Config) access.AnonymousRead {
 	switch {
 	case config.Access.Anonymous == "always":
 		return access.AnonymousAlways
@@ -185,7 +185,7 @@ func anonymous(config *server.Config) access.AnonymousRead {
 }
 
 // signOn is the issuer of the configuration; nil when there is none.
-func signOn(c *server.OIDCConfig) *access.SignOn {
+func signOn(c *serve.OIDCConfig) *access.SignOn {
 	if c == nil {
 		return nil
 	}

@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 
 	"github.com/kalypso-io/kalypso/internal/forge/local"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/server/access"
-	sessions "github.com/kalypso-io/kalypso/internal/server/session"
-	"github.com/kalypso-io/kalypso/internal/web/action"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+	sessions "github.com/kalypso-io/kalypso/internal/serve/session"
+	"github.com/kalypso-io/kalypso/internal/serve/web/action"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // sessionKeyFile holds what the cookies of browsers are sealed with, in the data folder.

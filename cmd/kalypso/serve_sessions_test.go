@@ -13,14 +13,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kalypso-io/kalypso/internal/server"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // TestOneSignIn: a browser shows the token of the administrator once, to the pages of the fleet, the local forge and the API.
 func TestOneSignIn(t *testing.T) {
 	data := t.TempDir()
-	config, err := server.ParseConfig(nil, func(c *server.Config) {
+	config, err := serve.ParseConfig(nil, func(c *serve.Config) {
 		c.Data, c.URL, c.Access.Anonymous = data, "http://kalypso.example.com", "never"
 		c.ControlPlanes = []string{"http://kalypso.example.com/platform/control-plane"}
 	})

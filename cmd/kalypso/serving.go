@@ -14,24 +14,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/server"
-	sessions "github.com/kalypso-io/kalypso/internal/server/session"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	sessions "github.com/kalypso-io/kalypso/internal/serve/session"
 )
 
 // serving is a server with all it needs, wired and not yet running: there is no second wiring.
 type serving struct {
-	config   *server.Config
+	config   *serve.Config
 	log      *slog.Logger
 	listener net.Listener
-	server   *server.Server
+	server   *serve.Server
 	work     *flows
 	// host is the local forge; nil where there is none.
 	host        *local.Forge
@@ -46,7 +46,7 @@ type serving struct {
 
 // newServing wires the edges to a server. listen is called once the configuration has proved right.
 // Whoever gets a serving closes it, whether it ran or not.
-func newServing(ctx context.Context, t *terminal.Terminal, config *server.Config, maps []git.Mapping, listen func() (net.Listener, error)) (*serving, error) {
+func newServing(ctx context.Context, t *terminal.Terminal, config *serve.Config, maps []git.Mapping, listen func() (net.Listener, error)) (*serving, error) {
 	s := &serving{config: config}
 	if err := s.wire(ctx, t, maps, listen); err != nil {
 		s.close()
@@ -69,7 +69,7 @@ func (s *serving) wire(ctx context.Context, t *terminal.Terminal, maps []git.Map
 	s.ends = append(s.ends, func() { endTracing(ctx, tracing, log) })
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	metrics := server.NewMetrics(registry)
+	metrics := serve.NewMetrics(registry)
 	hosts, hooks, err := openForges(s.config, t.Env, transport.Config{
 		Base:    tracing.transport(),
 		Observe: func(call transport.Call) { metrics.ForgeCall(call.Forge, call.Operation, call.Result) },
@@ -80,8 +80,8 @@ func (s *serving) wire(ctx context.Context, t *terminal.Terminal, maps []git.Map
 	if err := s.wireFlows(t, hosts, maps, tracing); err != nil {
 		return err
 	}
-	s.server = &server.Server{
-		Keeper: &server.Keeper{
+	s.server = &serve.Server{
+		Keeper: &serve.Keeper{
 			Flows: s.work, ControlPlanes: s.config.ControlPlanes,
 			Poll: s.config.Poll.Duration, Workers: s.config.Workers, Log: log, Metrics: metrics,
 		},
@@ -119,7 +119,7 @@ func (s *serving) wireFlows(t *terminal.Terminal, hosts forges, maps []git.Mappi
 		return err
 	}
 	s.work = &flows{
-		board: &server.Board{}, forges: hosts, cache: &fleet.Cache{}, memory: &scheduling.Memory{}, tracing: tracing, previewForks: s.config.PreviewForks,
+		board: &serve.Board{}, forges: hosts, cache: &fleet.Cache{}, memory: &schedule.Memory{}, tracing: tracing, previewForks: s.config.PreviewForks,
 		client: &git.Client{
 			Map: slices.Concat(maps, mappings(s.config.Map), access.maps), Credentials: access.credentials,
 			Env: func(name string) string { return t.Env[name] }, Elsewhere: true,
@@ -170,9 +170,9 @@ func (s *serving) close() {
 }
 
 // openForges connects to the configured forges.
-func openForges(config *server.Config, env map[string]string, t transport.Config) (forges, []server.Hook, error) {
+func openForges(config *serve.Config, env map[string]string, t transport.Config) (forges, []serve.Hook, error) {
 	var hosts forges
-	var hooks []server.Hook
+	var hooks []serve.Hook
 	for _, f := range config.Forges {
 		host, err := openForge(f, env, t)
 		if err != nil {
@@ -181,7 +181,7 @@ func openForges(config *server.Config, env map[string]string, t transport.Config
 		hosts = append(hosts, host)
 		verifier, ok := host.(forge.WebhookVerifier)
 		if key := env[f.WebhookSecretEnv]; ok && key != "" {
-			hooks = append(hooks, server.Hook{Name: f.Name, Verifier: verifier, Secret: forge.NewSecret(key)})
+			hooks = append(hooks, serve.Hook{Name: f.Name, Verifier: verifier, Secret: forge.NewSecret(key)})
 		}
 	}
 	return hosts, hooks, nil

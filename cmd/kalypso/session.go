@@ -7,18 +7,18 @@ import (
 	"path/filepath"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // session is what a command reads a control plane with.
 type session struct {
 	client   *git.Client
-	loader   *scheduling.Loader
-	request  scheduling.Request
+	loader   *schedule.Loader
+	request  schedule.Request
 	progress *terminal.Progress
 }
 
@@ -38,12 +38,12 @@ func (f *sourceFlags) open(ctx context.Context, t *terminal.Terminal) (*session,
 		s.client.Config = controlPlane
 		s.client.Map = append(s.client.Map, standIn(ctx, controlPlane)...)
 	}
-	s.loader = &scheduling.Loader{
+	s.loader = &schedule.Loader{
 		Repositories: repository.NewReader(s.client),
 		Cache:        &fleet.Cache{},
 		Progress:     func(what string) { s.progress.Say("%s", what) },
 	}
-	s.request = scheduling.Request{
+	s.request = schedule.Request{
 		ControlPlane: controlPlane,
 		Environment:  f.environment,
 		Main:         f.main,

@@ -13,8 +13,8 @@ import (
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // TestStoryOfAStolenToken: whoever has it is refused from the moment on in which it is revoked.
@@ -185,7 +185,7 @@ func TestStoryOfAnEnvironmentThatIsRenamed(t *testing.T) {
 	s.join(nil)
 	old := s.head(controlPlaneRepo, "main")
 	s.arrives(old, storyEnvironments...)
-	s.set("stage-large", simulation.Behaviour{Mode: simulation.Offline})
+	s.set("stage-large", simulate.Behaviour{Mode: simulate.Offline})
 	one := s.commit("one")
 	s.shows(one, "stage", "pending Deploying ")
 
@@ -216,7 +216,7 @@ func TestStoryOfAnEnvironmentThatIsRenamed(t *testing.T) {
 	s.edit("main", ".environments/prod.yaml", "[stage]", "[qa]")
 	for _, clusterType := range []string{"drone", "large"} {
 		name := "stage-" + clusterType
-		s.set(name, simulation.Behaviour{Mode: simulation.Healthy})
+		s.set(name, simulate.Behaviour{Mode: simulate.Healthy})
 		s.tells("cluster register "+name+" --member qa/"+clusterType, name+" is registered as qa/"+clusterType)
 	}
 	s.arrives(s.head(controlPlaneRepo, "main"), "dev", "qa", "prod")
@@ -238,9 +238,9 @@ func TestStoryOfWrongClocks(t *testing.T) {
 	}
 	for _, environment := range []string{"dev", "stage"} {
 		failing := environment + "-large"
-		s.set(failing, simulation.Behaviour{Mode: simulation.Failing})
+		s.set(failing, simulate.Behaviour{Mode: simulate.Failing})
 		s.shows(one, environment, "failure ", failing)
-		s.set(failing, simulation.Behaviour{Mode: simulation.Healthy})
+		s.set(failing, simulate.Behaviour{Mode: simulate.Healthy})
 		s.arrives(one, environment)
 	}
 }

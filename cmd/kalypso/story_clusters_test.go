@@ -12,7 +12,7 @@ import (
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 )
 
 // join lets a cluster of each type join each environment, such as stage-large, with a token that is good for that alone.
@@ -23,14 +23,14 @@ func (s *story) join(skew map[string]time.Duration) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	joiner := &simulation.Joiner{Server: address, Dir: filepath.Join(s.data, "clusters")}
+	joiner := &simulate.Joiner{Server: address, Dir: filepath.Join(s.data, "clusters")}
 	joiner.Token = s.createToken("join", "--member", "*/drone", "--member", "*/large")
-	s.clusters = map[string]*simulation.Simulation{}
+	s.clusters = map[string]*simulate.Simulation{}
 	for _, environment := range storyEnvironments {
 		clusters := s.simulate(skew[environment])
 		s.clusters[environment] = clusters
 		for _, clusterType := range slices.Sorted(maps.Keys(storyTypes)) {
-			c := simulation.Cluster{Name: environment + "-" + clusterType, Reconciler: storyTypes[clusterType], Memberships: []simulation.Membership{{
+			c := simulate.Cluster{Name: environment + "-" + clusterType, Reconciler: storyTypes[clusterType], Memberships: []simulate.Membership{{
 				Environment: environment, ClusterType: clusterType, GitOps: hub.Repository{Repo: s.url + "/" + gitOpsRepo},
 			}}}
 			server, err := joiner.Register(s.Context(), c)
@@ -45,11 +45,11 @@ func (s *story) join(skew map[string]time.Duration) {
 }
 
 // simulate starts a simulation whose clock is wrong by skew. Clusters read the repositories in place, as fast as they can.
-func (s *story) simulate(skew time.Duration) *simulation.Simulation {
+func (s *story) simulate(skew time.Duration) *simulate.Simulation {
 	s.Helper()
 	client := &git.Client{CacheDir: s.TempDir(), Map: []git.Mapping{{From: s.url, To: s.dir}}, Env: func(string) string { return "" }}
-	clusters := simulation.New(simulation.Config{
-		Sources: &simulation.Sources{Client: client}, Poll: 100 * time.Millisecond, Heartbeat: time.Second,
+	clusters := simulate.New(simulate.Config{
+		Sources: &simulate.Sources{Client: client}, Poll: 100 * time.Millisecond, Heartbeat: time.Second,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wait sync.WaitGroup
@@ -67,7 +67,7 @@ func (s *story) simulate(skew time.Duration) *simulation.Simulation {
 }
 
 // set changes how a cluster does.
-func (s *story) set(cluster string, b simulation.Behaviour) {
+func (s *story) set(cluster string, b simulate.Behaviour) {
 	s.Helper()
 	environment, _, _ := strings.Cut(cluster, "-")
 	if err := s.clusters[environment].Set(cluster, b); err != nil {

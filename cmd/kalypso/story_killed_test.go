@@ -15,26 +15,26 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
 // killings are when the server is killed on the way of a commit, in their order: when the environment's branch names it, when
 // the GitOps branch has its manifests, and at each kind of step that comes into the ledger.
 var killings = []struct {
 	environment string
-	step        promotion.StepKind
+	step        decide.StepKind
 }{
 	{"dev", "moved"},
 	{"dev", "merged"},
-	{"dev", promotion.Entered},
-	{"dev", promoting.Published},
+	{"dev", decide.Entered},
+	{"dev", promote.Published},
 	{"stage", "moved"},
-	{"stage", promoting.Shown},
-	{"stage", promotion.Arrived},
-	{"stage", promoting.Decided},
+	{"stage", promote.Shown},
+	{"stage", decide.Arrived},
+	{"stage", promote.Decided},
 	{"prod", "merged"},
-	{"prod", promotion.Arrived},
+	{"prod", decide.Arrived},
 }
 
 // TestStoryOfAServerThatIsKilled again and again during a promotion, as processes are, while clusters go on to report:
@@ -95,7 +95,7 @@ func (s *story) times(eyes *watcher, commit string) map[string]int {
 	s.Helper()
 	once := map[string]int{}
 	for _, environment := range storyEnvironments {
-		for _, kind := range []promotion.StepKind{promotion.Entered, promoting.Published, promotion.Arrived} {
+		for _, kind := range []decide.StepKind{decide.Entered, promote.Published, decide.Arrived} {
 			once[environment+" "+string(kind)] = len(eyes.steps(ledger.StepQuery{Commit: commit, Environment: environment, Kind: string(kind)}))
 		}
 		once[environment+" changed"] = 0

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 )
 
 // TestStoryOfACommit: it goes dev, stage, prod because the clusters run it; a cluster that fails stops the next one,
@@ -22,7 +22,7 @@ func TestStoryOfACommit(t *testing.T) {
 	s.leadsToPages(one)
 	s.tells("wait -e prod --commit "+one, "prod  "+one[:7]+"  passed  2/2")
 
-	s.set("stage-large", simulation.Behaviour{Mode: simulation.Failing})
+	s.set("stage-large", simulate.Behaviour{Mode: simulate.Failing})
 	two := s.commit("two")
 	s.arrives(two, "dev")
 	s.shows(two, "stage", "failure ", "stage-large")
@@ -35,7 +35,7 @@ func TestStoryOfACommit(t *testing.T) {
 	s.tells("status", "dev ", two[:7], "deployed", "stage ", two[:7], "failed", "stage-large", "prod ", one[:7], "deployed")
 	s.tells("compare stage prod", "stage", "prod", "commit", two[:7], one[:7])
 
-	s.set("stage-large", simulation.Behaviour{Mode: simulation.Healthy})
+	s.set("stage-large", simulate.Behaviour{Mode: simulate.Healthy})
 	s.arrives(two, storyEnvironments...)
 	s.tells("compare stage prod", "commit  "+two[:7], two[:7], "ONLY IN", "prod", "live", "stage", "uat-test")
 	s.tells("compare dev prod", "ONLY IN", "dev", "command-center")

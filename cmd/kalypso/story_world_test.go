@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/asking"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // story is the example fleet with a third environment, kept by "kalypso serve" as people start it, and simulated clusters
@@ -29,13 +29,13 @@ type story struct {
 	// data is the server's folder, listen its address.
 	data, listen string
 	// clusters are those of each environment.
-	clusters map[string]*simulation.Simulation
+	clusters map[string]*simulate.Simulation
 }
 
 // The environments of a story, in the order of their chain, and what each of its clusters is called behind that.
 var (
 	storyEnvironments = []string{"dev", "stage", "prod"}
-	storyTypes        = map[string]simulation.Reconciler{"drone": simulation.Flux, "large": simulation.ArgoCD}
+	storyTypes        = map[string]simulate.Reconciler{"drone": simulate.Flux, "large": simulate.ArgoCD}
 )
 
 // newStory writes the repositories of the fleet. Nothing runs yet.
@@ -178,7 +178,7 @@ func (s *story) say(args ...string) (code int, text string) {
 func (s *story) sayAs(token secret.Value, args ...string) (code int, text string) {
 	s.Helper()
 	var out bytes.Buffer
-	env := append(s.environment(), "TZ=UTC", asking.EnvServer+"="+s.url, asking.EnvToken+"="+token.Reveal())
+	env := append(s.environment(), "TZ=UTC", backend.EnvServer+"="+s.url, backend.EnvToken+"="+token.Reveal())
 	code = run(s.Context(), args, env, strings.NewReader(""), &out, &out)
 	if strings.Contains(out.String(), token.Reveal()) && !token.IsZero() {
 		s.Errorf("%s shows the token", strings.Join(args, " "))

@@ -17,7 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
-	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // tracing shows where the time of a round goes, as spans: the round, its parts, and the requests to forges.
@@ -30,7 +30,7 @@ type tracing struct {
 }
 
 // startTracing sends spans by OTLP over HTTP where the configuration or the standard environment variables say so.
-func startTracing(ctx context.Context, c server.TracingConfig, env map[string]string, hide func(string) string, log *slog.Logger) (*tracing, error) {
+func startTracing(ctx context.Context, c serve.TracingConfig, env map[string]string, hide func(string) string, log *slog.Logger) (*tracing, error) {
 	none := &tracing{noop.NewTracerProvider().Tracer(""), hide, func(context.Context) error { return nil }}
 	wanted := c.Endpoint != "" || env["OTEL_EXPORTER_OTLP_ENDPOINT"] != "" || env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] != ""
 	if !wanted || env["OTEL_SDK_DISABLED"] == "true" {

@@ -13,8 +13,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // collector takes spans, and keeps their bytes: texts are readable in them.
@@ -39,12 +39,12 @@ func TestTracingShowsTheRoundItsPartsAndTheForge(t *testing.T) {
 	w, gitea := newGiteaWorld(t)
 	spans := newCollector(t)
 	hide := hider([]secret.Value{secret.New(giteatest.Token), secret.New("t0ken-of-nobody")})
-	tracing, err := startTracing(t.Context(), server.TracingConfig{Endpoint: spans.URL + "/v1/traces"}, nil, hide, slog.New(slog.DiscardHandler))
+	tracing, err := startTracing(t.Context(), serve.TracingConfig{Endpoint: spans.URL + "/v1/traces"}, nil, hide, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.flows.tracing = tracing
-	config := server.ForgeConfig{Kind: forge.Gitea, URL: gitea.URL, TokenEnv: "BOT"}
+	config := serve.ForgeConfig{Kind: forge.Gitea, URL: gitea.URL, TokenEnv: "BOT"}
 	connect := func(token string) {
 		host, err := openForge(config, map[string]string{"BOT": token}, transport.Config{Base: tracing.transport()})
 		if err != nil {
@@ -78,7 +78,7 @@ func TestTracingShowsTheRoundItsPartsAndTheForge(t *testing.T) {
 }
 
 func TestTracingIsOffByDefault(t *testing.T) {
-	tracing, err := startTracing(t.Context(), server.TracingConfig{}, nil, hider(nil), nil)
+	tracing, err := startTracing(t.Context(), serve.TracingConfig{}, nil, hider(nil), nil)
 	if err != nil || tracing.transport() != nil {
 		t.Errorf("it is on (%v)", err)
 	}

@@ -5,27 +5,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/observing"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/promotion"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
 // TestWaitForAnApplicationOfAServer: the server knows what its last round found; what only the ledger knows, it says as well.
 func TestWaitForAnApplicationOfAServer(t *testing.T) {
 	q := newQuestioned(t)
 	commit, other := strings.Repeat("4", 40), strings.Repeat("5", 40)
-	q.fleet.found = []observing.ControlPlane{{URL: "https://git.example/control-plane", Applications: []*observing.Application{{
-		Name: "shop", Subject: "https://git.example/shop#shop", Line: []promoting.Commit{{SHA: other}, {SHA: commit}},
-		Environments: []observing.ApplicationEnvironment{
-			{Environment: "dev", Phase: promotion.Deployed, Reason: "runs on 1 cluster", Build: &delivery.Build{Commit: commit}, Gate: &observing.Gate{}},
-			{Environment: "stage", After: []string{"dev"}, Phase: promotion.Failed, Reason: "stage-1 failed", Build: &delivery.Build{Commit: commit}},
+	q.fleet.found = []query.ControlPlane{{URL: "https://git.example/control-plane", Applications: []*query.Application{{
+		Name: "shop", Subject: "https://git.example/shop#shop", Line: []promote.Commit{{SHA: other}, {SHA: commit}},
+		Environments: []query.ApplicationEnvironment{
+			{Environment: "dev", Phase: decide.Deployed, Reason: "runs on 1 cluster", Build: &deliver.Build{Commit: commit}, Gate: &query.Gate{}},
+			{Environment: "stage", After: []string{"dev"}, Phase: decide.Failed, Reason: "stage-1 failed", Build: &deliver.Build{Commit: commit}},
 		},
 	}}}}
 	step := ledger.Step{
 		PromotionID: ledger.PromotionID{Subject: "https://git.example/cart#cart", Environment: "dev", Commit: commit},
-		Kind:        string(promoting.Decided), Reason: "runs on 2 clusters", Detail: []byte(`{"phase":"deployed"}`), At: time.Now(),
+		Kind:        string(promote.Decided), Reason: "runs on 2 clusters", Detail: []byte(`{"phase":"deployed"}`), At: time.Now(),
 	}
 	if err := q.ledger.RecordStep(t.Context(), step); err != nil {
 		t.Fatal(err)

@@ -23,8 +23,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/server"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // world is the hello fleet on a forge, and the flows of the server on it.
@@ -90,7 +90,7 @@ func newFlows(t testing.TB) *flows {
 	client := &git.Client{CacheDir: t.TempDir(), Env: func(string) string { return "" }}
 	t.Cleanup(func() { _ = client.Close() })
 	return &flows{
-		board: &server.Board{}, client: client, cache: &fleet.Cache{}, memory: &scheduling.Memory{},
+		board: &serve.Board{}, client: client, cache: &fleet.Cache{}, memory: &schedule.Memory{},
 		commits: repository.Committer{Client: client, Author: git.Person{Name: "Kalypso", Email: "kalypso@localhost"}},
 	}
 }
@@ -238,7 +238,7 @@ func (w *world) files(repo, branch string) map[string]string {
 	return files
 }
 
-func (w *world) round(environment string) *scheduling.Outcome {
+func (w *world) round(environment string) *schedule.Outcome {
 	w.Helper()
 	outcome, err := w.flows.Round(w.Context(), w.url+"/"+controlPlaneRepo, environment)
 	if err != nil {
@@ -320,7 +320,7 @@ func (w *world) describe() string {
 	}
 	for _, c := range w.changes() {
 		fmt.Fprintf(&b, "change %d %s %q %v head %s\n%s\n", c.Number, c.State, c.Title, c.Labels, c.Head.Commit, c.Body)
-		fmt.Fprintf(&b, "%s %s\n", scheduling.StatusDeletions, w.status(c.Head.Commit, scheduling.StatusDeletions))
+		fmt.Fprintf(&b, "%s %s\n", schedule.StatusDeletions, w.status(c.Head.Commit, schedule.StatusDeletions))
 	}
 	issues, err := w.repo(gitOpsRepo).FindIssues(w.Context(), forge.IssueFilter{})
 	if err != nil {

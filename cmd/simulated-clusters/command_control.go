@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/client"
-	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/hub/client"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 )
 
 // controlCommand talks to clusters that run.
@@ -54,7 +54,7 @@ func (c *controlCommand) addTo(cmd *cobra.Command) {
 }
 
 func (c *controlCommand) set(cmd *cobra.Command, name, text string) error {
-	mode, err := simulation.ParseMode(text)
+	mode, err := simulate.ParseMode(text)
 	if err != nil {
 		return fmt.Errorf("%w; %w", err, errUsage)
 	}
@@ -62,7 +62,7 @@ func (c *controlCommand) set(cmd *cobra.Command, name, text string) error {
 	if err != nil {
 		return err
 	}
-	o, err := remote.Set(cmd.Context(), name, simulation.Behaviour{Mode: mode, Only: c.only, Lag: c.lag})
+	o, err := remote.Set(cmd.Context(), name, simulate.Behaviour{Mode: mode, Only: c.only, Lag: c.lag})
 	if err != nil {
 		return err
 	}
@@ -78,15 +78,15 @@ func (c *controlCommand) kubectl(cmd *cobra.Command, name string, args []string)
 	return remote.Kubectl(cmd.Context(), c.out, name, args)
 }
 
-func (c *controlCommand) remote() (simulation.Remote, error) {
+func (c *controlCommand) remote() (simulate.Remote, error) {
 	file, err := controlFile(c.control)
 	if err != nil {
-		return simulation.Remote{}, err
+		return simulate.Remote{}, err
 	}
 	token, err := readToken(file)
 	if err != nil {
-		return simulation.Remote{}, fmt.Errorf("%w; do simulated clusters run with --control %s?", err, c.control)
+		return simulate.Remote{}, fmt.Errorf("%w; do simulated clusters run with --control %s?", err, c.control)
 	}
 	server := &url.URL{Scheme: "http", Host: c.control}
-	return simulation.Remote{Client: &client.Client{Server: server, Token: token, UserAgent: "simulated-clusters"}}, nil
+	return simulate.Remote{Client: &client.Client{Server: server, Token: token, UserAgent: "simulated-clusters"}}, nil
 }

@@ -20,8 +20,8 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // runCommand starts clusters.
@@ -102,9 +102,9 @@ func (c *runCommand) run(ctx context.Context) error {
 		client.Map = append(client.Map, m)
 	}
 	defer client.Close() //nolint:errcheck // the program ends
-	s := simulation.New(simulation.Config{
-		Sources: &simulation.Sources{Client: client}, Poll: c.poll, Heartbeat: c.heartbeat, Seed: c.seed,
-		Delay: simulation.Delay{Least: c.least, Most: c.most},
+	s := simulate.New(simulate.Config{
+		Sources: &simulate.Sources{Client: client}, Poll: c.poll, Heartbeat: c.heartbeat, Seed: c.seed,
+		Delay: simulate.Delay{Least: c.least, Most: c.most},
 	})
 	if err := c.start(ctx, s, clusters); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (c *runCommand) run(ctx context.Context) error {
 }
 
 // clusters describes the clusters that are asked for.
-func (c *runCommand) clusters() ([]simulation.Cluster, error) {
+func (c *runCommand) clusters() ([]simulate.Cluster, error) {
 	switch {
 	case c.gitOps.Repo == "" || len(c.environments) == 0 || c.clusterType == "":
 		return nil, fmt.Errorf("--gitops, --environment and --type are needed; %w", errUsage)
@@ -128,37 +128,37 @@ func (c *runCommand) clusters() ([]simulation.Cluster, error) {
 		return nil, fmt.Errorf("durations are positive; %w", errUsage)
 	}
 	prefix := cmp.Or(c.prefix, c.clusterType+"-")
-	all := make([]simulation.Cluster, c.count)
+	all := make([]simulate.Cluster, c.count)
 	for i := range all {
-		all[i] = simulation.Cluster{Name: fmt.Sprintf("%s%02d", prefix, i+1), Reconciler: simulation.Reconciler(c.reconciler)}
+		all[i] = simulate.Cluster{Name: fmt.Sprintf("%s%02d", prefix, i+1), Reconciler: simulate.Reconciler(c.reconciler)}
 		for _, e := range c.environments {
-			all[i].Memberships = append(all[i].Memberships, simulation.Membership{Environment: e, ClusterType: c.clusterType, GitOps: c.gitOps})
+			all[i].Memberships = append(all[i].Memberships, simulate.Membership{Environment: e, ClusterType: c.clusterType, GitOps: c.gitOps})
 		}
 	}
 	return all, nil
 }
 
 // behaviours are those that clusters begin with, by name.
-func (c *runCommand) behaviours() (map[string]simulation.Behaviour, error) {
-	all := map[string]simulation.Behaviour{}
-	for mode, names := range map[simulation.Mode][]string{simulation.Failing: c.failing, simulation.Offline: c.offline, simulation.Slow: c.slow} {
+func (c *runCommand) behaviours() (map[string]simulate.Behaviour, error) {
+	all := map[string]simulate.Behaviour{}
+	for mode, names := range map[simulate.Mode][]string{simulate.Failing: c.failing, simulate.Offline: c.offline, simulate.Slow: c.slow} {
 		for _, text := range names {
 			name, only, _ := strings.Cut(text, "=")
-			if only != "" && mode != simulation.Failing {
+			if only != "" && mode != simulate.Failing {
 				return nil, fmt.Errorf("%q: only --fail knows workloads; %w", text, errUsage)
 			}
 			if _, twice := all[name]; twice {
 				return nil, fmt.Errorf("%q is named twice; %w", name, errUsage)
 			}
-			all[name] = simulation.Behaviour{Mode: mode, Only: only}
+			all[name] = simulate.Behaviour{Mode: mode, Only: only}
 		}
 	}
 	return all, nil
 }
 
 // start registers the clusters, a few at once, and adds them.
-func (c *runCommand) start(ctx context.Context, s *simulation.Simulation, clusters []simulation.Cluster) error {
-	register := func(context.Context, simulation.Cluster) (agent.Server, error) { return nil, nil }
+func (c *runCommand) start(ctx context.Context, s *simulate.Simulation, clusters []simulate.Cluster) error {
+	register := func(context.Context, simulate.Cluster) (agent.Server, error) { return nil, nil }
 	if c.server != "" {
 		joiner, err := c.joiner()
 		if err != nil {
@@ -191,7 +191,7 @@ func (c *runCommand) start(ctx context.Context, s *simulation.Simulation, cluste
 }
 
 // span is how clusters are called.
-func span(clusters []simulation.Cluster) string {
+func span(clusters []simulate.Cluster) string {
 	first, last := clusters[0].Name, clusters[len(clusters)-1].Name
 	if first == last {
 		return first
@@ -206,12 +206,12 @@ func number(n int) string {
 	return fmt.Sprintf("%d simulated clusters", n)
 }
 
-func (c *runCommand) joiner() (*simulation.Joiner, error) {
+func (c *runCommand) joiner() (*simulate.Joiner, error) {
 	server, err := agent.ParseServer(c.server)
 	if err != nil {
 		return nil, fmt.Errorf("--server: %w; %w", err, errUsage)
 	}
-	j := &simulation.Joiner{Server: server}
+	j := &simulate.Joiner{Server: server}
 	if j.Dir, err = c.folder(server); err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (c *runCommand) folder(server *url.URL) (string, error) {
 }
 
 // simulate goes on until somebody stops it, which is a good end.
-func (c *runCommand) simulate(ctx context.Context, s *simulation.Simulation) error {
+func (c *runCommand) simulate(ctx context.Context, s *simulate.Simulation) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	group, ctx := errgroup.WithContext(ctx)
@@ -262,7 +262,7 @@ func (c *runCommand) simulate(ctx context.Context, s *simulation.Simulation) err
 }
 
 // listen opens the address of --control: its token is in a file that only the user can read.
-func (c *runCommand) listen(s *simulation.Simulation) (net.Listener, http.Handler, error) {
+func (c *runCommand) listen(s *simulate.Simulation) (net.Listener, http.Handler, error) {
 	host, _, err := net.SplitHostPort(c.control)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, nil, fmt.Errorf("--control %q: want an address of this machine, such as 127.0.0.1:8090; %w", c.control, errUsage)

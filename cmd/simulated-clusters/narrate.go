@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 )
 
 // narrate says how the clusters are doing, whenever that is another thing than before.
-func (c *runCommand) narrate(ctx context.Context, s *simulation.Simulation) {
+func (c *runCommand) narrate(ctx context.Context, s *simulate.Simulation) {
 	ticker := time.NewTicker(2 * time.Second)
 	defer ticker.Stop()
 	last := ""
@@ -27,13 +27,13 @@ func (c *runCommand) narrate(ctx context.Context, s *simulation.Simulation) {
 }
 
 // summary counts clusters by how they are doing, and quotes one of those whose reports are not taken.
-func summary(all []simulation.Overview) string {
+func summary(all []simulate.Overview) string {
 	ready, failed, offline, problem := 0, 0, 0, ""
 	reconcilers, good := 0, 0
 	for _, o := range all {
 		reconcilers, good = reconcilers+len(o.Reconcilers), good+o.Ready()
 		switch {
-		case o.Behaviour.Mode == simulation.Offline:
+		case o.Behaviour.Mode == simulate.Offline:
 			offline++
 		case o.Ready() == len(o.Reconcilers):
 			ready++

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // readToken reads a file that holds a token and nothing else.

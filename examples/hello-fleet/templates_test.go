@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kalypso-io/kalypso/internal/render"
+	"github.com/kalypso-io/kalypso/internal/schedule/render"
 )
 
 var update = flag.Bool("update", false, "copy the built-in templates into the example")

@@ -16,7 +16,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/kalypso-io/kalypso/internal/largefleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/largefleet"
 )
 
 func main() {

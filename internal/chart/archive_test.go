@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/chart"
-	"github.com/kalypso-io/kalypso/internal/chartrepo/chartrepotest"
+	"github.com/kalypso-io/kalypso/internal/chart/remote/remotetest"
 )
 
 // TestHostileArchives: links, devices, paths that leave, and archives that unpack to more than is read.
@@ -26,7 +26,7 @@ func TestHostileArchives(t *testing.T) {
 		"no folder":     {tar.Header{Name: "Chart.yaml"}, "", "is not the path"},
 		"bomb":          {tar.Header{Name: "x/zeros", Size: chart.MaxSize + 1}, strings.Repeat("\x00", chart.MaxSize+1), "the chart unpacks to"},
 	} {
-		_, err := chart.Unpack(chartrepotest.Tape([]tar.Header{tc.header}, []string{tc.text}))
+		_, err := chart.Unpack(remotetest.Tape([]tar.Header{tc.header}, []string{tc.text}))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want %q", name, err, tc.want)
 		}
@@ -35,13 +35,13 @@ func TestHostileArchives(t *testing.T) {
 	for range chart.MaxFiles + 1 {
 		headers = append(headers, tar.Header{Name: "x/y"})
 	}
-	if _, err := chart.Unpack(chartrepotest.Tape(headers, make([]string, len(headers)))); err == nil || !strings.Contains(err.Error(), "more than 20000 files") {
+	if _, err := chart.Unpack(remotetest.Tape(headers, make([]string, len(headers)))); err == nil || !strings.Contains(err.Error(), "more than 20000 files") {
 		t.Errorf("many files: got %v", err)
 	}
 }
 
 func FuzzUnpack(f *testing.F) {
-	f.Add(chartrepotest.Pack("x", chartrepotest.Chart("x", "1.0.0", nil)))
+	f.Add(remotetest.Pack("x", remotetest.Chart("x", "1.0.0", nil)))
 	f.Add([]byte("\x1f\x8b"))
 	f.Fuzz(func(t *testing.T, archive []byte) {
 		files, err := chart.Unpack(archive)
@@ -59,14 +59,14 @@ func FuzzUnpack(f *testing.F) {
 // TestArchivesOfDependencies: archives in the folder charts are unpacked, also within each other, and what comes out of
 // all of them together is bounded.
 func TestArchivesOfDependencies(t *testing.T) {
-	inner := chartrepotest.Pack("inner", chartrepotest.Chart("inner", "1.0.0", nil))
-	outer := chartrepotest.Pack("outer", chartrepotest.Chart("outer", "1.0.0", chartrepotest.Files{"charts/inner-1.0.0.tgz": string(inner)}))
+	inner := remotetest.Pack("inner", remotetest.Chart("inner", "1.0.0", nil))
+	outer := remotetest.Pack("outer", remotetest.Chart("outer", "1.0.0", remotetest.Files{"charts/inner-1.0.0.tgz": string(inner)}))
 	job := oneTemplate("", chart.File{Path: "charts/outer-1.0.0.tgz", Content: outer})
 	r := job.Run(nil).Targets[0]
 	if r.Manifests == nil || len(r.Manifests.Objects) != 2 {
 		t.Errorf("got %v and %s", r.Manifests, showProblems(r.Problems))
 	}
-	zeros := chartrepotest.Pack("big", chartrepotest.Chart("big", "1.0.0", chartrepotest.Files{"zeros": strings.Repeat("\x00", chart.MaxSize/2)}))
+	zeros := remotetest.Pack("big", remotetest.Chart("big", "1.0.0", remotetest.Files{"zeros": strings.Repeat("\x00", chart.MaxSize/2)}))
 	for name, tc := range map[string]struct {
 		more []chart.File
 		want string

@@ -10,7 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/schemas"
+	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
 
 // explain says what a schema found, one finding for each field.

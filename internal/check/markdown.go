@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kalypso-io/kalypso/internal/markdown"
+	"github.com/kalypso-io/kalypso/internal/text/markdown"
 )
 
 // maxShown is how many findings a text shows; more cannot be read, and forges limit the size of a text.

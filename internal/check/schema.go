@@ -13,7 +13,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/kalypso-io/kalypso/internal/schemas"
+	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
 
 // RuleSchema is the rule that manifests are what an API server takes.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/terminal"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 )
 
 // TimeFlag is a time that people type: 2026-11-17, 2026-11-17T10:00, RFC 3339, or 36h and 7d for that long ago.

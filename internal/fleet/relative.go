@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // IsRelative reports whether a URL says where a repository is as seen from another one: "." and "..", alone or before a slash.

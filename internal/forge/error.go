@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Secret is a token or key. It does not print.

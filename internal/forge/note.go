@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kalypso-io/kalypso/internal/markdown"
+	"github.com/kalypso-io/kalypso/internal/text/markdown"
 )
 
 // Note is an annotation as a comment at a line, for forges that have no other way to show one.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // stagingPrefix begins the name of the folder that new contents are written to before they are moved into place.

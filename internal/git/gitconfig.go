@@ -13,7 +13,7 @@ import (
 
 	config "github.com/go-git/go-git/v5/plumbing/format/config"
 
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // rewrite is one url.<To>.insteadOf rule of git's configuration: URLs that start with From start with To instead.

@@ -1,6 +1,6 @@
 package git
 
-import "github.com/kalypso-io/kalypso/internal/secret"
+import "github.com/kalypso-io/kalypso/internal/text/secret"
 
 // Secret is a password or token. It does not print; the zero value is none.
 type Secret = secret.Value

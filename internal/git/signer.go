@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Signer signs commits; [LoadSigner] makes one of a key.

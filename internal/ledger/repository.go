@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // CleanRepository writes the URL of a repository in the one way in which ledgers have it, without credentials:

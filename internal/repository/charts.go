@@ -5,22 +5,22 @@ import (
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart"
-	"github.com/kalypso-io/kalypso/internal/chartrepo"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/chart/remote"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 )
 
 // Charts lets the delivery flow fetch charts.
-type Charts struct{ Client *chartrepo.Client }
+type Charts struct{ Client *remote.Client }
 
-var _ delivery.Charts = Charts{}
+var _ deliver.Charts = Charts{}
 
 // Local completes the chart in a folder of a repository.
-func (c Charts) Local(ctx context.Context, files []chart.File, folder string) (*delivery.Chart, error) {
+func (c Charts) Local(ctx context.Context, files []chart.File, folder string) (*deliver.Chart, error) {
 	return fetched(c.Client.Local(ctx, files, folder))
 }
 
 // Fetch fetches a chart of a repository of charts.
-func (c Charts) Fetch(ctx context.Context, ref app.Chart) (*delivery.Chart, error) {
+func (c Charts) Fetch(ctx context.Context, ref app.Chart) (*deliver.Chart, error) {
 	return fetched(c.Client.Fetch(ctx, ref))
 }
 
@@ -29,9 +29,9 @@ func (c Charts) Versions(ctx context.Context, ref app.Chart) ([]string, error) {
 	return c.Client.Versions(ctx, ref)
 }
 
-func fetched(f *chartrepo.Fetched, err error) (*delivery.Chart, error) {
+func fetched(f *remote.Fetched, err error) (*deliver.Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &delivery.Chart{Files: f.Files, Name: f.Name, Version: f.Version, Digest: f.Digest, Notices: f.Notices}, nil
+	return &deliver.Chart{Files: f.Files, Name: f.Name, Version: f.Version, Digest: f.Digest, Notices: f.Notices}, nil
 }

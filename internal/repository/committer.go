@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/proposing"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // Committer lets the scheduling flow write through the Git client.
@@ -21,10 +21,10 @@ type Committer struct {
 	Pushed func(ctx context.Context, repo string) error
 }
 
-var _ scheduling.Committer = Committer{}
+var _ schedule.Committer = Committer{}
 
 // Commit writes a commit that no branch leads to yet.
-func (c Committer) Commit(ctx context.Context, commit scheduling.Commit) (string, error) {
+func (c Committer) Commit(ctx context.Context, commit schedule.Commit) (string, error) {
 	repo, err := c.Client.Open(ctx, commit.Repo)
 	if err != nil {
 		return "", err
@@ -62,10 +62,10 @@ func (c Committer) Push(ctx context.Context, repo, branch, old, commit string) e
 	}
 	err = r.Push(ctx, branch, old, git.Commit{Hash: commit})
 	if errors.Is(err, git.ErrMoved) {
-		return errors.Join(scheduling.ErrMoved, err)
+		return errors.Join(schedule.ErrMoved, err)
 	}
 	if errors.Is(err, git.ErrHeld) {
-		return fmt.Errorf("%w: %w", proposing.ErrBusy, err)
+		return fmt.Errorf("%w: %w", pullrequest.ErrBusy, err)
 	}
 	if err != nil || c.Pushed == nil {
 		return err
@@ -76,13 +76,13 @@ func (c Committer) Push(ctx context.Context, repo, branch, old, commit string) e
 // PromotionCommitter tells the promoting flow when a branch takes proposals only.
 type PromotionCommitter struct{ Committer }
 
-var _ scheduling.Committer = PromotionCommitter{}
+var _ schedule.Committer = PromotionCommitter{}
 
 // Push moves a branch if it is where it is believed to be.
 func (c PromotionCommitter) Push(ctx context.Context, repo, branch, old, commit string) error {
 	err := c.Committer.Push(ctx, repo, branch, old, commit)
 	if errors.Is(err, git.ErrDenied) {
-		return errors.Join(promoting.ErrProtected, err)
+		return errors.Join(promote.ErrProtected, err)
 	}
 	return err
 }

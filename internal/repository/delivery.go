@@ -6,16 +6,16 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/kalypso-io/kalypso/internal/bundle"
-	"github.com/kalypso-io/kalypso/internal/delivery"
+	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
 // DeliveryReader lets the delivery flow read through the Git client.
 type DeliveryReader struct{ *Reader }
 
-var _ delivery.Repositories = DeliveryReader{}
+var _ deliver.Repositories = DeliveryReader{}
 
 // NewDeliveryReader resolves each branch once, as [NewReader] does.
 func NewDeliveryReader(client *git.Client) DeliveryReader {
@@ -23,9 +23,9 @@ func NewDeliveryReader(client *git.Client) DeliveryReader {
 }
 
 // Files lists all files at or below a location.
-func (r DeliveryReader) Files(ctx context.Context, at scheduling.Location) (*delivery.Files, error) {
+func (r DeliveryReader) Files(ctx context.Context, at schedule.Location) (*deliver.Files, error) {
 	if _, err := os.Stat(at.Folder); at.Folder != "" && errors.Is(err, fs.ErrNotExist) {
-		return nil, scheduling.ErrNoBranch
+		return nil, schedule.ErrNoBranch
 	}
 	found, err := r.resolve(ctx, at)
 	switch {
@@ -40,7 +40,7 @@ func (r DeliveryReader) Files(ctx context.Context, at scheduling.Location) (*del
 	if err != nil && !errors.Is(err, git.ErrPathNotFound) {
 		return nil, err
 	}
-	files := &delivery.Files{Branch: found.commit.Branch, Commit: found.commit.Hash, Time: found.commit.Time}
+	files := &deliver.Files{Branch: found.commit.Branch, Commit: found.commit.Hash, Time: found.commit.Time}
 	byPath := make(map[string]git.Entry, len(entries))
 	for _, e := range entries {
 		if e.Mode == git.Submodule {
@@ -50,7 +50,7 @@ func (r DeliveryReader) Files(ctx context.Context, at scheduling.Location) (*del
 		if err != nil {
 			return nil, err
 		}
-		files.Entries = append(files.Entries, delivery.Entry{Path: e.Path, Hash: hash, Size: e.Size, Symlink: e.Mode == git.Symlink})
+		files.Entries = append(files.Entries, deliver.Entry{Path: e.Path, Hash: hash, Size: e.Size, Symlink: e.Mode == git.Symlink})
 		byPath[e.Path] = e
 	}
 	files.Read = func(path string) ([]byte, error) {
@@ -64,7 +64,7 @@ func (r DeliveryReader) Files(ctx context.Context, at scheduling.Location) (*del
 }
 
 // Contains reports whether a commit lies in the history of a branch. One that was lost does not.
-func (r DeliveryReader) Contains(ctx context.Context, branch scheduling.Location, commit string) (bool, error) {
+func (r DeliveryReader) Contains(ctx context.Context, branch schedule.Location, commit string) (bool, error) {
 	on, err := r.Reader.Contains(ctx, branch, commit)
 	if errors.Is(err, git.ErrCommitNotFound) {
 		return false, nil
@@ -72,8 +72,8 @@ func (r DeliveryReader) Contains(ctx context.Context, branch scheduling.Location
 	return on, err
 }
 
-// noRepositoryError is a [delivery.ErrNoRepository] that says itself what is missing.
+// noRepositoryError is a [deliver.ErrNoRepository] that says itself what is missing.
 type noRepositoryError struct{ error }
 
-func (e noRepositoryError) Is(target error) bool { return target == delivery.ErrNoRepository }
+func (e noRepositoryError) Is(target error) bool { return target == deliver.ErrNoRepository }
 func (e noRepositoryError) Unwrap() error        { return e.error }

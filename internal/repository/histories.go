@@ -6,19 +6,19 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/kalypso-io/kalypso/internal/compliance"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/promoting"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // Lines lets the promoting flow read histories through the Git client.
 type Lines struct{ Client *git.Client }
 
-var _ promoting.Lines = Lines{}
+var _ promote.Lines = Lines{}
 
 // Line returns the commits that a branch was at, the oldest first.
-func (g Lines) Line(ctx context.Context, branch scheduling.Location, limit int) ([]promoting.Commit, error) {
+func (g Lines) Line(ctx context.Context, branch schedule.Location, limit int) ([]promote.Commit, error) {
 	repo, err := g.Client.Open(ctx, branch.Repo)
 	if err != nil {
 		return nil, err
@@ -31,9 +31,9 @@ func (g Lines) Line(ctx context.Context, branch scheduling.Location, limit int) 
 	if err != nil {
 		return nil, err
 	}
-	line := make([]promoting.Commit, 0, len(history))
+	line := make([]promote.Commit, 0, len(history))
 	for _, c := range history {
-		line = append(line, promoting.Commit{SHA: c.Hash, Subject: c.Subject, Time: c.Time})
+		line = append(line, promote.Commit{SHA: c.Hash, Subject: c.Subject, Time: c.Time})
 	}
 	slices.Reverse(line)
 	return line, nil
@@ -52,10 +52,10 @@ type ancestors struct{ repo, commit, of string }
 // maxAncestors is how many answers are kept.
 const maxAncestors = 100_000
 
-var _ promoting.Ancestry = (*Ancestry)(nil)
+var _ promote.Ancestry = (*Ancestry)(nil)
 
 // Reaches says of each hash whether a commit is in its history. Those that the repository does not have are left out.
-func (g *Ancestry) Reaches(ctx context.Context, gitOps compliance.Source, commit string, hashes []string) (map[string]bool, error) {
+func (g *Ancestry) Reaches(ctx context.Context, gitOps comply.Source, commit string, hashes []string) (map[string]bool, error) {
 	reached, missing := g.recall(gitOps.Repo, commit, hashes)
 	if len(missing) == 0 {
 		return reached, nil

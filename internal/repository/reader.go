@@ -10,11 +10,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/kalypso-io/kalypso/internal/bundle"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Reader lets the scheduling flow read through the Git client.
@@ -39,19 +39,19 @@ func NewReader(client *git.Client) *Reader {
 	return &Reader{client: client, resolved: map[resolveKey]func() (resolvedTree, error){}}
 }
 
-var _ scheduling.Repositories = (*Reader)(nil)
+var _ schedule.Repositories = (*Reader)(nil)
 
 // Source lists the YAML files at a location.
-func (r *Reader) Source(ctx context.Context, at scheduling.Location) (fleet.Source, error) {
+func (r *Reader) Source(ctx context.Context, at schedule.Location) (fleet.Source, error) {
 	return r.source(ctx, at, git.Manifests)
 }
 
 // Environments lists the YAML files at a location, whatever ignore files say.
-func (r *Reader) Environments(ctx context.Context, at scheduling.Location) (fleet.Source, error) {
+func (r *Reader) Environments(ctx context.Context, at schedule.Location) (fleet.Source, error) {
 	return r.source(ctx, at, git.AllManifests)
 }
 
-func (r *Reader) source(ctx context.Context, at scheduling.Location, list func(context.Context, *git.Tree, string) ([]git.Entry, error)) (fleet.Source, error) {
+func (r *Reader) source(ctx context.Context, at schedule.Location, list func(context.Context, *git.Tree, string) ([]git.Entry, error)) (fleet.Source, error) {
 	found, err := r.resolve(ctx, at)
 	if err != nil {
 		return fleet.Source{}, err
@@ -82,7 +82,7 @@ func withoutCredentials(address string) string {
 }
 
 // Files lists all files at a location.
-func (r *Reader) Files(ctx context.Context, at scheduling.Location) ([]fleet.File, error) {
+func (r *Reader) Files(ctx context.Context, at schedule.Location) ([]fleet.File, error) {
 	found, err := r.resolve(ctx, at)
 	if err != nil {
 		return nil, err
@@ -106,37 +106,37 @@ func (r *Reader) Files(ctx context.Context, at scheduling.Location) ([]fleet.Fil
 
 // GitOps lists all files of a branch. A folder that is not there yet is a branch that is not there yet,
 // and so is every branch of a repository without commits.
-func (r *Reader) GitOps(ctx context.Context, at scheduling.Location) (bundle.Branch, scheduling.Head, error) {
+func (r *Reader) GitOps(ctx context.Context, at schedule.Location) (bundle.Branch, schedule.Head, error) {
 	if _, err := os.Stat(at.Folder); at.Folder != "" && errors.Is(err, fs.ErrNotExist) {
-		return bundle.Branch{}, scheduling.Head{}, scheduling.ErrNoBranch
+		return bundle.Branch{}, schedule.Head{}, schedule.ErrNoBranch
 	}
 	found, err := r.resolve(ctx, at)
 	if err != nil {
-		return bundle.Branch{}, scheduling.Head{}, noBranch(err, git.ErrEmpty)
+		return bundle.Branch{}, schedule.Head{}, noBranch(err, git.ErrEmpty)
 	}
 	entries, err := found.tree.Files(ctx, "")
 	if err != nil {
-		return bundle.Branch{}, scheduling.Head{}, err
+		return bundle.Branch{}, schedule.Head{}, err
 	}
 	branch := bundle.Branch{Files: make([]bundle.File, 0, len(entries))}
 	byPath := make(map[string]git.Entry, len(entries))
 	for _, e := range entries {
 		hash, err := bundle.ParseHash(e.Hash)
 		if err != nil {
-			return bundle.Branch{}, scheduling.Head{}, err
+			return bundle.Branch{}, schedule.Head{}, err
 		}
 		branch.Files = append(branch.Files, bundle.File{Path: e.Path, Hash: hash})
 		byPath[e.Path] = e
 	}
 	branch.Read = func(path string) ([]byte, error) { return found.tree.Read(ctx, byPath[path], maxPublishedFile) }
-	return branch, scheduling.Head{Commit: found.commit.Hash, Time: found.commit.Time}, nil
+	return branch, schedule.Head{Commit: found.commit.Hash, Time: found.commit.Time}, nil
 }
 
 // maxPublishedFile bounds what is read of one file of a GitOps branch: an inventory of a large cluster type has some megabytes.
 const maxPublishedFile = 64 << 20
 
 // resolve returns the tree of a location. What was resolved once stays.
-func (r *Reader) resolve(ctx context.Context, at scheduling.Location) (resolvedTree, error) {
+func (r *Reader) resolve(ctx context.Context, at schedule.Location) (resolvedTree, error) {
 	if at.Folder != "" {
 		tree, err := git.Folder(at.Folder)
 		return resolvedTree{tree, git.Commit{}}, err
@@ -152,7 +152,7 @@ func (r *Reader) resolve(ctx context.Context, at scheduling.Location) (resolvedT
 	return once()
 }
 
-func (r *Reader) ask(ctx context.Context, at scheduling.Location) (resolvedTree, error) {
+func (r *Reader) ask(ctx context.Context, at schedule.Location) (resolvedTree, error) {
 	repo, err := r.client.Open(ctx, at.Repo)
 	if err != nil {
 		return resolvedTree{}, err
@@ -186,10 +186,10 @@ func noBranch(err, kind error) error {
 	return err
 }
 
-// noBranchError is a [scheduling.ErrNoBranch] that says itself what is missing.
+// noBranchError is a [schedule.ErrNoBranch] that says itself what is missing.
 type noBranchError struct{ error }
 
-func (e noBranchError) Is(target error) bool { return target == scheduling.ErrNoBranch }
+func (e noBranchError) Is(target error) bool { return target == schedule.ErrNoBranch }
 func (e noBranchError) Unwrap() error        { return e.error }
 
 // noCommit marks an error as that of a commit that does not exist.
@@ -200,10 +200,10 @@ func noCommit(err error) error {
 	return err
 }
 
-// noCommitError is a [scheduling.ErrNoCommit] that says itself what is missing.
+// noCommitError is a [schedule.ErrNoCommit] that says itself what is missing.
 type noCommitError struct{ error }
 
-func (e noCommitError) Is(target error) bool { return target == scheduling.ErrNoCommit }
+func (e noCommitError) Is(target error) bool { return target == schedule.ErrNoCommit }
 func (e noCommitError) Unwrap() error        { return e.error }
 
 // Resolve returns the URL that a document of a repository means. A URL that begins with a dot is relative to the repository,
@@ -242,7 +242,7 @@ func (r *Reader) Same(a, b string) bool {
 
 // Contains reports whether a commit lies in the history of a branch. A local clone's own branch may be behind
 // the one that it knows of origin, so that either counts.
-func (r *Reader) Contains(ctx context.Context, branch scheduling.Location, commit string) (bool, error) {
+func (r *Reader) Contains(ctx context.Context, branch schedule.Location, commit string) (bool, error) {
 	repo, err := r.client.Open(ctx, branch.Repo)
 	if err != nil {
 		return false, err
@@ -265,7 +265,7 @@ func (r *Reader) Contains(ctx context.Context, branch scheduling.Location, commi
 }
 
 // Fork returns the commit at which the history of a commit left that of a branch.
-func (r *Reader) Fork(ctx context.Context, branch scheduling.Location, ref, commit string) (string, error) {
+func (r *Reader) Fork(ctx context.Context, branch schedule.Location, ref, commit string) (string, error) {
 	repo, err := r.client.Open(ctx, branch.Repo)
 	if err != nil {
 		return "", err

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/scheduling"
+	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 func TestRepositoriesElsewhereCannotPointToThisMachine(t *testing.T) {
@@ -35,13 +35,13 @@ func TestRepositoriesElsewhereCannotPointToThisMachine(t *testing.T) {
 
 func TestNoBranchSaysItsPieceOnce(t *testing.T) {
 	err := noBranch(&git.Error{Kind: git.ErrBranchNotFound, Op: "read"}, git.ErrBranchNotFound)
-	if !errors.Is(err, scheduling.ErrNoBranch) || !errors.Is(err, git.ErrBranchNotFound) {
+	if !errors.Is(err, schedule.ErrNoBranch) || !errors.Is(err, git.ErrBranchNotFound) {
 		t.Errorf("%v is not of both kinds", err)
 	}
-	if strings.Contains(err.Error(), scheduling.ErrNoBranch.Error()) {
+	if strings.Contains(err.Error(), schedule.ErrNoBranch.Error()) {
 		t.Errorf("got %q, which says the same twice", err)
 	}
-	if err := noBranch(errors.New("other"), git.ErrBranchNotFound); errors.Is(err, scheduling.ErrNoBranch) {
+	if err := noBranch(errors.New("other"), git.ErrBranchNotFound); errors.Is(err, schedule.ErrNoBranch) {
 		t.Errorf("another error became %v", err)
 	}
 }
@@ -56,12 +56,12 @@ func TestNoCommitIsTold(t *testing.T) {
 			t.Fatalf("git %v: %v: %s", args, err, out)
 		}
 	}
-	_, err := r.Source(t.Context(), scheduling.Location{Repo: repository, Branch: "main", Commit: "0123456"})
-	if !errors.Is(err, scheduling.ErrNoCommit) || !errors.Is(err, git.ErrCommitNotFound) || errors.Is(err, scheduling.ErrNoBranch) {
+	_, err := r.Source(t.Context(), schedule.Location{Repo: repository, Branch: "main", Commit: "0123456"})
+	if !errors.Is(err, schedule.ErrNoCommit) || !errors.Is(err, git.ErrCommitNotFound) || errors.Is(err, schedule.ErrNoBranch) {
 		t.Errorf("got %v", err)
 	}
-	_, err = r.Source(t.Context(), scheduling.Location{Repo: repository, Branch: "topic", Commit: "0123456"})
-	if !errors.Is(err, scheduling.ErrNoBranch) || errors.Is(err, scheduling.ErrNoCommit) {
+	_, err = r.Source(t.Context(), schedule.Location{Repo: repository, Branch: "topic", Commit: "0123456"})
+	if !errors.Is(err, schedule.ErrNoBranch) || errors.Is(err, schedule.ErrNoCommit) {
 		t.Errorf("got %v", err)
 	}
 }

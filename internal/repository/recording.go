@@ -6,26 +6,26 @@ import (
 	"fmt"
 
 	"github.com/kalypso-io/kalypso/internal/git"
-	"github.com/kalypso-io/kalypso/internal/recording"
+	"github.com/kalypso-io/kalypso/internal/hub/record"
 )
 
 // GitOpsBranches lets the recording flow read branches through the Git client.
 type GitOpsBranches struct{ Client *git.Client }
 
 var (
-	_ recording.Repositories = GitOpsBranches{}
-	_ recording.Tree         = tree{}
+	_ record.Repositories = GitOpsBranches{}
+	_ record.Tree         = tree{}
 )
 
 // Head asks where a branch is now. A repository without commits has no branch.
-func (g GitOpsBranches) Head(ctx context.Context, repository, branch string) (recording.Commit, error) {
+func (g GitOpsBranches) Head(ctx context.Context, repository, branch string) (record.Commit, error) {
 	repo, err := g.open(ctx, repository)
 	if err != nil {
-		return recording.Commit{}, err
+		return record.Commit{}, err
 	}
 	c, err := repo.Resolve(ctx, branch, "")
 	if errors.Is(err, git.ErrBranchNotFound) || errors.Is(err, git.ErrEmpty) {
-		return recording.Commit{}, fmt.Errorf("%w: %w", recording.ErrNoBranch, err)
+		return record.Commit{}, fmt.Errorf("%w: %w", record.ErrNoBranch, err)
 	}
 	return recordedCommit(repo, c), err
 }
@@ -39,18 +39,18 @@ func (g GitOpsBranches) open(ctx context.Context, repository string) (*git.Repos
 	return repo, err
 }
 
-func recordedCommit(repo *git.Repository, c git.Commit) recording.Commit {
-	return recording.Commit{SHA: c.Hash, Branch: c.Branch, Time: c.Time, Tree: tree{repo.Tree(c)}}
+func recordedCommit(repo *git.Repository, c git.Commit) record.Commit {
+	return record.Commit{SHA: c.Hash, Branch: c.Branch, Time: c.Time, Tree: tree{repo.Tree(c)}}
 }
 
 // History returns a commit and those before it along first parents.
-func (g GitOpsBranches) History(ctx context.Context, repository string, from recording.Commit, until func(string) bool, limit int) ([]recording.Commit, bool, error) {
+func (g GitOpsBranches) History(ctx context.Context, repository string, from record.Commit, until func(string) bool, limit int) ([]record.Commit, bool, error) {
 	repo, err := g.open(ctx, repository)
 	if err != nil {
 		return nil, false, err
 	}
 	history, more, err := repo.History(ctx, git.Commit{Hash: from.SHA, Branch: from.Branch}, until, limit)
-	commits := make([]recording.Commit, len(history))
+	commits := make([]record.Commit, len(history))
 	for i, c := range history {
 		commits[i] = recordedCommit(repo, c)
 	}
@@ -58,7 +58,7 @@ func (g GitOpsBranches) History(ctx context.Context, repository string, from rec
 }
 
 // Contains reports whether a commit is in the history of another one.
-func (g GitOpsBranches) Contains(ctx context.Context, repository, ancestor string, of recording.Commit) (bool, error) {
+func (g GitOpsBranches) Contains(ctx context.Context, repository, ancestor string, of record.Commit) (bool, error) {
 	repo, err := g.open(ctx, repository)
 	if err != nil {
 		return false, err
@@ -70,26 +70,26 @@ func (g GitOpsBranches) Contains(ctx context.Context, repository, ancestor strin
 type tree struct{ tree *git.Tree }
 
 // List returns the files and folders of a folder.
-func (t tree) List(ctx context.Context, folder recording.Entry) ([]recording.Entry, error) {
+func (t tree) List(ctx context.Context, folder record.Entry) ([]record.Entry, error) {
 	var at git.Entry
-	if folder != (recording.Entry{}) {
+	if folder != (record.Entry{}) {
 		at = git.Entry{Path: folder.Path, Hash: folder.Hash, Mode: git.Subfolder}
 	}
 	listed, err := t.tree.List(ctx, at)
-	entries := make([]recording.Entry, 0, len(listed))
+	entries := make([]record.Entry, 0, len(listed))
 	for _, e := range listed {
 		if e.Mode != git.Symlink && e.Mode != git.Submodule {
-			entries = append(entries, recording.Entry{Path: e.Path, Hash: e.Hash, Folder: e.Mode == git.Subfolder})
+			entries = append(entries, record.Entry{Path: e.Path, Hash: e.Hash, Folder: e.Mode == git.Subfolder})
 		}
 	}
 	return entries, err
 }
 
 // Read returns the content of a file.
-func (t tree) Read(ctx context.Context, file recording.Entry, limit int64) ([]byte, error) {
+func (t tree) Read(ctx context.Context, file record.Entry, limit int64) ([]byte, error) {
 	content, err := t.tree.Read(ctx, git.Entry{Path: file.Path, Hash: file.Hash}, limit)
 	if errors.Is(err, git.ErrTooLarge) {
-		return nil, fmt.Errorf("%w: %w", recording.ErrTooLarge, err)
+		return nil, fmt.Errorf("%w: %w", record.ErrTooLarge, err)
 	}
 	return content, err
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
-	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 )
 
 // ClusterTypes are those of the tutorial's clusters.
@@ -12,11 +12,11 @@ func ClusterTypes() []string { return []string{"drone", "large"} }
 
 // Clusters are the simulated clusters of a sample: two of type drone that follow Git with Flux, and one large with Argo CD,
 // each with a role in every environment. There are none of a type that real clusters serve.
-func Clusters(at Site, real []RealCluster) []simulation.Cluster {
-	clusters := []simulation.Cluster{
-		{Name: "drone-1", Reconciler: simulation.Flux}, {Name: "drone-2", Reconciler: simulation.Flux}, {Name: "large", Reconciler: simulation.ArgoCD},
+func Clusters(at Site, real []RealCluster) []simulate.Cluster {
+	clusters := []simulate.Cluster{
+		{Name: "drone-1", Reconciler: simulate.Flux}, {Name: "drone-2", Reconciler: simulate.Flux}, {Name: "large", Reconciler: simulate.ArgoCD},
 	}
-	var simulated []simulation.Cluster
+	var simulated []simulate.Cluster
 	for _, c := range clusters {
 		clusterType := "drone"
 		if c.Name == "large" {
@@ -32,10 +32,10 @@ func Clusters(at Site, real []RealCluster) []simulation.Cluster {
 }
 
 // Memberships are the roles of a cluster of a type: one in every environment.
-func Memberships(at Site, clusterType string) []simulation.Membership {
-	var all []simulation.Membership
+func Memberships(at Site, clusterType string) []simulate.Membership {
+	var all []simulate.Membership
 	for _, e := range Environments() {
-		all = append(all, simulation.Membership{
+		all = append(all, simulate.Membership{
 			Environment: e, ClusterType: clusterType, GitOps: hub.Repository{Repo: at.Repository(GitOps), Branch: e},
 		})
 	}

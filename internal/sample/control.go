@@ -9,8 +9,8 @@ import (
 	"net/http"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Where a server has what belongs to a sample.
@@ -24,7 +24,7 @@ const (
 // Control lets commands of people reach the process that runs a sample.
 type Control struct {
 	// Simulation are its clusters. // required
-	Simulation *simulation.Simulation
+	Simulation *simulate.Simulation
 	// Forge is the forge as somebody of a team sees it. // required
 	Forge func(Team) forge.Forge
 	// Repositories are those of the sample. // required
@@ -77,7 +77,7 @@ func (c *Control) Handler() http.Handler {
 	api := http.NewServeMux()
 	api.Handle("/", c.Simulation.Handler(c.Token))
 	handle := func(pattern string, do func(*http.Request) (any, error)) {
-		api.Handle(pattern, simulation.WithToken(c.Token, answering(do)))
+		api.Handle(pattern, simulate.WithToken(c.Token, answering(do)))
 	}
 	handle("GET /api/v1/pulls", func(r *http.Request) (any, error) { return c.pulls(r.Context()) })
 	handle("POST /api/v1/merge", c.merge)
@@ -188,7 +188,7 @@ func statusOf(err error) int {
 	switch {
 	case errors.Is(err, errNoPull), errors.Is(err, forge.ErrConflict):
 		return http.StatusConflict
-	case errors.Is(err, errUnknownRepository), errors.Is(err, simulation.ErrUnknownCluster):
+	case errors.Is(err, errUnknownRepository), errors.Is(err, simulate.ErrUnknownCluster):
 		return http.StatusNotFound
 	}
 	return http.StatusUnprocessableEntity

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kalypso-io/kalypso/internal/client"
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/secret"
-	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/hub/client"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // newControl is a sample without clusters, and the way to it.
@@ -24,7 +24,7 @@ func newControl(t *testing.T) (Remote, *Publisher, []Repository, *bool) {
 	}
 	stopped := new(bool)
 	control := &Control{
-		Simulation: simulation.New(simulation.Config{}), Forge: func(Team) forge.Forge { return p.Forge }, Repositories: all,
+		Simulation: simulate.New(simulate.Config{}), Forge: func(Team) forge.Forge { return p.Forge }, Repositories: all,
 		Token: secret.New("the token"), Stop: func() { *stopped = true },
 	}
 	server := httptest.NewServer(control.Handler())

@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kalypso-io/kalypso/internal/client"
-	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/hub/client"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 )
 
 // greetings are what the applications on a cluster show that greet, by namespace.
@@ -32,34 +32,34 @@ func (c *Control) greetings(r *http.Request) (any, error) {
 		namespaces = append(namespaces, d.Metadata.Namespace)
 	}
 	slices.Sort(namespaces)
-	all := []simulation.Greeting{}
+	all := []simulate.Greeting{}
 	for _, namespace := range slices.Compact(namespaces) {
 		found, err := c.Simulation.Greetings(cluster, namespace)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, slices.DeleteFunc(found, func(g simulation.Greeting) bool { return g.Says() == "" })...)
+		all = append(all, slices.DeleteFunc(found, func(g simulate.Greeting) bool { return g.Says() == "" })...)
 	}
 	return all, nil
 }
 
 // GreetingsOf are what the applications show that greet, by namespace, from the Deployments and ConfigMaps of a real cluster.
-func GreetingsOf(cluster string, objects []*unstructured.Unstructured) []simulation.Greeting {
+func GreetingsOf(cluster string, objects []*unstructured.Unstructured) []simulate.Greeting {
 	var namespaces []string
 	for _, o := range objects {
 		namespaces = append(namespaces, o.GetNamespace())
 	}
 	slices.Sort(namespaces)
-	all := []simulation.Greeting{}
+	all := []simulate.Greeting{}
 	for _, namespace := range slices.Compact(namespaces) {
-		found := simulation.GreetingsOf(cluster, namespace, objects)
-		all = append(all, slices.DeleteFunc(found, func(g simulation.Greeting) bool { return g.Says() == "" })...)
+		found := simulate.GreetingsOf(cluster, namespace, objects)
+		all = append(all, slices.DeleteFunc(found, func(g simulate.Greeting) bool { return g.Says() == "" })...)
 	}
 	return all
 }
 
 // Greetings are what the applications on a cluster show that greet, by namespace.
-func (r Remote) Greetings(ctx context.Context, cluster string) (all []simulation.Greeting, err error) {
+func (r Remote) Greetings(ctx context.Context, cluster string) (all []simulate.Greeting, err error) {
 	err = r.Client.Get(ctx, client.Path("greetings", cluster), nil, &all)
 	return all, err
 }

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kalypso-io/kalypso/internal/client"
-	"github.com/kalypso-io/kalypso/internal/simulation"
+	"github.com/kalypso-io/kalypso/internal/hub/client"
+	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 )
 
 // Remote reaches the process that runs a sample, through its [Control].
@@ -17,7 +17,7 @@ type Remote struct {
 }
 
 // Simulation is the way to its clusters.
-func (r Remote) Simulation() simulation.Remote { return simulation.Remote{Client: r.Client} }
+func (r Remote) Simulation() simulate.Remote { return simulate.Remote{Client: r.Client} }
 
 // Pulls are the open pull requests of all repositories.
 func (r Remote) Pulls(ctx context.Context) (all []Pull, err error) {

@@ -12,7 +12,7 @@ import (
 	sigs "sigs.k8s.io/yaml"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/schemas"
+	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
 
 // Schema is a compiled JSON Schema. It is immutable and safe for concurrent use.

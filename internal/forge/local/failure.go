@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // explain makes *err one of package forge, and says what was attempted where. Deferred at the start of every operation.

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"os"
 
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // handOver lets git's own program answer. It sees nothing of the request but what it needs, and nothing of this

@@ -13,8 +13,8 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
 
-	ours "github.com/kalypso-io/kalypso/internal/markdown"
-	"github.com/kalypso-io/kalypso/internal/visible"
+	ours "github.com/kalypso-io/kalypso/internal/text/markdown"
+	"github.com/kalypso-io/kalypso/internal/text/visible"
 )
 
 // markdown renders other people's text. Of HTML it lets through what folds ("details", "summary"), small print ("sub") and

@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/visible"
+	"github.com/kalypso-io/kalypso/internal/text/visible"
 )
 
 //go:embed pages

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // KindOfStatus is the kind of error that an HTTP status means, as forges use them; nil for success.

@@ -15,7 +15,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/kalypso-io/kalypso/internal/filelock"
+	"github.com/kalypso-io/kalypso/internal/git/filelock"
 )
 
 // ErrHeld says that another process moves the reference, or was killed while it did when it was git itself.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"github.com/kalypso-io/kalypso/internal/cluster"
+	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 )
 
 // Errors about clusters. Match with errors.Is.
@@ -31,7 +31,7 @@ var (
 // Cluster is a real cluster.
 type Cluster struct {
 	client    dynamic.Interface
-	discovery cluster.Discovery
+	discovery reconciler.Discovery
 }
 
 // New returns a cluster that is reached in a certain way. Nothing is asked of it yet.
@@ -40,7 +40,7 @@ func New(config *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	discovery, err := cluster.NewDiscovery(config)
+	discovery, err := reconciler.NewDiscovery(config)
 	return &Cluster{client, discovery}, err
 }
 

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
-	"github.com/kalypso-io/kalypso/internal/cluster"
-	"github.com/kalypso-io/kalypso/internal/secret"
+	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // Plan says what a cluster shall have.
@@ -82,7 +82,7 @@ func object(apiVersion, kind, name, field string, content map[string]any) *unstr
 // so that the agent runs there as well, with the rights of the account in the cluster.
 func agentAccount() ([]*unstructured.Unstructured, error) {
 	var kinds []schema.GroupResource
-	for _, k := range cluster.Known() {
+	for _, k := range reconciler.Known() {
 		kinds = append(kinds, k.GroupResource())
 	}
 	text, err := agent.Manifests(agent.Install{Server: "https://nowhere.invalid", Cluster: "sample", Image: "none", Kinds: kinds, Namespace: Agent})

@@ -1,0 +1,148 @@
+package reconciler
+
+import (
+	"fmt"
+	"strings"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+)
+
+// application reads an Application of Argo CD: one report for each of its sources.
+func application(o object) []hub.Report {
+	sources := o.objects("spec", "sources")
+	if len(sources) == 0 {
+		sources = []object{o.objectAt("spec", "source")}
+	}
+	state, text := argoState(o)
+	reports := make([]hub.Report, len(sources))
+	for i, s := range sources {
+		r := &reports[i]
+		r.State, r.Message = state, text
+		r.Repository, r.Ref, r.Path = address(s.text("repoURL")), argoRef(s), folder(s.text("path"))
+		if chart := s.text("chart"); chart != "" {
+			r.Path = folder(chart)
+		}
+		r.Revision = revision(argoRevision(o, state, i))
+		if i > 0 {
+			r.Name = fmt.Sprintf("#%d", i+1) // no name in Kubernetes has a "#"
+		}
+	}
+	return reports
+}
+
+// argoRef is the branch that is followed. Argo CD calls branches and tags the same, and the default branch HEAD.
+// Of a chart, it is a version or a range of versions, which is no ref.
+func argoRef(source object) string {
+	target := source.text("targetRevision")
+	switch {
+	case source.text("chart") != "":
+		return ""
+	case target == "":
+		return "HEAD"
+	default:
+		return branch(target)
+	}
+}
+
+// argoState is what sync status, health and the last operation come to.
+// That something cannot be compared is neither ready nor failed: what was applied before may well be there.
+func argoState(o object) (hub.ReportedState, string) {
+	sync, health := o.text("status", "sync", "status"), o.text("status", "health", "status")
+	switch {
+	case o.removing():
+		return hub.ReportedProgressing, "is being removed"
+	case argoError(o, "InvalidSpecError") != "":
+		return hub.ReportedFailed, argoError(o, "InvalidSpecError")
+	case operationFailed(o):
+		return hub.ReportedFailed, o.text("status", "operationState", "message")
+	case o.text("status", "operationState", "phase") == "Running":
+		return hub.ReportedProgressing, "" // without words, as trying again is: the agent says it only where it is news
+	case sync == "OutOfSync" && !automated(o):
+		return hub.ReportedSuspended, "is out of sync, and syncs only when somebody asks"
+	case sync == "OutOfSync":
+		return hub.ReportedProgressing, join("is out of sync", argoError(o, "SyncError"))
+	case sync != "Synced":
+		return hub.ReportedProgressing, join("cannot be compared", argoError(o, "ComparisonError"), argoError(o, "UnknownError"))
+	}
+	text := o.text("status", "health", "message")
+	switch health {
+	case "Healthy":
+		return hub.ReportedReady, ""
+	case "Degraded":
+		return hub.ReportedFailed, join("health is Degraded", text)
+	case "Suspended":
+		return hub.ReportedSuspended, text
+	case "":
+		return hub.ReportedProgressing, "health is not known yet"
+	default: // Progressing, Missing, Unknown
+		return hub.ReportedProgressing, join("health is "+health, text)
+	}
+}
+
+// operationFailed says whether the last operation failed, and with it what should run now.
+func operationFailed(o object) bool {
+	phase := o.text("status", "operationState", "phase")
+	if phase != "Failed" && phase != "Error" || o.text("status", "sync", "status") == "Synced" {
+		return false
+	}
+	tried, wanted := argoRevisions(o, "status", "operationState", "syncResult"), argoRevisions(o, "status", "sync")
+	return len(tried) == 0 || len(wanted) == 0 || strings.Join(tried, " ") == strings.Join(wanted, " ")
+}
+
+// automated says whether differences are synced without asking anybody.
+func automated(o object) bool {
+	policy := o.objectAt("spec", "syncPolicy", "automated")
+	enabled, said := policy.at("enabled").(bool)
+	return policy != nil && (enabled || !said)
+}
+
+// argoError returns the message of a condition of Argo CD, which are of another shape than everybody's.
+func argoError(o object, kind string) string {
+	for _, c := range o.objects("status", "conditions") {
+		if c.text("type") == kind {
+			return kind + ": " + c.text("message")
+		}
+	}
+	return ""
+}
+
+// argoRevision is what a source is at. The sync status names what should run: that is what runs only when it is in sync.
+func argoRevision(o object, state hub.ReportedState, source int) string {
+	wanted := argoRevisions(o, "status", "sync")
+	tried := argoRevisions(o, "status", "operationState", "syncResult")
+	of := argoHistory(o)
+	switch {
+	case o.text("status", "sync", "status") == "Synced" && len(wanted) > 0:
+		of = wanted
+	case (state == hub.ReportedFailed || o.text("status", "operationState", "phase") == "Running") && len(tried) > 0:
+		of = tried
+	}
+	if source >= len(of) {
+		return ""
+	}
+	return of[source]
+}
+
+// argoHistory are the revisions that were applied last.
+func argoHistory(o object) []string {
+	history := o.objects("status", "history")
+	if len(history) == 0 {
+		return nil
+	}
+	return argoRevisions(history[len(history)-1])
+}
+
+// argoRevisions are a revision for each source.
+func argoRevisions(o object, path ...string) []string {
+	at := o.objectAt(path...)
+	if len(path) == 0 {
+		at = o
+	}
+	if several := at.texts("revisions"); len(several) > 0 {
+		return several
+	}
+	if one := at.text("revision"); one != "" {
+		return []string{one}
+	}
+	return nil
+}

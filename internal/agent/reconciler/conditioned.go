@@ -1,0 +1,71 @@
+package reconciler
+
+import (
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+)
+
+// Annotations by which an object of any kind says what it follows. A template can set them.
+const (
+	AnnotationRepository = "hub.kalypso.io/repository"
+	AnnotationRef        = "hub.kalypso.io/ref"
+	AnnotationPath       = "hub.kalypso.io/path"
+	AnnotationRevision   = "hub.kalypso.io/revision"
+)
+
+// conditioned reads an object of any kind by the rules of kstatus, which most tools of Kubernetes share:
+// https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md
+func conditioned(o object) hub.Report {
+	annotation := func(name string) string { return o.text("metadata", "annotations", name) }
+	r := hub.Report{
+		Repository: address(annotation(AnnotationRepository)), Ref: branch(annotation(AnnotationRef)),
+		Path: folder(annotation(AnnotationPath)), Revision: revision(annotation(AnnotationRevision)),
+	}
+	r.State, r.Message = kstatus(o)
+	return r
+}
+
+// kstatus is the order in which the rules hold. By them an object without conditions is ready,
+// and one that is not ready without being stalled is still on its way.
+func kstatus(o object) (hub.ReportedState, string) {
+	stalled, reconciling, ready := o.condition("Stalled"), o.condition("Reconciling"), o.condition("Ready")
+	switch {
+	case o.removing():
+		return hub.ReportedProgressing, "is being removed"
+	case o.outdated(condition{}):
+		return hub.ReportedProgressing, ""
+	case stalled.status == "True":
+		return hub.ReportedFailed, join(stalled.message, ready.message)
+	case reconciling.status == "True":
+		return hub.ReportedProgressing, reconciling.message
+	case ready.status == "False" || ready.status == "Unknown":
+		return hub.ReportedProgressing, ready.message
+	}
+	if state, text, ok := rollout(o); ok {
+		return state, text
+	}
+	return hub.ReportedReady, ""
+}
+
+// rollout is what kstatus knows of the kinds that run pods and have no Ready condition: Deployments, by their conditions,
+// and StatefulSets and DaemonSets by their numbers.
+func rollout(o object) (state hub.ReportedState, text string, ok bool) {
+	if group := o.text("apiVersion"); group != "apps/v1" {
+		return "", "", false
+	}
+	progress := o.condition("Progressing")
+	if progress.reason == "ProgressDeadlineExceeded" {
+		return hub.ReportedFailed, progress.message, true
+	}
+	wanted, updated, available := int64(1), o.number("status", "updatedReplicas"), o.number("status", "availableReplicas")
+	if o.at("spec", "replicas") != nil {
+		wanted = o.number("spec", "replicas")
+	}
+	if o.text("kind") == "DaemonSet" {
+		wanted = o.number("status", "desiredNumberScheduled")
+		updated, available = o.number("status", "updatedNumberScheduled"), o.number("status", "numberAvailable")
+	}
+	if updated < wanted || available < wanted {
+		return hub.ReportedProgressing, "not all replicas are updated and available", true
+	}
+	return "", "", false
+}

@@ -1,0 +1,60 @@
+package reconciler
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// trim returns an object with only what is read of its kind. Objects can be large, and hold what is nobody's business here,
+// such as the values of a HelmRelease.
+func trim(u *unstructured.Unstructured, k Kind) *unstructured.Unstructured {
+	kept := map[string]any{"metadata": map[string]any{}}
+	for _, name := range []string{"name", "namespace", "generation", "deletionTimestamp", "resourceVersion"} {
+		keep(u.Object, kept, []string{"metadata", name})
+	}
+	for _, name := range []string{"apiVersion", "kind"} {
+		keep(u.Object, kept, []string{name})
+	}
+	if len(k.keeps) == 0 {
+		for _, path := range [][]string{
+			fields("status.conditions"), fields("status.observedGeneration"), fields("spec.replicas"), fields("status.updatedReplicas"),
+			fields("status.availableReplicas"), fields("status.desiredNumberScheduled"), fields("status.updatedNumberScheduled"),
+			fields("status.numberAvailable"),
+		} {
+			keep(u.Object, kept, path)
+		}
+		keepAnnotations(u.Object, kept)
+	}
+	for _, path := range k.keeps {
+		keep(u.Object, kept, path)
+	}
+	return &unstructured.Unstructured{Object: kept}
+}
+
+// keep copies a field, and the maps that it is in.
+func keep(from, to map[string]any, path []string) {
+	value, ok, err := unstructured.NestedFieldNoCopy(from, path...)
+	if !ok || err != nil {
+		return
+	}
+	for _, name := range path[:len(path)-1] {
+		inner, ok := to[name].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			to[name] = inner
+		}
+		to = inner
+	}
+	to[path[len(path)-1]] = value
+}
+
+// keepAnnotations keeps those that say what an object follows.
+func keepAnnotations(from, to map[string]any) {
+	annotations, _ := object(from).at("metadata", "annotations").(map[string]any)
+	for name, value := range annotations {
+		if strings.HasPrefix(name, "hub.kalypso.io/") {
+			keep(map[string]any{"metadata": map[string]any{"annotations": map[string]any{name: value}}}, to, []string{"metadata", "annotations", name})
+		}
+	}
+}

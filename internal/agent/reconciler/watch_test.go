@@ -1,0 +1,269 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+var (
+	gits       = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}
+	kustomizes = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
+	helms      = schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"}
+	widgets    = schema.GroupVersionResource{Group: "example.com", Version: "v3", Resource: "widgets"}
+)
+
+// served is a cluster's discovery: kinds by resource, and an error when it does not answer.
+type served struct {
+	mu    sync.Mutex
+	kinds map[schema.GroupVersionResource]string
+	err   error
+}
+
+func (s *served) set(change func(s *served)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
+func (s *served) Versions(_ context.Context, group string) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var versions []string
+	for r := range s.kinds {
+		if r.Group == group {
+			versions = append(versions, r.Version)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(versions))), s.err
+}
+
+func (s *served) Kinds(_ context.Context, group, version string) (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kinds := map[string]string{}
+	for r, kind := range s.kinds {
+		if r.Group == group && r.Version == version {
+			kinds[r.Resource] = kind
+		}
+	}
+	return kinds, s.err
+}
+
+// world is a cluster and its watcher.
+type world struct {
+	*Watcher
+	t      *testing.T
+	client *fake.FakeDynamicClient
+	served *served
+	log    lines
+	start  func() // lets the watcher run
+}
+
+// lines is a log that may be read while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// watching calls test with a watcher, not started yet, of a cluster that serves Flux, in a bubble where time passes by itself.
+func watching(t *testing.T, test func(w *world), objects ...*unstructured.Unstructured) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		kinds := map[schema.GroupVersionResource]string{gits: "GitRepository", kustomizes: "Kustomization", helms: "HelmRelease", widgets: "Widget"}
+		lists := map[schema.GroupVersionResource]string{}
+		for r, kind := range kinds {
+			lists[r] = kind + "List"
+		}
+		lists[widgets.GroupResource().WithVersion("v4")] = "WidgetList"
+		var all []runtime.Object
+		for _, o := range objects {
+			all = append(all, o)
+		}
+		w := &world{t: t, client: fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, all...)}
+		w.served = &served{kinds: maps.Clone(kinds)}
+		w.Watcher = NewWatcher(w.client, w.served, []Kind{{Group: widgets.Group, Resource: widgets.Resource}},
+			slog.New(slog.NewTextHandler(&w.log, nil)))
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer stop()
+		w.start = func() { running.Go(func() { w.Run(ctx) }) }
+		test(w)
+	})
+}
+
+// wait lets everything happen that happens without time passing, and some that needs a moment.
+func (w *world) wait(d time.Duration) Snapshot {
+	time.Sleep(d) // in the bubble, where it takes no time
+	synctest.Wait()
+	return w.Snapshot()
+}
+
+func (w *world) want(s Snapshot, want string) {
+	w.t.Helper()
+	if got := describe(s); got != want {
+		w.t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func describe(s Snapshot) string {
+	var all []string
+	for _, r := range s.Reports {
+		all = append(all, fmt.Sprintf("%s %s/%s %s %s", r.Kind, r.Namespace, r.Name, r.Repository, r.State))
+	}
+	return fmt.Sprintf("%s | complete %t, alive %t, unread %v", strings.Join(all, ", "), s.Complete, s.Alive, s.Unread)
+}
+
+func git() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+		"metadata": map[string]any{"namespace": "flux-system", "name": "platform"},
+		"spec":     map[string]any{"url": "https://example.com/gitops", "ref": map[string]any{"branch": "dev"}},
+	}}
+}
+
+func kustomize(status string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+		"metadata": map[string]any{"namespace": "flux-system", "name": "dev"},
+		"spec":     map[string]any{"sourceRef": map[string]any{"kind": "GitRepository", "name": "platform"}, "patches": []any{"secret"}},
+		"status":   map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": status}}},
+	}}
+}
+
+func TestWatcherFollowsChanges(t *testing.T) {
+	t.Parallel()
+	watching(t, func(w *world) {
+		w.start()
+		w.want(w.wait(time.Second), "Kustomization flux-system/dev https://example.com/gitops ready | complete true, alive true, unread []")
+
+		<-w.Changed()
+		of := w.client.Resource(kustomizes).Namespace("flux-system")
+		if _, err := of.Update(w.t.Context(), kustomize("False"), metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		<-w.Changed()
+		w.want(w.Snapshot(), "Kustomization flux-system/dev https://example.com/gitops failed | complete true, alive true, unread []")
+
+		if err := of.Delete(w.t.Context(), "dev", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		<-w.Changed()
+		w.want(w.Snapshot(), " | complete true, alive true, unread []")
+		for _, a := range w.client.Actions() {
+			if !slices.Contains([]string{"list", "watch", "update", "delete"}, a.GetVerb()) {
+				t.Errorf("it does more than read: %s", a.GetVerb())
+			}
+		}
+	}, git(), kustomize("True"))
+}
+
+func TestWatcherForgetsWhatNobodyReads(t *testing.T) {
+	t.Parallel()
+	watching(t, func(w *world) {
+		w.start()
+		w.wait(time.Second)
+		for _, o := range w.informers[kustomizes.GroupResource()].GetStore().List() {
+			if text := fmt.Sprint(o); strings.Contains(text, "secret") {
+				t.Errorf("it keeps %s", text)
+			}
+		}
+	}, git(), kustomize("True"))
+}
+
+// A kind that is not there is normal. It may come, go, and change its version.
+func TestWatcherFollowsKinds(t *testing.T) {
+	t.Parallel()
+	watching(t, func(w *world) {
+		w.served.set(func(s *served) { delete(s.kinds, kustomizes) })
+		w.start()
+		if s := w.wait(90 * time.Second); len(s.Reports) != 0 || !s.Complete {
+			t.Errorf("absent: got %s", describe(s))
+		}
+		w.served.set(func(s *served) { s.kinds[kustomizes] = "Kustomization" })
+		if s := w.wait(90 * time.Second); len(s.Reports) != 1 || !s.Complete {
+			t.Errorf("there: got %s", describe(s))
+		}
+		w.served.set(func(s *served) {
+			delete(s.kinds, widgets)
+			s.kinds[widgets.GroupResource().WithVersion("v4")] = "Widget"
+		})
+		w.wait(90 * time.Second)
+		if !strings.Contains(w.log.String(), "example.com/v4, Resource=widgets") {
+			t.Errorf("another version: the log is\n%s", w.log.String())
+		}
+	}, kustomize("True"))
+}
+
+func TestWatcherDenied(t *testing.T) {
+	t.Parallel()
+	watching(t, func(w *world) {
+		var allowed atomic.Bool
+		w.client.PrependReactor("list", "helmreleases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return !allowed.Load(), nil, apierrors.NewForbidden(helms.GroupResource(), "", errors.New("no"))
+		})
+		w.start()
+		w.want(w.wait(time.Minute), "Kustomization flux-system/dev  ready | complete true, alive true, unread [HelmRelease]")
+		if n := strings.Count(w.log.String(), "bind the ClusterRole"); n != 1 {
+			t.Errorf("said %d times what to do, want once:\n%s", n, w.log.String())
+		}
+		allowed.Store(true)
+		if s := w.wait(2 * time.Minute); len(s.Unread) != 0 {
+			t.Errorf("allowed: got %s", describe(s))
+		}
+	}, kustomize("True"))
+}
+
+func TestWatcherWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	watching(t, func(w *world) {
+		w.served.set(func(s *served) { s.err = errors.New("connection refused") })
+		w.start()
+		if s := w.wait(2 * time.Minute); s.Alive {
+			t.Errorf("without an answer: got %s", describe(s))
+		}
+		w.served.set(func(s *served) { s.err = nil })
+		if s := w.wait(2 * time.Minute); !s.Alive || !s.Complete || len(s.Reports) != 1 {
+			t.Errorf("answers again: got %s", describe(s))
+		}
+	}, kustomize("True"))
+}
+
+// Nothing is complete before everything was looked at.
+func TestSnapshotBeforeRun(t *testing.T) {
+	t.Parallel()
+	w := NewWatcher(nil, nil, nil, slog.New(slog.DiscardHandler))
+	if s := w.Snapshot(); s.Complete || s.Alive {
+		t.Errorf("got %s", describe(s))
+	}
+}

@@ -1,0 +1,83 @@
+package chart
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Image is a reference to an image, taken apart.
+type Image struct {
+	// Repository has the registry and the path in it, "docker.io/library/nginx".
+	Repository string
+	// Tag is what has to be looked up; empty where there is a digest.
+	Tag string
+	// Digest is empty where the reference has none.
+	Digest string
+}
+
+// Without a registry, an image is one of this one, and without a folder of those that it keeps itself.
+const (
+	defaultRegistry = "docker.io"
+	defaultFolder   = "library/"
+	defaultTag      = "latest"
+)
+
+// maxReference is the longest reference that anybody uses, in bytes.
+const maxReference = 1024
+
+// The grammar of references, as registries have it. All begin with a letter, a digit or a bracket, so that none is an option.
+var (
+	registryName = regexp.MustCompile(`^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?$`)
+	imagePath    = regexp.MustCompile(`^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*$`)
+	imageTag     = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}$`)
+	digestForm   = regexp.MustCompile(`^sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})$`)
+)
+
+// IsDigest reports whether a text is a digest.
+func IsDigest(text string) bool { return digestForm.MatchString(text) }
+
+// ParseImage takes a reference apart as container runtimes do: "nginx" is docker.io/library/nginx:latest.
+func ParseImage(reference string) (Image, error) {
+	if len(reference) > maxReference {
+		return Image{}, fmt.Errorf("%.60q... is too long for the reference of an image", reference)
+	}
+	name, digest, hasDigest := strings.Cut(reference, "@")
+	tag := ""
+	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
+		name, tag = name[:i], name[i+1:]
+		if !imageTag.MatchString(tag) {
+			return Image{}, fmt.Errorf("%q is no reference of an image: %q is no tag", reference, tag)
+		}
+	}
+	if hasDigest {
+		tag = "" // the digest counts
+		if !IsDigest(digest) {
+			return Image{}, fmt.Errorf("%q is no reference of an image: %q is no digest", reference, digest)
+		}
+	} else if tag == "" {
+		tag = defaultTag
+	}
+	registry, path, found := strings.Cut(name, "/")
+	if !found || !strings.ContainsAny(registry, ".:[") && registry != "localhost" {
+		registry, path = defaultRegistry, name
+	}
+	if registry == defaultRegistry && !strings.Contains(path, "/") {
+		path = defaultFolder + path
+	}
+	if !registryName.MatchString(registry) || !imagePath.MatchString(path) {
+		return Image{}, fmt.Errorf("%q is no reference of an image", reference)
+	}
+	return Image{Repository: registry + "/" + path, Tag: tag, Digest: digest}, nil
+}
+
+// String is the reference in full.
+func (i Image) String() string {
+	if i.Digest != "" {
+		return i.At(i.Digest)
+	}
+	return i.Repository + ":" + i.Tag
+}
+
+// At is the reference to a digest in the image's repository, which always means the same.
+func (i Image) At(digest string) string { return i.Repository + "@" + digest }

@@ -1,0 +1,92 @@
+package remote
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// DockerFile returns how hosts know us by a file as "docker login" and the pull secrets of Kubernetes have it, for [Client.Credential]:
+//
+//	{"auths": {"registry.example": {"auth": "<user:password in base64>"}}}
+//
+// It is read whenever a host asks, since whoever replaces a credential replaces the file. An entry counts for its whole host and for no
+// other. Programs that keep credentials (credsStore, credHelpers) are not run. A file that is not there or that we must not read has no
+// entries; one that is damaged is an error, which does not repeat what is in it.
+func DockerFile(path string) func(ctx context.Context, host string) (Credential, error) {
+	return func(_ context.Context, host string) (Credential, error) {
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			return Credential{}, nil
+		}
+		if err != nil {
+			return Credential{}, err
+		}
+		var file struct {
+			Auths map[string]dockerEntry `json:"auths"`
+		}
+		if json.Unmarshal(text, &file) != nil {
+			return Credential{}, fmt.Errorf("%q is not a configuration of docker: it has to be JSON, with an object auths", path)
+		}
+		wanted := registryOf(host)
+		for _, name := range slices.Sorted(maps.Keys(file.Auths)) {
+			if wanted == "" || registryOf(name) != wanted {
+				continue
+			}
+			found, err := file.Auths[name].credential()
+			if err != nil {
+				return Credential{}, fmt.Errorf("read the entry %q of %q: %w", name, path, err)
+			}
+			if !found.Password.IsZero() {
+				return found, nil
+			}
+		}
+		return Credential{}, nil
+	}
+}
+
+// dockerEntry is how one host knows us. Username and password are an old spelling of auth.
+type dockerEntry struct {
+	Auth     string `json:"auth"`
+	Username string `json:"username"`
+	Password string `json:"password"`
+}
+
+func (e dockerEntry) credential() (Credential, error) {
+	if e.Auth == "" {
+		return Credential{User: e.Username, Password: secret.New(e.Password)}, nil
+	}
+	text, err := base64.StdEncoding.DecodeString(e.Auth)
+	user, password, ok := strings.Cut(string(text), ":")
+	if err != nil || !ok {
+		return Credential{}, errors.New("auth is not user:password in base64")
+	}
+	return Credential{User: user, Password: secret.New(strings.TrimRight(password, "\x00"))}, nil
+}
+
+// registryOf is the host that an entry is for, which may be written as a URL; empty for one that is for a part of a host only.
+func registryOf(name string) string {
+	if _, rest, ok := strings.Cut(name, "://"); ok {
+		name = rest
+	}
+	host, path, _ := strings.Cut(strings.ToLower(name), "/")
+	switch strings.TrimSuffix(path, "/") {
+	case "", "v1", "v2":
+	default:
+		return ""
+	}
+	switch host {
+	case "index.docker.io", "registry-1.docker.io":
+		return "docker.io" // the one registry that goes by several names
+	}
+	return host
+}

@@ -1,0 +1,140 @@
+package sandbox_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
+)
+
+// TestMain is the program as well, as kalypso is with its command.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == sandbox.Command {
+		if err := sandbox.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func job(template string, targets ...string) *chart.Job {
+	j := &chart.Job{
+		Form: chart.FormChart,
+		Files: []chart.File{
+			{Path: "Chart.yaml", Content: []byte("apiVersion: v2\nname: hello\nversion: 0.1.0\n")},
+			{Path: "templates/x.yaml", Content: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {x: \"" + template + "\"}\n")},
+		},
+	}
+	for _, name := range targets {
+		j.Targets = append(j.Targets, chart.Target{Name: name, Set: []string{"name=" + name}, Options: chart.Options{Release: "r"}})
+	}
+	return j
+}
+
+// doubling builds a text of a petabyte in the target "bad", in no more than fifty steps.
+const doubling = `{{ $x := "0123456789" }}{{ if eq .Values.name "bad" }}{{ range until 50 }}{{ $x = cat $x $x }}{{ end }}{{ end }}{{ .Values.name }}`
+
+// TestRender: a result is what it would be in this process, and what is known is not rendered again.
+func TestRender(t *testing.T) {
+	j := job("{{ .Values.name }}", "a", "b")
+	r := sandbox.Runner{}
+	got, err := r.Render(context.Background(), j, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(j.Run(nil), got); diff != "" {
+		t.Errorf("-here +there:\n%s", diff)
+	}
+	r.Program = "nowhere" // nothing is left to be rendered
+	again, err := r.Render(context.Background(), j, got)
+	if diff := cmp.Diff(got, again); diff != "" || err != nil {
+		t.Errorf("%s %v", diff, err)
+	}
+}
+
+// TestMemory: one target that takes all memory ends its process, and the others are rendered.
+func TestMemory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no limit of memory here")
+	}
+	r := sandbox.Runner{Limits: sandbox.Limits{Memory: enough, Time: 30 * time.Second}}
+	got, err := r.Render(context.Background(), job(doubling, "a", "b", "bad", "c", "d"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range got.Targets {
+		bad := target.Name == "bad"
+		if (target.Manifests == nil) != bad {
+			t.Errorf("%s: %v", target.Name, target.Problems)
+		}
+		if bad && !endedForMemory(target) {
+			t.Errorf("got %v", target.Problems)
+		}
+	}
+	// When all of them do it, that is found out soon.
+	all := job(strings.Replace(doubling, `"bad"`, ".Values.name", 1), "a", "b", "c", "d", "e", "f", "g", "h")
+	got, err = r.Render(context.Background(), all, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range got.Targets {
+		if !endedForMemory(target) {
+			t.Errorf("%s: got %v", target.Name, target.Problems)
+		}
+	}
+}
+
+// endedForMemory: the race detector ends the process in its own way, without a word.
+func endedForMemory(r chart.Rendered) bool {
+	said := fmt.Sprint(r.Problems)
+	return strings.Contains(said, "rendering needs more than") || strings.Contains(said, "ended early: exit status 66")
+}
+
+// TestTime: a process that does not come to an end is ended.
+func TestTime(t *testing.T) {
+	slow := job(`{{ range until 1000 }}{{ derivePassword 1 "long" "a" "b" "c" }}{{ end }}`, "a")
+	r := sandbox.Runner{Limits: sandbox.Limits{Time: 300 * time.Millisecond}}
+	got, err := r.Render(context.Background(), slow, nil)
+	if err != nil || !strings.Contains(fmt.Sprint(got.Targets[0].Problems), "takes longer than 300ms") {
+		t.Errorf("got %v and %v", got, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := r.Render(ctx, slow, nil); err == nil || ctx.Err() == nil {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestNoProgram: that nothing could be started is said with every target.
+func TestNoProgram(t *testing.T) {
+	r := sandbox.Runner{Program: "/nowhere/kalypso"}
+	got, err := r.Render(context.Background(), job("x", "a", "b"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range got.Targets {
+		if !strings.Contains(fmt.Sprint(target.Problems), "start the process that renders") {
+			t.Errorf("got %v", target.Problems)
+		}
+	}
+}
+
+// BenchmarkRender is what a process costs for one small target.
+func BenchmarkRender(b *testing.B) {
+	j, r := job("{{ .Values.name }}", "a"), sandbox.Runner{}
+	for b.Loop() {
+		if _, err := r.Render(context.Background(), j, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

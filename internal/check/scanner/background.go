@@ -1,0 +1,86 @@
+package scanner
+
+import (
+	"context"
+	"sync"
+)
+
+// background is what goes on while nobody waits for it, each key once at a time. The zero value is ready.
+type background struct {
+	mu     sync.Mutex
+	active map[string]bool
+	// places are those at which work is done; the rest waits for one.
+	places chan struct{}
+	// ended is closed, and made anew, whenever something has ended.
+	ended  chan struct{}
+	closed bool
+	ctx    context.Context
+	cancel context.CancelFunc
+	wait   sync.WaitGroup
+}
+
+// runs reports whether a key is being worked on.
+func (b *background) runs(key string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.active[key]
+}
+
+// start begins to work on a key, unless it is worked on already: at most so many at once, the others one after the other.
+// tell is called at the end when the work has news. It reports false when nothing is begun any more.
+func (b *background) start(key string, parallel int, work func(context.Context) (news bool), tell func()) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || b.active[key] {
+		return !b.closed
+	}
+	if b.active == nil {
+		b.active, b.places = map[string]bool{}, make(chan struct{}, parallel)
+		b.ctx, b.cancel = context.WithCancel(context.Background())
+	}
+	b.active[key] = true
+	b.wait.Go(func() {
+		news := false
+		select {
+		case b.places <- struct{}{}:
+			news = work(b.ctx)
+			<-b.places
+		case <-b.ctx.Done():
+		}
+		b.end(key)
+		if news && tell != nil && b.ctx.Err() == nil {
+			tell()
+		}
+	})
+	return true
+}
+
+func (b *background) end(key string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.active, key)
+	if b.ended != nil {
+		close(b.ended)
+		b.ended = nil
+	}
+}
+
+// next returns a channel that is closed when something ends after this.
+func (b *background) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended == nil {
+		b.ended = make(chan struct{})
+	}
+	return b.ended
+}
+
+func (b *background) close() {
+	b.mu.Lock()
+	b.closed = true
+	if b.cancel != nil {
+		b.cancel()
+	}
+	b.mu.Unlock()
+	b.wait.Wait()
+}

@@ -1,0 +1,95 @@
+package scanner
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/check/scan"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// run is one scan of one digest.
+type run struct {
+	key  string
+	scan check.Scan
+	// known is what was on record when it began.
+	known   scan.Record
+	digest  string
+	command scan.Command
+	// reference is how the program knows the digest.
+	reference string
+}
+
+// run runs a program, unless somebody else has done it, and puts on record what came of it. What was cut off leaves no record.
+func (s *Scanner) run(ctx context.Context, r run) (news bool) {
+	release, err := s.Store.Claim(ctx, r.key)
+	if err != nil {
+		return s.unrecorded(ctx, r, err)
+	}
+	defer release()
+	before, err := s.Store.Record(ctx, r.key)
+	if err != nil {
+		return s.unrecorded(ctx, r, err)
+	}
+	if !s.due(r.scan, before) {
+		return s.forget(r.key)
+	}
+	ended, err := s.Programs.Scan(ctx, r.command)
+	if ctx.Err() != nil {
+		return false
+	}
+	ended.Output = check.Redact(ended.Output)
+	if errors.Is(err, scan.ErrNotAllowed) {
+		// It is no run, and is over as soon as the operator allows it.
+		return s.unrecorded(ctx, r, err)
+	}
+	after := r.record(before, ended, err, s)
+	if err := s.Store.Keep(ctx, r.key, after); err != nil {
+		return s.remember(r.key, after)
+	}
+	return s.forget(r.key)
+}
+
+// record is the one after a run.
+func (r run) record(before scan.Record, ended scan.Ended, err error, s *Scanner) scan.Record {
+	if err != nil {
+		err = errors.New(secret.Scrub(check.Redact(err.Error())))
+	}
+	after := before.After(r.scan, ended, err, s.now())
+	after.Scan, after.Reference, after.Digest = r.scan.Name, r.reference, r.digest
+	return after
+}
+
+// unrecorded remembers why nothing could be run, so that it is not tried again at once.
+func (s *Scanner) unrecorded(ctx context.Context, r run, why error) (news bool) {
+	if ctx.Err() != nil {
+		return false
+	}
+	s.mu.Lock()
+	before := s.failed[r.key]
+	s.mu.Unlock()
+	if r.known.Final() {
+		before = r.known // what was found goes on to count
+	}
+	return s.remember(r.key, r.record(before, scan.Ended{}, why, s))
+}
+
+// remember keeps in mind what could not be kept elsewhere, for as long as the process lives.
+func (s *Scanner) remember(key string, record scan.Record) (news bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil || len(s.failed) >= maxKnown {
+		s.failed = map[string]scan.Record{}
+	}
+	s.failed[key] = record
+	return true
+}
+
+// forget forgets what was remembered of a key: what is on record counts.
+func (s *Scanner) forget(key string) (news bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.failed, key)
+	return true
+}

@@ -1,0 +1,96 @@
+package scanner
+
+import (
+	"context"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/check/scan"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// Tags move. How long it is believed where one leads, and how soon one is asked for again that leads nowhere: twice as late each time.
+const (
+	believed      = 10 * time.Minute
+	firstAgain    = 30 * time.Second
+	longestAgain  = 15 * time.Minute
+	lookupTimeout = time.Minute
+	maxLookups    = 4
+)
+
+// lookedUp is what a tag leads to.
+type lookedUp struct {
+	// digest is the last that was found, reason why none was ever found.
+	digest, reason string
+	// asked is when a registry answered last, failures how often in a row none did.
+	asked    time.Time
+	failures int
+}
+
+// state is that of the scans of an image without a digest.
+func (l lookedUp) state() (scan.State, string) {
+	if l.reason == "" {
+		return scan.Running, "its digest is looked up"
+	}
+	return scan.Waiting, l.reason
+}
+
+// due reports whether the registry is to be asked.
+func (l lookedUp) due(now time.Time) bool {
+	pause := believed
+	if l.failures > 0 {
+		pause = firstAgain
+		for range l.failures - 1 {
+			pause = min(2*pause, longestAgain)
+		}
+	}
+	return l.asked.IsZero() || !now.Before(l.asked.Add(pause))
+}
+
+// tag says where the tag of an image leads, as far as that is known. When that was long ago, or never, it is looked up in the background.
+func (s *Scanner) tag(image chart.Image) lookedUp {
+	key := image.String()
+	s.mu.Lock()
+	known := s.tags[key]
+	s.mu.Unlock()
+	if known.due(s.now()) {
+		s.lookups.start(key, maxLookups, func(ctx context.Context) bool { return s.lookUp(ctx, image) }, s.Changed)
+	}
+	return known
+}
+
+// lookUp asks the registry, and reports whether that is news. A registry that does not answer changes nothing of what is known.
+func (s *Scanner) lookUp(ctx context.Context, image chart.Image) (news bool) {
+	asking, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	digest, err := s.Images.Digest(asking, image)
+	if ctx.Err() != nil {
+		return false
+	}
+	key := image.String()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.tags[key]
+	was := known
+	known.asked = s.now()
+	switch {
+	case err == nil && chart.IsDigest(digest):
+		known.digest, known.reason, known.failures = digest, "", 0
+	default:
+		known.failures++
+		if known.digest == "" {
+			known.reason = "its digest cannot be looked up"
+			if err != nil {
+				known.reason += ": " + secret.Scrub(err.Error())
+			}
+		}
+	}
+	if len(s.tags) >= maxKnown {
+		clear(s.tags)
+	}
+	if s.tags == nil {
+		s.tags = map[string]lookedUp{}
+	}
+	s.tags[key] = known
+	return known.digest != was.digest || known.reason != was.reason
+}

@@ -1,0 +1,155 @@
+package output
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/deliver"
+)
+
+// Delivery shows a plan of an application to a person: what happens to which targets and objects, and what checks found.
+type Delivery struct {
+	Plan *deliver.Plan
+	// Findings are shown from warnings on.
+	Findings []check.Finding
+	Style    terminal.Style
+	// Diff adds the difference of every object.
+	Diff bool
+}
+
+// Write shows the plan.
+func (v Delivery) Write(w io.Writer) error {
+	p, s := v.Plan, v.Style
+	fmt.Fprintf(w, "%s   %s %s   %s   compared with   %s\n", s.Bold(terminal.Printable(p.Environment)), terminal.Printable(p.Workload), terminal.Printable(p.To.Name()),
+		terminal.Printable(p.After), terminal.Printable(p.Before))
+	if p.Promotes() && p.From.Commit != "" {
+		fmt.Fprintf(w, "takes the place of %s\n", terminal.Printable(p.From.Name()))
+	}
+	if err := v.targets(w); err != nil {
+		return err
+	}
+	for i, d := range p.Drift {
+		if i == 0 {
+			fmt.Fprintf(w, "\n  changed by hand on the GitOps branch, and restored:\n")
+		}
+		fmt.Fprintf(w, "    %s\n", terminal.Printable(d.Path))
+	}
+	c := p.Counts
+	fmt.Fprintf(w, "\n  %d added, %d changed, %d removed, %d held, %d unchanged\n", c.Added, c.Changed, c.Removed, c.Held, c.Unchanged)
+	v.problems(w)
+	for _, r := range p.Refusals {
+		fmt.Fprintf(w, "\n  %s %s\n", s.Red("refused:"), terminal.Printable(r))
+	}
+	if len(v.Findings) > 0 {
+		fmt.Fprintf(w, "\n  checks: %s\n", terminal.Printable(check.Summary(v.Findings)))
+		Findings(w, s, v.Findings, check.Warn)
+	}
+	if v.Diff {
+		v.diffs(w)
+	}
+	return nil
+}
+
+// targets shows a row for each, and below it what changes.
+func (v Delivery) targets(w io.Writer) error {
+	if len(v.Plan.Targets) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	t := &terminal.Table{Indent: "  "}
+	for _, c := range v.Plan.Targets {
+		lines := v.details(c)
+		t.Row(symbol(v.Style, c.Op), terminal.Plain(c.Name), lines[0])
+		for _, line := range lines[1:] {
+			t.Row(terminal.Plain(""), terminal.Plain(""), line)
+		}
+	}
+	return t.Write(w)
+}
+
+// maxDetails is how many lines are shown of one target.
+const maxDetails = 20
+
+func (v Delivery) details(c deliver.TargetChange) []terminal.Cell {
+	if c.Op == deliver.Held {
+		return []terminal.Cell{terminal.Plain("held: " + Placed(c.Reason.Message, c.Reason.Position))}
+	}
+	var lines []terminal.Cell
+	for _, o := range c.Objects {
+		lines = append(lines, terminal.Plain(string(o.Op)+" "+o.String()))
+	}
+	for _, value := range c.Values {
+		lines = append(lines, terminal.Plain(fmt.Sprintf("%s  %s -> %s", value.Path, Value(value.Old), Value(value.New))))
+		if from := cmp.Or(value.From.String(), value.From.Source); from != "" {
+			lines = append(lines, terminal.Painted(v.Style.Dim, "  "+from))
+		}
+	}
+	if len(lines) == 0 {
+		return []terminal.Cell{terminal.Painted(v.Style.Dim, "records only")}
+	}
+	if len(lines) > maxDetails {
+		rest := len(lines) - maxDetails
+		lines = append(lines[:maxDetails], terminal.Painted(v.Style.Dim, "and "+terminal.Count(rest, "more line")+"; -o json lists all"))
+	}
+	return lines
+}
+
+// problems shows what has to be mended, but not what a held target said already, and no notices.
+func (v Delivery) problems(w io.Writer) {
+	t := &terminal.Table{Indent: "  "}
+	for _, p := range v.Plan.Problems {
+		held := false
+		for _, c := range v.Plan.Targets {
+			held = held || c.Reason != nil && *c.Reason == p
+		}
+		if !held {
+			t.Row(SeverityCell(v.Style, p.Severity), terminal.Plain(Placed(Sentence(p), p.Position)))
+		}
+	}
+	if len(t.Rows) > 0 {
+		fmt.Fprintln(w)
+		_ = t.Write(w) // the writer is the one that shows everything else; it fails there as well
+	}
+}
+
+func (v Delivery) diffs(w io.Writer) {
+	for _, c := range v.Plan.Targets {
+		for _, o := range c.Objects {
+			fmt.Fprintf(w, "\n%s\n", v.Style.Bold(fmt.Sprintf("%s: %s %s", terminal.Printable(c.Name), o.Op, terminal.Printable(o.String()))))
+			for line := range strings.Lines(o.Diff()) {
+				line = terminal.PrintableText(strings.TrimSuffix(line, "\n"))
+				switch {
+				case strings.HasPrefix(line, "+"):
+					line = v.Style.Green(line)
+				case strings.HasPrefix(line, "-"):
+					line = v.Style.Red(line)
+				}
+				fmt.Fprintln(w, line)
+			}
+		}
+	}
+}
+
+// Findings lists findings from a level on.
+func Findings(w io.Writer, s terminal.Style, findings []check.Finding, from check.Level) {
+	for _, f := range findings {
+		if !f.Level.AtLeast(from) {
+			continue
+		}
+		paint := s.Dim
+		switch f.Level {
+		case check.Refuse:
+			paint = s.Red
+		case check.Warn:
+			paint = s.Yellow
+		}
+		fmt.Fprintf(w, "  %s  %s\n", paint(string(f.Level)), terminal.Printable(f.String()))
+		if f.Hint != "" {
+			fmt.Fprintf(w, "      %s\n", s.Dim(terminal.Printable(f.Hint)))
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package output
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+)
+
+// Plan shows a plan to a person: what is compared, what happens to which assignments and why, and the sum of it.
+type Plan struct {
+	Plan  *plan.Plan
+	Style terminal.Style
+	// Args are the flags for another command on what was planned; empty means the environment alone.
+	Args string
+	// Diff adds the unified difference of every file.
+	Diff bool
+}
+
+// Write shows the plan.
+func (v Plan) Write(w io.Writer) error {
+	s := v.Style
+	fmt.Fprintf(w, "%s   %s   compared with   %s\n", s.Bold(terminal.Printable(v.Plan.Environment)), terminal.Printable(v.Plan.After), terminal.Printable(v.Plan.Before))
+	if p := v.Plan.Promotion; p != nil {
+		fmt.Fprintf(w, "promotes main to %s%s\n", terminal.Short(p.To), wasAt(p.From))
+	}
+	if err := v.changes(w); err != nil {
+		return err
+	}
+	v.drift(w)
+	v.sum(w)
+	v.problems(w)
+	for _, r := range v.Plan.Refusals {
+		fmt.Fprintf(w, "\n  %s %s\n", s.Red("refused:"), terminal.Printable(r.Message))
+	}
+	if v.Diff && len(v.Plan.Assignments) > 0 {
+		fmt.Fprintln(w)
+		return v.diffs(w)
+	}
+	return nil
+}
+
+func wasAt(commit string) string {
+	if commit == "" {
+		return ""
+	}
+	return ", it was at " + terminal.Short(commit)
+}
+
+// drift lists what was changed by hand.
+func (v Plan) drift(w io.Writer) {
+	if len(v.Plan.Drift) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n  changed by hand on the GitOps branch, and restored:\n")
+	for _, d := range v.Plan.Drift {
+		what := ""
+		if d.Deleted {
+			what = "  (deleted)"
+		}
+		fmt.Fprintf(w, "    %s%s\n", terminal.Printable(d.Path), what)
+	}
+}
+
+// sum shows the counts and the budget.
+func (v Plan) sum(w io.Writer) {
+	c, b := v.Plan.Counts, v.Plan.Budget
+	fmt.Fprintf(w, "\n  %d added, %d changed, %d removed, %d held, %d unchanged", c.Added, c.Changed, c.Removed, c.Held, c.Unchanged)
+	if b.Removals > 0 {
+		fmt.Fprintf(w, "       removals %d of a budget of %d", b.Removals, b.Allowed)
+	}
+	fmt.Fprintln(w)
+	if v.Plan.OnlyRecords() {
+		fmt.Fprintf(w, "  no assignment changes, but README or inventory of %s\n", terminal.Count(len(v.Plan.ClusterTypes), "cluster type"))
+	}
+}
+
+// maxProblems is how many problems a plan shows; "kalypso validate" lists them all.
+const maxProblems = 20
+
+// problems shows what has to be mended, but not what a held assignment said already, and no notices.
+func (v Plan) problems(w io.Writer) {
+	said := map[fleet.Problem]bool{}
+	for _, c := range v.Plan.Assignments {
+		if c.Reason != nil {
+			said[*c.Reason] = true
+		}
+	}
+	t, left := &terminal.Table{Indent: "  "}, 0
+	for _, p := range v.Plan.Problems {
+		switch {
+		case p.Severity == fleet.SeverityNotice || said[p]:
+		case len(t.Rows) == maxProblems:
+			left++
+		default:
+			t.Row(SeverityCell(v.Style, p.Severity), terminal.Plain(Placed(Sentence(p), p.Position)))
+		}
+	}
+	if len(t.Rows) > 0 {
+		fmt.Fprintln(w)
+		_ = t.Write(w) // the writer is the one that shows everything else; it fails there as well
+	}
+	if left > 0 {
+		fmt.Fprintf(w, "  and %s\n", terminal.Count(left, "more problem"))
+	}
+	if len(t.Rows) > 0 || v.Plan.Counts.Held > 0 {
+		fmt.Fprintf(w, "\n  %s\n", v.Style.Dim("what to do about it: kalypso validate "+cmp.Or(v.Args, "-e "+terminal.ShellWord(v.Plan.Environment))))
+	}
+}
+
+// diffs shows the unified differences.
+func (v Plan) diffs(w io.Writer) error {
+	for i := range v.Plan.Assignments {
+		diff, err := v.Plan.Diff(&v.Plan.Assignments[i])
+		if err != nil {
+			return err
+		}
+		for _, line := range plan.DiffLines(diff) {
+			fmt.Fprintln(w, v.diffLine(line))
+		}
+	}
+	return nil
+}
+
+func (v Plan) diffLine(line plan.DiffLine) string {
+	text := terminal.PrintableText(line.Text)
+	switch {
+	case line.Head && !strings.HasPrefix(text, "@@"):
+		return v.Style.Bold(text)
+	case line.Op == plan.Added:
+		return v.Style.Green(text)
+	case line.Op == plan.Removed:
+		return v.Style.Red(text)
+	}
+	return text
+}

@@ -1,0 +1,341 @@
+package deliver
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	sigs "sigs.k8s.io/yaml"
+
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+	scheduler "github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// Request names an application, and how it is rendered.
+type Request struct {
+	// Source is the URL or path of the source repository. // required
+	Source string
+	// Branch is the branch whose commits are delivered; empty for the default branch.
+	Branch string
+	// Path is the folder with the Workload; empty for anywhere.
+	Path string
+	// Workload is its name, where there are several.
+	Workload string
+	// Workspace is whose it is, for the records; may be empty.
+	Workspace string
+	// Repositories are those that the platform team lets it use beside its own; see [Bounds].
+	Repositories []string
+
+	// SourceFolder, ConfigFolder and GitOpsFolder are plain folders that stand in for the commit of the source, for the
+	// configuration of the environment and for its GitOps branch; empty for none.
+	SourceFolder, ConfigFolder, GitOpsFolder string
+
+	// ConfigRepo and GitOpsRepo are URLs or paths that count instead of those that the Delivery names; empty for those.
+	ConfigRepo, GitOpsRepo string
+
+	// Set and SetString are values as Helm has them; Vars are the variables that values may refer to.
+	Set, SetString []string
+	Vars           values.Vars
+}
+
+// Application is what a commit of the source says.
+type Application struct {
+	Request  Request
+	Workload *scheduler.Workload
+	// Position is where the Workload is written, and lines are those of its targets.
+	Position fleet.Position
+	// Delivery is complete; Written is whether the source has one.
+	Delivery *app.Delivery
+	Written  bool
+	// Source is the commit.
+	Source schedule.Input
+	// Alone is that the repository has no other Workload: then branches and statuses need not name it.
+	Alone    bool
+	Problems []fleet.Problem
+
+	lines []int
+	// withhold says that something that cannot be read may name more targets.
+	withhold bool
+}
+
+// ErrNotOnBranch says that a commit is not one of the branch that is delivered.
+var ErrNotOnBranch = errors.New("it is not on the branch that is delivered")
+
+// Loader reads applications and their environments.
+type Loader struct {
+	// Repositories is where they are. // required
+	Repositories Repositories
+	// Charts fetches charts. // required
+	Charts Charts
+	// Cache keeps parsed files; nil keeps nothing.
+	Cache *fleet.Cache
+	// Progress is told what is being read; nil for nobody.
+	Progress func(what string)
+	// Allow says why a repository that an application names for its configuration or manifests must not be used. A server wants
+	// this: what an application says is not to lead it to others' repositories, or to any address; see [Bounds].
+	// nil allows all, which is for those who act with the rights of the application's team.
+	Allow func(r Request, repository string) error
+}
+
+func (l *Loader) progress(format string, args ...any) {
+	if l.Progress != nil {
+		l.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+// Application reads what the source says at a commit; an empty one is the head of the branch.
+// A commit that is not on the branch is [ErrNotOnBranch]: nobody has agreed to what it says.
+func (l *Loader) Application(ctx context.Context, r Request, commit string) (*Application, error) {
+	main := schedule.Location{Repo: r.Source, Folder: r.SourceFolder, Branch: r.Branch}
+	if commit != "" && r.SourceFolder == "" {
+		on, err := l.Repositories.Contains(ctx, main, commit)
+		if err != nil {
+			return nil, fmt.Errorf("find commit %s: %w", short(commit), err)
+		}
+		if !on {
+			return nil, fmt.Errorf("commit %s of %s: %w (%s)", short(commit), secret.Redact(r.Source), ErrNotOnBranch, cmp.Or(r.Branch, "the default one"))
+		}
+		main.Commit = commit
+	}
+	l.progress("reading the source")
+	source, err := l.Repositories.Source(ctx, main)
+	if err != nil {
+		return nil, fmt.Errorf("read the source: %w", err)
+	}
+	source.Name = "source"
+	a := &Application{Request: r, Source: schedule.Input{
+		Name: "source", Repo: source.Repo, Branch: source.Branch, Commit: source.Commit, Time: source.Time,
+	}}
+	objects := fleet.Read(l.Cache, source)
+	if err := a.find(objects); err != nil {
+		return nil, err
+	}
+	if err := a.describe(source); err != nil {
+		return nil, err
+	}
+	a.Problems = fleet.SortProblems(append(a.Problems, a.problemsOf(objects)...))
+	return a, nil
+}
+
+// below reports whether a file counts.
+func (r Request) below(file string) bool {
+	return r.Path == "" || file == r.Path || strings.HasPrefix(file, r.Path+"/")
+}
+
+// find finds the Workload.
+func (a *Application) find(objects *fleet.Objects) error {
+	var found []fleet.Object[scheduler.Workload]
+	var names []string
+	for _, w := range objects.Workloads {
+		if a.Request.below(w.Position.File) && (a.Request.Workload == "" || w.Value.Name == a.Request.Workload) {
+			found = append(found, w)
+			names = append(names, w.Value.Name)
+		}
+	}
+	if len(found) == 0 {
+		for _, p := range objects.Problems {
+			if p.Object.Kind == "Workload" && p.Severity == fleet.SeverityError && a.Request.below(p.Position.File) {
+				return fmt.Errorf("%s: the Workload cannot be read: %s", p.Position, p.Message)
+			}
+		}
+		return fmt.Errorf("%s has no Workload below %q; it says what runs, and in which environments", a.Source, a.Request.Path)
+	}
+	if len(found) > 1 {
+		return fmt.Errorf("%s has several Workloads: %s; say which by its path or name", a.Source, strings.Join(names, ", "))
+	}
+	w := found[0]
+	a.Workload, a.Position, a.lines = &w.Value, w.Position, w.Lines
+	a.Alone = len(objects.Workloads) == 1
+	for _, u := range objects.Unreadable {
+		if u.Position.File == w.Position.File {
+			a.withhold = true
+		}
+	}
+	return nil
+}
+
+// problemsOf are those of the files that count; documents of others are none of our business.
+func (a *Application) problemsOf(objects *fleet.Objects) []fleet.Problem {
+	var problems []fleet.Problem
+	for _, p := range objects.Problems {
+		if p.Position.File == a.Position.File && p.Kind != fleet.KindUnknownKind {
+			problems = append(problems, p)
+		}
+	}
+	return problems
+}
+
+// describe finds the Delivery, and completes it for the usual layout.
+func (a *Application) describe(source fleet.Source) error {
+	var written *app.Delivery
+	var at fleet.Position
+	var listed []app.Service
+	for _, f := range source.Files {
+		if f.Symlink || f.Size > fleet.MaxFileSize || !a.Request.below(f.Path) && !sameFolder(f.Path, a.Position.File) {
+			continue
+		}
+		content, err := f.Read()
+		if err != nil {
+			return fmt.Errorf("read %q: %w", f.Path, err)
+		}
+		if path.Base(path.Dir(f.Path)) == "services" {
+			if s, ok := listedService(content); ok {
+				listed = append(listed, s)
+			}
+		}
+		deliveries, err := parseDeliveries(content)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
+		for _, d := range deliveries {
+			if cmp.Or(d.value.Spec.Workload, d.value.Name) != a.Workload.Name {
+				continue
+			}
+			if written != nil {
+				return fmt.Errorf("the workload %q has two Deliveries, in %s and %s:%d; leave one", a.Workload.Name, at, f.Path, d.line)
+			}
+			written, at = d.value, fleet.Position{Source: "source", File: f.Path, Line: d.line}
+		}
+	}
+	a.Written = written != nil
+	if written == nil && len(listed) > 0 {
+		written = &app.Delivery{Spec: app.DeliverySpec{Services: listed}}
+	}
+	if err := checkDelivery(written); err != nil {
+		return fmt.Errorf("%s: %w", cmp.Or(at, a.Position), err)
+	}
+	a.Delivery = app.Complete(a.Request.over(written), a.Workload, a.Request.Source)
+	return nil
+}
+
+// over lays what the request says over what is written.
+func (r Request) over(written *app.Delivery) *app.Delivery {
+	if r.ConfigRepo == "" && r.GitOpsRepo == "" {
+		return written
+	}
+	d := &app.Delivery{}
+	if written != nil {
+		d = written.DeepCopy()
+	}
+	d.Spec.Config.Repo = cmp.Or(r.ConfigRepo, d.Spec.Config.Repo)
+	d.Spec.GitOps.Repo = cmp.Or(r.GitOpsRepo, d.Spec.GitOps.Repo)
+	return d
+}
+
+func sameFolder(a, b string) bool { return path.Dir(a) == path.Dir(b) }
+
+type delivered struct {
+	value *app.Delivery
+	line  int
+}
+
+// parseDeliveries returns the Deliveries among the documents of a file. Of a file that is no YAML nothing is said here.
+func parseDeliveries(content []byte) ([]delivered, error) {
+	if !bytes.Contains(content, []byte(app.GroupVersion.Group)) {
+		return nil, nil
+	}
+	var all []delivered
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	for {
+		var node yaml.Node
+		if err := decoder.Decode(&node); err != nil {
+			return all, nil //nolint:nilerr // the end, or what the reader of all documents reports
+		}
+		var head struct {
+			APIVersion string `yaml:"apiVersion"`
+			Kind       string `yaml:"kind"`
+		}
+		if node.Decode(&head) != nil || head.Kind != "Delivery" || !strings.HasPrefix(head.APIVersion, app.GroupVersion.Group+"/") {
+			continue
+		}
+		line := node.Content[0].Line
+		if head.APIVersion != app.GroupVersion.String() {
+			return nil, fmt.Errorf("line %d: %s is not known; write %s", line, head.APIVersion, app.GroupVersion)
+		}
+		text, err := yaml.Marshal(&node)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		d := &app.Delivery{}
+		if err := sigs.UnmarshalStrict(text, d); err != nil {
+			return nil, fmt.Errorf("line %d: the Delivery cannot be read: %w", line, err)
+		}
+		all = append(all, delivered{d, line})
+	}
+}
+
+// listedService reads a service as the original scheduler's services repositories list them.
+func listedService(content []byte) (app.Service, bool) {
+	var s app.ListedService
+	if err := sigs.UnmarshalStrict(content, &s); err != nil || s.Name == "" || s.Helm.Repository == "" {
+		return app.Service{}, false
+	}
+	return s.Service(), true
+}
+
+// Subject is what the ledger knows the application by; see [SubjectOf].
+func (a *Application) Subject() string { return SubjectOf(a.Request.Source, a.Workload.Name) }
+
+// HeadBranch is the branch that changes of an environment are proposed from.
+func (a *Application) HeadBranch(environment string) string {
+	if a.Alone {
+		return schedule.HeadBranch(environment)
+	}
+	return "kalypso-" + a.Workload.Name + "/" + environment
+}
+
+// StatusContext is the context of the statuses that say how a commit stands in an environment.
+func (a *Application) StatusContext(environment string) string {
+	if a.Alone {
+		return environment
+	}
+	return environment + "/" + a.Workload.Name
+}
+
+// Environments are the names of the chain, in its order.
+func (a *Application) Environments() []string {
+	var names []string
+	for _, e := range a.Delivery.Spec.Environments {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// line is that of a target in the Workload.
+func (a *Application) at(target int) fleet.Position {
+	p := a.Position
+	if target < len(a.lines) {
+		p.Line = a.lines[target]
+	}
+	return p
+}
+
+// targetsIn are the positions of the targets of an environment, in the list of the Workload.
+func (a *Application) targetsIn(environment string) []int {
+	var found []int
+	for i, t := range a.Workload.Spec.DeploymentTargets {
+		if t.Environment == environment {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// knows says whether the chain has an environment; the error says which there are.
+func (a *Application) knows(environment string) error {
+	if slices.Contains(a.Environments(), environment) {
+		return nil
+	}
+	return fmt.Errorf("environment %q: the workload %q is not delivered there; there are %s",
+		environment, a.Workload.Name, cmp.Or(strings.Join(a.Environments(), ", "), "none"))
+}

@@ -1,0 +1,106 @@
+package deliver
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+)
+
+// Build is what CI made of a commit of the source. It is the same in every environment that the commit goes through.
+type Build struct {
+	// Commit is the full hash.
+	Commit string `json:"commit,omitempty"`
+	// Version is what people call it; empty when CI did not say.
+	Version string `json:"version,omitempty"`
+	// Image is what was pushed: a tag, "1.4.0", or more of the reference, "registry.example/shop:1.4.0@sha256:…".
+	// Several images are separated by commas, each but the first with its name in the Delivery: "1.4.0,worker=1.4.1".
+	Image string `json:"image,omitempty"`
+}
+
+// Name is how people call the build: its version, or else the commit in short.
+func (b Build) Name() string { return cmp.Or(b.Version, short(b.Commit)) }
+
+func short(commit string) string { return commit[:min(7, len(commit))] }
+
+// Values returns the values of a chart that get the images, by dotted paths.
+func (b Build) Values(images []app.Image) (map[string]string, error) {
+	values := map[string]string{}
+	set := func(path, text string) {
+		if path != "" && text != "" {
+			values[path] = text
+		}
+	}
+	for _, image := range images {
+		set(image.Version, b.Version)
+	}
+	for i, part := range strings.Split(b.Image, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		image, reference, err := imageOf(images, part, i)
+		if err != nil {
+			return nil, err
+		}
+		repository, tag, digest := splitImage(reference)
+		set(image.Repository, repository)
+		set(image.Tag, tag)
+		set(image.Digest, digest)
+	}
+	return values, nil
+}
+
+// imageOf finds the image of the Delivery that a part of [Build.Image] is about.
+func imageOf(images []app.Image, part string, position int) (app.Image, string, error) {
+	name, reference, named := strings.Cut(part, "=")
+	if !named {
+		if position > 0 || len(images) == 0 {
+			return app.Image{}, "", fmt.Errorf("which image is %q? the Delivery names %s", part, listImages(images))
+		}
+		return images[0], part, nil
+	}
+	i := slices.IndexFunc(images, func(image app.Image) bool { return image.Name == name })
+	if i < 0 {
+		return app.Image{}, "", fmt.Errorf("there is no image %q; the Delivery names %s", name, listImages(images))
+	}
+	return images[i], reference, nil
+}
+
+func listImages(images []app.Image) string {
+	if len(images) == 0 {
+		return "none"
+	}
+	names := make([]string, len(images))
+	for i, image := range images {
+		names[i] = image.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// splitImage divides a reference. A word without a slash is a tag, and one that begins with sha256: a digest.
+func splitImage(reference string) (repository, tag, digest string) {
+	reference, digest, _ = strings.Cut(reference, "@")
+	if strings.HasPrefix(reference, "sha256:") {
+		return "", "", reference
+	}
+	slash := strings.LastIndexByte(reference, '/')
+	if slash < 0 {
+		return "", reference, digest
+	}
+	if colon := strings.IndexByte(reference[slash:], ':'); colon >= 0 {
+		return reference[:slash+colon], reference[slash+colon+1:], digest
+	}
+	return reference, "", digest
+}
+
+// check refuses texts that could not be written to a file of one line, a title or a status.
+func (b Build) check() error {
+	for name, text := range map[string]string{"version": b.Version, "image": b.Image} {
+		if len(text) > 500 || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '`' }) {
+			return fmt.Errorf("the %s %.60q has spaces or characters that none has, or is too long", name, text)
+		}
+	}
+	return nil
+}

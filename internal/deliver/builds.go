@@ -1,0 +1,115 @@
+package deliver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// stepBuilt is the kind of the steps that say what CI made of a commit.
+const stepBuilt = "built"
+
+// Everywhere stands for the environment in steps that are about a commit as a whole.
+const Everywhere = "*"
+
+// RecordBuild puts on record what CI made of a commit, so that every environment gets the same.
+func RecordBuild(ctx context.Context, l Ledger, subject string, b Build, by string, now time.Time) error {
+	if err := b.check(); err != nil {
+		return err
+	}
+	detail, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	return l.RecordStep(ctx, ledger.Step{
+		PromotionID: ledger.PromotionID{Subject: subject, Commit: b.Commit, Environment: Everywhere},
+		Kind:        stepBuilt, Reason: "CI built " + b.Name(), By: by, At: now.UTC(), Detail: detail,
+	})
+}
+
+// maxBuilds is how many builds of the past are known.
+const maxBuilds = 5000
+
+// RecordedBuilds returns what CI made of commits, by commit; of one that was built twice the later build.
+func RecordedBuilds(ctx context.Context, l Ledger, subject string) (map[string]Build, error) {
+	steps, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: Everywhere, Kind: stepBuilt, Limit: maxBuilds})
+	if err != nil {
+		return nil, fmt.Errorf("read what CI built: %w", err)
+	}
+	builds := map[string]Build{}
+	for _, s := range steps { // the newest first
+		var b Build
+		if json.Unmarshal(s.Detail, &b) != nil || b.Commit != s.Commit || b.check() != nil {
+			continue
+		}
+		if _, later := builds[b.Commit]; !later {
+			builds[b.Commit] = b
+		}
+	}
+	return builds, nil
+}
+
+// FindBuild returns the build of a version, or of a commit in full or in short, among those that are known. What is meant by
+// several of them is an error.
+func FindBuild(builds map[string]Build, name string) (Build, error) {
+	var found []Build
+	for _, commit := range slices.Sorted(maps.Keys(builds)) {
+		if b := builds[commit]; b.Version == name || len(name) >= 7 && strings.HasPrefix(commit, name) {
+			found = append(found, b)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return Build{}, fmt.Errorf("nobody knows a build %q; there are %s", name, listBuilds(builds))
+	}
+	return Build{}, fmt.Errorf("%d commits were built as %q; name the commit", len(found), name)
+}
+
+func listBuilds(builds map[string]Build) string {
+	const most = 10
+	var names []string
+	for _, b := range builds {
+		names = append(names, b.Name())
+	}
+	slices.Sort(names)
+	if len(names) > most {
+		names = append(names[len(names)-most:], "and more")
+	}
+	return cmp.Or(strings.Join(names, ", "), "none")
+}
+
+// LastGood returns the build that arrived last in an environment and is another than the one that is there: where to go back to.
+func LastGood(ctx context.Context, l Ledger, subject, environment, commit string) (Build, error) {
+	steps, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: environment})
+	if err != nil {
+		return Build{}, fmt.Errorf("read what ran in %q: %w", environment, err)
+	}
+	builds, err := RecordedBuilds(ctx, l, subject)
+	if err != nil {
+		return Build{}, err
+	}
+	failed := map[string]bool{}
+	for _, s := range steps { // the newest first
+		switch decide.StepKind(s.Kind) {
+		case decide.FailedHere:
+			failed[s.Commit] = true
+		case decide.Arrived:
+			if s.Commit != commit && !failed[s.Commit] {
+				b := builds[s.Commit]
+				b.Commit = s.Commit
+				return b, nil
+			}
+		}
+	}
+	return Build{}, nil
+}

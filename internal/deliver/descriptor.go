@@ -1,0 +1,95 @@
+package deliver
+
+import (
+	"path"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	sigs "sigs.k8s.io/yaml"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// annotationImage is the image of a build, in the words of [Build.Image].
+const annotationImage = "app.kalypso.io/build-image"
+
+// descriptor says which version of the workload the manifests of a target hold.
+// Its build time is that of the source's commit, which is the same whoever renders it.
+func (w *work) descriptor(target, folder string) *hub.DeploymentDescriptor {
+	a := w.app
+	d := &hub.DeploymentDescriptor{
+		TypeMeta:   metav1.TypeMeta{APIVersion: hub.GroupVersion.String(), Kind: "DeploymentDescriptor"},
+		ObjectMeta: metav1.ObjectMeta{Name: a.Workload.Name + "-" + target},
+		Spec: hub.DeploymentDescriptorSpec{
+			Workload: hub.DescribedWorkload{
+				Name:   a.Workload.Name,
+				Source: &hub.Repository{Repo: secret.Redact(a.Request.Source), Branch: a.Source.Branch, Path: path.Dir(a.Position.File)},
+			},
+			DeploymentTarget: hub.DescribedTarget{
+				Name: target, Environment: w.environment,
+				Manifests: hub.Repository{
+					Repo: secret.Redact(w.gitops.Location.Repo), Branch: w.gitops.Location.Branch, Path: path.Join(w.gitops.Location.Path, folder),
+				},
+			},
+			WorkloadVersion: hub.WorkloadVersion{Version: w.build.Name(), Commit: w.build.Commit},
+		},
+	}
+	if d.Spec.WorkloadVersion.Version == "" {
+		d.Spec.WorkloadVersion.Version = "uncommitted"
+	}
+	if w.build.Image != "" {
+		d.Annotations = map[string]string{annotationImage: w.build.Image}
+	}
+	if w.workspace != "" {
+		d.Spec.Workload.Application = &hub.Application{Name: a.Workload.Name, Workspace: &hub.Workspace{Name: w.workspace}}
+	}
+	if !a.Source.Time.IsZero() {
+		d.Spec.WorkloadVersion.BuildTime = a.Source.Time.UTC().Format(time.RFC3339)
+	}
+	return d
+}
+
+// workspace is whose the published manifests are; empty where nobody said. Only the platform's registration knows it, which CI does
+// not read: so what a server wrote stays, or the two would take turns to write it and to leave it out.
+func (g *GitOps) workspace() string {
+	if d := g.descriptor(); d != nil && d.Spec.Workload.Application != nil && d.Spec.Workload.Application.Workspace != nil {
+		return d.Spec.Workload.Application.Workspace.Name
+	}
+	return ""
+}
+
+// unclaimed reports whether something is published that does not say whose it is.
+func (g *GitOps) unclaimed() bool { return g.descriptor() != nil && g.workspace() == "" }
+
+// descriptor is the first one that is published; nil where there is none. All of them say the same about the workload.
+func (g *GitOps) descriptor() *hub.DeploymentDescriptor {
+	if g.Published == nil {
+		return nil
+	}
+	for _, target := range g.Published.Targets {
+		for _, f := range target.Files {
+			if path.Base(f.Path) != "descriptor.yaml" {
+				continue
+			}
+			var d hub.DeploymentDescriptor
+			if content, err := g.read(f.Path); err == nil && sigs.Unmarshal(content, &d) == nil {
+				return &d
+			}
+		}
+	}
+	return nil
+}
+
+// describedBuild is the build that a descriptor names; zero for one that cannot be read.
+func describedBuild(content []byte) Build {
+	var d hub.DeploymentDescriptor
+	if err := sigs.Unmarshal(content, &d); err != nil {
+		return Build{}
+	}
+	b := Build{Commit: commitOf(d.Spec.WorkloadVersion.Commit), Version: d.Spec.WorkloadVersion.Version, Image: d.Annotations[annotationImage]}
+	if b.Version == short(b.Commit) {
+		b.Version = ""
+	}
+	return b
+}

@@ -1,0 +1,220 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+	scheduler "github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/deliver/tree"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// Config is the configuration of an environment at a commit.
+type Config struct {
+	Location schedule.Location
+	Input    schedule.Input
+	// Files are the values.yaml files, by their paths from the root of the repository.
+	Files map[string][]byte
+	// Folders are those of targets, with paths from the folder of the configuration.
+	Folders []values.Folder
+}
+
+// Config reads the configuration of an environment at the head of its branch. That there is none is an error that names the
+// places where it could be.
+func (l *Loader) Config(ctx context.Context, a *Application, environment string) (*Config, []schedule.Location, error) {
+	l.progress("reading the configuration of %s", environment)
+	var asked []schedule.Location
+	var missing []string
+	for _, place := range a.configPlaces(environment) {
+		at, err := l.locate(a, place)
+		if err != nil {
+			return nil, asked, fmt.Errorf("the configuration of %s: %w", environment, err)
+		}
+		at.Folder = a.Request.ConfigFolder
+		asked = append(asked, at)
+		files, err := l.Repositories.Files(ctx, at)
+		switch {
+		case errors.Is(err, schedule.ErrNoBranch):
+			missing = append(missing, fmt.Sprintf("no branch %q in %s", at.Branch, secret.Redact(at.Repo)))
+		case errors.Is(err, ErrNoRepository):
+			missing = append(missing, fmt.Sprintf("no repository %s", secret.Redact(at.Repo)))
+		case err != nil:
+			return nil, asked, fmt.Errorf("read the configuration of %s: %w", environment, err)
+		default:
+			config, err := readConfig(files, at)
+			return config, asked, err
+		}
+	}
+	return nil, asked, fmt.Errorf("environment %q has %w: there is %s; create the branch, or name another one in the Delivery",
+		environment, ErrNoConfig, strings.Join(missing, ", and "))
+}
+
+// ErrNoConfig says that there is no configuration of an environment.
+var ErrNoConfig = errors.New("no configuration")
+
+// configPlaces are where the configuration may be; with a folder that stands in, only one is asked for.
+func (a *Application) configPlaces(environment string) []scheduler.Repository {
+	places := a.Delivery.ConfigPlaces(environment, a.Request.Source)
+	if a.Request.ConfigFolder != "" {
+		return places[:1]
+	}
+	return places
+}
+
+// locate returns the location that the application means.
+func (l *Loader) locate(a *Application, r scheduler.Repository) (schedule.Location, error) {
+	clean, err := fleet.CleanPath(r.Path)
+	if err != nil {
+		return schedule.Location{}, fmt.Errorf("the path %.100q: %w", r.Path, err)
+	}
+	repo, err := l.Repositories.Resolve(a.Request.Source, r.Repo)
+	if err != nil {
+		return schedule.Location{}, err
+	}
+	if l.Allow != nil {
+		if err := l.Allow(a.Request, repo); err != nil {
+			return schedule.Location{}, fmt.Errorf("%s: %w", secret.Redact(repo), err)
+		}
+	}
+	return schedule.Location{Repo: repo, Branch: r.Branch, Path: clean}, nil
+}
+
+// maxValues is how many files of values one environment may have.
+const maxValues = 10_000
+
+// readConfig reads the files of values.
+func readConfig(files *Files, at schedule.Location) (*Config, error) {
+	c := &Config{
+		Location: at, Files: map[string][]byte{},
+		Input: schedule.Input{Name: "config", Repo: at.Repo, Branch: files.Branch, Commit: files.Commit, Time: files.Time},
+	}
+	var names []string
+	for _, e := range files.Entries {
+		if path.Base(e.Path) != values.FileName || e.Symlink || strings.HasPrefix(e.Path, ".") {
+			continue
+		}
+		if len(c.Files) == maxValues {
+			return nil, fmt.Errorf("there are more than %d files of values", maxValues)
+		}
+		content, err := files.Read(e.Path)
+		if err != nil {
+			return nil, fmt.Errorf("read %q: %w", e.Path, err)
+		}
+		c.Files[e.Path] = content
+		names = append(names, c.within(e.Path))
+	}
+	c.Folders = values.Folders(names)
+	return c, nil
+}
+
+// String names the place: a folder, or a branch of a repository.
+func (c *Config) String() string {
+	if c.Location.Folder != "" {
+		return c.Location.Folder
+	}
+	return fmt.Sprintf("branch %q of %s", c.Location.Branch, secret.Redact(c.Location.Repo))
+}
+
+// within is the path of a file from the folder of the configuration.
+func (c *Config) within(file string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(file, c.Location.Path), "/")
+}
+
+// layers are the names of the files of a folder's layers, in [Config.Files].
+func (c *Config) layers(folder values.Folder) []string {
+	var names []string
+	for _, file := range folder.Files {
+		names = append(names, path.Join(c.Location.Path, file))
+	}
+	return names
+}
+
+// GitOps is the branch that the manifests of an environment go to, as it is now.
+type GitOps struct {
+	Location schedule.Location
+	schedule.Head
+	// Exists is false for a branch that does not exist yet.
+	Exists bool
+	// Published is what it holds of the workload; nil when it does not exist yet.
+	Published *tree.Published
+	// Build is the commit of the source that it was rendered from; zero when nothing was.
+	Build Build
+
+	read func(path string) ([]byte, error)
+}
+
+// GitOps reads what is published of an application in an environment.
+func (l *Loader) GitOps(ctx context.Context, a *Application, environment string) (*GitOps, error) {
+	place := a.Delivery.GitOpsPlace(environment)
+	root := place.Path
+	place.Path = ""
+	at, err := l.locate(a, place)
+	if err != nil {
+		return nil, fmt.Errorf("the GitOps repository: %w", err)
+	}
+	at.Folder = a.Request.GitOpsFolder
+	g := &GitOps{Location: at}
+	if g.Location.Path, err = fleet.CleanPath(root); err != nil {
+		return nil, fmt.Errorf("the GitOps repository: the path %.100q: %w", root, err)
+	}
+	l.progress("reading what is published")
+	files, err := l.Repositories.Files(ctx, at)
+	if errors.Is(err, schedule.ErrNoBranch) {
+		return g, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the GitOps branch %q: %w", at.Branch, err)
+	}
+	branch := bundle.Branch{Root: g.Location.Path, Read: files.Read, Files: make([]bundle.File, 0, len(files.Entries))}
+	for _, e := range files.Entries {
+		branch.Files = append(branch.Files, bundle.File{Path: e.Path, Hash: e.Hash})
+	}
+	g.Exists, g.read, g.Head = true, files.Read, schedule.Head{Commit: files.Commit, Time: files.Time}
+	if g.Published, err = tree.ReadPublished(branch, a.Workload.Name); err != nil {
+		return nil, err
+	}
+	g.Build = g.build(a)
+	return g, nil
+}
+
+// build is the build that the branch was rendered from. The tracking files are those of a branch; where several workloads share
+// one, each has its own in its descriptors.
+func (g *GitOps) build(a *Application) Build {
+	if t := g.Published.Tracking; a.Alone {
+		return Build{Commit: commitOf(t.Commit), Version: t.Version, Image: t.ImageTag}
+	}
+	for _, target := range g.Published.Targets {
+		for _, f := range target.Files {
+			if path.Base(f.Path) != "descriptor.yaml" {
+				continue
+			}
+			if content, err := g.read(f.Path); err == nil {
+				return describedBuild(content)
+			}
+		}
+	}
+	return Build{}
+}
+
+// commitOf returns a text that is a commit; empty for any other. Anybody who can push to the branch can write the file.
+func commitOf(text string) string {
+	if len(text) != 40 || strings.Trim(text, "0123456789abcdef") != "" {
+		return ""
+	}
+	return text
+}
+
+// environment returns what the application says about an environment.
+func (a *Application) environment(name string) app.Environment {
+	e, _ := a.Delivery.Environment(name)
+	e.Name = name
+	return e
+}

@@ -1,0 +1,353 @@
+package deliver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/deliver/tree"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+)
+
+// work is what is to be rendered for an environment: a job for the chart, or one for each service.
+type work struct {
+	app         *Application
+	environment string
+	build       Build
+	config      *Config
+	gitops      *GitOps
+
+	source *Files
+	parts  []*part
+	// workspace is whose the application is; may be empty.
+	workspace string
+	// problems are what is wrong with targets before they are rendered, by target.
+	problems map[string][]fleet.Problem
+	others   []fleet.Problem
+}
+
+// part is one job, with the chart that it renders.
+type part struct {
+	service *app.Service
+	origin  tree.Origin
+	job     *chart.Job
+	// err is why the chart is not there.
+	err error
+}
+
+// prepare finds out what is to be rendered.
+func (l *Loader) prepare(ctx context.Context, a *Application, environment string, build Build, config *Config, gitops *GitOps) (*work, error) {
+	w := &work{app: a, environment: environment, build: build, config: config, gitops: gitops, problems: map[string][]fleet.Problem{}}
+	if w.workspace = a.Request.Workspace; w.workspace == "" {
+		w.workspace = gitops.workspace()
+	}
+	main := schedule.Location{Repo: a.Request.Source, Folder: a.Request.SourceFolder, Branch: a.Request.Branch, Commit: a.Source.Commit}
+	var err error
+	if w.source, err = l.Repositories.Files(ctx, main); err != nil {
+		return nil, fmt.Errorf("read the source: %w", err)
+	}
+	services := a.Delivery.Spec.Services
+	for i := range services {
+		w.parts = append(w.parts, l.part(ctx, w, &services[i]))
+	}
+	if len(services) == 0 {
+		w.parts = []*part{l.part(ctx, w, nil)}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	w.assign()
+	return w, nil
+}
+
+// part makes a job without targets. What goes wrong with a chart holds the targets that it is rendered for, and no others.
+func (l *Loader) part(ctx context.Context, w *work, service *app.Service) *part {
+	d := w.app.Delivery.Spec
+	p := &part{service: service, job: &chart.Job{Form: chart.FormChart, Vars: w.app.Request.Vars}}
+	if w.config != nil {
+		p.job.Config, p.job.ConfigSource = w.config.Files, "config"
+	}
+	switch {
+	case service != nil:
+		l.progress("fetching the chart of %s", service.Name)
+		p.chart(ctx, w, service.Chart, l)
+	case d.Kustomization != "":
+		p.job.Form = chart.FormKustomization
+		p.folder(w, d.Kustomization)
+	case d.Manifests != "":
+		p.job.Form = chart.FormManifests
+		p.folder(w, d.Manifests)
+	default:
+		p.chart(ctx, w, *d.Chart, l)
+	}
+	if schema := d.Config.Schema; schema != "" && p.err == nil {
+		p.schema(w, schema)
+	}
+	return p
+}
+
+func (p *part) schema(w *work, at string) {
+	clean, _ := fleet.CleanPath(at) // checked when it was read
+	content, err := w.source.Read(clean)
+	if err != nil {
+		p.err = fmt.Errorf("read the schema %q: %w", at, err)
+		return
+	}
+	p.job.Schema, p.job.SchemaFile = content, clean
+}
+
+// chart reads or fetches a chart.
+func (p *part) chart(ctx context.Context, w *work, ref app.Chart, l *Loader) {
+	fetch := func() (*Chart, error) { return l.Charts.Fetch(ctx, ref) }
+	if ref.Repository == "" {
+		folder, _ := fleet.CleanPath(cmp.Or(ref.Path, app.DefaultChart)) // checked when it was read
+		if !slices.ContainsFunc(w.source.Entries, func(e Entry) bool { return e.Path == path.Join(folder, "Chart.yaml") }) {
+			p.err = fmt.Errorf("there is no chart in the folder %q of the source; say in a Delivery where it is", folder)
+			return
+		}
+		files, err := w.source.read(inCharts(w.source.Entries))
+		if err != nil {
+			p.err = err
+			return
+		}
+		fetch = func() (*Chart, error) { return l.Charts.Local(ctx, files, folder) }
+	}
+	c, err := fetch()
+	if err != nil {
+		p.err = err
+		return
+	}
+	p.origin, p.job.Files = tree.Origin{Name: c.Name, Version: c.Version, Digest: c.Digest}, c.Files
+	for _, notice := range c.Notices {
+		w.others = append(w.others, fleet.Problem{Severity: fleet.SeverityNotice, Kind: fleet.KindUnreachable, Message: notice})
+	}
+}
+
+// inCharts chooses the files of all charts of a repository: one may depend on another.
+func inCharts(entries []Entry) func(Entry) bool {
+	folders := map[string]bool{}
+	for _, e := range entries {
+		if path.Base(e.Path) == "Chart.yaml" {
+			folders[path.Dir(e.Path)] = true
+		}
+	}
+	return func(e Entry) bool {
+		for dir := path.Dir(e.Path); ; dir = path.Dir(dir) {
+			if folders[dir] {
+				return true
+			}
+			if dir == "." || dir == "/" {
+				return false
+			}
+		}
+	}
+}
+
+// folder reads what a kustomization or plain manifests are made of: everything below the first folder of their path,
+// since a kustomization may build on what lies beside it.
+func (p *part) folder(w *work, pattern string) {
+	clean, _ := fleet.CleanPath(pattern) // checked when it was read
+	first, _, _ := strings.Cut(clean, "/")
+	if strings.Contains(first, "{") {
+		first = ""
+	}
+	p.job.Files, p.err = w.source.read(func(e Entry) bool {
+		return (first == "" || strings.HasPrefix(e.Path, first+"/")) && !strings.HasPrefix(e.Path, ".") && !e.Symlink
+	})
+}
+
+// assign gives every target of the environment to the part that renders it.
+func (w *work) assign() {
+	used := map[string]bool{}
+	for _, i := range w.app.targetsIn(w.environment) {
+		t := w.app.Workload.Spec.DeploymentTargets[i]
+		target, p, err := w.target(t.Name, used)
+		if err == nil {
+			err = p.err
+		}
+		if err != nil {
+			w.problems[t.Name] = []fleet.Problem{{
+				Severity: fleet.SeverityError, Kind: fleet.KindHeld, Object: fleet.Ref{Kind: "Workload", Name: w.app.Workload.Name},
+				Position: w.app.at(i), Message: err.Error(), Hint: "the target stays as it is published",
+			}}
+			continue
+		}
+		p.job.Targets = append(p.job.Targets, target)
+	}
+	w.unused(used)
+}
+
+// target is what is rendered for a target, and by which part.
+func (w *work) target(name string, used map[string]bool) (chart.Target, *part, error) {
+	d := w.app.Delivery.Spec
+	image, err := w.build.Values(d.Images)
+	if err != nil {
+		return chart.Target{}, nil, err
+	}
+	t := chart.Target{
+		Name: name, Set: w.app.Request.Set, SetString: w.app.Request.SetString, Image: image,
+		Options: chart.Options{Release: d.Release, Kubernetes: w.app.environment(w.environment).Kubernetes},
+	}
+	p := w.parts[0]
+	if p.job.Form != chart.FormChart {
+		t.Folder, err = fleet.CleanPath(app.InTarget(d.Kustomization+d.Manifests, w.environment, name))
+		t.Set, t.SetString, t.Image = nil, nil, nil
+		return t, p, err
+	}
+	folder, err := w.folderOf(name, used)
+	if err != nil {
+		return t, nil, err
+	}
+	t.Layers = w.config.layers(folder)
+	if p.service == nil {
+		return t, p, nil
+	}
+	if p = w.serving(folder); p == nil {
+		return t, nil, fmt.Errorf("the folder %q of the configuration lies below no service; there are %s", folder.Path, w.services())
+	}
+	t.Release, t.Namespace = cmp.Or(d.Release, p.service.Name), p.service.Namespace
+	return t, p, nil
+}
+
+// folderOf finds the configuration folder of a target, and notes which ones are meant by it.
+func (w *work) folderOf(name string, used map[string]bool) (values.Folder, error) {
+	wanted := ""
+	for _, t := range w.app.Delivery.Spec.Config.Targets {
+		if t.Name == name {
+			wanted, _ = fleet.CleanPath(t.Folder) // checked when it was read
+		}
+	}
+	var found []values.Folder
+	for _, f := range w.config.Folders {
+		if wanted != "" && f.Path == wanted || wanted == "" && w.isNamed(f, name) {
+			found, used[f.Path] = append(found, f), true
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return values.Folder{}, fmt.Errorf("no folder of the configuration renders the target %q of the Workload: want %q with a %s in %s; there are %s",
+			name, cmp.Or(wanted, name), values.FileName, w.config, folders(w.config.Folders))
+	default:
+		return values.Folder{}, fmt.Errorf("several folders of the configuration are named like the target %q: %s; say which in the Delivery", name, folders(found))
+	}
+}
+
+// isNamed reports whether a folder is named like a target: by its last element, and below services by its whole path, since
+// several services may have a folder of one name.
+func (w *work) isNamed(f values.Folder, target string) bool {
+	return f.Name() == target || len(w.app.Delivery.Spec.Services) > 0 && strings.ReplaceAll(f.Path, "/", "-") == target
+}
+
+func folders(all []values.Folder) string {
+	var names []string
+	for i, f := range all {
+		if i == 10 {
+			names = append(names, fmt.Sprintf("%d more", len(all)-i))
+			break
+		}
+		names = append(names, fmt.Sprintf("%q", cmp.Or(f.Path, ".")))
+	}
+	return cmp.Or(strings.Join(names, ", "), "none")
+}
+
+// serving is the part of the service that a folder belongs to; nil when there is none. A single service has them all.
+func (w *work) serving(folder values.Folder) *part {
+	elements := strings.Split(folder.Path, "/")
+	for _, p := range w.parts {
+		if slices.Contains(elements, p.service.Name) {
+			return p
+		}
+	}
+	if len(w.parts) == 1 {
+		return w.parts[0]
+	}
+	return nil
+}
+
+func (w *work) services() string {
+	var names []string
+	for _, p := range w.parts {
+		names = append(names, p.service.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// unused warns of configuration that no target of the Workload asks for.
+func (w *work) unused(used map[string]bool) {
+	if w.parts[0].job.Form != chart.FormChart || w.config == nil {
+		return
+	}
+	for _, f := range w.config.Folders {
+		if !used[f.Path] && f.Path != "" {
+			w.others = append(w.others, fleet.Problem{
+				Severity: fleet.SeverityWarning, Kind: fleet.KindMissingObject,
+				Position: fleet.Position{Source: "config", File: path.Join(w.config.Location.Path, f.Path, values.FileName)},
+				Message:  fmt.Sprintf("the folder is of no target that the Workload %q has in %s, and is not rendered", w.app.Workload.Name, w.environment),
+				Hint:     "add the target to the Workload, or say in the Delivery whose folder it is",
+			})
+		}
+	}
+}
+
+// wanted puts together what the branch should hold.
+func (w *work) wanted(results []*chart.Result) tree.Wanted {
+	wanted := tree.Wanted{
+		Workload: w.app.Workload.Name, Environment: w.environment, Root: w.gitops.Location.Path, Withhold: w.app.withhold,
+	}
+	if w.app.Alone {
+		wanted.Tracking = tree.Tracking{Commit: w.build.Commit, Version: w.build.Version, ImageTag: w.build.Image}
+	}
+	rendered := map[string]chart.Rendered{}
+	origins := map[string]tree.Origin{}
+	for i, result := range results {
+		for _, r := range result.Targets {
+			rendered[r.Name], origins[r.Name] = r, w.parts[i].origin
+		}
+	}
+	for _, i := range w.app.targetsIn(w.environment) {
+		t := w.app.Workload.Spec.DeploymentTargets[i]
+		folder, problems := w.place(i)
+		r := rendered[t.Name]
+		r.Name = t.Name
+		r.Problems = slices.Concat(w.problems[t.Name], problems, r.Problems)
+		wanted.Targets = append(wanted.Targets, tree.Target{
+			Name: t.Name, Folder: folder, Chart: origins[t.Name], Descriptor: w.descriptor(t.Name, folder), Rendered: r,
+		})
+	}
+	return wanted
+}
+
+// place is the folder that a target's manifests go to: that which clusters are told to follow, from the root.
+func (w *work) place(target int) (string, []fleet.Problem) {
+	t := w.app.Workload.Spec.DeploymentTargets[target]
+	at, root := t.Manifests["path"], w.gitops.Location.Path
+	clean, err := fleet.CleanPath(at)
+	folder, below := clean, true
+	if root != "" {
+		folder, below = strings.CutPrefix(clean, root+"/")
+	}
+	warn := func(format string, args ...any) []fleet.Problem {
+		return []fleet.Problem{{
+			Severity: fleet.SeverityWarning, Kind: fleet.KindInvalidValue, Object: fleet.Ref{Kind: "Workload", Name: w.app.Workload.Name},
+			Position: w.app.at(target), Message: fmt.Sprintf(format, args...), Hint: "correct the target's manifests, or spec.gitops of the Delivery",
+		}}
+	}
+	switch {
+	case at == "":
+		return t.Name, nil
+	case err != nil || clean == "" || !below:
+		return t.Name, warn("clusters are told to follow the path %.100q, and manifests go to %q", at, path.Join(root, t.Name))
+	case t.Manifests["branch"] != "" && t.Manifests["branch"] != w.gitops.Location.Branch:
+		return folder, warn("clusters are told to follow the branch %.100q, and manifests go to %q", t.Manifests["branch"], w.gitops.Location.Branch)
+	}
+	return folder, nil
+}

@@ -1,0 +1,33 @@
+package deliver
+
+import (
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+)
+
+// commitURL is the page of a commit; empty where no forge hosts the repository, or a commit has no page there.
+func commitURL(forges schedule.Forges, repo, commit string) string {
+	host, err := forges.Forge(repo)
+	if err != nil || commitOf(commit) == "" {
+		return ""
+	}
+	id, err := forge.ParseID(repo)
+	if err != nil {
+		return ""
+	}
+	scheme := "https://"
+	if strings.HasPrefix(repo, "http://") {
+		scheme = "http://"
+	}
+	at := scheme + id.Host + "/" + id.Path
+	switch host.Kind() {
+	case forge.GitHub, forge.Gitea, forge.AzureDevOps:
+		return at + "/commit/" + commit
+	case forge.GitLab:
+		return at + "/-/commit/" + commit
+	default:
+		return ""
+	}
+}

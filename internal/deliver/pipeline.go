@@ -1,0 +1,372 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	scheduler "github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/text/markdown"
+)
+
+// Pipeline moves the commits of an application's source. An environment names the commit of its open change, or else the one that
+// its GitOps branch was rendered from. Like the repositories that it reads, a Pipeline is for one round.
+type Pipeline struct {
+	Deliverer *Deliverer // required
+	Request   Request    // required
+	// Lines give the history of the source. // required
+	Lines promote.Lines
+	// Outcomes are what rounds found. // required
+	Outcomes Outcomes
+	// Ledger knows what CI said of commits, and where targets are assigned. // required
+	Ledger Ledger
+	// Link returns the page of an environment for people, which statuses lead to; nil for none.
+	Link func(environment string) string
+
+	// What the last reading found.
+	app      *Application
+	line     []promote.Commit
+	builds   map[string]Build
+	outcomes map[string]*Outcome
+}
+
+var _ promote.Pipeline = (*Pipeline)(nil)
+
+// Outcomes know what became of the manifests of an application's environments.
+type Outcomes interface {
+	// Outcome returns what the last round of an environment found; nil when there was none yet. With an error, nothing is known.
+	Outcome(ctx context.Context, environment string) (*Outcome, error)
+}
+
+// Ledger is the part of the ledger that delivery needs.
+type Ledger interface {
+	RecordStep(ctx context.Context, s ledger.Step) error
+	Steps(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error)
+	Wanted(ctx context.Context, q ledger.WantedQuery) (ledger.Wanted, error)
+}
+
+const (
+	// maxLine is how many commits of the source are known by their place.
+	maxLine = 1000
+	// maxReaders is how many environments are read at once.
+	maxReaders = 8
+)
+
+// Read finds out where every commit of the source is.
+func (p *Pipeline) Read(ctx context.Context) (*promote.Reading, error) {
+	main := schedule.Location{Repo: p.Request.Source, Branch: p.Request.Branch}
+	var err error
+	if p.app, err = p.Deliverer.Loader.Application(ctx, p.Request, ""); err != nil {
+		return nil, err
+	}
+	if p.line, err = p.Lines.Line(ctx, main, maxLine); err != nil {
+		return nil, fmt.Errorf("read the history of the source: %w", err)
+	}
+	r := &promote.Reading{Subject: p.app.Subject(), Read: []schedule.Location{main}}
+	for _, e := range p.app.Delivery.Spec.Environments {
+		r.Stages = append(r.Stages, decide.Stage{Name: e.Name, Promotion: e.Promotion, Position: p.app.Position})
+	}
+	var wrong []fleet.Problem
+	r.Chain, wrong = decide.NewChain(r.Stages, nil)
+	r.Problems = fleet.SortProblems(append(wrong, p.app.Problems...))
+	r.Places = p.places(ctx, r.Chain.Names())
+	for _, o := range p.outcomes {
+		r.Read = append(r.Read, o.Read...)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.Line, err = p.candidates(ctx, r)
+	return r, err
+}
+
+// places reads the environments of the chain.
+func (p *Pipeline) places(ctx context.Context, names []string) []promote.Place {
+	places, found := make([]promote.Place, len(names)), make([]*Outcome, len(names))
+	limit := make(chan struct{}, maxReaders)
+	var wait sync.WaitGroup
+	for i, name := range names {
+		limit <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-limit }()
+			places[i], found[i] = p.place(ctx, name)
+		})
+	}
+	wait.Wait()
+	p.outcomes = map[string]*Outcome{}
+	for i, o := range found {
+		if o != nil {
+			p.outcomes[names[i]] = o
+		}
+	}
+	return places
+}
+
+// place reads one environment. What goes wrong there concerns only this one.
+func (p *Pipeline) place(ctx context.Context, environment string) (promote.Place, *Outcome) {
+	place := promote.Place{Environment: environment}
+	o, err := p.Outcomes.Outcome(ctx, environment)
+	switch {
+	case err != nil:
+		place.Unknown = err.Error()
+		return place, o
+	case o == nil || o.GitOps == nil:
+		place.Unknown = "it was not looked at yet"
+		return place, o
+	}
+	place.Commit = o.Named().Commit
+	place.Rollout = o.Rollout(place.Commit)
+	place.GitOps = comply.Source{Repo: o.GitOps.Location.Repo, Branch: o.GitOps.Location.Branch}
+	if o.Draft != nil && o.Draft.Config != nil {
+		place.Head = o.Draft.Config.Input.Commit
+	}
+	place.Expect, err = p.expect(ctx, o, environment)
+	if err != nil {
+		place.Unknown = err.Error()
+	}
+	return place, o
+}
+
+// expect lists who has to follow the manifests: the members of the cluster types that the platform assigned the targets to.
+func (p *Pipeline) expect(ctx context.Context, o *Outcome, environment string) (func([]comply.Cluster) []comply.Expected, error) {
+	workload := p.app.Workload.Name
+	wanted, err := p.Ledger.Wanted(ctx, ledger.WantedQuery{Environment: environment, Workload: workload})
+	if err != nil {
+		return nil, fmt.Errorf("read where targets are assigned: %w", err)
+	}
+	types := map[string][]string{}
+	for _, a := range wanted.Assignments {
+		if a.Workload == workload && a.Environment == environment {
+			types[a.Target] = append(types[a.Target], a.ClusterType)
+		}
+	}
+	var targets []comply.Target
+	if o.Draft != nil && o.Draft.Tree != nil {
+		for _, e := range o.Draft.Tree.Targets {
+			targets = append(targets, comply.Target{
+				Name: e.Name, ClusterTypes: slices.Concat(types[fleet.TargetName(workload, e.Name)]),
+				Source: comply.Source{
+					Repo: ledger.CleanRepository(o.GitOps.Location.Repo), Branch: o.GitOps.Location.Branch,
+					Path: path.Join(o.GitOps.Location.Path, e.Folder),
+				},
+			})
+		}
+	}
+	return func(all []comply.Cluster) []comply.Expected {
+		return comply.ExpectTargets(all, environment, targets)
+	}, nil
+}
+
+// candidates are the commits of the source that may enter: those that CI said it built, and those that environments name.
+// Where nothing is built, as for charts of others, it is every commit.
+func (p *Pipeline) candidates(ctx context.Context, r *promote.Reading) ([]promote.Commit, error) {
+	var err error
+	if p.builds, err = p.known(ctx); err != nil {
+		return nil, err
+	}
+	line := p.line
+	for _, place := range r.Places {
+		if place.Commit == "" || slices.ContainsFunc(line, func(c promote.Commit) bool { return c.SHA == place.Commit }) {
+			continue
+		}
+		on, err := p.Deliverer.Loader.Repositories.Contains(ctx, schedule.Location{Repo: p.Request.Source, Branch: p.Request.Branch}, place.Commit)
+		if err == nil && on { // further back than the line reaches
+			line = slices.Insert(slices.Clone(line), 0, promote.Commit{SHA: place.Commit})
+		}
+	}
+	if !p.app.built() {
+		return line, ctx.Err()
+	}
+	var candidates []promote.Commit
+	for _, c := range line {
+		if _, ok := p.builds[c.SHA]; ok {
+			candidates = append(candidates, c)
+		}
+	}
+	return candidates, ctx.Err()
+}
+
+// built reports whether CI makes something of a commit that has to be named, such as the tag of an image.
+func (a *Application) built() bool {
+	spec := a.Delivery.Spec
+	return len(spec.Services) == 0 && spec.Chart != nil && spec.Chart.Path != ""
+}
+
+// known are the builds that CI recorded, and those that environments have, by commit.
+func (p *Pipeline) known(ctx context.Context) (map[string]Build, error) {
+	builds, err := RecordedBuilds(ctx, p.Ledger, p.app.Subject())
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range p.outcomes {
+		all := []Build{o.Closed, o.Build}
+		if o.GitOps != nil {
+			all = append(all, o.GitOps.Build)
+		}
+		for _, b := range all {
+			if _, ok := builds[b.Commit]; !ok && b.Commit != "" {
+				builds[b.Commit] = b
+			}
+		}
+	}
+	return builds, nil
+}
+
+// Move renders a commit for an environment, and opens or updates its change.
+func (p *Pipeline) Move(ctx context.Context, m promote.Move) (promote.Moved, error) {
+	now, err := p.Deliverer.Named(ctx, p.Request, m.Environment)
+	if err != nil {
+		return promote.Moved{}, err
+	}
+	if now.Commit == m.Commit || now.Commit != m.From {
+		return promote.Moved{}, nil // whoever was faster is not overruled
+	}
+	build, ok := p.builds[m.Commit]
+	if !ok && p.app.built() {
+		return promote.Moved{}, fmt.Errorf("nobody said what CI built of commit %s; say it with kalypso app deploy --commit %[1]s", short(m.Commit))
+	}
+	build.Commit = m.Commit
+	o, err := p.Deliverer.Round(ctx, Order{
+		Request: p.Request, Environment: m.Environment, Build: build,
+		ByHand: m.Back || m.Approval == scheduler.ApprovalPullRequest,
+	})
+	if errors.Is(err, ErrNoConfig) {
+		return promote.Moved{}, errors.Join(err, p.tell(ctx, m, err))
+	}
+	if err != nil {
+		return promote.Moved{}, err
+	}
+	if len(o.Did) == 0 {
+		return promote.Moved{}, nil
+	}
+	what := "promoted %s to %s"
+	if m.Back {
+		what = "proposed to go back to %s in %[2]s"
+	}
+	return promote.Moved{Did: fmt.Sprintf(what, build.Name(), m.Environment)}, nil
+}
+
+// tell shows on a commit why it cannot enter an environment: nobody looks for that anywhere else.
+func (p *Pipeline) tell(ctx context.Context, m promote.Move, why error) error {
+	host, err := p.Deliverer.Forges.Forge(p.Request.Source)
+	if err != nil {
+		return nil //nolint:nilerr // where no forge hosts the source, there is nowhere to show it
+	}
+	repo, err := host.Repository(p.Request.Source)
+	if err != nil {
+		return err
+	}
+	status := forge.Status{
+		Context: p.app.StatusContext(m.Environment), State: forge.Failure, Description: forge.OneLine(why.Error(), host.Limits().StatusDescription),
+	}
+	said, err := repo.Statuses(ctx, m.Commit)
+	same := func(s forge.Status) bool {
+		return s.Context == status.Context && s.State == status.State && s.Description == status.Description
+	}
+	if err != nil || slices.ContainsFunc(said, same) {
+		return err
+	}
+	return repo.SetStatus(ctx, m.Commit, status)
+}
+
+// Withdraw closes the open change of an environment for a commit.
+func (p *Pipeline) Withdraw(ctx context.Context, w decide.Withdraw) error {
+	return p.Deliverer.withdraw(ctx, p.Request, w)
+}
+
+// SetStatus shows on a commit of the source, or of the configuration, how it stands in an environment.
+func (p *Pipeline) SetStatus(ctx context.Context, s decide.SetStatus) error {
+	repo, configured := p.Request.Source, false
+	if o := p.outcomes[s.Environment]; o != nil && o.Draft != nil && o.Draft.Config != nil {
+		if at := o.Draft.Config; at.Input.Commit == s.Commit {
+			repo, configured = at.Location.Repo, true
+		}
+	}
+	host, err := p.Deliverer.Forges.Forge(repo)
+	if errors.Is(err, forge.ErrInvalid) {
+		return promote.ErrNoCommit
+	}
+	if err != nil {
+		return err
+	}
+	on, err := host.Repository(repo)
+	if err != nil {
+		return err
+	}
+	status := forge.Status{
+		Context: p.app.StatusContext(s.Environment), State: forge.StatusState(s.State),
+		Description: forge.OneLine(p.describe(s, configured), host.Limits().StatusDescription),
+	}
+	if p.Link != nil {
+		status.URL = p.Link(s.Environment)
+	}
+	err = on.SetStatus(ctx, s.Commit, status)
+	if errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrInvalid) {
+		return errors.Join(promote.ErrNoCommit, err)
+	}
+	return err
+}
+
+// describe says the version where a status says that it is there, and that a change of configuration is in force.
+func (p *Pipeline) describe(s decide.SetStatus, configured bool) string {
+	version := p.builds[s.Commit].Version
+	if o := p.outcomes[s.Environment]; configured && o != nil {
+		version = o.Build.Name()
+	}
+	text := s.Description
+	if configured && text == "Deployed" {
+		text = "Configured"
+	}
+	first, rest, _ := strings.Cut(text, ",")
+	if version == "" || !slices.Contains([]string{"Promoted", "Deployed", "Configured"}, first) {
+		return text
+	}
+	if rest != "" {
+		rest = "," + rest
+	}
+	return first + " " + version + rest
+}
+
+// Named returns the build that an environment has; see [Outcome.Named].
+func (d *Deliverer) Named(ctx context.Context, request Request, environment string) (Build, error) {
+	r, err := d.look(ctx, request, environment)
+	if err != nil {
+		return Build{}, err
+	}
+	return r.outcome.Named(), nil
+}
+
+// look reads where an environment stands, and does nothing.
+func (d *Deliverer) look(ctx context.Context, request Request, environment string) (*round, error) {
+	r := &round{Deliverer: d, order: Order{Request: request, Environment: environment}, outcome: &Outcome{}}
+	for _, step := range []func(context.Context) error{r.read, r.locate, r.find} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// withdraw closes the open change of an environment for a commit; that there is none is no error.
+func (d *Deliverer) withdraw(ctx context.Context, request Request, w decide.Withdraw) error {
+	r, err := d.look(ctx, request, w.Environment)
+	if err != nil {
+		return err
+	}
+	if r.living.Open == nil || buildOf(pullrequest.MarkOf(r.living.Open.Body)).Commit != w.Commit {
+		return nil
+	}
+	return r.living.Withdraw(ctx, markdown.Escape(w.Reason))
+}

@@ -1,0 +1,301 @@
+package deliver
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/chart/values"
+	"github.com/kalypso-io/kalypso/internal/deliver/tree"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+)
+
+// Plan says what a draft changes on the GitOps branch.
+type Plan struct {
+	Workload    string `json:"workload"`
+	Environment string `json:"environment"`
+	// From is the build that is published, To the one that is rendered.
+	From Build `json:"from,omitzero"`
+	To   Build `json:"to"`
+	// Before and After name what is compared, with their commits.
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// Targets are those that do not stay as they are, by name.
+	Targets []TargetChange `json:"targets"`
+	Counts  Counts         `json:"counts"`
+	// Removals are within the budget when there are no refusals.
+	Budget   int      `json:"budget"`
+	Refusals []string `json:"refusals,omitempty"`
+	// Drift lists the files that somebody changed by hand; they are restored, unless the plan keeps them.
+	Drift []bundle.Drift `json:"drift,omitempty"`
+	// KeepsDrift is that targets with drift stay as they are.
+	KeepsDrift bool `json:"keepsDrift,omitempty"`
+	// Files is how many files are written or deleted.
+	Files int `json:"files"`
+	// Problems are all that were found, sorted.
+	Problems []fleet.Problem `json:"problems"`
+}
+
+// Counts are the numbers of targets.
+type Counts struct {
+	Added     int `json:"added"`
+	Changed   int `json:"changed"`
+	Removed   int `json:"removed"`
+	Held      int `json:"held"`
+	Unchanged int `json:"unchanged"`
+}
+
+// TargetChange is a target that does not stay as it is.
+type TargetChange struct {
+	Name   string `json:"name"`
+	Folder string `json:"folder"`
+	Op     Op     `json:"op"`
+	// Objects are those that change; none when only records do.
+	Objects []ObjectChange `json:"objects,omitempty"`
+	// Values are the composed values that change.
+	Values []ValueChange `json:"values,omitempty"`
+	// Images are those that the manifests name.
+	Images []string `json:"images,omitempty"`
+	// Reason says why the target is held.
+	Reason *fleet.Problem `json:"reason,omitempty"`
+}
+
+// ValueChange is a value that changes.
+type ValueChange struct {
+	Path string `json:"path"`
+	// Old and New are nil where there is none.
+	Old *string `json:"old,omitempty"`
+	New *string `json:"new,omitempty"`
+	// From is where the new one is written.
+	From fleet.Position `json:"from,omitzero"`
+}
+
+// Promotes reports whether a commit of the source comes in, rather than a change of configuration alone.
+func (p *Plan) Promotes() bool { return p.From.Commit != p.To.Commit }
+
+// plan compares the tree with the branch.
+func (d *Draft) plan() (*Plan, error) {
+	w := d.work
+	p := &Plan{
+		Workload: w.app.Workload.Name, Environment: w.environment, From: w.gitops.Build, To: w.build, Targets: []TargetChange{},
+		Before: w.gitops.String(), After: w.inputsText(), Problems: d.Tree.Problems, Files: len(d.changes), KeepsDrift: d.keepDrift,
+	}
+	if w.gitops.Published != nil {
+		p.Drift = w.gitops.Published.Drift
+	}
+	changed := map[string]bundle.Change{}
+	for _, c := range d.changes {
+		changed[c.Path] = c
+	}
+	for i := range d.Tree.Targets {
+		c, err := d.target(&d.Tree.Targets[i], changed)
+		if err != nil {
+			return nil, err
+		}
+		p.count(c)
+	}
+	for _, e := range d.Tree.Removed {
+		c := TargetChange{Name: e.Name, Folder: e.Folder, Op: Removed}
+		before, err := d.published(e.Files)
+		if err != nil {
+			return nil, err
+		}
+		c.Objects = changedObjects(before, nil)
+		p.count(c)
+	}
+	slices.SortStableFunc(p.Targets, func(a, b TargetChange) int { return cmp.Compare(a.Name, b.Name) })
+	p.Problems = fleet.SortProblems(slices.Concat(p.Problems, w.app.Problems, w.others))
+	p.judge(w)
+	return p, nil
+}
+
+// count adds a target, unless it stays as it is.
+func (p *Plan) count(c TargetChange) {
+	switch c.Op {
+	case Added:
+		p.Counts.Added++
+	case Changed:
+		p.Counts.Changed++
+	case Removed:
+		p.Counts.Removed++
+	case Held:
+		p.Counts.Held++
+	default:
+		p.Counts.Unchanged++
+		return
+	}
+	p.Targets = append(p.Targets, c)
+}
+
+// target says what happens to a target.
+func (d *Draft) target(e *tree.Entry, changed map[string]bundle.Change) (TargetChange, error) {
+	c := TargetChange{Name: e.Name, Folder: e.Folder, Op: Unchanged, Images: e.Images, Reason: e.Held}
+	if e.Held != nil {
+		c.Op = Held
+		return c, nil
+	}
+	files := 0
+	for _, f := range e.Files {
+		change, ok := changed[f.Path]
+		if !ok {
+			continue
+		}
+		files++
+		old, err := d.old(change)
+		if err != nil {
+			return c, err
+		}
+		switch path.Base(f.Path) {
+		case "manifests.yaml":
+			if old == nil {
+				if old, err = d.legacy(e.Name, e.Folder); err != nil {
+					return c, err
+				}
+			}
+			c.Objects = changedObjects(old, change.Content)
+		case values.FileName:
+			keys, _ := d.Values(e.Name)
+			c.Values = changedValues(old, keys)
+		}
+	}
+	published := d.work.gitops.target(e.Name, e.Folder)
+	switch {
+	case published == nil:
+		c.Op = Added
+	case files > 0 || published.Folder != e.Folder:
+		c.Op = Changed
+	}
+	return c, nil
+}
+
+// old is the published content of a file; nil for a new one.
+func (d *Draft) old(c bundle.Change) ([]byte, error) {
+	if c.Old == (bundle.Hash{}) {
+		return nil, nil
+	}
+	return d.work.gitops.read(c.Path)
+}
+
+// published is the content of the manifests among the files of a target.
+func (d *Draft) published(files []bundle.File) ([]byte, error) {
+	for _, f := range files {
+		if name := path.Base(f.Path); name == "manifests.yaml" || name == "gen_manifests.yaml" {
+			return d.work.gitops.read(f.Path)
+		}
+	}
+	return nil, nil
+}
+
+// legacy is what lies published elsewhere of a target whose manifests are new: in another folder, or under the original's name.
+func (d *Draft) legacy(name, folder string) ([]byte, error) {
+	t := d.work.gitops.target(name, folder)
+	if t == nil {
+		return nil, nil
+	}
+	return d.published(t.Files)
+}
+
+// target is the published target of a name, or else that of the folder; nil when there is none.
+func (g *GitOps) target(name, folder string) *tree.PublishedTarget {
+	if g.Published == nil {
+		return nil
+	}
+	for _, same := range []func(t tree.PublishedTarget) bool{
+		func(t tree.PublishedTarget) bool { return t.Name == name }, func(t tree.PublishedTarget) bool { return t.Folder == folder },
+	} {
+		if i := slices.IndexFunc(g.Published.Targets, same); i >= 0 {
+			return &g.Published.Targets[i]
+		}
+	}
+	return nil
+}
+
+// String names the branch and its commit: "gitops dev@8c6fb4a".
+func (g *GitOps) String() string {
+	switch {
+	case g.Location.Folder != "":
+		return "folder " + g.Location.Folder
+	case !g.Exists:
+		return "gitops " + g.Location.Branch + " (not there yet)"
+	}
+	return "gitops " + g.Location.Branch + "@" + short(g.Commit)
+}
+
+// changedValues compares published values with composed ones.
+func changedValues(old []byte, keys []values.Key) []ValueChange {
+	was := map[string]string{}
+	if layer, problems := values.Parse("gitops", values.FileName, old); len(problems) == 0 {
+		for _, k := range values.Compose([]*values.Layer{layer}, nil).Keys {
+			was[k.Path] = k.Value
+		}
+	}
+	var changes []ValueChange
+	for _, k := range keys {
+		before, there := was[k.Path]
+		delete(was, k.Path)
+		if there && before == k.Value {
+			continue
+		}
+		c := ValueChange{Path: k.Path, New: &k.Value, From: k.From}
+		if there {
+			c.Old = &before
+		}
+		changes = append(changes, c)
+	}
+	for at, before := range was {
+		changes = append(changes, ValueChange{Path: at, Old: &before})
+	}
+	slices.SortFunc(changes, func(a, b ValueChange) int { return cmp.Compare(a.Path, b.Path) })
+	return changes
+}
+
+// judge decides whether a person has to agree: absence is not intent.
+func (p *Plan) judge(w *work) {
+	published := 0
+	if w.gitops.Published != nil {
+		published = len(w.gitops.Published.Targets)
+	}
+	budget := fleet.DeletionBudget{}
+	if b := w.app.Delivery.Spec.GitOps.DeletionBudget; b != nil {
+		budget = parseBudget(b.String())
+	}
+	p.Budget = budget.Allows(published)
+	left := p.Counts.Added + p.Counts.Changed + p.Counts.Held + p.Counts.Unchanged
+	if published > 0 && left == 0 {
+		p.Refusals = append(p.Refusals, fmt.Sprintf("all %d targets would be removed and none is left; check that the Workload names targets in %s", published, p.Environment))
+	}
+	if p.Counts.Removed > p.Budget {
+		p.Refusals = append(p.Refusals, fmt.Sprintf("%d removals exceed the deletion budget of %d; somebody has to agree to them", p.Counts.Removed, p.Budget))
+	}
+}
+
+// parseBudget understands "7" and "20%"; anything else is the default.
+func parseBudget(text string) fleet.DeletionBudget {
+	digits, percent := strings.CutSuffix(text, "%")
+	var count int
+	if _, err := fmt.Sscanf(digits, "%d", &count); err != nil || count < 0 {
+		return fleet.DeletionBudget{}
+	}
+	return fleet.DeletionBudget{Set: true, Count: count, Percent: percent}
+}
+
+// Title says in one line what the change does.
+func (p *Plan) Title() string {
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{p.Counts.Added, "added"}, {p.Counts.Changed, "changed"}, {p.Counts.Removed, "removed"}, {p.Counts.Held, "held"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
+		}
+	}
+	what := "configure"
+	if p.Promotes() {
+		what = "deliver"
+	}
+	return fmt.Sprintf("%s: %s %s %s (%s)", p.Environment, what, p.Workload, p.To.Name(), cmp.Or(strings.Join(parts, ", "), "records only"))
+}

@@ -1,0 +1,90 @@
+package deliver
+
+import (
+	"fmt"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// Named is the build that an environment has as far as promotion goes: the one that is proposed or published, or that a person
+// turned down after it was. What was turned down does not come back by itself.
+func (o *Outcome) Named() Build {
+	if o.turnedDown() {
+		return o.Closed
+	}
+	return o.Build
+}
+
+// turnedDown reports whether the newest thing that was proposed is a commit that a person closed.
+func (o *Outcome) turnedDown() bool {
+	return o.Change == nil && o.Closed.Commit != "" && (o.GitOps == nil || o.Closed.Commit != o.GitOps.Build.Commit)
+}
+
+// Rollout says how far the manifests of a commit have come. A round on another commit says nothing about it: the state is none then.
+func (o *Outcome) Rollout(commit string) decide.Rollout {
+	switch {
+	case o.turnedDown() && o.Closed.Commit == commit:
+		return decide.Rollout{State: decide.RolloutClosed}
+	case o.Build.Commit == commit && o.Stray != nil:
+		return decide.Rollout{State: decide.RolloutRefused, Reason: o.Stray.Error()}
+	case o.Build.Commit != commit || o.Draft == nil || o.Draft.Plan == nil:
+		return decide.Rollout{}
+	case o.Refused != nil:
+		return decide.Rollout{State: decide.RolloutClosed, URL: o.Refused.URL}
+	case o.Change != nil && o.Change.State == forge.Merged:
+		return decide.Rollout{} // the next round reads where it is
+	case o.Change != nil:
+		if why := o.refusal(); why != "" {
+			return decide.Rollout{State: decide.RolloutRefused, Reason: why, URL: o.Change.URL}
+		}
+		if o.Merges {
+			return decide.Rollout{State: decide.RolloutOpen, URL: o.Change.URL}
+		}
+		return decide.Rollout{State: decide.RolloutOffered, URL: o.Change.URL}
+	case len(o.Draft.changes) > 0:
+		return decide.Rollout{}
+	}
+	if why := o.Draft.Plan.held(); why != "" {
+		return decide.Rollout{State: decide.RolloutRefused, Reason: why}
+	}
+	return decide.Rollout{State: decide.RolloutMerged, Commit: o.GitOps.Commit}
+}
+
+// refusal says why an open change waits for a person; empty when it only waits to be merged.
+func (o *Outcome) refusal() string {
+	if s := checkStatus(o.Draft); s.State == forge.Failure {
+		return "the checks refuse it: " + s.Description
+	}
+	if s := scanStatus(o.Draft); s.State == forge.Failure {
+		return "the scans refuse it: " + s.Description
+	}
+	if p := o.Draft.Plan; len(p.Refusals) > 0 && !o.Change.HasLabel(LabelAllowDeletions) {
+		return p.Refusals[0]
+	}
+	return o.Draft.Plan.held()
+}
+
+// held says why a target is not as the commit wants it; empty when all are. One that people keep as it is does not count.
+func (p *Plan) held() string {
+	var first string
+	held := 0
+	for _, t := range p.Targets {
+		if t.Op != Held || t.Reason.Kind == KindDrift {
+			continue
+		}
+		if held++; held == 1 {
+			first = fmt.Sprintf("%s: %s", t.Name, t.Reason.Message)
+			if at := t.Reason.Position.String(); at != "" {
+				first = fmt.Sprintf("%s: %s: %s", t.Name, at, t.Reason.Message)
+			}
+		}
+	}
+	switch held {
+	case 0:
+		return ""
+	case 1:
+		return "a target is held, " + first
+	}
+	return fmt.Sprintf("%d targets are held, such as %s", held, first)
+}

@@ -1,0 +1,126 @@
+package deliver
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/check/scan"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
+)
+
+// StatusScan is the status that says how the scans of images and charts stand. Only changes that have something to scan have it,
+// or those that once had.
+const StatusScan = "kalypso/scan"
+
+// Scanner has images and charts scanned.
+type Scanner interface {
+	// Results says how each scan of each artifact that it is about stands, what matters most first.
+	Results(ctx context.Context, scans []check.Scan, artifacts []scan.Artifact) []scan.Result
+}
+
+// noScanner is for programs that run no scans: whoever runs them has to.
+type noScanner struct{}
+
+// Results implements [Scanner].
+func (noScanner) Results(_ context.Context, scans []check.Scan, artifacts []scan.Artifact) []scan.Result {
+	var results []scan.Result
+	for _, a := range artifacts {
+		for _, s := range scans {
+			if s.What == a.What {
+				results = append(results, scan.ResultOf(s, a, scan.Waiting, "scans are not run here"))
+			}
+		}
+	}
+	scan.Sort(results)
+	return results
+}
+
+// scan says how the scans of what changes stand. What is published already was scanned when it came.
+func (d *Drafter) scan(ctx context.Context, draft *Draft, scans []check.Scan) {
+	if draft.Scanned = len(scans) > 0; !draft.Scanned {
+		return
+	}
+	artifacts := draft.artifacts()
+	if len(artifacts) > 0 {
+		d.Loader.progress("scanning %d images and charts", len(artifacts))
+	}
+	scanner := d.Scanner
+	if scanner == nil {
+		scanner = noScanner{}
+	}
+	draft.Scans = scanner.Results(ctx, scans, artifacts)
+}
+
+// artifacts are the images and charts of the targets that change, each once.
+func (d *Draft) artifacts() []scan.Artifact {
+	charts := map[string]scan.Artifact{} // by target
+	for i, result := range d.results {
+		p := d.work.parts[i]
+		if p.origin.Digest == "" {
+			continue
+		}
+		for _, r := range result.Targets {
+			charts[r.Name] = scan.Chart(p.origin.Name, p.origin.Version, p.origin.Digest, p.job.Files)
+		}
+	}
+	var all []scan.Artifact
+	known := map[[2]string]int{} // by reference and digest; images have none
+	add := func(a scan.Artifact, target string) {
+		i, ok := known[[2]string{a.Reference, a.Digest}]
+		if !ok {
+			i = len(all)
+			all, known[[2]string{a.Reference, a.Digest}] = append(all, a), i
+		}
+		all[i].Targets = append(all[i].Targets, target)
+	}
+	for _, t := range d.Plan.Targets { // by name
+		if t.Op != Added && t.Op != Changed {
+			continue
+		}
+		if chart, ok := charts[t.Name]; ok {
+			add(chart, t.Name)
+		}
+		for _, image := range t.Images {
+			add(scan.Artifact{What: check.Images, Reference: image}, t.Name)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b scan.Artifact) int {
+		return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Reference, b.Reference), cmp.Compare(a.Digest, b.Digest))
+	})
+	return all
+}
+
+// scanStatus says whether the scans let a change through.
+func scanStatus(d *Draft) forge.Status {
+	s := forge.Status{Context: StatusScan, State: forge.Pending, Description: scan.Describe(d.Scans)}
+	switch scan.Judge(d.Scans) {
+	case scan.Passed:
+		s.State = forge.Success
+	case scan.Found:
+		s.State = forge.Failure
+	}
+	return s
+}
+
+// scanStatuses are that of the scans, where there are any: also where there were, since what was pending then would stay so.
+func (r *round) scanStatuses() []forge.Status {
+	var was pullrequest.Mark
+	if r.living.Open != nil {
+		was = pullrequest.MarkOf(r.living.Open.Body)
+	}
+	state, had := was.Statuses[StatusScan]
+	switch d := r.outcome.Draft; {
+	case !d.Scanned && !had:
+		return nil
+	case r.Policies == nil: // had: by a server, or a job that knew what scans are wanted
+		if was.Digest != d.digest() {
+			state = forge.Pending
+		}
+		return []forge.Status{{Context: StatusScan, State: state, Description: "what is to be scanned is not known here, since no control plane was named"}}
+	default:
+		return []forge.Status{scanStatus(d)}
+	}
+}

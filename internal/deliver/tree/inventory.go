@@ -1,0 +1,123 @@
+package tree
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+)
+
+// inventory is the file that lists what was written for the targets of a workload:
+//
+//	{
+//	  "version": 1,
+//	  "workload": "hello-world-app",
+//	  "environment": "dev",
+//	  "targets": {
+//	    "functional-test": {"folder": "functional-test", "files": {"manifests.yaml": "0d1f…", "values.yaml": "9b2c…"}}
+//	  }
+//	}
+//
+// The hashes are Git blob ids: a file that has another one was changed by hand. A file's name says where it lies:
+// manifests and kustomization in the target's folder, the others in Kalypso's own.
+type inventory struct {
+	Version     int                        `json:"version"`
+	Workload    string                     `json:"workload"`
+	Environment string                     `json:"environment"`
+	Targets     map[string]inventoryTarget `json:"targets"`
+}
+
+type inventoryTarget struct {
+	Folder string            `json:"folder"`
+	Files  map[string]string `json:"files"`
+}
+
+// inventoryVersion is the version of the format that is written, and the only one that is read.
+const inventoryVersion = 1
+
+// errNewer says that a later program wrote an inventory.
+var errNewer = errors.New("a newer Kalypso wrote it")
+
+// deliveries is the folder of the inventories, in Kalypso's own.
+const deliveries = "deliveries"
+
+func inventoryPath(root, workload string) string {
+	return path.Join(root, ownFolder, deliveries, workload+".json")
+}
+
+// placeOf is the path of a file of a target.
+func placeOf(root, target, folder, name string) string {
+	if name == manifestsName || name == kustomizationName || name == legacyName {
+		return path.Join(root, folder, name)
+	}
+	return path.Join(root, ownFolder, target, name)
+}
+
+// inventory writes the inventory of a tree. Files that stay as they are published stay listed with what was written
+// once, so that a change by hand stays visible.
+func (t *Tree) inventory() bundle.File {
+	inv := inventory{Version: inventoryVersion, Workload: t.wanted.Workload, Environment: t.wanted.Environment, Targets: map[string]inventoryTarget{}}
+	for _, e := range t.Targets {
+		if len(e.Files) == 0 {
+			continue
+		}
+		entry := inventoryTarget{Folder: e.Folder, Files: map[string]string{}}
+		if kept, ok := t.published.target(e.Name); ok && e.Held != nil {
+			entry.Folder = kept.Folder // where its files are
+		}
+		for _, f := range e.Files {
+			hash := f.Hash
+			if written, ok := t.published.written(f.Path); ok && f.Content == nil {
+				hash = written
+			}
+			entry.Files[path.Base(f.Path)] = hash.String()
+		}
+		inv.Targets[e.Name] = entry
+	}
+	text, _ := json.MarshalIndent(inv, "", "  ") // texts only
+	return file(inventoryPath(t.wanted.Root, t.wanted.Workload), append(text, '\n'))
+}
+
+// decodeInventory reads an inventory. It is hostile input: anybody who can push to the branch can write it,
+// so it can only name files that a target may have.
+func decodeInventory(content []byte, workload string) (*inventory, error) {
+	var inv inventory
+	if err := json.Unmarshal(content, &inv); err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	if inv.Version > inventoryVersion {
+		return nil, fmt.Errorf("%w: it has version %d, this program writes %d; use a newer one", errNewer, inv.Version, inventoryVersion)
+	}
+	if inv.Version != inventoryVersion {
+		return nil, fmt.Errorf("version %d is not one this program knows", inv.Version)
+	}
+	if inv.Workload != workload {
+		return nil, fmt.Errorf("it says workload %q", inv.Workload)
+	}
+	names := []string{manifestsName, kustomizationName, legacyName, descriptorName, valuesName}
+	for target, entry := range inv.Targets {
+		if err := checkFolder(Target{Name: target, Folder: entry.Folder}); err != nil {
+			return nil, err
+		}
+		for name, hash := range entry.Files {
+			if !slices.Contains(names, name) {
+				return nil, fmt.Errorf("%.100q is not a file of a target", path.Join(target, name))
+			}
+			if _, err := bundle.ParseHash(hash); err != nil {
+				return nil, fmt.Errorf("file %q: %w", path.Join(target, name), err)
+			}
+		}
+	}
+	return &inv, nil
+}
+
+// workloadOf is the workload whose inventory a path is.
+func workloadOf(root, file string) (string, bool) {
+	name, ok := strings.CutPrefix(file, path.Join(root, ownFolder, deliveries)+"/")
+	name, isJSON := strings.CutSuffix(name, ".json")
+	return name, ok && isJSON && name != "" && !strings.Contains(name, "/")
+}

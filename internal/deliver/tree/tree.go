@@ -1,0 +1,357 @@
+package tree
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+)
+
+// Wanted is what the branch of a workload should hold in an environment.
+type Wanted struct {
+	// Workload and Environment are names. Required.
+	Workload, Environment string
+	// Root is the folder that everything is written below; empty means the root of the repository.
+	Root string
+	// Targets are those of the environment, in any order.
+	Targets []Target
+	// Tracking are the contents of the tracking files.
+	Tracking Tracking
+	// Withhold says that something could not be read that may have named more targets: none is removed.
+	Withhold bool
+}
+
+// Target is one target that was rendered, or that could not be.
+type Target struct {
+	// Name is the name of the target in the Workload. Required.
+	Name string
+	// Folder is where its manifests go, from Root. Default: the name.
+	Folder string
+	// Chart says what was rendered; the zero value is for what is no chart.
+	Chart Origin
+	// Descriptor is completed with the images and the chart; nil writes none.
+	Descriptor *hub.DeploymentDescriptor
+	// Rendered are the manifests, or the problems why there are none.
+	Rendered chart.Rendered
+}
+
+// Origin is a chart that was rendered, for the records.
+type Origin struct {
+	Name, Version string
+	// Digest identifies its content.
+	Digest string
+}
+
+// Tracking is what the tracking files say. Each is written only where it is known; what is published stays otherwise.
+type Tracking struct {
+	// Commit is the commit of the source.
+	Commit string
+	// Version is the version as people call it.
+	Version string
+	// ImageTag is the tag of the image that was built.
+	ImageTag string
+}
+
+// The paths of the tracking files.
+const (
+	TrackingCommit   = bundle.TrackingPath
+	TrackingVersion  = ".github/tracking/Version"
+	TrackingImageTag = ".github/tracking/Image_tag"
+)
+
+// Tree is what the branch should hold. It is immutable.
+type Tree struct {
+	// Targets are those that the branch has files of, and those that it would have if they were not held; sorted by name.
+	Targets []Entry
+	// Removed are the published targets that are not wanted any more, sorted by name.
+	Removed []Entry
+	// Problems are those of all targets, each with the target as assignment, sorted.
+	Problems []fleet.Problem
+
+	wanted    Wanted
+	published *Published
+	// others are the files that belong to no target: inventory and tracking.
+	others []bundle.File
+}
+
+// Entry is one target with its files.
+type Entry struct {
+	Name, Folder string
+	// Files are sorted by path; those that stay as they are published have no content.
+	Files []bundle.File
+	// Held says why the target keeps its published files; nil for one that is rendered.
+	Held *fleet.Problem
+	// Objects and Images are those of the manifests; empty for one that is held.
+	Objects []chart.Object
+	Images  []string
+}
+
+// The names of the files of a target.
+const (
+	manifestsName     = "manifests.yaml"
+	kustomizationName = "kustomization.yaml"
+	descriptorName    = "descriptor.yaml"
+	valuesName        = "values.yaml"
+	// legacyName is what the original's pipelines wrote.
+	legacyName = "gen_manifests.yaml"
+	ownFolder  = ".kalypso"
+)
+
+// Build puts the files together. published is what the branch holds; nil means nothing.
+func Build(w Wanted, published *Published) *Tree {
+	t := &Tree{wanted: w, published: published}
+	targets := slices.Clone(w.Targets)
+	slices.SortFunc(targets, func(a, b Target) int { return cmp.Compare(a.Name, b.Name) })
+	collisions := collide(targets)
+	for _, target := range targets {
+		t.add(target, collisions[target.Name])
+	}
+	t.remove()
+	t.settle()
+	slices.SortFunc(t.Targets, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	t.others = append(t.tracking(), t.inventory())
+	t.Problems = fleet.SortProblems(append(t.Problems, published.problems()...))
+	return t
+}
+
+// add adds a target: its files, or its published ones when it is held.
+func (t *Tree) add(target Target, collision *fleet.Problem) {
+	if slices.ContainsFunc(t.Targets, func(e Entry) bool { return e.Name == target.Name }) {
+		return // collides, which is reported with the first of them
+	}
+	e := Entry{Name: target.Name, Folder: folderOf(target)}
+	problems := slices.Clone(target.Rendered.Problems)
+	if collision != nil {
+		problems = append(problems, *collision)
+	}
+	var files []bundle.File
+	if target.Rendered.Manifests == nil && !slices.ContainsFunc(problems, isError) {
+		problems = append(problems, fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindHeld, Message: "it was not rendered"})
+	}
+	if !slices.ContainsFunc(problems, isError) {
+		var err error
+		if files, err = contents(t.wanted.Root, e.Folder, target); err != nil {
+			problems = append(problems, fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindHeld, Message: err.Error()})
+		}
+		problems = append(problems, t.inTheWay(files)...)
+	}
+	if i := slices.IndexFunc(problems, isError); i >= 0 {
+		e.Held = &problems[i]
+		e.Files = t.published.filesOf(target.Name)
+	} else {
+		e.Files = files
+		e.Objects, e.Images = target.Rendered.Manifests.Objects, target.Rendered.Manifests.Images
+	}
+	for i := range problems {
+		problems[i].Assignment = target.Name
+	}
+	t.Problems = append(t.Problems, problems...)
+	t.Targets = append(t.Targets, e)
+}
+
+func isError(p fleet.Problem) bool { return p.Severity == fleet.SeverityError }
+
+func folderOf(t Target) string { return cmp.Or(t.Folder, t.Name) }
+
+// contents are the files of a target that was rendered, sorted by path.
+func contents(root, folder string, t Target) ([]bundle.File, error) {
+	at := path.Join(root, folder)
+	own := path.Join(root, ownFolder, t.Name)
+	files := []bundle.File{
+		file(path.Join(at, manifestsName), t.Rendered.Manifests.Content),
+		file(path.Join(at, kustomizationName), kustomization(t.Rendered.Manifests)),
+	}
+	if len(t.Rendered.Values) > 0 {
+		files = append(files, file(path.Join(own, valuesName), t.Rendered.Values))
+	}
+	if t.Descriptor != nil {
+		text, err := describe(t)
+		if err != nil {
+			return nil, fmt.Errorf("write descriptor: %w", err)
+		}
+		files = append(files, file(path.Join(own, descriptorName), text))
+	}
+	slices.SortFunc(files, func(a, b bundle.File) int { return cmp.Compare(a.Path, b.Path) })
+	return files, nil
+}
+
+func file(at string, content []byte) bundle.File {
+	if content == nil {
+		content = []byte{} // nil would mean that the file stays as it is
+	}
+	return bundle.File{Path: at, Hash: bundle.HashOf(content), Content: content}
+}
+
+// kustomization names the manifests; kustomize refuses a file without objects.
+func kustomization(m *chart.Manifests) []byte {
+	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:"
+	if len(m.Objects) == 0 {
+		return []byte(text + " []\n")
+	}
+	return []byte(text + "\n  - " + manifestsName + "\n")
+}
+
+// collide finds targets of one name, folders that cannot be, and folders that two targets, or a target within another one,
+// would be written to. Reconcilers apply a folder with everything below it.
+func collide(targets []Target) map[string]*fleet.Problem {
+	found := map[string]*fleet.Problem{}
+	problem := func(t Target, message string) {
+		found[t.Name] = &fleet.Problem{
+			Severity: fleet.SeverityError, Kind: fleet.KindFileConflict, Message: message,
+			Hint: "give each target a folder of its own; they stay as they are published",
+		}
+	}
+	for i, a := range targets {
+		if err := checkFolder(a); err != nil {
+			problem(a, err.Error())
+			continue
+		}
+		for _, b := range targets[i+1:] {
+			x, y := folderOf(a), folderOf(b)
+			if a.Name == b.Name || x == y || strings.HasPrefix(x, y+"/") || strings.HasPrefix(y, x+"/") {
+				message := fmt.Sprintf("the targets %q and %q are both written to %q", a.Name, b.Name, min(x, y))
+				problem(a, message)
+				problem(b, message)
+			}
+		}
+	}
+	return found
+}
+
+// checkFolder refuses names and folders that leave the root, or are Kalypso's or the forge's own.
+func checkFolder(t Target) error {
+	folder := folderOf(t)
+	clean, err := fleet.CleanPath(folder)
+	if err != nil {
+		return fmt.Errorf("the folder %q: %w", folder, err)
+	}
+	first, _, _ := strings.Cut(clean, "/")
+	if clean == "" || clean != folder || strings.HasPrefix(first, ".") {
+		return fmt.Errorf("the folder %q is not one that a target can have", folder)
+	}
+	if t.Name == "" || strings.ContainsAny(t.Name, "/\\\x00") || t.Name == "deliveries" || strings.HasPrefix(t.Name, ".") {
+		return fmt.Errorf("%q is not a name that a target can have", t.Name)
+	}
+	return nil
+}
+
+// inTheWay reports files of others where those of a target have to be.
+func (t *Tree) inTheWay(files []bundle.File) []fleet.Problem {
+	for _, f := range files {
+		if at, whose := t.published.obstacle(f.Path); at != "" {
+			return []fleet.Problem{{
+				Severity: fleet.SeverityError, Kind: fleet.KindFileConflict, Position: fleet.Position{Source: "gitops", File: at},
+				Message: fmt.Sprintf("%q lies in the way, %s", at, whose), Hint: "move it, or give the target another folder",
+			}}
+		}
+	}
+	return nil
+}
+
+// remove sorts out what is published and not wanted.
+func (t *Tree) remove() {
+	if t.published == nil {
+		return
+	}
+	for _, p := range t.published.Targets {
+		if slices.ContainsFunc(t.wanted.Targets, func(w Target) bool { return w.Name == p.Name || p.legacy && folderOf(w) == p.Folder }) {
+			continue
+		}
+		e := Entry{Name: p.Name, Folder: p.Folder, Files: p.Files}
+		if t.wanted.Withhold {
+			e.Held = &fleet.Problem{
+				Severity: fleet.SeverityWarning, Kind: fleet.KindHeld, Assignment: p.Name,
+				Message: "it is not removed, because something that may name it cannot be read", Hint: "correct what cannot be read",
+			}
+			t.Problems = append(t.Problems, *e.Held)
+			t.Targets = append(t.Targets, e)
+			continue
+		}
+		t.Removed = append(t.Removed, e)
+	}
+}
+
+// settle holds targets whose files would be written where a held one keeps its own, until there are none.
+func (t *Tree) settle() {
+	for again := true; again; {
+		again = false
+		kept := map[string]string{}
+		for _, e := range t.Targets {
+			for _, f := range e.Files {
+				if e.Held != nil {
+					kept[f.Path] = e.Name
+				}
+			}
+		}
+		for i, e := range t.Targets {
+			for _, f := range e.Files {
+				if owner, taken := kept[f.Path]; taken && e.Held == nil && owner != e.Name {
+					t.hold(i, fmt.Sprintf("the targets %q and %q are both written to %q: the latter is held there", e.Name, owner, path.Dir(f.Path)))
+					again = true
+					break
+				}
+			}
+		}
+	}
+}
+
+// hold gives a target its published files back.
+func (t *Tree) hold(i int, message string) {
+	e := &t.Targets[i]
+	e.Held = &fleet.Problem{
+		Severity: fleet.SeverityError, Kind: fleet.KindFileConflict, Assignment: e.Name, Message: message,
+		Hint: "correct the target that is held",
+	}
+	e.Files, e.Objects, e.Images = t.published.filesOf(e.Name), nil, nil
+	t.Problems = append(t.Problems, *e.Held)
+}
+
+// Files are all files that the branch should hold and that are ours, sorted by path.
+func (t *Tree) Files() []bundle.File {
+	files := slices.Clone(t.others)
+	for _, e := range t.Targets {
+		files = append(files, e.Files...)
+	}
+	slices.SortFunc(files, func(a, b bundle.File) int { return cmp.Compare(a.Path, b.Path) })
+	return files
+}
+
+// Changes are what has to be done to the branch, sorted by path.
+func (t *Tree) Changes() []bundle.Change {
+	changes := map[string]bundle.Change{}
+	wanted := map[string]bool{}
+	for _, f := range t.Files() {
+		wanted[f.Path] = true
+		if old, there := t.published.hash(f.Path); f.Content != nil && (!there || old != f.Hash) {
+			changes[f.Path] = bundle.Change{Path: f.Path, Content: f.Content, Old: old}
+		}
+	}
+	for _, at := range t.published.owned() {
+		if old, there := t.published.hash(at); there && !wanted[at] {
+			changes[at] = bundle.Change{Path: at, Old: old}
+		}
+	}
+	return slices.SortedFunc(maps.Values(changes), func(a, b bundle.Change) int { return cmp.Compare(a.Path, b.Path) })
+}
+
+// tracking are the tracking files. What is not known stays as it is.
+func (t *Tree) tracking() []bundle.File {
+	var files []bundle.File
+	for _, f := range []struct{ at, text string }{
+		{TrackingCommit, t.wanted.Tracking.Commit},
+		{TrackingVersion, t.wanted.Tracking.Version},
+		{TrackingImageTag, t.wanted.Tracking.ImageTag},
+	} {
+		if f.text != "" {
+			files = append(files, file(f.at, []byte(f.text+"\n")))
+		}
+	}
+	return files
+}

@@ -1,0 +1,425 @@
+package tree_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/chart"
+	"github.com/kalypso-io/kalypso/internal/deliver/tree"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+)
+
+// branch is a GitOps branch in memory.
+type branch map[string]string
+
+func (b branch) published(t testing.TB) *tree.Published {
+	t.Helper()
+	p, err := b.read("hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (b branch) read(workload string) (*tree.Published, error) {
+	in := bundle.Branch{Read: func(path string) ([]byte, error) { return []byte(b[path]), nil }}
+	for path, text := range b {
+		in.Files = append(in.Files, bundle.File{Path: path, Hash: bundle.HashOf([]byte(text))})
+	}
+	return tree.ReadPublished(in, workload)
+}
+
+func (b branch) apply(changes []bundle.Change) {
+	for _, c := range changes {
+		if c.Content == nil {
+			delete(b, c.Path)
+			continue
+		}
+		b[c.Path] = string(c.Content)
+	}
+}
+
+func (b branch) paths() []string {
+	var paths []string
+	for path := range b {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// target is one that was rendered.
+func target(name, text string) tree.Target {
+	return tree.Target{Name: name, Rendered: chart.Rendered{
+		Name: name, Values: []byte("x: " + text + "\n"),
+		Manifests: &chart.Manifests{Content: []byte("a: " + text + "\n"), Objects: []chart.Object{{APIVersion: "v1", Kind: "ConfigMap", Name: text}}, Images: []string{"hello:1"}},
+	}}
+}
+
+// failed is one that could not be rendered.
+func failed(name string) tree.Target {
+	return tree.Target{Name: name, Rendered: chart.Rendered{Name: name, Problems: []fleet.Problem{{Severity: fleet.SeverityError, Message: "does not render"}}}}
+}
+
+func wanted(targets ...tree.Target) tree.Wanted {
+	return tree.Wanted{Workload: "hello", Environment: "dev", Targets: targets, Tracking: tree.Tracking{Commit: "abc"}}
+}
+
+func messages(problems []fleet.Problem) string {
+	var b strings.Builder
+	for _, p := range problems {
+		fmt.Fprintf(&b, "%s %s: %s\n", p.Severity, p.Assignment, p.Message)
+	}
+	return b.String()
+}
+
+func changes(c []bundle.Change) string {
+	var b strings.Builder
+	for _, change := range c {
+		sign := "~"
+		switch {
+		case change.Content == nil:
+			sign = "-"
+		case change.Old == bundle.Hash{}:
+			sign = "+"
+		}
+		b.WriteString(sign + change.Path + "\n")
+	}
+	return b.String()
+}
+
+func Example() {
+	rendered := chart.Rendered{Name: "functional-test", Manifests: &chart.Manifests{Content: []byte("kind: Pod\n"), Objects: []chart.Object{{Kind: "Pod"}}}}
+	built := tree.Build(tree.Wanted{
+		Workload: "hello-world-app", Environment: "dev",
+		Targets:  []tree.Target{{Name: "functional-test", Rendered: rendered}},
+		Tracking: tree.Tracking{Commit: "3b18e512dba79e4c8300dd08aeb37f8e728b8dad", Version: "1.4.0"},
+	}, nil)
+	for _, c := range built.Changes() {
+		fmt.Println(c.Path)
+	}
+	// Output:
+	// .github/tracking/Promoted_Commit_Id
+	// .github/tracking/Version
+	// .kalypso/deliveries/hello-world-app.json
+	// functional-test/kustomization.yaml
+	// functional-test/manifests.yaml
+}
+
+// TestLifeOfATarget: it appears, changes, is held when it does not render, is restored when changed by hand, and goes.
+func TestLifeOfATarget(t *testing.T) {
+	b := branch{"README.md": "ours", "other/manifests.yaml": "not ours"}
+	step := func(name string, w tree.Wanted, want string) *tree.Tree {
+		t.Helper()
+		built := tree.Build(w, b.published(t))
+		if got := changes(built.Changes()); got != want {
+			t.Errorf("%s: got\n%swant\n%s", name, got, want)
+		}
+		b.apply(built.Changes())
+		if again := tree.Build(w, b.published(t)).Changes(); len(again) > 0 {
+			t.Errorf("%s: a second run changes %s", name, changes(again))
+		}
+		return built
+	}
+	step("appears", wanted(target("a", "1"), target("b", "1")),
+		"+.github/tracking/Promoted_Commit_Id\n+.kalypso/a/values.yaml\n+.kalypso/b/values.yaml\n+.kalypso/deliveries/hello.json\n+a/kustomization.yaml\n+a/manifests.yaml\n+b/kustomization.yaml\n+b/manifests.yaml\n")
+	step("changes", wanted(target("a", "2"), target("b", "1")), "~.kalypso/a/values.yaml\n~.kalypso/deliveries/hello.json\n~a/manifests.yaml\n")
+
+	held := step("held", wanted(failed("a"), target("b", "1")), "")
+	if got, want := messages(held.Problems), "error a: does not render\n"; got != want || held.Targets[0].Held == nil {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	b["a/manifests.yaml"] = "by hand"
+	delete(b, "b/kustomization.yaml")
+	if got, want := b.published(t).Drift, []bundle.Drift{{Path: "a/manifests.yaml"}, {Path: "b/kustomization.yaml", Deleted: true}}; !cmp.Equal(got, want) {
+		t.Errorf("drift: got %v, want %v", got, want)
+	}
+	step("held and changed by hand", wanted(failed("a"), target("b", "1")), "+b/kustomization.yaml\n")
+	step("restored", wanted(target("a", "2"), target("b", "1")), "~a/manifests.yaml\n")
+
+	withheld := wanted(target("b", "1"))
+	withheld.Withhold = true
+	step("withheld", withheld, "")
+	removed := step("goes", wanted(target("b", "1")), "-.kalypso/a/values.yaml\n~.kalypso/deliveries/hello.json\n-a/kustomization.yaml\n-a/manifests.yaml\n")
+	if len(removed.Removed) != 1 || removed.Removed[0].Name != "a" {
+		t.Errorf("removed %v", removed.Removed)
+	}
+	if b["README.md"] != "ours" || b["other/manifests.yaml"] != "not ours" {
+		t.Error("files of others were touched")
+	}
+}
+
+// TestMoves: a target that gets another folder leaves nothing behind, and two can swap theirs.
+func TestMoves(t *testing.T) {
+	b := branch{}
+	x, y := target("x", "1"), target("y", "2")
+	b.apply(tree.Build(wanted(x, y), nil).Changes())
+	x.Folder, y.Folder = "y", "x"
+	b.apply(tree.Build(wanted(x, y), b.published(t)).Changes())
+	if b["y/manifests.yaml"] != "a: 1\n" || b["x/manifests.yaml"] != "a: 2\n" {
+		t.Errorf("not swapped: %v", b)
+	}
+	x.Folder = "elsewhere/deep"
+	b.apply(tree.Build(wanted(x, y), b.published(t)).Changes())
+	want := []string{
+		".github/tracking/Promoted_Commit_Id", ".kalypso/deliveries/hello.json", ".kalypso/x/values.yaml", ".kalypso/y/values.yaml",
+		"elsewhere/deep/kustomization.yaml", "elsewhere/deep/manifests.yaml", "x/kustomization.yaml", "x/manifests.yaml",
+	}
+	if diff := cmp.Diff(want, b.paths()); diff != "" {
+		t.Error(diff)
+	}
+	// x is held where it is, so that y cannot take its folder.
+	broken := failed("x")
+	broken.Folder = "x"
+	y.Folder = "elsewhere/deep"
+	built := tree.Build(wanted(broken, y), b.published(t))
+	if got := messages(built.Problems); !strings.Contains(got, `"y" and "x" are both written to "elsewhere/deep"`) {
+		t.Errorf("got %q", got)
+	}
+	if got := built.Changes(); len(got) > 0 {
+		t.Errorf("got %s, want none", changes(got))
+	}
+}
+
+// TestCollisions: two targets that would write one path are both held, and both are named.
+func TestCollisions(t *testing.T) {
+	in := func(name, folder string) tree.Target {
+		x := target(name, "1")
+		x.Folder = folder
+		return x
+	}
+	for name, tc := range map[string]struct {
+		targets []tree.Target
+		want    string
+	}{
+		"one folder":          {[]tree.Target{in("a", "x"), in("b", "x")}, `"a" and "b" are both written to "x"`},
+		"one within another":  {[]tree.Target{in("a", "x"), in("b", "x/y")}, `"a" and "b" are both written to "x"`},
+		"one name":            {[]tree.Target{in("a", "x"), in("a", "y")}, `"a" and "a" are both written`},
+		"leaves":              {[]tree.Target{in("a", "../x")}, "the folder"},
+		"absolute":            {[]tree.Target{in("a", "/x")}, "the folder"},
+		"root":                {[]tree.Target{in("a", ".")}, "is not one that a target can have"},
+		"Kalypso's own":       {[]tree.Target{in("a", ".kalypso/b")}, "is not one that a target can have"},
+		"the forge's own":     {[]tree.Target{in("a", ".github/workflows")}, "the folder"},
+		"name with a slash":   {[]tree.Target{in("a/b", "x")}, "is not a name"},
+		"name of inventories": {[]tree.Target{in("deliveries", "x")}, "is not a name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			built := tree.Build(wanted(tc.targets...), nil)
+			if got := messages(built.Problems); !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			if got := changes(built.Changes()); got != "+.github/tracking/Promoted_Commit_Id\n+.kalypso/deliveries/hello.json\n" {
+				t.Errorf("something was written: %s", got)
+			}
+		})
+	}
+}
+
+// TestInTheWay: what others have written is not overwritten.
+func TestInTheWay(t *testing.T) {
+	first := branch{}
+	first.apply(tree.Build(wanted(), nil).Changes())
+	for name, tc := range map[string]struct{ at, want string }{
+		"file":        {"a/manifests.yaml", "which Kalypso did not write"},
+		"folder":      {"a/manifests.yaml/x", "a folder"},
+		"file above":  {"a", "a file"},
+		"values file": {".kalypso/a/values.yaml", "which Kalypso did not write"},
+	} {
+		b := branch{tc.at: "theirs"}
+		for at, text := range first {
+			b[at] = text
+		}
+		if got := messages(tree.Build(wanted(target("a", "1")), b.published(t)).Problems); !strings.Contains(got, tc.want) {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+	b := branch{}
+	other := wanted(target("a", "1"))
+	other.Workload = "other"
+	b.apply(tree.Build(other, nil).Changes())
+	if got := messages(tree.Build(wanted(target("a", "2")), b.published(t)).Problems); !strings.Contains(got, `workload and target "other/a"`) {
+		t.Errorf("another workload: got %q", got)
+	}
+}
+
+// TestAdoption: what the original's pipelines wrote is replaced, or removed where nobody wants it.
+func TestAdoption(t *testing.T) {
+	b := branch{
+		"a/gen_manifests.yaml": "old", "a/kustomization.yaml": "old", "a/notes.txt": "ours",
+		"gone/gen_manifests.yaml": "old", "README.md": "ours", ".github/gen_manifests.yaml": "ours",
+		".github/tracking/Promoted_Commit_Id": "old\n", ".github/tracking/Image_tag": "1.0\n",
+	}
+	p := b.published(t)
+	if want := (tree.Tracking{Commit: "old", ImageTag: "1.0"}); p.Tracking != want {
+		t.Errorf("tracking: got %v, want %v", p.Tracking, want)
+	}
+	held := tree.Build(wanted(failed("a")), p)
+	if got := changes(held.Changes()); strings.Contains(got, "a/gen_manifests.yaml\n-a") || !strings.Contains(got, "-gone/gen_manifests.yaml") {
+		t.Errorf("held: got %s", got)
+	}
+	b.apply(tree.Build(wanted(target("a", "1")), p).Changes())
+	want := []string{
+		".github/gen_manifests.yaml", ".github/tracking/Image_tag", ".github/tracking/Promoted_Commit_Id", ".kalypso/a/values.yaml",
+		".kalypso/deliveries/hello.json", "README.md", "a/kustomization.yaml", "a/manifests.yaml", "a/notes.txt",
+	}
+	if diff := cmp.Diff(want, b.paths()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestRoot: everything but the tracking files lies below the root, and what lies elsewhere is somebody else's.
+func TestRoot(t *testing.T) {
+	b := branch{"apps/hello/a/gen_manifests.yaml": "old", "apps/hello-too/b/gen_manifests.yaml": "theirs", "c/gen_manifests.yaml": "theirs"}
+	read := func() *tree.Published {
+		in := bundle.Branch{Root: "apps/hello", Read: func(path string) ([]byte, error) { return []byte(b[path]), nil }}
+		for path, text := range b {
+			in.Files = append(in.Files, bundle.File{Path: path, Hash: bundle.HashOf([]byte(text))})
+		}
+		p, err := tree.ReadPublished(in, "hello")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	w := wanted(target("x", "1"))
+	w.Root = "apps/hello"
+	built := tree.Build(w, read())
+	if len(built.Removed) != 1 || built.Removed[0].Name != "a" {
+		t.Errorf("removed %v", built.Removed)
+	}
+	b.apply(built.Changes())
+	want := []string{
+		".github/tracking/Promoted_Commit_Id", "apps/hello-too/b/gen_manifests.yaml", "apps/hello/.kalypso/deliveries/hello.json",
+		"apps/hello/.kalypso/x/values.yaml", "apps/hello/x/kustomization.yaml", "apps/hello/x/manifests.yaml", "c/gen_manifests.yaml",
+	}
+	if diff := cmp.Diff(want, b.paths()); diff != "" {
+		t.Error(diff)
+	}
+	if again := tree.Build(w, read()).Changes(); len(again) > 0 {
+		t.Errorf("a second run changes %s", changes(again))
+	}
+}
+
+// TestHostileInventories: an inventory names nothing but files of targets, however it is written.
+func TestHostileInventories(t *testing.T) {
+	for name, text := range map[string]string{
+		"not JSON":       `{`,
+		"another":        `{"version": 1, "workload": "other"}`,
+		"no version":     `{"workload": "hello"}`,
+		"folder":         `{"version": 1, "workload": "hello", "targets": {"a": {"folder": "../x"}}}`,
+		"file":           `{"version": 1, "workload": "hello", "targets": {"a": {"folder": "x", "files": {"../../README.md": "0d1f"}}}}`,
+		"hash":           `{"version": 1, "workload": "hello", "targets": {"a": {"folder": "x", "files": {"values.yaml": "0d1f"}}}}`,
+		"name":           `{"version": 1, "workload": "hello", "targets": {"..": {"folder": "x"}}}`,
+		"nothing at all": ``,
+	} {
+		b := branch{".kalypso/deliveries/hello.json": text, "README.md": "ours"}
+		p := b.published(t)
+		if len(p.Problems) != 1 {
+			t.Errorf("%s: got %v, want one problem", name, p.Problems)
+		}
+		if got := changes(tree.Build(wanted(), p).Changes()); strings.Contains(got, "README") {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+	// Files of ours are taken for ours again.
+	b := branch{}
+	b.apply(tree.Build(wanted(target("a", "1")), nil).Changes())
+	b[".kalypso/deliveries/hello.json"] = "{"
+	if got, want := changes(tree.Build(wanted(target("a", "2")), b.published(t)).Changes()), "~.kalypso/a/values.yaml\n~.kalypso/deliveries/hello.json\n~a/manifests.yaml\n"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if _, err := (branch{".kalypso/deliveries/hello.json": `{"version": 2}`}).read("hello"); err == nil || !strings.Contains(err.Error(), "a newer Kalypso wrote it") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestDescriptor: it says what was rendered, and nothing that only a cluster says.
+func TestDescriptor(t *testing.T) {
+	x := target("a", "1")
+	x.Chart = tree.Origin{Name: "shop", Version: "1.0.0", Digest: "sha256:abc"}
+	x.Descriptor = &hub.DeploymentDescriptor{}
+	x.Descriptor.APIVersion, x.Descriptor.Kind, x.Descriptor.Name = "hub.kalypso.io/v1alpha1", "DeploymentDescriptor", "a"
+	x.Descriptor.Spec.WorkloadVersion.Version = "1.4.0"
+	b := branch{}
+	b.apply(tree.Build(wanted(x), nil).Changes())
+	want := `apiVersion: hub.kalypso.io/v1alpha1
+kind: DeploymentDescriptor
+metadata:
+  annotations:
+    app.kalypso.io/chart: shop 1.0.0
+    app.kalypso.io/chart-digest: sha256:abc
+    app.kalypso.io/images: hello:1
+  name: a
+spec:
+  deploymentTarget:
+    environment: ""
+    manifests:
+      repo: ""
+    name: ""
+  workload:
+    name: ""
+  workloadVersion:
+    version: 1.4.0
+`
+	if diff := cmp.Diff(want, b[".kalypso/a/descriptor.yaml"]); diff != "" {
+		t.Error(diff)
+	}
+	if x.Descriptor.Annotations != nil {
+		t.Error("the argument was changed")
+	}
+}
+
+// TestNeverTouchesOthers: whatever is wanted, in any order of rounds, files that Kalypso did not write stay; a round
+// that is repeated changes nothing; and only what the inventory lists is ever deleted.
+func TestNeverTouchesOthers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SampledFrom([]string{"a", "b", "c"})
+		b := branch{"a/notes.txt": "theirs", "z/manifests.yaml": "theirs"}
+		for range rapid.IntRange(1, 5).Draw(t, "rounds") {
+			var targets []tree.Target
+			for _, name := range rapid.SliceOfN(names, 0, 4).Draw(t, "targets") {
+				x := target(name, rapid.SampledFrom([]string{"1", "2"}).Draw(t, "text"))
+				if rapid.IntRange(0, 3).Draw(t, "fails") == 0 {
+					x = failed(name)
+				}
+				x.Folder = rapid.SampledFrom([]string{"", "a", "b", "c", "z", "a/deep"}).Draw(t, "folder")
+				targets = append(targets, x)
+			}
+			w := wanted(targets...)
+			w.Withhold = rapid.Bool().Draw(t, "withhold")
+			p, err := b.read("hello")
+			if err != nil {
+				t.Fatal(err)
+			}
+			built := tree.Build(w, p)
+			var inventory struct {
+				Targets map[string]struct{ Folder string }
+			}
+			b.apply(built.Changes())
+			if err := json.Unmarshal([]byte(b[".kalypso/deliveries/hello.json"]), &inventory); err != nil {
+				t.Fatal(err)
+			}
+			if b["a/notes.txt"] != "theirs" || b["z/manifests.yaml"] != "theirs" {
+				t.Fatalf("files of others were touched: %v", b)
+			}
+			p, err = b.read("hello")
+			if err != nil || len(p.Problems) > 0 {
+				t.Fatalf("the inventory cannot be read: %v %v", err, p.Problems)
+			}
+			if again := tree.Build(w, p).Changes(); len(again) > 0 {
+				t.Fatalf("a second run changes %s", changes(again))
+			}
+			if len(p.Drift) > 0 {
+				t.Fatalf("drift without anybody: %v", p.Drift)
+			}
+		}
+	})
+}

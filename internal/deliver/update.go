@@ -1,0 +1,321 @@
+package deliver
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"go.yaml.in/yaml/v3"
+
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/text/markdown"
+)
+
+// Update is a chart of somebody else of which there is a newer version. Ranges of versions are no updates:
+// the newest that they allow is taken anyway.
+type Update struct {
+	// Service is its name; empty for the chart of an application.
+	Service string `json:"service,omitempty"`
+	Chart   string `json:"chart"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	// Position is where the version is written.
+	Position fleet.Position `json:"position"`
+
+	content []byte // of the file, with this update and those before it
+}
+
+// Updated is what updates would change.
+type Updated struct {
+	Updates []Update `json:"updates"`
+	// Plans are those of the environments, without those that cannot be read: Errors says why, by name.
+	Plans  []*Plan           `json:"plans"`
+	Errors map[string]string `json:"errors,omitempty"`
+	// Did lists what was done, and Change is the open change.
+	Did    []string      `json:"did,omitempty"`
+	Change *forge.Change `json:"-"`
+
+	app *Application
+}
+
+// exactVersion is a version, and no range of them.
+var exactVersion = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+([-+].*)?$`)
+
+// Updates finds out which charts of others have newer versions, and what those would change in each environment.
+func (d *Drafter) Updates(ctx context.Context, r Request) (*Updated, error) {
+	a, err := d.Loader.Application(ctx, r, "")
+	if err != nil {
+		return nil, err
+	}
+	u := &Updated{Updates: []Update{}, Plans: []*Plan{}, app: a}
+	source, err := d.Loader.Repositories.Source(ctx, schedule.Location{Repo: r.Source, Folder: r.SourceFolder, Branch: r.Branch})
+	if err != nil {
+		return nil, fmt.Errorf("read the source: %w", err)
+	}
+	files := map[string][]byte{}
+	for _, c := range charts(a.Delivery) {
+		update, err := d.newer(ctx, a, c, source, files)
+		if err != nil {
+			return nil, err
+		}
+		if update != nil {
+			u.Updates = append(u.Updates, *update)
+			files[update.Position.File] = update.content
+		}
+	}
+	if len(u.Updates) == 0 {
+		return u, nil
+	}
+	return u, d.compare(ctx, u, r, files)
+}
+
+// charts are the charts of others, under the names of their services.
+func charts(delivery *app.Delivery) []app.Service {
+	all := slices.Clone(delivery.Spec.Services)
+	if c := delivery.Spec.Chart; c != nil {
+		all = append(all, app.Service{Chart: *c})
+	}
+	return slices.DeleteFunc(all, func(s app.Service) bool {
+		return s.Chart.Repository == "" || !exactVersion.MatchString(s.Chart.Version)
+	})
+}
+
+// newer asks the repository of a chart for a newer version; nil when there is none.
+func (d *Drafter) newer(ctx context.Context, a *Application, s app.Service, source fleet.Source, files map[string][]byte) (*Update, error) {
+	d.Loader.progress("asking for versions of %s", s.Chart.Name)
+	versions, err := d.Loader.Charts.Versions(ctx, s.Chart)
+	if err != nil {
+		return nil, fmt.Errorf("find the versions of the chart %q: %w", s.Chart.Name, err)
+	}
+	i := slices.IndexFunc(versions, func(v string) bool { return exactVersion.MatchString(v) && !strings.Contains(v, "-") })
+	if i < 0 || !later(versions[i], s.Chart.Version) {
+		return nil, nil
+	}
+	u := &Update{Service: s.Name, Chart: s.Chart.Name, From: s.Chart.Version, To: versions[i]}
+	for _, f := range source.Files {
+		content, edited := files[f.Path]
+		if !edited {
+			if content, err = f.Read(); err != nil {
+				return nil, fmt.Errorf("read %q: %w", f.Path, err)
+			}
+		}
+		if line, now := bump(content, a.Workload.Name, s, u.To); line > 0 {
+			u.Position, u.content = fleet.Position{Source: "source", File: f.Path, Line: line}, now
+			return u, nil
+		}
+	}
+	return nil, fmt.Errorf("where the version %s of the chart %q is written was not found", u.From, s.Chart.Name)
+}
+
+// later says whether a version is later than another one.
+func later(a, b string) bool {
+	x, err := semver.NewVersion(a)
+	if err != nil {
+		return false
+	}
+	y, err := semver.NewVersion(b)
+	return err == nil && x.GreaterThan(y)
+}
+
+// bump replaces the version of a chart in a file, in place: comments and order stay. line is 0 when it is not written there.
+func bump(content []byte, workload string, s app.Service, version string) (line int, now []byte) {
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	for {
+		var document yaml.Node
+		if decoder.Decode(&document) != nil {
+			return 0, nil
+		}
+		node := versionOf(&document, workload, s)
+		if node == nil || node.Line == 0 || node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+			continue
+		}
+		lines := bytes.SplitAfter(content, []byte("\n"))
+		text := lines[node.Line-1]
+		from := min(max(node.Column-1, 0), len(text))
+		replaced := bytes.Replace(text[from:], []byte(node.Value), []byte(version), 1)
+		lines[node.Line-1] = append(bytes.Clone(text[:from]), replaced...)
+		return node.Line, bytes.Join(lines, nil)
+	}
+}
+
+// versionOf finds the version of a chart in a Delivery, or in a service as the original lists it; nil when it is not there.
+func versionOf(document *yaml.Node, workload string, s app.Service) *yaml.Node {
+	is := func(at *yaml.Node, value string) bool { return at != nil && at.Value == value }
+	if is(entry(document, "kind"), "Delivery") && (is(entry(document, "spec", "workload"), workload) || is(entry(document, "metadata", "name"), workload)) {
+		if s.Name == "" {
+			return entry(document, "spec", "chart", "version")
+		}
+		if services := entry(document, "spec", "services"); services != nil {
+			for _, item := range services.Content {
+				if is(entry(item, "name"), s.Name) {
+					return entry(item, "chart", "version")
+				}
+			}
+		}
+		return nil
+	}
+	if is(entry(document, "name"), s.Name) && is(entry(document, "helm", "version"), s.Chart.Version) {
+		return entry(document, "helm", "version")
+	}
+	return nil
+}
+
+// entry follows keys through maps; nil where there is none.
+func entry(node *yaml.Node, keys ...string) *yaml.Node {
+	if node.Kind == yaml.DocumentNode && len(node.Content) == 1 {
+		node = node.Content[0]
+	}
+	for _, key := range keys {
+		if node.Kind != yaml.MappingNode {
+			return nil
+		}
+		var found *yaml.Node
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if node.Content[i].Value == key {
+				found = node.Content[i+1]
+			}
+		}
+		if node = found; node == nil {
+			return nil
+		}
+	}
+	return node
+}
+
+// compare says what updates change in each environment, against what its branch would be without them.
+func (d *Drafter) compare(ctx context.Context, u *Updated, r Request, files map[string][]byte) error {
+	loader := *d.Loader
+	loader.Repositories = edited{d.Loader.Repositories, r.Source, files}
+	for _, name := range u.app.Environments() {
+		drafter := &Drafter{Loader: &loader, Renderer: d.Renderer, Policies: d.Policies}
+		draft, err := drafter.Draft(ctx, Wish{Request: r, Environment: name})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			if u.Errors == nil {
+				u.Errors = map[string]string{}
+			}
+			u.Errors[name] = err.Error()
+			continue
+		}
+		u.Plans = append(u.Plans, draft.Plan)
+	}
+	return nil
+}
+
+// edited are repositories of which the head of one has some files with another content.
+type edited struct {
+	Repositories
+	repo  string
+	files map[string][]byte
+}
+
+// Source implements [Repositories].
+func (e edited) Source(ctx context.Context, at schedule.Location) (fleet.Source, error) {
+	source, err := e.Repositories.Source(ctx, at)
+	if err != nil || at.Repo != e.repo {
+		return source, err
+	}
+	source.Files = slices.Clone(source.Files)
+	for i, f := range source.Files {
+		if content, ok := e.files[f.Path]; ok {
+			source.Files[i].ID, source.Files[i].Size = bundle.HashOf(content).String(), int64(len(content))
+			source.Files[i].Read = func() ([]byte, error) { return content, nil }
+		}
+	}
+	return source, nil
+}
+
+// updateBranch is the branch that newer versions are proposed from.
+const updateBranch = "kalypso-update/charts"
+
+// ProposeUpdates opens or updates the change of the source that takes the newer versions; with none, it withdraws it.
+func (d *Deliverer) ProposeUpdates(ctx context.Context, u *Updated) error {
+	a := u.app
+	host, err := d.Forges.Forge(a.Request.Source)
+	if err != nil {
+		return fmt.Errorf("find the source repository: %w", err)
+	}
+	repo, err := host.Repository(a.Request.Source)
+	if err != nil {
+		return err
+	}
+	base := schedule.Location{Repo: a.Request.Source, Branch: a.Source.Branch}
+	living := &pullrequest.Living{
+		Repository: repo, Limits: host.Limits(), Committer: d.Committer, URL: a.Request.Source,
+		Base: a.Source.Branch, Commit: a.Source.Commit, Time: a.Source.Time, Head: updateBranch, Name: a.Workload.Name,
+		Done: func(_, what string) error { u.Did = append(u.Did, what); return nil },
+		Fork: func(ctx context.Context, ref, commit string) (string, error) {
+			return d.Loader.Repositories.Fork(ctx, base, ref, commit)
+		},
+	}
+	if err := living.Find(ctx); err != nil {
+		return err
+	}
+	if len(u.Updates) == 0 {
+		return living.Withdraw(ctx, "Every chart is at its newest version.")
+	}
+	err = living.Propose(ctx, u.proposal(a))
+	u.Change = living.Open
+	return err
+}
+
+// proposal is the change of the source.
+func (u *Updated) proposal(a *Application) pullrequest.Proposal {
+	put, digest := map[string][]byte{}, a.Workload.Name
+	for _, update := range u.Updates {
+		put[update.Position.File] = update.content
+		digest += " " + update.Service + "@" + update.To
+	}
+	return pullrequest.Proposal{
+		Put: put, Message: u.title() + "\n", When: a.Source.Time, Title: u.title(), Body: u.body, Digest: digest,
+		Inputs: map[string]string{"source": a.Source.Commit},
+	}
+}
+
+func (u *Updated) title() string {
+	if len(u.Updates) == 1 {
+		one := u.Updates[0]
+		return fmt.Sprintf("Update %s from %s to %s", one.Chart, one.From, one.To)
+	}
+	return fmt.Sprintf("Update %d charts", len(u.Updates))
+}
+
+// body lists the versions, and what they change.
+func (u *Updated) body(room int) string {
+	var b strings.Builder
+	b.WriteString("| chart | from | to | written at |\n|---|---|---|---|\n")
+	for _, one := range u.Updates {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", markdown.Code(one.Chart), markdown.Code(one.From), markdown.Code(one.To), markdown.Code(one.Position.String()))
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.Errors)) {
+		fmt.Fprintf(&b, "\nWhat it changes in %s is not known: %s\n", markdown.Code(name), markdown.Escape(u.Errors[name]))
+	}
+	for _, p := range u.Plans {
+		fmt.Fprintf(&b, "\n#### %s: %d changed, %d held\n", markdown.Escape(p.Environment), p.Counts.Added+p.Counts.Changed, p.Counts.Held)
+		for _, t := range p.Targets {
+			text := diffOf(t)
+			if t.Op == Held {
+				text = t.Reason.Message + "\n"
+			}
+			if part := fold(t.Name, text); room == 0 || b.Len()+len(part) < room-len(tooLong) {
+				b.WriteString(part)
+				continue
+			}
+			b.WriteString("\n*What else changes does not fit here; `kalypso app update --dry-run` shows it.*\n")
+			return b.String()
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,94 @@
+package deliver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+)
+
+// checkDelivery says what is wrong with a Delivery, all at once; nil is in order. The rules are those of its custom resource
+// definition, which nobody applies to files in Git, and those about paths. Names become branches, folders and contexts of
+// statuses: they are labels before anything is made of them. How environments come one after the other is checked with the chain.
+func checkDelivery(d *app.Delivery) error {
+	if d == nil {
+		return nil
+	}
+	var c checker
+	s := d.Spec
+	c.form(s)
+	c.label("spec.release", s.Release)
+	if s.Chart != nil {
+		c.chart("spec.chart", *s.Chart)
+	}
+	for _, service := range s.Services {
+		c.name("a service", service.Name)
+		c.label("the namespace of service "+service.Name, service.Namespace)
+		c.chart("the chart of service "+service.Name, service.Chart)
+	}
+	c.path("spec.kustomization", s.Kustomization)
+	c.path("spec.manifests", s.Manifests)
+	c.path("spec.config.path", s.Config.Path)
+	c.path("spec.config.schema", s.Config.Schema)
+	c.path("spec.gitops.path", s.GitOps.Path)
+	for _, t := range s.Config.Targets {
+		c.name("a target of spec.config", t.Name)
+		c.path("the folder of target "+t.Name, t.Folder)
+	}
+	for _, e := range s.Environments {
+		c.name("an environment", e.Name)
+	}
+	return errors.Join(c.wrong...)
+}
+
+type checker struct{ wrong []error }
+
+func (c *checker) say(format string, args ...any) {
+	c.wrong = append(c.wrong, fmt.Errorf(format, args...))
+}
+
+// form checks that one thing is rendered.
+func (c *checker) form(s app.DeliverySpec) {
+	forms := []bool{s.Chart != nil, s.Kustomization != "", s.Manifests != "", len(s.Services) > 0}
+	if len(slices.DeleteFunc(forms, func(set bool) bool { return !set })) > 1 {
+		c.say("the Delivery sets several of chart, kustomization, manifests and services; leave one")
+	}
+}
+
+func (c *checker) name(of, name string) {
+	if name == "" {
+		c.say("%s has no name", of)
+	}
+	c.label("the name of "+of, name)
+}
+
+// label checks a name that may be left out.
+func (c *checker) label(what, name string) {
+	if name != "" && len(validation.IsDNS1123Label(name)) > 0 {
+		c.say("%s is %.100q; write at most 63 lower-case letters, digits and dashes", what, name)
+	}
+}
+
+func (c *checker) path(what, p string) {
+	if _, err := fleet.CleanPath(p); err != nil {
+		c.say("%s is %.100q: %w", what, p, err)
+	}
+}
+
+func (c *checker) chart(what string, chart app.Chart) {
+	c.path(what, chart.Path)
+	switch {
+	case chart.Path != "" && chart.Repository+chart.Name+chart.Version != "":
+		c.say("%s has a path, and a repository, name or version; leave one of the two", what)
+	case chart.Path != "":
+	case chart.Repository == "" || chart.Version == "":
+		c.say("%s has neither a path in the source, nor a repository and a version", what)
+	case chart.Name == "" && !strings.HasPrefix(chart.Repository, "oci://"):
+		c.say("%s has no name; say which chart of the repository it is", what)
+	}
+}

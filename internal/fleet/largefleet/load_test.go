@@ -1,0 +1,33 @@
+package largefleet_test
+
+import (
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/largefleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
+)
+
+// A benchmark on a fleet with problems would measure how problems are reported.
+func TestFleetLoadsWithoutProblemsAndIsFullyAssigned(t *testing.T) {
+	const targets, clusterTypes = 100, 20
+	main, env, workloads := largefleet.Generate(largefleet.Spec{Targets: targets, ClusterTypes: clusterTypes}).Sources()
+	var cache fleet.Cache
+	in := fleet.Inputs{
+		Environment: "dev",
+		Main:        fleet.Read(&cache, main),
+		Branch:      fleet.Read(&cache, env),
+		Workloads:   map[string]fleet.Fetched{},
+	}
+	for name, source := range workloads {
+		in.Workloads[name] = fleet.Fetched{Objects: fleet.Read(&cache, source)}
+	}
+	s := fleet.Assemble(in)
+	decisions := placement.Decide(s)
+	for _, p := range append(s.Problems, decisions.Unused()...) {
+		t.Errorf("%s: %s: %s", p.Position, p.Kind, p.Message)
+	}
+	if got, want := decisions.Count(), targets*clusterTypes; got != want {
+		t.Errorf("%d assignments, want %d", got, want)
+	}
+}

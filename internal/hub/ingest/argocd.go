@@ -1,0 +1,172 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+)
+
+// KindArgoNotification is the kind of an [ArgoNotification].
+const KindArgoNotification = "ArgoNotification"
+
+// ArgoNotification is what a template for Argo CD's notifications sends about an application.
+// docs/reference/reports.md has the template; it leaves out everything that does not have to leave the cluster.
+type ArgoNotification struct {
+	APIVersion string `json:"apiVersion"` // hub.kalypso.io/v1alpha1
+	Kind       string `json:"kind"`       // ArgoNotification
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	// Sources are what the application follows, as its specification has it.
+	Sources []ArgoSource `json:"sources"`
+	// Revisions are those of the sync status, Operated those of the last operation: one for each source.
+	Revisions []string `json:"revisions"`
+	Operated  []string `json:"operated"`
+	// Sync and Health are the statuses, Phase is that of the last operation.
+	Sync   string `json:"sync"`
+	Health string `json:"health"`
+	Phase  string `json:"phase"`
+	// Message is that of the last operation, HealthMessage that of the health.
+	Message       string `json:"message"`
+	HealthMessage string `json:"healthMessage"`
+	// Automated says that differences are synced without asking anybody.
+	Automated bool `json:"automated"`
+	// Sent is when it was made, by the clock of the cluster; zero means when it arrived.
+	Sent time.Time `json:"sent"`
+}
+
+// ArgoSource is one source of an application.
+type ArgoSource struct {
+	RepoURL        string `json:"repoURL"`
+	Path           string `json:"path"`
+	Chart          string `json:"chart"`
+	TargetRevision string `json:"targetRevision"`
+}
+
+// ParseArgoNotification reads the body of a notification. Fields that are not known are ignored.
+func ParseArgoNotification(body []byte) (*ArgoNotification, error) {
+	var n ArgoNotification
+	if err := parseEvent(body, &n); err != nil {
+		return nil, err
+	}
+	return &n, nil
+}
+
+// TakeArgo takes a notification of Argo CD in a cluster; now is when it arrived.
+func (i *Intake) TakeArgo(ctx context.Context, cluster string, n *ArgoNotification, now time.Time) error {
+	sent := n.Sent.Truncate(time.Microsecond)
+	if sent.IsZero() {
+		sent = now
+	}
+	if err := n.check(sent); err != nil {
+		return err
+	}
+	clock, err := i.clockOf(ctx, arrival{cluster, sent, now, []time.Time{sent}})
+	if err != nil {
+		return err
+	}
+	return i.store(ctx, cluster, n.reports(sent), clock, now)
+}
+
+// maxSources is how many sources an application may have.
+const maxSources = 100
+
+func (n *ArgoNotification) check(sent time.Time) error {
+	switch want := hub.GroupVersion.String(); {
+	case n.APIVersion != want || n.Kind != KindArgoNotification:
+		return refuse(ErrInvalid, "it is a %.100q of %.100q, want %s of %s: is the template the one of the documentation?", n.Kind, n.APIVersion, KindArgoNotification, want)
+	case n.Name == "":
+		return refuse(ErrInvalid, "name is missing")
+	case len(n.Sources) > maxSources:
+		return refuse(ErrInvalid, "it has %d sources, want at most %d", len(n.Sources), maxSources)
+	case sent.Year() < 1971 || sent.Year() > 9999:
+		return refuse(ErrInvalid, "sent is no time of this world")
+	}
+	return nil
+}
+
+// reports is one for each source, as the agent makes them.
+func (n *ArgoNotification) reports(observed time.Time) []hub.Report {
+	sources := n.Sources
+	if len(sources) == 0 {
+		sources = []ArgoSource{{}}
+	}
+	state, text := n.state()
+	reports := make([]hub.Report, len(sources))
+	for i, s := range sources {
+		reports[i] = hub.Report{
+			Kind: "Application", Namespace: oneLine(n.Namespace, hub.MaxName), Name: oneLine(n.Name, hub.MaxName),
+			Repository: s.RepoURL, Ref: s.ref(), Path: s.Path, Revision: n.revision(i),
+			State: state, Message: text, Observed: observed,
+		}
+		if s.Chart != "" {
+			reports[i].Path = s.Chart
+		}
+		if i > 0 {
+			reports[i].Name += fmt.Sprintf("#%d", i+1)
+		}
+	}
+	return reports
+}
+
+// ref is the branch that is followed; of a chart there is a version, which is no ref.
+func (s ArgoSource) ref() string {
+	switch {
+	case s.Chart != "":
+		return ""
+	case s.TargetRevision == "" && s.RepoURL != "":
+		return "HEAD"
+	}
+	return s.TargetRevision
+}
+
+// state is what sync status, health and the last operation come to.
+// That something cannot be compared is neither ready nor failed: what was applied before may well be there.
+func (n *ArgoNotification) state() (hub.ReportedState, string) {
+	switch {
+	case n.operationFailed():
+		return hub.ReportedFailed, n.Message
+	case n.Phase == "Running":
+		return hub.ReportedProgressing, "is syncing"
+	case n.Sync == "OutOfSync" && !n.Automated:
+		return hub.ReportedSuspended, "is out of sync, and syncs only when somebody asks"
+	case n.Sync == "OutOfSync":
+		return hub.ReportedProgressing, "is out of sync"
+	case n.Sync != "Synced":
+		return hub.ReportedProgressing, "cannot be compared"
+	}
+	switch n.Health {
+	case "Healthy":
+		return hub.ReportedReady, ""
+	case "Degraded":
+		return hub.ReportedFailed, strings.TrimSuffix("health is Degraded: "+n.HealthMessage, ": ")
+	case "Suspended":
+		return hub.ReportedSuspended, n.HealthMessage
+	case "":
+		return hub.ReportedProgressing, "health is not known yet"
+	}
+	return hub.ReportedProgressing, "health is " + n.Health // Progressing, Missing, Unknown
+}
+
+// operationFailed says whether the last operation failed, and with it what should run now.
+func (n *ArgoNotification) operationFailed() bool {
+	if n.Phase != "Failed" && n.Phase != "Error" || n.Sync == "Synced" {
+		return false
+	}
+	return len(n.Operated) == 0 || len(n.Revisions) == 0 || slices.Equal(n.Operated, n.Revisions)
+}
+
+// revision is what a source is at. The sync status names what should run: that is what runs only when it is in sync.
+func (n *ArgoNotification) revision(source int) string {
+	of := n.Operated
+	if n.Sync == "Synced" {
+		of = n.Revisions
+	}
+	if source >= len(of) {
+		return ""
+	}
+	return of[source]
+}

@@ -1,0 +1,141 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// Store is what the intake needs of the ledger.
+type Store interface {
+	ledger.Intake
+	ledger.Clocks
+	States(ctx context.Context, q ledger.StateQuery) (ledger.StatePage, error)
+}
+
+// Intake takes what clusters say, and stores it in the ledger. It remembers nothing itself: any number of them may work
+// on one ledger, and each may be used by several goroutines at once.
+//
+// Errors are a [Refusal] when something is wrong with what was sent, and the ledger's otherwise.
+// Then nothing was stored, and it may be sent again.
+type Intake struct {
+	Ledger Store // required
+}
+
+// Take takes a batch of the cluster whose credential came with it; now is when it arrived. It returns once everything is stored.
+// The same batch may come again, late and in any order.
+func (i *Intake) Take(ctx context.Context, cluster string, batch *hub.ReportBatch, now time.Time) (hub.ReportReceipt, error) {
+	var receipt hub.ReportReceipt
+	if batch.Cluster != "" && batch.Cluster != cluster {
+		return receipt, refuse(ErrDenied, "the reports are about cluster %.253q, and the credential is of %q: a cluster reports only about itself", batch.Cluster, cluster)
+	}
+	if err := batch.Check(); err != nil {
+		return receipt, refuse(ErrInvalid, "%v", err)
+	}
+	unknown, err := i.unknown(ctx, cluster)
+	if err != nil {
+		return receipt, err
+	}
+	clock, err := i.clockOf(ctx, arrival{cluster, batch.Sent, now, observed(batch.Reports)})
+	if err != nil {
+		return receipt, err
+	}
+	receipt.Resend = unknown || clock.wasBehind(now)
+	reports := batch.Reports
+	if batch.Present != nil {
+		gone, err := i.gone(ctx, cluster, batch.Present, clock.correct(batch.Sent))
+		if err != nil {
+			return receipt, err
+		}
+		for _, ref := range gone {
+			reports = append(reports[:len(reports):len(reports)], ref.Gone(batch.Sent))
+		}
+	}
+	return receipt, i.store(ctx, cluster, reports, clock, now)
+}
+
+// gone returns the reconcilers that a cluster had and does not have any more at a time, which nobody may have said.
+func (i *Intake) gone(ctx context.Context, cluster string, present *hub.Present, at time.Time) ([]hub.ReconcilerRef, error) {
+	page, err := i.Ledger.States(ctx, ledger.StateQuery{Cluster: cluster})
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[hub.ReconcilerRef]bool, len(present.Reconcilers))
+	for _, ref := range present.Reconcilers {
+		there[ref] = true
+	}
+	var gone []hub.ReconcilerRef
+	for n := range page.States {
+		s := &page.States[n]
+		ref := hub.ReconcilerRef{Kind: s.Reconciler.Kind, Namespace: s.Reconciler.Namespace, Name: s.Reconciler.Name}
+		follows := s.Source != ledger.Source{} || s.Revision != ""
+		if follows && !there[ref] && !slices.Contains(present.Unread, ref.Kind) && s.Since.Before(at) {
+			gone = append(gone, ref)
+		}
+	}
+	return gone, nil
+}
+
+func observed(reports []hub.Report) []time.Time {
+	times := make([]time.Time, len(reports))
+	for n := range reports {
+		times[n] = reports[n].Observed
+	}
+	return times
+}
+
+// unknown says whether the ledger has no state of a cluster: it is new, or the ledger is.
+func (i *Intake) unknown(ctx context.Context, cluster string) (bool, error) {
+	page, err := i.Ledger.States(ctx, ledger.StateQuery{Cluster: cluster, Limit: 1})
+	return len(page.States) == 0, err
+}
+
+// store stores reports as the cluster made them; heard is when it was alive.
+func (i *Intake) store(ctx context.Context, cluster string, reports []hub.Report, clock clock, heard time.Time) error {
+	clean := spelling{}
+	facts := make([]ledger.Report, len(reports))
+	for n := range reports {
+		facts[n] = fact(cluster, &reports[n], clean)
+		facts[n].Observed, facts[n].Received = clock.correct(reports[n].Observed), heard
+	}
+	return i.record(ctx, cluster, facts, heard)
+}
+
+// record stores facts, or when there are none, that the cluster was alive.
+func (i *Intake) record(ctx context.Context, cluster string, facts []ledger.Report, heard time.Time) error {
+	if len(facts) == 0 {
+		return i.Ledger.Heard(ctx, cluster, heard)
+	}
+	err := i.Ledger.Report(ctx, facts...)
+	if errors.Is(err, ledger.ErrInvalid) {
+		return refuse(ErrInvalid, "%v", err)
+	}
+	return err
+}
+
+// spelling remembers how the repositories of a batch are written, since most of its reports share a few.
+type spelling map[string]string
+
+func (s spelling) of(repository string) string {
+	clean, ok := s[repository]
+	if !ok {
+		clean = oneLine(ledger.CleanRepository(repository), hub.MaxAddress)
+		s[repository] = clean
+	}
+	return clean
+}
+
+// fact is a report as the ledger has it, but for its times.
+func fact(cluster string, r *hub.Report, clean spelling) ledger.Report {
+	return ledger.Report{
+		Reconciler: ledger.ReconcilerID{Cluster: cluster, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name},
+		Outcome: ledger.Outcome{
+			Source:   ledger.Source{Repository: clean.of(r.Repository), Ref: ref(r.Ref), Path: folder(r.Path)},
+			Revision: revision(r.Revision), State: ledger.State(r.State), Message: message(r.Message),
+		},
+	}
+}

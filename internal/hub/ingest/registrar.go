@@ -1,0 +1,193 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// Registry is what the registrar needs of the ledger.
+type Registry interface {
+	ledger.Clusters
+	ledger.Tokens
+	Wanted(ctx context.Context, q ledger.WantedQuery) (ledger.Wanted, error)
+}
+
+// Registrar says who is a cluster, and of what.
+//
+// Credentials are stored as their SHA-256: they are 256 random bits, so that nobody can try them all,
+// and a hash that is slow on purpose would only slow down every report.
+type Registrar struct {
+	Ledger Registry // required
+	// NewSecret makes a credential of a role, "cluster" or "join", of at least 256 random bits. // required
+	NewSecret func(role string) secret.Value
+}
+
+// Hash is what is stored of a credential.
+func Hash(credential secret.Value) string {
+	sum := sha256.Sum256([]byte(credential.Reveal()))
+	return hex.EncodeToString(sum[:])
+}
+
+// ClusterRequest says what a cluster is to be.
+type ClusterRequest struct {
+	Name        string              `json:"name"`        // required; a DNS label
+	Memberships []ledger.Membership `json:"memberships"` // required
+	Labels      map[string]string   `json:"labels,omitempty"`
+	// PublicKey is what its files are checked with, in PEM form; see [hub.ParseReportPublicKey]. Empty means none, and for a cluster
+	// that is registered already, the one it has.
+	PublicKey string `json:"publicKey,omitempty"`
+}
+
+// Register registers a cluster, or changes what a registered one is, because an admin says so.
+// A new cluster, and one that was revoked, gets a credential, which is returned only here; others keep theirs, and what is returned is none.
+func (r *Registrar) Register(ctx context.Context, request ClusterRequest, by string, now time.Time) (secret.Value, ledger.Registration, error) {
+	var credential secret.Value
+	known, err := r.check(ctx, request)
+	if err != nil {
+		return credential, ledger.Registration{}, err
+	}
+	next := request.registration(known, by, now)
+	if known.Registered {
+		next.CredentialHash = known.Registration.CredentialHash
+		if next.PublicKey == "" {
+			next.PublicKey = known.Registration.PublicKey
+		}
+	}
+	if next.CredentialHash == "" {
+		credential = r.NewSecret("cluster")
+		next.CredentialHash = Hash(credential)
+	}
+	return credential, next, r.Ledger.Register(ctx, next)
+}
+
+// Rotate gives a cluster another credential, which is returned only here. The old one ends at once.
+func (r *Registrar) Rotate(ctx context.Context, cluster, by string, now time.Time) (secret.Value, ledger.Registration, error) {
+	next, err := r.registered(ctx, cluster, by, now)
+	if err != nil {
+		return secret.Value{}, next, err
+	}
+	credential := r.NewSecret("cluster")
+	next.CredentialHash = Hash(credential)
+	return credential, next, r.Ledger.Register(ctx, next)
+}
+
+// Revoke ends the memberships and the credential of a cluster. What it reported stays.
+// Revoking once more changes nothing.
+func (r *Registrar) Revoke(ctx context.Context, cluster, by string, now time.Time) (ledger.Registration, error) {
+	known, err := r.cluster(ctx, cluster)
+	if err == nil && known.Registration.Revoked {
+		return known.Registration, nil
+	}
+	next, err := r.registered(ctx, cluster, by, now)
+	if err != nil {
+		return next, err
+	}
+	next.Revoked, next.CredentialHash, next.PublicKey = true, "", ""
+	return next, r.Ledger.Register(ctx, next)
+}
+
+// registered is what follows the registration of a cluster that has one.
+func (r *Registrar) registered(ctx context.Context, cluster, by string, now time.Time) (ledger.Registration, error) {
+	known, err := r.cluster(ctx, cluster)
+	if err != nil {
+		return ledger.Registration{}, err
+	}
+	if !known.Registered {
+		return ledger.Registration{}, refuse(ErrNotFound, "no cluster %.253q is registered", cluster)
+	}
+	next := known.Registration
+	next.By, next.At = oneLine(by, maxText), following(known, now)
+	return next, nil
+}
+
+// cluster returns what is known of a cluster; of one that is not, the name.
+func (r *Registrar) cluster(ctx context.Context, name string) (ledger.Cluster, error) {
+	all, err := r.Ledger.Clusters(ctx, ledger.ClusterQuery{Name: name})
+	if err != nil || len(all) == 0 || name == "" {
+		return ledger.Cluster{Name: name}, err
+	}
+	return all[0], nil
+}
+
+// following is a time for the next registration: two of one instant would be one, and a later one must not look earlier
+// because another server's clock is ahead.
+func following(known ledger.Cluster, now time.Time) time.Time {
+	if last := known.Registration.At; !now.After(last) {
+		return last.Add(time.Microsecond)
+	}
+	return now.Truncate(time.Microsecond)
+}
+
+// registration is what a request makes of a cluster, without a credential.
+func (q ClusterRequest) registration(known ledger.Cluster, by string, now time.Time) ledger.Registration {
+	memberships := slices.Clone(q.Memberships)
+	slices.SortFunc(memberships, compareMemberships)
+	return ledger.Registration{
+		Cluster: q.Name, Memberships: memberships, Labels: maps.Clone(q.Labels), PublicKey: q.PublicKey,
+		At: following(known, now), By: oneLine(by, maxText),
+	}
+}
+
+// check says everything that is wrong with a request, and returns what is known of the cluster.
+func (r *Registrar) check(ctx context.Context, q ClusterRequest) (ledger.Cluster, error) {
+	if err := q.check(); err != nil {
+		return ledger.Cluster{}, err
+	}
+	wanted, err := r.targets(ctx, q.Memberships)
+	if err != nil {
+		return ledger.Cluster{}, err
+	}
+	if err := collision(q.Memberships, wanted); err != nil {
+		return ledger.Cluster{}, err
+	}
+	if err := r.checkKey(ctx, q); err != nil {
+		return ledger.Cluster{}, err
+	}
+	return r.cluster(ctx, q.Name)
+}
+
+// checkKey wants a key that no other cluster has: what it signs must be about one of them.
+func (r *Registrar) checkKey(ctx context.Context, q ClusterRequest) error {
+	if q.PublicKey == "" {
+		return nil
+	}
+	keys, err := reportKeys(ctx, r.Ledger)
+	if err != nil {
+		return err
+	}
+	if other, ok := keys[keyID(q.PublicKey)]; ok && other.cluster != q.Name {
+		return refuse(ErrConflict, "the public key is the one of cluster %q: each cluster has a key of its own", other.cluster)
+	}
+	return nil
+}
+
+// targets are the deployment targets that are assigned to memberships now, as far as GitOps branches are recorded.
+func (r *Registrar) targets(ctx context.Context, memberships []ledger.Membership) (map[ledger.Membership][]string, error) {
+	targets := map[ledger.Membership][]string{}
+	if len(memberships) < 2 {
+		return targets, nil // with nobody to collide with
+	}
+	environments := map[string]bool{}
+	for _, m := range memberships {
+		environments[m.Environment] = true
+	}
+	for _, environment := range slices.Sorted(maps.Keys(environments)) {
+		wanted, err := r.Ledger.Wanted(ctx, ledger.WantedQuery{Environment: environment})
+		if err != nil {
+			return nil, fmt.Errorf("read what %q wants: %w", environment, err)
+		}
+		for _, a := range wanted.Assignments {
+			m := ledger.Membership{Environment: environment, ClusterType: a.ClusterType}
+			targets[m] = append(targets[m], a.Target)
+		}
+	}
+	return targets, nil
+}

@@ -1,0 +1,78 @@
+package ingest
+
+import (
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// readable is how much of a text is looked at: more than is kept, so that no cut hides from [secret.Redact] what makes
+// a credential recognisable.
+const readable = 64 << 10
+
+// message makes a text of a cluster fit to keep and to show.
+func message(text string) string {
+	text = text[:min(len(text), readable)]
+	if strings.ContainsAny(text, "@?#") { // hardly any text has one, and looking for credentials takes long
+		text = secret.Redact(text)
+	}
+	return oneLine(text, hub.MaxMessage)
+}
+
+// oneLine returns a text on one line, without characters that change how others are shown, cut at a limit in bytes.
+func oneLine(text string, limit int) string {
+	if !plain(text) {
+		text = secret.Line(strings.Map(visible, text))
+	}
+	if len(text) <= limit {
+		return text
+	}
+	const mark = "..."
+	end := limit - len(mark)
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + mark
+}
+
+// plain says whether a text is of printable ASCII, which most are.
+func plain(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// visible drops what turns the direction of text around, and makes spaces of what ends a line.
+func visible(c rune) rune {
+	switch {
+	case c == 0x2028 || c == 0x2029:
+		return ' '
+	case c >= 0x202a && c <= 0x202e, c >= 0x2066 && c <= 0x2069, c == 0x200e, c == 0x200f, c == 0x061c, c == 0xfeff:
+		return -1
+	}
+	return c
+}
+
+// folder writes a path relative to the root of the repository, which is "".
+func folder(p string) string {
+	return oneLine(strings.TrimPrefix(path.Clean("/"+p), "/"), hub.MaxAddress)
+}
+
+// ref returns a branch by its name.
+func ref(name string) string { return oneLine(strings.TrimPrefix(name, "refs/heads/"), hub.MaxAddress) }
+
+// revision writes the hash that a revision has, whoever wrote it and however, or all of it when it has none.
+func revision(text string) string {
+	r := comply.ParseRevision(text)
+	if r.Hash != "" {
+		return r.Hash
+	}
+	return oneLine(r.Name, hub.MaxName)
+}

@@ -1,0 +1,105 @@
+package query
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// applications are those of the fleet; none without one. They are shared: nobody changes them.
+func (o *Observer) applications() []*Application {
+	if o.Fleet == nil {
+		return nil
+	}
+	var all []*Application
+	for _, cp := range o.Fleet.ControlPlanes() {
+		all = append(all, cp.Applications...)
+	}
+	return all
+}
+
+// Applications returns applications by name. Those of which the ledger alone knows are not among them: see [Observer.Promotions].
+func (o *Observer) Applications(_ context.Context, q ApplicationsQuery) (Page[Application], error) {
+	items := []Application{}
+	for _, a := range o.applications() {
+		if q.wants(a) {
+			items = append(items, a.atAGlance())
+		}
+	}
+	return cut(items, q.Paging, func(a *Application) string { return key(a.Name, a.Subject, a.ControlPlane) })
+}
+
+// wants reports whether an application is one of those that are asked for.
+func (q ApplicationsQuery) wants(a *Application) bool {
+	if q.Name != "" && q.Name != a.Name || q.Workspace != "" && q.Workspace != a.Workspace ||
+		q.ControlPlane != "" && !sameRepository(q.ControlPlane, a.ControlPlane) {
+		return false
+	}
+	return q.Environment == "" && q.Phase == "" || slices.ContainsFunc(a.Environments, func(e ApplicationEnvironment) bool {
+		return (q.Environment == "" || q.Environment == e.Environment) && (q.Phase == "" || q.Phase == e.Phase)
+	})
+}
+
+// atAGlance is the application without what only an answer about it alone has.
+func (a *Application) atAGlance() Application {
+	glance := *a
+	glance.ProblemList = nil
+	glance.Environments = slices.Clone(a.Environments)
+	for i := range glance.Environments {
+		glance.Environments[i].Detail = nil
+	}
+	return glance
+}
+
+// deliveredAs are the applications that deliver a workload.
+func (o *Observer) deliveredAs(workload string) []Application {
+	found := []Application{}
+	for _, a := range o.applications() {
+		if a.Name == workload {
+			found = append(found, a.atAGlance())
+		}
+	}
+	return found
+}
+
+// Application returns one application with everything that is known of it.
+func (o *Observer) Application(ctx context.Context, q ApplicationQuery) (ApplicationDetail, error) {
+	a, err := o.application(q)
+	if err != nil {
+		return ApplicationDetail{}, err
+	}
+	d := ApplicationDetail{Application: *a}
+	d.Environments = slices.Clone(a.Environments)
+	for i := range d.Environments {
+		e := &d.Environments[i]
+		detail := e.detail()
+		e.Detail = &detail
+		detail.Steps, err = o.steps(ctx, ledger.StepQuery{Subject: a.Subject, Environment: e.Environment, Limit: lastEvents})
+		if err != nil {
+			return ApplicationDetail{}, err
+		}
+	}
+	history, err := o.History(ctx, HistoryQuery{Workload: a.Name, Paging: Paging{Limit: lastEvents}})
+	d.History = history.Items
+	return d, err
+}
+
+// application finds the one that a query names.
+func (o *Observer) application(q ApplicationQuery) (*Application, error) {
+	var found []*Application
+	var names []string
+	for _, a := range o.applications() {
+		names = append(names, a.Name)
+		if a.Name == q.Name && (q.Subject == "" || ledger.CleanSubject(q.Subject) == a.Subject) {
+			found = append(found, a)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, Unknown("application", q.Name, names)
+	case 1:
+		return found[0], nil
+	}
+	return nil, severalApplications(q.Name, found[0].Subject, found[1].Subject)
+}

@@ -1,0 +1,253 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Comparison is how two environments differ.
+type Comparison struct {
+	A Side `json:"a"`
+	B Side `json:"b"`
+	// SameCommit says that both have the same commit of main.
+	SameCommit bool `json:"sameCommit"`
+	// Ahead is the one whose commit is newer; empty when the history is not known, or there is nothing between.
+	Ahead In `json:"ahead,omitempty"`
+	// Commits are those that the one has and the other has not yet, the newest first, at most 50.
+	Commits []Commit `json:"commits,omitempty"`
+	// Targets are those that differ, by workload and name within it.
+	Targets []TargetDifference `json:"targets"`
+	// Assignments are those that only one of the two has, by target and cluster type.
+	Assignments []AssignmentDifference `json:"assignments"`
+	// Same are the targets and assignments that are in both and do not differ.
+	Same SameCounts `json:"same"`
+}
+
+// Side is one environment of a comparison.
+type Side struct {
+	Environment string `json:"environment"`
+	// Commit is the promoted commit of main, and GitOpsCommit what clusters have to run.
+	Commit string `json:"commit,omitempty"`
+	// Title is the first line of its message; empty when that is not known.
+	Title        string `json:"title,omitempty"`
+	GitOpsCommit string `json:"gitOpsCommit,omitempty"`
+	// Since is when the phase that the commit is in began.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// Commit is a commit of main.
+type Commit struct {
+	SHA   string    `json:"sha"`
+	Title string    `json:"title,omitempty"`
+	Time  time.Time `json:"time,omitzero"`
+}
+
+// In says which of two environments something is in.
+type In string
+
+// Where something is.
+const (
+	InBoth In = "both"
+	InA    In = "a"
+	InB    In = "b"
+)
+
+// TargetDifference is a target whose versions differ, or that only one of two environments has.
+type TargetDifference struct {
+	Workload string `json:"workload"`
+	// Target is the name within the workload, without which targets of two environments can seldom be compared.
+	Target string `json:"target"`
+	In     In     `json:"in"`
+	// A and B are absent where the target is not.
+	A *TargetVersions `json:"a,omitempty"`
+	B *TargetVersions `json:"b,omitempty"`
+}
+
+// TargetVersions are the versions of a target in an environment.
+type TargetVersions struct {
+	// Wanted is the version that should run; empty when no deployment descriptor says so.
+	Wanted  string         `json:"wanted,omitempty"`
+	Running []VersionCount `json:"running"`
+}
+
+// AssignmentDifference is an assignment that only one of two environments has.
+type AssignmentDifference struct {
+	ClusterType string `json:"clusterType"`
+	Target      string `json:"target"` // the name within the workload
+	Workload    string `json:"workload,omitempty"`
+	In          In     `json:"in"`
+}
+
+// SameCounts are numbers of what does not differ.
+type SameCounts struct {
+	Targets     int `json:"targets"`
+	Assignments int `json:"assignments"`
+}
+
+// CompareQuery names two environments.
+type CompareQuery struct {
+	A, B string // required
+	// AsOf is the time of which both are compared; zero means now.
+	AsOf time.Time
+}
+
+// maxBetween is how many commits are listed that lie between two environments.
+const maxBetween = 50
+
+// Compare says how two environments differ.
+func (o *Observer) Compare(ctx context.Context, q CompareQuery) (Comparison, error) {
+	c := Comparison{Targets: []TargetDifference{}, Assignments: []AssignmentDifference{}}
+	a, err := o.side(ctx, q.A, q.AsOf, &c.A)
+	if err != nil {
+		return c, err
+	}
+	b, err := o.side(ctx, q.B, q.AsOf, &c.B)
+	if err != nil {
+		return c, err
+	}
+	c.SameCommit = c.A.Commit != "" && c.A.Commit == c.B.Commit
+	c.addCommits(a)
+	c.addTargets(a, b)
+	c.addAssignments(a, b)
+	return c, nil
+}
+
+// side gathers one of the environments.
+func (o *Observer) side(ctx context.Context, name string, asOf time.Time, side *Side) (*scene, error) {
+	s, err := o.environment(ctx, "", name, asOf)
+	if err != nil {
+		return nil, err
+	}
+	sc, err := o.scene(ctx, s, sceneFilter{}, asOf)
+	if err != nil {
+		return nil, err
+	}
+	e, err := o.named(ctx, sc, asOf)
+	*side = Side{Environment: name, Commit: e.Commit, Title: e.Title, Since: e.Since}
+	if e.GitOps != nil {
+		side.GitOpsCommit = e.GitOps.Commit
+	}
+	return sc, err
+}
+
+// addCommits lists what one environment has that the other has not yet, where the history is known.
+func (c *Comparison) addCommits(a *scene) {
+	at := map[string]int{}
+	for i, commit := range a.line {
+		at[commit.SHA] = i
+	}
+	from, inA := at[c.A.Commit]
+	to, inB := at[c.B.Commit]
+	if !inA || !inB || from == to {
+		return
+	}
+	c.Ahead = InB
+	if from > to {
+		c.Ahead, from, to = InA, to, from
+	}
+	for i := to; i > from && len(c.Commits) < maxBetween; i-- {
+		c.Commits = append(c.Commits, Commit{SHA: a.line[i].SHA, Title: a.line[i].Subject, Time: utc(a.line[i].Time)})
+	}
+}
+
+// pair is something in two environments; nil where it is not.
+type pair[T any] struct{ a, b *T }
+
+func (p pair[T]) in() In {
+	switch {
+	case p.b == nil:
+		return InA
+	case p.a == nil:
+		return InB
+	}
+	return InBoth
+}
+
+// addTargets compares targets by workload and the name within it, since the full names may differ.
+func (c *Comparison) addTargets(a, b *scene) {
+	pairs := map[string]pair[placed]{}
+	for i, p := range a.placed {
+		pairs[key(p.workload, p.shortName)] = pair[placed]{a: &a.placed[i]}
+	}
+	for i, p := range b.placed {
+		k := key(p.workload, p.shortName)
+		pairs[k] = pair[placed]{pairs[k].a, &b.placed[i]}
+	}
+	for _, k := range slices.Sorted(maps.Keys(pairs)) {
+		p := pairs[k]
+		one := p.a
+		if one == nil {
+			one = p.b
+		}
+		d := TargetDifference{Workload: one.workload, Target: one.shortName, In: p.in(), A: p.a.targetVersions(), B: p.b.targetVersions()}
+		if d.In == InBoth && sameVersions(d.A, d.B) {
+			c.Same.Targets++
+			continue
+		}
+		c.Targets = append(c.Targets, d)
+	}
+}
+
+func (p *placed) targetVersions() *TargetVersions {
+	if p == nil {
+		return nil
+	}
+	v := &TargetVersions{Running: p.versions()}
+	if p.wanted != nil {
+		v.Wanted = p.wanted.Version
+	}
+	return v
+}
+
+// sameVersions compares versions. Revisions say nothing: every environment has a branch of its own.
+func sameVersions(a, b *TargetVersions) bool {
+	names := func(v *TargetVersions) []string {
+		var all []string
+		for _, r := range v.Running {
+			if r.Version != "" {
+				all = append(all, r.Version)
+			}
+		}
+		return slices.Compact(all) // they are sorted
+	}
+	return a.Wanted == b.Wanted && slices.Equal(names(a), names(b))
+}
+
+// addAssignments compares who is assigned to which cluster type.
+func (c *Comparison) addAssignments(a, b *scene) {
+	pairs := map[string]pair[AssignmentDifference]{}
+	for _, d := range a.published() {
+		pairs[d.key()] = pair[AssignmentDifference]{a: &d}
+	}
+	for _, d := range b.published() {
+		pairs[d.key()] = pair[AssignmentDifference]{pairs[d.key()].a, &d}
+	}
+	for _, k := range slices.Sorted(maps.Keys(pairs)) {
+		p := pairs[k]
+		if p.in() == InBoth {
+			c.Same.Assignments++
+			continue
+		}
+		d := *cmp.Or(p.a, p.b)
+		d.In = p.in()
+		c.Assignments = append(c.Assignments, d)
+	}
+}
+
+// published are the assignments that the GitOps branch has.
+func (sc *scene) published() []AssignmentDifference {
+	var all []AssignmentDifference
+	for _, p := range sc.placed {
+		for _, a := range p.assignments {
+			if a.isPublished() {
+				all = append(all, AssignmentDifference{ClusterType: a.clusterType, Target: p.shortName, Workload: p.workload})
+			}
+		}
+	}
+	return all
+}
+
+func (d *AssignmentDifference) key() string { return key(d.Workload, d.Target, d.ClusterType) }

@@ -1,0 +1,128 @@
+package query
+
+import (
+	"context"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+)
+
+// Discrepancy is a cluster that does not run what it should.
+type Discrepancy struct {
+	Environment string `json:"environment"`
+	// Commit is the commit of the GitOps branch that it should run.
+	Commit string `json:"commit"`
+	comply.Reconciler
+}
+
+// DiscrepanciesQuery says which discrepancies are wanted. Empty fields do not restrict.
+type DiscrepanciesQuery struct {
+	Environment string
+	Cluster     string
+	ClusterType string
+	// Workload wants the reconcilers that follow the manifests of a workload, instead of those that follow the platform branch.
+	Workload string
+	// State wants those that are behind, failed, offline or missing.
+	State comply.State
+	// AsOf is the time of which they are wanted; zero means now.
+	AsOf time.Time
+	Paging
+}
+
+// Discrepancies returns which clusters differ from what they should run, since when and why:
+// by environment, cluster and cluster type.
+func (o *Observer) Discrepancies(ctx context.Context, q DiscrepanciesQuery) (Page[Discrepancy], error) {
+	page := Page[Discrepancy]{Items: []Discrepancy{}}
+	selected, err := o.selected(ctx, q.Environment, q.AsOf)
+	if err != nil {
+		return page, err
+	}
+	v := o.verdicts(q.AsOf)
+	var all []Discrepancy
+	for _, s := range selected {
+		verdicts, err := v.asked(ctx, s, q.Workload)
+		if err != nil {
+			return page, err
+		}
+		for _, verdict := range verdicts {
+			for _, r := range verdict.Reconcilers {
+				if q.wants(&r) {
+					all = append(all, Discrepancy{Environment: s.name, Commit: verdict.Commit, Reconciler: r})
+				}
+			}
+		}
+	}
+	if q.Workload != "" && len(all) == 0 {
+		return page, o.noVersions(ctx, q.Workload)
+	}
+	return cut(all, q.Paging, func(d *Discrepancy) string { return key(d.Environment, d.Cluster, d.ClusterType, d.Target) })
+}
+
+// asked are the verdicts on an environment, or on each target of a workload there.
+func (v *verdicts) asked(ctx context.Context, s standing, workload string) ([]comply.Verdict, error) {
+	if workload != "" {
+		return v.ofWorkload(ctx, s, workload)
+	}
+	verdict, err := v.verdict(ctx, s)
+	return []comply.Verdict{verdict}, err
+}
+
+// ofWorkload judges the reconcilers that follow the manifests of the targets of a workload. Of manifests whose branch is not
+// recorded nobody knows what should run.
+func (v *verdicts) ofWorkload(ctx context.Context, s standing, workload string) ([]comply.Verdict, error) {
+	sc, err := v.scene(ctx, s, sceneFilter{workload: workload}, v.asOf)
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := v.Ledger.Clusters(ctx, ledger.ClusterQuery{Environment: s.name, AsOf: v.asOf})
+	if err != nil {
+		return nil, err
+	}
+	members := v.membersOf(clusters)
+	var all []comply.Verdict
+	for _, p := range sc.placed {
+		head := sc.headOf(p.source)
+		if head == nil {
+			continue
+		}
+		history, err := v.history(ctx, head)
+		if err != nil {
+			return nil, err
+		}
+		states, err := v.Ledger.States(ctx, ledger.StateQuery{Repository: head.Repository, Ref: head.Branch, AsOf: v.asOf})
+		if err != nil {
+			return nil, err
+		}
+		expected := comply.ExpectTargets(members, s.name, []comply.Target{p.expectation()})
+		all = append(all, v.ask(comply.Question{Commit: head.SHA, History: history, Expected: expected}, states.States))
+	}
+	return all, nil
+}
+
+// headOf is the head of the branch of a source; nil when it is not recorded.
+func (sc *scene) headOf(source ledger.Source) *ledger.Commit {
+	for i := range sc.heads {
+		if h := &sc.heads[i]; h.Repository == source.Repository && h.Branch == source.Ref {
+			return h
+		}
+	}
+	return nil
+}
+
+// expectation is a target in the words of package compliance.
+func (p *placed) expectation() comply.Target {
+	t := comply.Target{Name: p.name, Source: comply.Source{Repo: p.source.Repository, Branch: p.source.Ref, Path: p.source.Path}}
+	for _, a := range p.assignments {
+		if a.isPublished() {
+			t.ClusterTypes = append(t.ClusterTypes, a.clusterType)
+		}
+	}
+	return t
+}
+
+// wants reports whether a reconciler is a discrepancy, and one that is asked for.
+func (q *DiscrepanciesQuery) wants(r *comply.Reconciler) bool {
+	return r.State != comply.Reached && (q.State == "" || q.State == r.State) &&
+		(q.Cluster == "" || q.Cluster == r.Cluster) && (q.ClusterType == "" || q.ClusterType == r.ClusterType)
+}

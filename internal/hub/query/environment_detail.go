@@ -1,0 +1,137 @@
+package query
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+)
+
+// lastEvents is how much of the past a page about one thing shows.
+const lastEvents = 20
+
+// Environment returns one environment.
+func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (EnvironmentDetail, error) {
+	s, err := o.environment(ctx, q.ControlPlane, q.Name, q.AsOf)
+	if err != nil {
+		return EnvironmentDetail{}, err
+	}
+	sc, err := o.scene(ctx, s, sceneFilter{}, q.AsOf)
+	if err != nil {
+		return EnvironmentDetail{}, err
+	}
+	verdict, err := o.verdicts(q.AsOf).verdict(ctx, s)
+	if err != nil {
+		return EnvironmentDetail{}, err
+	}
+	d := EnvironmentDetail{
+		ProblemList: []fleet.Problem{}, HeldList: []HeldAssignment{}, Words: wordsOf(&promote.Standing{}),
+	}
+	if d.Environment, err = o.glance(ctx, sc, verdict, q.AsOf); err != nil {
+		return EnvironmentDetail{}, err
+	}
+	d.ClusterTypes = sc.types(verdict.Reconcilers)
+	d.addPlan(s.scheduled)
+	d.addWords(s.promotion)
+	steps, err := o.platformSteps(ctx, &s, ledger.StepQuery{Environment: q.Name, To: until(q.AsOf), Limit: lastEvents})
+	d.Steps = shownSteps(steps)
+	return d, err
+}
+
+// types are the cluster types, with how their members stand.
+func (sc *scene) types(reconcilers []comply.Reconciler) []ClusterType {
+	all := map[string]*ClusterType{}
+	get := func(name string) *ClusterType {
+		if all[name] == nil {
+			all[name] = &ClusterType{Name: name, Labels: sc.clusterTypes[name], Clusters: sc.members[name]}
+		}
+		return all[name]
+	}
+	for name := range sc.clusterTypes {
+		get(name)
+	}
+	for name := range sc.members {
+		get(name)
+	}
+	for _, p := range sc.placed {
+		for _, a := range p.assignments {
+			if a.isPublished() {
+				get(a.clusterType).Targets++
+			}
+		}
+	}
+	for _, r := range reconcilers {
+		get(r.ClusterType).States.add(r.State)
+	}
+	types := []ClusterType{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		types = append(types, *all[name])
+	}
+	return types
+}
+
+func (c *ComplianceCounts) add(s comply.State) {
+	switch s {
+	case comply.Reached:
+		c.Reached++
+	case comply.Behind:
+		c.Behind++
+	case comply.Broken:
+		c.Failed++
+	case comply.Offline:
+		c.Offline++
+	case comply.Missing:
+		c.Missing++
+	}
+}
+
+// addPlan adds what the open change, or the next one, does.
+func (d *EnvironmentDetail) addPlan(s *Scheduled) {
+	if s == nil || s.Outcome == nil || s.Outcome.Plan == nil {
+		return
+	}
+	p := s.Outcome.Plan
+	d.ProblemList = append(d.ProblemList, p.Problems[:min(len(p.Problems), MaxLimit)]...)
+	for _, c := range p.Assignments {
+		if c.Op == plan.Held && len(d.HeldList) < MaxLimit {
+			d.HeldList = append(d.HeldList, HeldAssignment{ClusterType: c.ClusterType, Target: c.Target, Reason: c.Reason})
+		}
+	}
+	if p.Empty() && len(p.Refusals) == 0 {
+		return
+	}
+	d.Plan = &PlanSummary{Title: p.Title(), Counts: p.Counts, Budget: p.Budget, Refusals: p.Refusals}
+	for _, drift := range p.Drift[:min(len(p.Drift), MaxLimit)] {
+		d.Plan.Drift = append(d.Plan.Drift, drift.Path)
+	}
+}
+
+// addWords adds verifications, proposals and what people said.
+func (d *EnvironmentDetail) addWords(p *promote.Standing) {
+	if p != nil {
+		d.Words = wordsOf(p)
+	}
+}
+
+// wordsOf are what is said about an environment besides how it stands.
+func wordsOf(p *promote.Standing) Words {
+	w := Words{Rules: p.Rules, Checks: []Check{}, Proposals: []Proposal{}, Aborted: []Abort{}}
+	for _, c := range p.Checks {
+		w.Checks = append(w.Checks, Check{Name: c.Name, State: c.State, Reason: c.Reason})
+	}
+	for _, c := range p.Proposals {
+		w.Proposals = append(w.Proposals, Proposal{From: c.From, Commit: c.Commit, State: c.State, URL: c.URL})
+	}
+	for _, a := range p.Aborts {
+		w.Aborted = append(w.Aborted, Abort{Commit: a.Commit, By: a.By, Why: a.Why, At: utc(a.At)})
+	}
+	if p.Order != nil {
+		w.Ordered = &Order{ID: p.Order.ID, Commit: p.Order.Commit, By: p.Order.By, Why: p.Order.Why}
+	}
+	return w
+}

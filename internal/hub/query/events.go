@@ -1,0 +1,215 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
+)
+
+// promotions are the steps of promotions: those of the application when the history is that of a workload.
+func (t *timeline) promotions(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	q := ledger.StepQuery{Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit}
+	if t.q.Workload == "" {
+		steps, err := t.o.stepsOf(ctx, q, func(subject string) bool { return !t.former[subject] })
+		return promotionEvents(steps), err
+	}
+	var all []ledger.Step
+	for _, q.Subject = range t.subjects {
+		steps, err := t.o.Ledger.Steps(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, steps...)
+	}
+	slices.SortStableFunc(all, func(a, b ledger.Step) int { return b.At.Compare(a.At) })
+	return promotionEvents(all[:min(limit, len(all))]), nil
+}
+
+// promotionEvents are steps as events.
+func promotionEvents(steps []ledger.Step) []Event {
+	events := make([]Event, len(steps))
+	for i, s := range steps {
+		events[i] = promotionEvent(s)
+	}
+	return events
+}
+
+// promotionEvent is a step as an event. What is about an application says so before where it is.
+func promotionEvent(s ledger.Step) Event {
+	e := Event{At: utc(s.At), Kind: EventPromotion, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By}
+	_, e.Workload = movesOf(s.Subject)
+	where := strings.TrimSpace(e.Workload + " " + s.Environment)
+	if s.Environment == deliver.Everywhere {
+		e.Environment, where = "", e.Workload
+	}
+	e.Summary = where + ": " + s.Kind
+	if s.Commit != promote.EveryCommit {
+		e.Commit = s.Commit
+		e.Summary = fmt.Sprintf("%s: %s %s", where, short(s.Commit), s.Kind)
+	}
+	var detail promote.Detail
+	if json.Unmarshal(s.Detail, &detail) != nil {
+		return e // what is not understood is not told
+	}
+	e.Phase = detail.Phase
+	// A status may be shown on another commit than the promoted one: on one of the environment's own branch.
+	if s.Kind == string(promote.Shown) && detail.On != "" {
+		e.Summary = fmt.Sprintf("%s: status of %s", where, short(detail.On))
+	}
+	return e
+}
+
+// commits are those of GitOps branches, at the time at which they were recorded.
+func (t *timeline) commits(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	commits, err := t.o.Ledger.Commits(ctx, ledger.CommitQuery{Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit})
+	events := make([]Event, len(commits))
+	for i, c := range commits {
+		events[i] = Event{
+			At: utc(c.Recorded), Kind: EventCommit, Environment: c.Environment, Commit: c.SourceCommit, Revision: c.SHA,
+			Summary: fmt.Sprintf("%s of branch %s of %s", short(c.SHA), c.Branch, c.Repository),
+		}
+	}
+	return events, err
+}
+
+// rollouts are the first reconcilers that were at a revision, in a state.
+func (t *timeline) rollouts(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	appeared, err := t.o.Ledger.Appearances(ctx, ledger.AppearanceQuery{
+		Environment: t.q.Environment, Workload: t.q.Workload, From: t.q.From, To: to, Limit: limit,
+	})
+	events := make([]Event, len(appeared))
+	for i, a := range appeared {
+		what := "folder " + a.Source.Path
+		switch {
+		case a.Version != "":
+			what = strings.Trim(a.Workload+"/"+a.Target, "/") + " " + a.Version
+		case a.Source.Path == "":
+			what = "branch " + a.Source.Ref
+		}
+		events[i] = Event{
+			At: utc(a.At), Kind: EventRollout, Environment: a.Environment, Workload: a.Workload, Target: a.Target, Version: a.Version,
+			Revision: a.Revision, State: a.State, Reason: a.Message, Reconcilers: a.Reconcilers,
+			Summary: fmt.Sprintf("%s at %s first %s", what, short(a.Revision), a.State),
+		}
+	}
+	return events, err
+}
+
+// transitions are what the reconcilers of a cluster became.
+func (t *timeline) transitions(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	transitions, err := t.o.Ledger.Transitions(ctx, ledger.TransitionQuery{Cluster: t.q.Cluster, From: t.q.From, To: to, Limit: limit})
+	events := make([]Event, len(transitions))
+	for i, tr := range transitions {
+		name := reconcilerName(tr.Reconciler)
+		events[i] = Event{
+			At: utc(tr.At), Kind: EventTransition, Cluster: tr.Reconciler.Cluster, Reconciler: name, Revision: tr.Revision,
+			State: tr.State, Reason: tr.Message, Until: utc(tr.Until), Summary: fmt.Sprintf("%s %s at %s", name, tr.State, short(tr.Revision)),
+		}
+	}
+	return events, err
+}
+
+// registrations are what clusters were made.
+func (t *timeline) registrations(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	all, err := t.o.Ledger.Registered(ctx, ledger.RegistrationQuery{
+		Cluster: t.q.Cluster, Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit,
+	})
+	var events []Event
+	for _, r := range all {
+		e := Event{At: utc(r.At), Kind: EventRegistration, Cluster: r.Cluster, Environment: t.q.Environment, By: r.By, Step: "registered"}
+		e.Summary = r.Cluster + " registered as " + roles(r.Memberships)
+		if r.Revoked {
+			e.Step, e.Summary = "revoked", r.Cluster+" revoked"
+		}
+		events = append(events, e)
+	}
+	return events, err
+}
+
+// roles are memberships in words.
+func roles(all []ledger.Membership) string {
+	if len(all) == 0 {
+		return "member of nothing"
+	}
+	words := make([]string, len(all))
+	for i, m := range all {
+		words[i] = m.ClusterType + " of " + m.Environment
+	}
+	return strings.Join(words, ", ")
+}
+
+// changes are what happened to pull requests to the branches of what is asked for.
+func (t *timeline) changes(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	if t.branches == nil {
+		return t.changesOf(ctx, branch{}, to, limit)
+	}
+	var all []Event
+	for b := range t.branches {
+		some, err := t.changesOf(ctx, b, to, limit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	slices.SortStableFunc(all, func(a, b Event) int { return b.At.Compare(a.At) })
+	return all[:min(limit, len(all))], nil
+}
+
+func (t *timeline) changesOf(ctx context.Context, b branch, to time.Time, limit int) ([]Event, error) {
+	changes, err := t.o.Ledger.ChangeEvents(ctx, ledger.ChangeQuery{
+		Repository: b.repository, Branch: b.name, From: t.q.From, To: to, Limit: limit,
+	})
+	events := make([]Event, len(changes))
+	for i, c := range changes {
+		events[i] = Event{
+			At: utc(c.At), Kind: EventChange, Step: c.Kind, Revision: c.Commit, By: c.By, URL: c.URL, Reason: c.Title,
+			Summary: fmt.Sprintf("change %d of %s %s", c.Number, c.Repository, c.Kind),
+		}
+	}
+	return events, err
+}
+
+// audits are the writes that name what is asked for.
+func (t *timeline) audits(ctx context.Context, to time.Time, limit int) ([]Event, error) {
+	name := t.q.Cluster
+	for _, other := range []string{t.q.Workload, t.q.Environment} {
+		if name == "" {
+			name = other
+		}
+	}
+	if name != "" {
+		limit = 0 // the ledger does not search them
+	}
+	entries, err := t.o.Ledger.AuditEntries(ctx, ledger.AuditQuery{From: t.q.From, To: to, Limit: limit})
+	var events []Event
+	for _, a := range entries {
+		if name == "" || mentions(a.Subject, name) {
+			events = append(events, Event{
+				At: utc(a.At), Kind: EventAudit, Step: a.Action, By: a.By, Reason: a.Detail, Summary: strings.TrimSpace(a.Action + " " + a.Subject),
+			})
+		}
+	}
+	return events, err
+}
+
+// mentions reports whether a name is one of the words of a text.
+func mentions(text, name string) bool {
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '.' })
+	return text == name || slices.Contains(words, name)
+}
+
+// short is a commit as people write it.
+func short(sha string) string {
+	if len(sha) > shortest && strings.Trim(sha, "0123456789abcdef") == "" {
+		return sha[:shortest]
+	}
+	return sha
+}

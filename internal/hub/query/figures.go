@@ -1,0 +1,172 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// Figures are the four figures of software delivery over a time.
+type Figures struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Total is for everything that was asked for.
+	Total Performance `json:"total"`
+	// Items are by workspace, or by workspace and workload.
+	Items []Figure `json:"items"`
+}
+
+// Figure is how well a workload, or a team, delivers.
+type Figure struct {
+	Workspace string `json:"workspace"`
+	// Workload is empty when it is a team's.
+	Workload string `json:"workload,omitempty"`
+	Performance
+}
+
+// Performance are the four figures.
+type Performance struct {
+	// Deployments are the versions that came to an environment, and PerDay how many that are in a day.
+	Deployments int     `json:"deployments"`
+	PerDay      float64 `json:"perDay"`
+	// LeadTimeSeconds is the median time from the build to the first cluster; 0 when no build time is known.
+	LeadTimeSeconds float64 `json:"leadTimeSeconds"`
+	// ChangeFailureRate is the part of deployments that failed on a cluster, from 0 to 1.
+	ChangeFailureRate float64 `json:"changeFailureRate"`
+	// TimeToRestoreSeconds is the median length of incidents that are over; 0 when there are none.
+	TimeToRestoreSeconds float64 `json:"timeToRestoreSeconds"`
+	OpenIncidents        int     `json:"openIncidents"`
+}
+
+// FiguresQuery says which figures are wanted. Other empty fields do not restrict.
+type FiguresQuery struct {
+	Environment string
+	Workload    string
+	Workspace   string
+	// ByTeam sums up the workloads of a workspace.
+	ByTeam bool
+	// From is inclusive and To exclusive; zero is 30 days before To, and now.
+	From, To time.Time
+}
+
+// Part is how much was deployed in a part of a time.
+type Part struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Deployments are the versions that first ran in it or, if they never did, first failed.
+	Deployments int `json:"deployments"`
+	// Failed is how many of them ever failed.
+	Failed int `json:"failed"`
+}
+
+// defaultPeriod is the time that figures are about unless a query says otherwise.
+const defaultPeriod = 30 * 24 * time.Hour
+
+// Figures returns deployment frequency, lead time, change failure rate and time to restore.
+func (o *Observer) Figures(ctx context.Context, q FiguresQuery) (Figures, error) {
+	f, _, err := o.Course(ctx, q, 0)
+	return f, err
+}
+
+// Course returns the figures of a time, and how much was deployed in each of n equal parts of it, the oldest first.
+// The ledger is asked once, since the incidents of a large fleet are many.
+func (o *Observer) Course(ctx context.Context, q FiguresQuery, n int) (Figures, []Part, error) {
+	if q.To.IsZero() {
+		q.To = o.Now()
+	}
+	if q.From.IsZero() {
+		q.From = q.To.Add(-defaultPeriod)
+	}
+	f := Figures{From: utc(q.From), To: utc(q.To), Items: []Figure{}}
+	if !q.From.Before(q.To) {
+		return f, nil, fmt.Errorf("%w: the time from %s to %s is empty", ledger.ErrInvalid, f.From.Format(time.RFC3339), f.To.Format(time.RFC3339))
+	}
+	wanted := ledger.DeploymentQuery{Environment: q.Environment, Workload: q.Workload, Workspace: q.Workspace, From: q.From, To: q.To}
+	deployments, err := o.Ledger.Deployments(ctx, wanted)
+	if err != nil {
+		return f, nil, err
+	}
+	incidents, err := o.Ledger.Incidents(ctx, wanted)
+	if err != nil {
+		return f, nil, err
+	}
+	f.Total = perform(deployments, incidents, q)
+	f.Items = append(f.Items, grouped(deployments, incidents, q)...)
+	return f, course(deployments, f.From, f.To, n), nil
+}
+
+// course sums up deployments by the part of the time in which they arrived.
+func course(deployments []ledger.Deployment, from, to time.Time, n int) []Part {
+	parts := make([]Part, max(0, n))
+	if len(parts) == 0 {
+		return nil
+	}
+	step := to.Sub(from) / time.Duration(n)
+	for i := range parts {
+		parts[i].From = from.Add(time.Duration(i) * step)
+		parts[i].To = parts[i].From.Add(step)
+	}
+	parts[n-1].To = to // n need not divide the time
+	for _, d := range deployments {
+		arrived := d.Deployed
+		if arrived.IsZero() {
+			arrived = d.Failed
+		}
+		i := n - 1
+		if step > 0 {
+			i = min(i, max(0, int(arrived.Sub(from)/step)))
+		}
+		parts[i].Deployments++
+		if !d.Failed.IsZero() {
+			parts[i].Failed++
+		}
+	}
+	return parts
+}
+
+// grouped are the figures by team, and by workload unless only teams are wanted.
+func grouped(deployments []ledger.Deployment, incidents []ledger.Incident, q FiguresQuery) []Figure {
+	type group struct {
+		Figure
+		deployments []ledger.Deployment
+		incidents   []ledger.Incident
+	}
+	groups := map[string]*group{}
+	get := func(workspace, workload string) *group {
+		if q.ByTeam {
+			workload = ""
+		}
+		k := key(workspace, workload)
+		if groups[k] == nil {
+			groups[k] = &group{Figure: Figure{Workspace: workspace, Workload: workload}}
+		}
+		return groups[k]
+	}
+	for _, d := range deployments {
+		g := get(d.Workspace, d.Workload)
+		g.deployments = append(g.deployments, d)
+	}
+	for _, i := range incidents {
+		g := get(i.Workspace, i.Workload)
+		g.incidents = append(g.incidents, i)
+	}
+	var all []Figure
+	for _, k := range slices.Sorted(maps.Keys(groups)) {
+		g := groups[k]
+		g.Performance = perform(g.deployments, g.incidents, q)
+		all = append(all, g.Figure)
+	}
+	return all
+}
+
+func perform(deployments []ledger.Deployment, incidents []ledger.Incident, q FiguresQuery) Performance {
+	p := ledger.Perform(deployments, incidents, q.To.Sub(q.From))
+	return Performance{
+		Deployments: p.Deployments, PerDay: p.PerDay, LeadTimeSeconds: p.LeadTime.Seconds(),
+		ChangeFailureRate: p.ChangeFailureRate, TimeToRestoreSeconds: p.TimeToRestore.Seconds(), OpenIncidents: p.OpenIncidents,
+	}
+}

@@ -1,0 +1,245 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// Environments returns the environments: those of one control plane together, in the order of its chain.
+func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[Environment], error) {
+	all, err := o.everywhere(ctx, time.Time{})
+	if err != nil {
+		return Page[Environment]{Items: []Environment{}}, err
+	}
+	all = slices.DeleteFunc(all, func(s standing) bool { return q.ControlPlane != "" && !sameRepository(s.controlPlane, q.ControlPlane) })
+	chosen, err := cut(all, q.Paging, func(s *standing) string { return key(s.controlPlane, fmt.Sprintf("%04d", s.order), s.name) })
+	page := Page[Environment]{Items: []Environment{}, Next: chosen.Next}
+	if err != nil {
+		return page, err
+	}
+	verdicts := o.verdicts(time.Time{})
+	for _, s := range chosen.Items {
+		sc, err := o.scene(ctx, s, sceneFilter{}, time.Time{})
+		if err != nil {
+			return page, err
+		}
+		verdict, err := verdicts.verdict(ctx, s)
+		if err != nil {
+			return page, err
+		}
+		e, err := o.glance(ctx, sc, verdict, time.Time{})
+		if err != nil {
+			return page, err
+		}
+		page.Items = append(page.Items, e)
+	}
+	return page, nil
+}
+
+// glance is an environment at a glance.
+func (o *Observer) glance(ctx context.Context, sc *scene, verdict comply.Verdict, asOf time.Time) (Environment, error) {
+	e, err := o.named(ctx, sc, asOf)
+	e.Counts, e.Looked, e.Gate = sc.counts(), utc(sc.looked), sc.gate(verdict)
+	e.addScheduled(sc.scheduled)
+	return e, err
+}
+
+// gate is the verdict on the clusters of an environment, and which commit it is about: as long as a commit is only proposed
+// there, that is the one before.
+func (sc *scene) gate(verdict comply.Verdict) *Gate {
+	g := gateOf(verdict)
+	if g == nil {
+		return nil
+	}
+	if p := sc.promotion; p != nil && p.Verdict.Commit == g.Commit {
+		g.SourceCommit = p.Commit
+		return g
+	}
+	for _, head := range sc.heads {
+		if head.Kind == ledger.BranchPlatform && head.SHA == g.Commit {
+			g.SourceCommit = head.SourceCommit
+		}
+	}
+	return g
+}
+
+// named is what an environment is said to be: its commit, and how that stands.
+func (o *Observer) named(ctx context.Context, sc *scene, asOf time.Time) (Environment, error) {
+	e := Environment{Name: sc.name, ControlPlane: sc.controlPlane}
+	if sc.promotion != nil {
+		e.addPromotion(sc.promotion)
+	} else if err := o.addRecorded(ctx, &e, &sc.standing, asOf); err != nil {
+		return e, err
+	}
+	e.addHead(sc.heads)
+	e.Title = titleOf(sc.line, e.Commit)
+	return e, nil
+}
+
+// addPromotion adds what the last round of the chain found.
+func (e *Environment) addPromotion(p *promote.Standing) {
+	e.Commit, e.Candidate, e.Phase, e.Reason, e.After, e.Since = p.Commit, p.Candidate, p.Phase, p.Reason, p.After, utc(p.Since)
+	if p.GitOps.Repo != "" {
+		e.GitOps = &GitOps{
+			Repository: ledger.CleanRepository(p.GitOps.Repo), Branch: p.GitOps.Branch, Path: p.GitOps.Path, Commit: p.Rollout.Commit,
+		}
+	}
+	e.Paused = pauseOf(p.Pause)
+}
+
+// pauseOf is a pause as it is shown; nil when there is none.
+func pauseOf(p *decide.Pause) *Pause {
+	if p == nil {
+		return nil
+	}
+	return &Pause{By: p.By, Why: p.Why, At: utc(p.At)}
+}
+
+// addRecorded adds what the ledger knows: the last decision, and whether somebody lets nothing in.
+func (o *Observer) addRecorded(ctx context.Context, e *Environment, s *standing, asOf time.Time) error {
+	last := func(kind decide.StepKind) (*ledger.Step, error) {
+		steps, err := o.platformSteps(ctx, s, ledger.StepQuery{Environment: e.Name, Kind: string(kind), To: until(asOf), Limit: 1})
+		if err != nil || len(steps) == 0 {
+			return nil, err
+		}
+		return &steps[0], nil
+	}
+	e.Phase = decide.Unknown
+	decided, err := last(promote.Decided)
+	if err != nil {
+		return err
+	}
+	if decided != nil {
+		var detail promote.Detail
+		if err := json.Unmarshal(decided.Detail, &detail); err == nil && detail.Phase != "" {
+			e.Phase = detail.Phase
+		}
+		e.Reason, e.Candidate, e.Since = decided.Reason, detail.Candidate, utc(decided.At)
+		if decided.Commit != promote.EveryCommit {
+			e.Commit = decided.Commit
+		}
+	}
+	paused, err := last(promote.Paused)
+	if err != nil || paused == nil {
+		return err
+	}
+	resumed, err := last(promote.Resumed)
+	if err == nil && (resumed == nil || resumed.At.Before(paused.At)) {
+		e.Paused = &Pause{By: paused.By, Why: paused.Reason, At: utc(paused.At)}
+	}
+	return err
+}
+
+// addHead adds what is recorded of the branch that clusters follow.
+func (e *Environment) addHead(heads []ledger.Commit) {
+	for _, head := range heads {
+		if head.Kind != ledger.BranchPlatform {
+			continue
+		}
+		if e.GitOps == nil {
+			e.GitOps = &GitOps{Repository: head.Repository, Branch: head.Branch}
+		}
+		if e.GitOps.Repository != head.Repository || e.GitOps.Branch != head.Branch {
+			continue
+		}
+		if e.GitOps.Commit == "" {
+			e.GitOps.Commit = head.SHA
+		}
+		if e.GitOps.Commit == head.SHA {
+			e.GitOps.Committed = utc(head.Committed)
+		}
+		if e.Commit == "" {
+			e.Commit = head.SourceCommit
+		}
+	}
+}
+
+// addScheduled adds what the last round of scheduling found.
+func (e *Environment) addScheduled(s *Scheduled) {
+	if s == nil {
+		return
+	}
+	if s.Err != nil {
+		e.Error = secret.Line(secret.Redact(s.Err.Error()))
+	}
+	if s.Outcome == nil {
+		return
+	}
+	e.Change = changeOf(s.Outcome.Change, s.Outcome.Waits)
+	if at := s.Outcome.GitOps.Repo; e.GitOps != nil && ledger.CleanRepository(at) == e.GitOps.Repository {
+		e.GitOps.URL = secret.Redact(at)
+	}
+	if s.Outcome.Plan != nil {
+		e.Held = s.Outcome.Plan.Counts.Held
+		for _, p := range s.Outcome.Plan.Problems {
+			e.Problems.add(p.Severity)
+		}
+	}
+}
+
+func (c *ProblemCounts) add(s fleet.Severity) {
+	switch s {
+	case fleet.SeverityError:
+		c.Errors++
+	case fleet.SeverityWarning:
+		c.Warnings++
+	default:
+		c.Notices++
+	}
+}
+
+// changeOf is an open change as it is shown; nil when there is none.
+func changeOf(c *forge.Change, waits string) *Change {
+	if c == nil || c.State == forge.Merged {
+		return nil
+	}
+	return &Change{Number: c.Number, Title: c.Title, URL: c.URL, Labels: c.Labels, Opened: utc(c.CreatedAt), Waits: waits}
+}
+
+// counts are how much there is.
+func (sc *scene) counts() EnvironmentCounts {
+	type version struct{ workload, version string }
+	c := EnvironmentCounts{Targets: len(sc.placed), ClusterTypes: len(sc.clusterTypes)}
+	workloads, versions := map[string]bool{}, map[version]bool{}
+	for _, p := range sc.placed {
+		if p.workload != "" {
+			workloads[p.workload] = true
+		}
+		for _, a := range p.assignments {
+			if a.isPublished() {
+				c.Assignments++
+			}
+		}
+		for _, a := range p.appeared {
+			if a.Version != "" {
+				versions[version{p.workload, a.Version}] = true
+			}
+		}
+	}
+	for _, n := range sc.members {
+		c.Clusters += n
+	}
+	c.Workloads, c.Versions = len(workloads), len(versions)
+	return c
+}
+
+// titleOf is the first line of a commit's message; empty when it is not known.
+func titleOf(line []promote.Commit, sha string) string {
+	for _, c := range slices.Backward(line) {
+		if c.SHA == sha {
+			return c.Subject
+		}
+	}
+	return ""
+}

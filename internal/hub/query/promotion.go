@@ -1,0 +1,292 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// Promotion is a commit on its way into an environment, with its last step.
+type Promotion struct {
+	// Subject is what is promoted: the URL of a control plane, or that of an application's source with "#" and its workload.
+	Subject string `json:"subject"`
+	// Moves says which of the two it is, and Workload whose application.
+	Moves       Moves  `json:"moves"`
+	Workload    string `json:"workload,omitempty"`
+	Commit      string `json:"commit"`
+	Environment string `json:"environment"`
+	// Step is the kind of the last step.
+	Step   string    `json:"step"`
+	Reason string    `json:"reason,omitempty"`
+	By     string    `json:"by,omitempty"`
+	At     time.Time `json:"at"`
+}
+
+// Step is one thing that happened to a commit in an environment.
+type Step struct {
+	Subject     string    `json:"subject"`
+	Commit      string    `json:"commit"`
+	Environment string    `json:"environment"`
+	Kind        string    `json:"kind"`
+	Reason      string    `json:"reason,omitempty"`
+	By          string    `json:"by,omitempty"`
+	At          time.Time `json:"at"`
+	// Detail is what programs need of it, such as the output of a check.
+	Detail json.RawMessage `json:"detail,omitempty"`
+}
+
+// PromotionDetail is a commit's way through the environments.
+type PromotionDetail struct {
+	Subject string `json:"subject"`
+	// Moves says what the subject is, and Workload whose application.
+	Moves    Moves  `json:"moves"`
+	Workload string `json:"workload,omitempty"`
+	Commit   string `json:"commit"`
+	// Title is the first line of its message; empty when that is not known.
+	Title string `json:"title,omitempty"`
+	// Stages are the environments that it was in or has before it, in the order of the chain where that is known,
+	// and otherwise in the order in which it came to them.
+	Stages []PromotionStage `json:"stages"`
+}
+
+// PromotionStage is a commit's way through one environment.
+type PromotionStage struct {
+	Environment string `json:"environment"`
+	// Current says that it is the commit that the environment names.
+	Current bool `json:"current"`
+	// Candidate says that it is the one that enters next.
+	Candidate bool `json:"candidate"`
+	// Phase and Reason are those of the environment while the commit is current or the candidate there.
+	Phase  string `json:"phase,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Gate is how many clusters run it, while it is current.
+	Gate *Gate `json:"gate,omitempty"`
+	// Entered, Arrived and Failed are when it last did; zero means not yet.
+	Entered time.Time `json:"entered,omitzero"`
+	Arrived time.Time `json:"arrived,omitzero"`
+	Failed  time.Time `json:"failed,omitzero"`
+	// Steps are in the order of time, the last 500 of them.
+	Steps []Step `json:"steps"`
+}
+
+// PromotionsQuery says which promotions are wanted. Empty fields do not restrict.
+type PromotionsQuery struct {
+	Subject string
+	// Moves wants those of control planes, or those of applications.
+	Moves Moves
+	// Workload wants those of its application.
+	Workload    string
+	Environment string
+	Commit      string
+	From, To    time.Time // of the last step; from, inclusive, to, exclusive
+	Paging
+}
+
+// PromotionQuery names a promotion.
+type PromotionQuery struct {
+	// Commit is the full hash, or at least seven digits of it that no other promoted commit begins with.
+	Commit string // required
+	// Subject tells commits of different repositories apart.
+	Subject string
+}
+
+// shortest is how many digits of a commit are enough to name it.
+const shortest = 7
+
+// maxSteps is how many steps of one commit are shown.
+const maxSteps = 500
+
+// steps are steps as they are shown, the newest first.
+func (o *Observer) steps(ctx context.Context, q ledger.StepQuery) ([]Step, error) {
+	all, err := o.Ledger.Steps(ctx, q)
+	return shownSteps(all), err
+}
+
+// shownSteps are steps as they are shown.
+func shownSteps(all []ledger.Step) []Step {
+	steps := make([]Step, len(all))
+	for i, s := range all {
+		steps[i] = Step{
+			Subject: s.Subject, Commit: s.Commit, Environment: s.Environment, Kind: s.Kind,
+			Reason: s.Reason, By: s.By, At: utc(s.At), Detail: s.Detail,
+		}
+	}
+	return steps
+}
+
+// Promotions returns promotions, the one that something happened to last first.
+func (o *Observer) Promotions(ctx context.Context, q PromotionsQuery) (Page[Promotion], error) {
+	if _, err := q.place(); err != nil {
+		return Page[Promotion]{Items: []Promotion{}}, err
+	}
+	all, err := o.Ledger.Promotions(ctx, ledger.StepQuery{
+		Subject: q.Subject, Environment: q.Environment, Commit: q.Commit, From: q.From, To: q.To,
+	})
+	if err != nil {
+		return Page[Promotion]{Items: []Promotion{}}, err
+	}
+	former, err := o.former(ctx)
+	if err != nil {
+		return Page[Promotion]{Items: []Promotion{}}, err
+	}
+	items := []Promotion{}
+	for _, s := range all {
+		if former[s.Subject] {
+			continue
+		}
+		if p := promotionOf(s); s.Commit != promote.EveryCommit && s.Environment != deliver.Everywhere && q.wants(&p) {
+			items = append(items, p)
+		}
+	}
+	return cut(items, q.Paging, func(p *Promotion) string { return key(newestFirst(p.At), p.Environment, p.Commit, p.Subject) })
+}
+
+// promotionOf is a promotion by its last step.
+func promotionOf(s ledger.Step) Promotion {
+	p := Promotion{
+		Subject: s.Subject, Commit: s.Commit, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By, At: utc(s.At),
+	}
+	p.Moves, p.Workload = movesOf(s.Subject)
+	return p
+}
+
+// wants reports whether a promotion is of what is asked for.
+func (q PromotionsQuery) wants(p *Promotion) bool {
+	return (q.Moves == "" || q.Moves == p.Moves) && (q.Workload == "" || q.Workload == p.Workload)
+}
+
+// newestFirst is the part of a key that sorts later times first.
+func newestFirst(t time.Time) string {
+	text := strconv.FormatInt(1<<62-t.UnixMicro(), 10)
+	return strings.Repeat("0", 19-len(text)) + text
+}
+
+// Promotion returns one commit's way step by step.
+func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDetail, error) {
+	id, err := o.promoted(ctx, q)
+	if err != nil {
+		return PromotionDetail{}, err
+	}
+	steps, err := o.steps(ctx, ledger.StepQuery{Subject: id.Subject, Commit: id.Commit, Limit: maxSteps})
+	if err != nil {
+		return PromotionDetail{}, err
+	}
+	d := PromotionDetail{Subject: id.Subject, Commit: id.Commit, Stages: []PromotionStage{}}
+	d.Moves, d.Workload = movesOf(id.Subject)
+	stages := map[string]*PromotionStage{}
+	var order []string
+	stage := func(environment string) *PromotionStage {
+		if stages[environment] == nil {
+			stages[environment] = &PromotionStage{Environment: environment, Steps: []Step{}}
+			order = append(order, environment)
+		}
+		return stages[environment]
+	}
+	for _, s := range o.standings() {
+		if s.subject() == id.Subject && s.promotion != nil {
+			stage(s.name).addStanding(s.promotion, id.Commit)
+			d.Title = cmp.Or(d.Title, titleOf(s.line, id.Commit))
+		}
+	}
+	for _, s := range slices.Backward(steps) {
+		if s.Environment != deliver.Everywhere {
+			stage(s.Environment).addStep(s)
+		}
+	}
+	for _, environment := range order {
+		if s := stages[environment]; len(s.Steps) > 0 || s.Current || s.Candidate || d.Title != "" {
+			d.Stages = append(d.Stages, *s)
+		}
+	}
+	return d, nil
+}
+
+// addStanding adds how the environment stands to the commit now.
+func (s *PromotionStage) addStanding(p *promote.Standing, commit string) {
+	s.Current, s.Candidate = p.Commit == commit, p.Candidate == commit
+	if s.Current || s.Candidate {
+		s.Phase, s.Reason = string(p.Phase), p.Reason
+	}
+	if s.Current {
+		s.Gate = gateOf(p.Verdict)
+	}
+}
+
+// addStep adds a step that is later than all before it.
+func (s *PromotionStage) addStep(step Step) {
+	s.Steps = append(s.Steps, step)
+	switch decide.StepKind(step.Kind) {
+	case decide.Entered:
+		s.Entered = step.At
+	case decide.Arrived:
+		s.Arrived = step.At
+	case decide.FailedHere:
+		s.Failed = step.At
+	}
+}
+
+// promoted finds the one promotion that a query names.
+func (o *Observer) promoted(ctx context.Context, q PromotionQuery) (ledger.PromotionID, error) {
+	none := ledger.PromotionID{}
+	if q.Subject != "" {
+		q.Subject = ledger.CleanSubject(q.Subject)
+	}
+	last, err := o.Ledger.Promotions(ctx, ledger.StepQuery{Subject: q.Subject})
+	if err != nil {
+		return none, err
+	}
+	found := map[ledger.PromotionID]bool{}
+	var names []string
+	add := func(subject, sha string) {
+		if sha != promote.EveryCommit && sha != "" && len(q.Commit) >= min(shortest, len(sha)) && strings.HasPrefix(sha, strings.ToLower(q.Commit)) {
+			found[ledger.PromotionID{Subject: subject, Commit: sha}] = true
+		}
+		names = append(names, sha)
+	}
+	former, err := o.former(ctx)
+	if err != nil {
+		return none, err
+	}
+	for _, s := range last {
+		if !former[s.Subject] {
+			add(s.Subject, s.Commit)
+		}
+	}
+	for _, s := range o.standings() {
+		if s.promotion == nil || q.Subject != "" && s.subject() != q.Subject {
+			continue
+		}
+		add(s.subject(), s.promotion.Commit)
+		for _, c := range s.line {
+			add(s.subject(), c.SHA)
+		}
+	}
+	return theOne(found, q.Commit, names)
+}
+
+// theOne is the only promotion that was found, and an error when it is not the only one.
+func theOne(found map[ledger.PromotionID]bool, commit string, names []string) (ledger.PromotionID, error) {
+	switch len(found) {
+	case 1:
+		for id := range found {
+			return id, nil
+		}
+	case 0:
+		if len(commit) < shortest {
+			return ledger.PromotionID{}, fmt.Errorf("%w: commit %.40q: give at least %d of its digits", ledger.ErrInvalid, commit, shortest)
+		}
+		names = slices.DeleteFunc(names, func(n string) bool { return n == "" || n == promote.EveryCommit })
+		return ledger.PromotionID{}, Unknown("promotion of commit", commit, names[:min(len(names), MaxLimit)])
+	}
+	return ledger.PromotionID{}, ambiguous(commit)
+}

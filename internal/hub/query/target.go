@@ -1,0 +1,113 @@
+package query
+
+import (
+	"context"
+	"path"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// Target is a deployment target of an environment.
+type Target struct {
+	Environment string `json:"environment"`
+	// Name is unique in the environment; ShortName is the name within the workload.
+	Name      string            `json:"name"`
+	ShortName string            `json:"shortName,omitempty"`
+	Workload  string            `json:"workload,omitempty"`
+	Workspace string            `json:"workspace,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	// Source is where the application's manifests are, as reconcilers follow it; absent when that is not known.
+	Source *ledger.Source `json:"source,omitempty"`
+	// ClusterTypes are those it is assigned to, sorted.
+	ClusterTypes []string `json:"clusterTypes"`
+	// Configuration are the folders of its assignments in the platform's GitOps repository,
+	// with the platform configuration that it gets on each cluster type.
+	Configuration []Folder `json:"configuration,omitempty"`
+	// Wanted is the version that should run; absent when no deployment descriptor says so.
+	Wanted *ledger.Version `json:"wanted,omitempty"`
+	// Running are the versions that do, by version and state.
+	Running []VersionCount `json:"running"`
+	// Held are the cluster types on which its files stay as they are because of a problem.
+	Held []HeldAssignment `json:"held,omitempty"`
+}
+
+// Folder is a folder of a branch.
+type Folder struct {
+	ClusterType string `json:"clusterType"`
+	Repository  string `json:"repository"`
+	Branch      string `json:"branch"`
+	Path        string `json:"path"`
+}
+
+// TargetsQuery says which targets are wanted. Empty fields do not restrict.
+type TargetsQuery struct {
+	Environment string
+	Workload    string
+	Workspace   string
+	ClusterType string
+	Paging
+}
+
+// Targets returns targets by environment and name.
+func (o *Observer) Targets(ctx context.Context, q TargetsQuery) (Page[Target], error) {
+	page := Page[Target]{Items: []Target{}}
+	scenes, err := o.scenes(ctx, q.Environment, sceneFilter{workload: q.Workload, workspace: q.Workspace, clusterType: q.ClusterType})
+	if err != nil {
+		return page, err
+	}
+	type item struct {
+		in *scene
+		*placed
+	}
+	var all []item
+	for _, sc := range scenes {
+		for i := range sc.placed {
+			all = append(all, item{sc, &sc.placed[i]})
+		}
+	}
+	chosen, err := cut(all, q.Paging, func(i *item) string { return key(i.in.name, i.in.controlPlane, i.name) })
+	page.Next = chosen.Next
+	for _, i := range chosen.Items {
+		page.Items = append(page.Items, i.in.target(i.placed))
+	}
+	return page, err
+}
+
+// target is a target as it is shown.
+func (sc *scene) target(p *placed) Target {
+	t := Target{
+		Environment: sc.name, Name: p.name, ShortName: p.shortName, Workload: p.workload, Workspace: p.workspace, Labels: p.labels,
+		ClusterTypes: []string{}, Wanted: p.wanted, Running: p.versions(),
+	}
+	if p.source != (ledger.Source{}) {
+		t.Source = &p.source
+	}
+	folder, known := sc.folder()
+	for _, a := range p.assignments {
+		t.ClusterTypes = append(t.ClusterTypes, a.clusterType)
+		if a.held != nil {
+			t.Held = append(t.Held, HeldAssignment{ClusterType: a.clusterType, Target: p.name, Reason: a.held})
+		}
+		if known {
+			t.Configuration = append(t.Configuration, Folder{
+				ClusterType: a.clusterType, Repository: folder.Repository, Branch: folder.Branch, Path: path.Join(folder.Path, a.clusterType, p.name),
+			})
+		}
+	}
+	return t
+}
+
+// folder is where an environment's files are.
+func (sc *scene) folder() (GitOps, bool) {
+	if s := sc.scheduled; s != nil && s.Snapshot != nil && s.Snapshot.GitOps != nil {
+		g := s.Snapshot.GitOps
+		return GitOps{Repository: ledger.CleanRepository(g.Repo), Branch: g.Branch, Path: g.Path}, true
+	}
+	// Which folder it is, the ledger does not say; without one it is the root.
+	for _, head := range sc.heads {
+		if head.Kind == ledger.BranchPlatform {
+			return GitOps{Repository: head.Repository, Branch: head.Branch}, true
+		}
+	}
+	return GitOps{}, false
+}

@@ -1,0 +1,216 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// History returns what happened, the newest first.
+func (o *Observer) History(ctx context.Context, q HistoryQuery) (Page[Event], error) {
+	page := Page[Event]{Items: []Event{}}
+	t, err := o.timeline(ctx, q)
+	if err != nil {
+		return page, err
+	}
+	var all []Event
+	for _, s := range t.sources() {
+		if len(q.Kinds) > 0 && !slices.Contains(q.Kinds, s.kind) {
+			continue
+		}
+		events, err := t.read(ctx, s)
+		if err != nil {
+			return page, err
+		}
+		all = append(all, events...)
+	}
+	number(all)
+	return cut(all, q.Paging, func(e *Event) string { return e.place })
+}
+
+// timeline is the work on one question about the past.
+type timeline struct {
+	o *Observer
+	q HistoryQuery
+	// after is the time of the last event of the page before; zero for the first page.
+	after time.Time
+	// branches are the GitOps branches that the question is about; nil for all of them.
+	branches map[branch]bool
+	// subjects are what the ledger knows the application of the workload by, former those under which steps are on record twice.
+	subjects []string
+	former   map[string]bool
+}
+
+// branch is a branch of a GitOps repository. Environments share the repository, not the branch.
+type branch struct{ repository, name string }
+
+// source is one kind of facts. read returns those before a time, the newest first, and at most so many of them.
+type source struct {
+	kind EventKind
+	read func(ctx context.Context, to time.Time, limit int) ([]Event, error)
+}
+
+// timeline checks a query.
+func (o *Observer) timeline(ctx context.Context, q HistoryQuery) (*timeline, error) {
+	t := &timeline{o: o, q: q}
+	place, err := q.place()
+	if err != nil {
+		return nil, err
+	}
+	if place != "" {
+		if t.after, err = placeTime(place); err != nil {
+			return nil, err
+		}
+	}
+	if q.Cluster != "" && (q.Environment != "" || q.Workload != "") {
+		return nil, fmt.Errorf("%w: the history of a cluster, or of a workload or environment; not both", ledger.ErrInvalid)
+	}
+	return t, t.check(ctx)
+}
+
+// check says which name nobody knows, and finds the branches of what is asked for.
+func (t *timeline) check(ctx context.Context) error {
+	if t.q.Cluster != "" {
+		found, err := t.o.Ledger.Clusters(ctx, ledger.ClusterQuery{Name: t.q.Cluster, Limit: 1})
+		if err == nil && len(found) == 0 {
+			err = t.o.unknownIn(ctx, ledger.NameCluster, t.q.Cluster)
+		}
+		return err
+	}
+	if t.q.Environment != "" {
+		if _, err := t.o.environment(ctx, "", t.q.Environment, time.Time{}); err != nil {
+			return err
+		}
+	}
+	var err error
+	if t.q.Workload == "" {
+		t.former, err = t.o.former(ctx)
+	} else {
+		t.subjects, err = t.o.subjectsOf(ctx, t.q.Workload)
+	}
+	if err != nil || t.q.Environment == "" && t.q.Workload == "" {
+		return err
+	}
+	wanted, err := t.o.Ledger.Wanted(ctx, ledger.WantedQuery{Environment: t.q.Environment, Workload: t.q.Workload})
+	if err != nil {
+		return err
+	}
+	t.branches = map[branch]bool{}
+	for _, v := range wanted.Versions {
+		t.branches[branch{v.Repository, v.Branch}] = true
+	}
+	if t.q.Workload == "" {
+		for _, head := range wanted.Heads {
+			t.branches[branch{head.Repository, head.Branch}] = true
+		}
+		return nil
+	}
+	if len(wanted.Versions)+len(wanted.Assignments)+len(t.subjects) > 0 {
+		return nil
+	}
+	return t.o.noVersions(ctx, t.q.Workload)
+}
+
+// sources are the kinds of facts that the question is about.
+func (t *timeline) sources() []source {
+	var all []source
+	switch {
+	case t.q.Cluster != "":
+		all = []source{{EventTransition, t.transitions}, {EventRegistration, t.registrations}}
+	case t.q.Workload != "":
+		all = []source{{EventPromotion, t.promotions}, {EventRollout, t.rollouts}, {EventChange, t.changes}}
+	default:
+		all = []source{
+			{EventPromotion, t.promotions},
+			{EventCommit, t.commits},
+			{EventRollout, t.rollouts},
+			{EventChange, t.changes},
+			{EventRegistration, t.registrations},
+		}
+	}
+	if t.q.Audits {
+		all = append(all, source{EventAudit, t.audits})
+	}
+	return all
+}
+
+// read reads so much of a source that a page can be filled from it. Facts of one instant are in no order that lasts,
+// so that those of the oldest instant are left for the next page, unless all of them are there.
+func (t *timeline) read(ctx context.Context, s source) ([]Event, error) {
+	to := t.q.To
+	if !t.after.IsZero() && (to.IsZero() || t.after.Before(to)) {
+		to = until(t.after)
+	}
+	for limit := t.q.limit() + 2; ; limit *= 8 {
+		events, err := s.read(ctx, to, limit)
+		if err != nil || len(events) < limit {
+			return events, err
+		}
+		oldest := events[len(events)-1].At
+		events = slices.DeleteFunc(events, func(e Event) bool { return e.At.Equal(oldest) })
+		// Those at the instant of the page before may have been shown there.
+		fresh := len(events)
+		for _, e := range events {
+			if e.At.Equal(t.after) {
+				fresh--
+			}
+		}
+		if fresh > t.q.limit() {
+			return events, nil
+		}
+	}
+}
+
+// number gives every event its place: the time, what it says and will always say, and a number for those that say the same.
+// These are in the order of what may differ by now, since each page reads them anew.
+func number(all []Event) {
+	for i := range all {
+		e := &all[i]
+		parts := []string{
+			newestFirst(e.At), string(e.Kind), e.Environment, e.Cluster, e.Reconciler, e.Workload, e.Target,
+			e.Step, e.Commit, e.Revision, e.Version, string(e.State), e.By, e.URL, e.Summary,
+		}
+		if e.Kind != EventRollout { // of which it is one of the messages that there are by now
+			parts = append(parts, e.Reason)
+		}
+		e.place = bounded(key(parts...))
+	}
+	slices.SortFunc(all, func(a, b Event) int {
+		return cmp.Or(
+			strings.Compare(a.place, b.place), strings.Compare(a.Reason, b.Reason), strings.Compare(string(a.Phase), string(b.Phase)),
+			cmp.Compare(a.Reconcilers, b.Reconcilers), a.Until.Compare(b.Until),
+		)
+	})
+	same := 0
+	for i := 1; i < len(all); i++ {
+		previous := all[i-1].place
+		if same > 0 {
+			previous = previous[:len(previous)-numberWidth]
+		}
+		if all[i].place != previous {
+			same = 0
+			continue
+		}
+		same++
+		all[i].place += fmt.Sprintf("\x00%0*d", numberWidth-1, same)
+	}
+}
+
+// numberWidth is the length of the number after a place.
+const numberWidth = 7
+
+// placeTime is the time of the event at a place.
+func placeTime(place string) (time.Time, error) {
+	text, _, _ := strings.Cut(place, "\x00")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%w: the place to continue at is of another list; begin with the first page", ledger.ErrInvalid)
+	}
+	return time.UnixMicro(1<<62 - n).UTC(), nil
+}

@@ -1,0 +1,244 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+)
+
+// worstCount is how many reconcilers a gate names.
+const worstCount = 5
+
+// gateOf is a verdict on a page; nil when it is about no commit.
+func gateOf(v comply.Verdict) *Gate {
+	if v.Commit == "" {
+		return nil
+	}
+	return &Gate{Commit: v.Commit, Result: v.Result, Reason: v.Reason, Counts: v.Counts, Worst: worst(v.Reconcilers, worstCount), Since: utc(v.Since), Next: utc(v.Next)}
+}
+
+// badness orders states by how much they want to be looked at.
+var badness = map[comply.State]int{comply.Broken: 1, comply.Offline: 2, comply.Missing: 3, comply.Behind: 4}
+
+func worst(all []comply.Reconciler, most int) []comply.Reconciler {
+	bad := slices.DeleteFunc(slices.Clone(all), func(r comply.Reconciler) bool { return r.State == comply.Reached })
+	slices.SortStableFunc(bad, func(a, b comply.Reconciler) int {
+		return cmp.Or(cmp.Compare(badness[a.State], badness[b.State]), a.Since.Compare(b.Since))
+	})
+	return bad[:min(most, len(bad))]
+}
+
+// verdicts give the verdict on clusters in the environments that one question is about.
+type verdicts struct {
+	*Observer
+	asOf         time.Time
+	environments map[string]*judged
+}
+
+// judged is what the verdict on the clusters of an environment is made of.
+type judged struct {
+	// known is what the last round of the chain came to; nil where the ledger alone has to say it.
+	known *comply.Verdict
+	// head is the commit of the platform branch that clusters have to run; nil when there is none.
+	head    *ledger.Commit
+	history comply.History
+}
+
+func (o *Observer) verdicts(asOf time.Time) *verdicts {
+	return &verdicts{Observer: o, asOf: asOf, environments: map[string]*judged{}}
+}
+
+// of returns what is known of an environment.
+func (v *verdicts) of(ctx context.Context, environment string) (*judged, error) {
+	if j := v.environments[environment]; j != nil {
+		return j, nil
+	}
+	j := &judged{}
+	if v.asOf.IsZero() {
+		for _, s := range v.standings() {
+			if s.name == environment && s.promotion != nil && s.promotion.Verdict.Commit != "" {
+				j.known = &s.promotion.Verdict
+			}
+		}
+	}
+	if j.known == nil {
+		if err := v.fromLedger(ctx, environment, j); err != nil {
+			return nil, err
+		}
+	}
+	v.environments[environment] = j
+	return j, nil
+}
+
+// fromLedger finds the head of the platform branch, which commits are known not to be it, and the latest one at an earlier time.
+func (v *verdicts) fromLedger(ctx context.Context, environment string, j *judged) error {
+	last, err := v.Ledger.Commits(ctx, ledger.CommitQuery{
+		Environment: environment, Kind: ledger.BranchPlatform, Heads: v.asOf.IsZero(), To: until(v.asOf), Limit: 1,
+	})
+	if err != nil || len(last) == 0 {
+		return err
+	}
+	j.head = &last[0]
+	j.history, err = v.history(ctx, j.head)
+	return err
+}
+
+// history is what the ledger knows of the commits of a branch: which one is the head.
+func (v *verdicts) history(ctx context.Context, head *ledger.Commit) (comply.History, error) {
+	commits, err := v.Ledger.Commits(ctx, ledger.CommitQuery{Repository: head.Repository, Branch: head.Branch, To: until(v.asOf)})
+	hashes := make(map[string]bool, len(commits))
+	for _, c := range commits {
+		hashes[c.SHA] = c.SHA == head.SHA
+	}
+	return comply.HistoryOf(hashes), err
+}
+
+// commit is what clusters have to run; empty when there is nothing.
+func (j *judged) commit() string {
+	switch {
+	case j.known != nil:
+		return j.known.Commit
+	case j.head != nil:
+		return j.head.SHA
+	}
+	return ""
+}
+
+// verdict is that on all members of an environment: the one of its last round, where there is one.
+func (v *verdicts) verdict(ctx context.Context, s standing) (comply.Verdict, error) {
+	if s.promotion != nil && s.promotion.Verdict.Commit != "" {
+		return s.promotion.Verdict, nil
+	}
+	return v.everybody(ctx, s.name)
+}
+
+// everybody is the verdict on all members of an environment.
+func (v *verdicts) everybody(ctx context.Context, environment string) (comply.Verdict, error) {
+	j, err := v.of(ctx, environment)
+	if err != nil || j.known != nil || j.head == nil {
+		return valueOf(j), err
+	}
+	var clusters []ledger.Cluster
+	var states ledger.StatePage
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		clusters, err = v.Ledger.Clusters(ctx, ledger.ClusterQuery{Environment: environment, AsOf: v.asOf})
+		return err
+	})
+	group.Go(func() (err error) {
+		states, err = v.Ledger.States(ctx, ledger.StateQuery{Repository: j.head.Repository, Ref: j.head.Branch, AsOf: v.asOf})
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return comply.Verdict{}, err
+	}
+	return v.judge(environment, j, clusters, states.States), nil
+}
+
+func valueOf(j *judged) comply.Verdict {
+	if j == nil || j.known == nil {
+		return comply.Verdict{}
+	}
+	return *j.known
+}
+
+// some are the reconcilers of one cluster that are expected in an environment, and how they stand.
+func (v *verdicts) some(ctx context.Context, environment string, cluster ledger.Cluster) ([]comply.Reconciler, error) {
+	j, err := v.of(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	if j.known != nil {
+		return ofCluster(j.known.Reconcilers, cluster.Name), nil
+	}
+	if j.head == nil {
+		return nil, nil
+	}
+	page, err := v.Ledger.States(ctx, ledger.StateQuery{Cluster: cluster.Name, Repository: j.head.Repository, Ref: j.head.Branch, AsOf: v.asOf})
+	if err != nil {
+		return nil, err
+	}
+	return v.judge(environment, j, []ledger.Cluster{cluster}, page.States).Reconcilers, nil
+}
+
+// ofCluster are the reconcilers of a cluster among all, which are sorted by it.
+func ofCluster(all []comply.Reconciler, cluster string) []comply.Reconciler {
+	i, _ := slices.BinarySearchFunc(all, cluster, func(r comply.Reconciler, name string) int { return strings.Compare(r.Cluster, name) })
+	end := i
+	for end < len(all) && all[end].Cluster == cluster {
+		end++
+	}
+	return all[i:end]
+}
+
+// judge asks package compliance, by the rules of a gate that says nothing. When clusters were heard of is known of now only; in the past all of them were.
+func (v *verdicts) judge(environment string, j *judged, clusters []ledger.Cluster, states []ledger.ReconcilerState) comply.Verdict {
+	gitOps := comply.Source{Repo: j.head.Repository, Branch: j.head.Branch}
+	return v.ask(comply.Question{
+		Commit: j.head.SHA, History: j.history, Expected: comply.ExpectPlatform(v.membersOf(clusters), environment, gitOps),
+	}, states)
+}
+
+// membersOf are clusters in the words of package compliance.
+func (v *verdicts) membersOf(clusters []ledger.Cluster) []comply.Cluster {
+	members := make([]comply.Cluster, len(clusters))
+	for i, c := range clusters {
+		members[i] = comply.Cluster{Name: c.Name, Heard: c.LastHeard}
+		if !v.asOf.IsZero() {
+			members[i].Heard = v.asOf
+		}
+		for _, m := range c.Registration.Memberships {
+			members[i].Memberships = append(members[i].Memberships, comply.Membership(m))
+		}
+	}
+	return members
+}
+
+// ask asks a question about states.
+func (v *verdicts) ask(q comply.Question, states []ledger.ReconcilerState) comply.Verdict {
+	for _, s := range states {
+		q.Observations = append(q.Observations, observation(s))
+	}
+	verdict := comply.Judge(q, v.at(v.asOf))
+	if !v.asOf.IsZero() {
+		verdict.Next = time.Time{} // it does not change any more
+	}
+	return verdict
+}
+
+// observation is a state in the words of package compliance.
+func observation(s ledger.ReconcilerState) comply.Observation {
+	observed := s.Confirmed
+	if observed.IsZero() {
+		observed = s.Since
+	}
+	return comply.Observation{
+		Cluster: s.Reconciler.Cluster, Reconciler: reconcilerName(s.Reconciler),
+		Source:   comply.Source{Repo: s.Source.Repository, Branch: s.Source.Ref, Path: s.Source.Path},
+		Revision: comply.ParseRevision(s.Revision), Health: comply.Health(s.State), Message: s.Message,
+		Observed: observed, Since: s.Since,
+	}
+}
+
+// reconcilerName is what a cluster calls a reconciler: "Kustomization flux-system/apps".
+func reconcilerName(id ledger.ReconcilerID) string {
+	if id.Namespace == "" {
+		return id.Kind + " " + id.Name
+	}
+	return id.Kind + " " + id.Namespace + "/" + id.Name
+}
+
+// utc is a time as answers have it.
+func utc(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC()
+}

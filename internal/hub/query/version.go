@@ -1,0 +1,74 @@
+package query
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// Version says where a version of a workload runs: how many reconcilers have it, in one state.
+type Version struct {
+	ledger.VersionState
+	// Wanted says that this is the version that should run there.
+	Wanted bool `json:"wanted"`
+}
+
+// VersionsQuery says which versions are wanted. Empty fields do not restrict.
+type VersionsQuery struct {
+	Environment string
+	Workload    string
+	Workspace   string
+	// AsOf is the time of which they are wanted; zero means now.
+	AsOf time.Time
+	Paging
+}
+
+// Versions returns which version of each workload is where, by environment, workload, target, version and state.
+func (o *Observer) Versions(ctx context.Context, q VersionsQuery) (Page[Version], error) {
+	page := Page[Version]{Items: []Version{}}
+	if q.Environment != "" {
+		if _, err := o.environment(ctx, "", q.Environment, q.AsOf); err != nil {
+			return page, err
+		}
+	}
+	states, err := o.Ledger.Versions(ctx, ledger.VersionQuery{Environment: q.Environment, Workload: q.Workload, Workspace: q.Workspace, AsOf: q.AsOf})
+	if err != nil {
+		return page, err
+	}
+	wanted, err := o.Ledger.Wanted(ctx, ledger.WantedQuery{Environment: q.Environment, Workload: q.Workload, Workspace: q.Workspace, AsOf: q.AsOf})
+	if err != nil {
+		return page, err
+	}
+	should := map[string]bool{}
+	for _, w := range wanted.Versions {
+		should[versionKey(w.Version)] = true
+	}
+	all := make([]Version, len(states))
+	for i, s := range states {
+		all[i] = Version{VersionState: s, Wanted: should[versionKey(s.Version)]}
+		all[i].Since, all[i].Built = utc(s.Since), utc(s.Built)
+	}
+	if len(all) == 0 && q.Workload != "" && !slices.ContainsFunc(wanted.Versions, func(w ledger.WantedVersion) bool { return w.Workload == q.Workload }) {
+		return page, o.noVersions(ctx, q.Workload)
+	}
+	return cut(all, q.Paging, func(v *Version) string {
+		return key(versionKey(v.VersionState.Version), strconv.Itoa(v.State.Severity()))
+	})
+}
+
+// noVersions tells a workload that runs nowhere from one that nobody knows; it is nil for the first.
+func (o *Observer) noVersions(ctx context.Context, workload string) error {
+	names, err := o.Ledger.Names(ctx, ledger.NameWorkload)
+	if err != nil || slices.Contains(names, workload) {
+		return err
+	}
+	return o.unknownWorkload(ctx, workload)
+}
+
+// versionKey sorts versions, and is different for different ones.
+func versionKey(v ledger.Version) string {
+	return key(v.Environment, v.Workload, v.Target, v.Version, v.Build, v.Commit, v.Path, v.Workspace, strconv.FormatInt(v.Built.UnixMicro(), 10))
+}

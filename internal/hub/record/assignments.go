@@ -1,0 +1,157 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+)
+
+// maxInventory is the most that is read of an inventory; that of a large cluster type has some megabytes.
+const maxInventory = 64 << 20
+
+// listing is what an inventory says.
+type listing struct {
+	environment string
+	assignments []ledger.Assignment
+}
+
+// assignments reads the inventories, of all environments that share the branch.
+func (r *reading) assignments(ctx context.Context) error {
+	files, err := finder{lookForInventories, &r.files.inventories}.find(ctx, r.commit.Tree)
+	if err != nil {
+		return err
+	}
+	environments, owners := map[string]bool{}, []string{}
+	for _, asked := range r.memory.asked {
+		environments[asked] = true
+	}
+	for _, file := range files {
+		l, err := parsed(ctx, r, file, r.listing)
+		if err != nil {
+			return err
+		}
+		owner := r.ownerOf(file, l)
+		environments[owner] = true
+		for _, a := range l.assignments {
+			r.found.assignments, owners = append(r.found.assignments, a), append(owners, owner)
+		}
+	}
+	r.belongTo(environments)
+	if r.found.environment == "" {
+		for i, owner := range owners {
+			r.found.assignments[i].Environment = owner
+		}
+	}
+	return nil
+}
+
+// ownerOf returns the environment that an inventory is of: the one that has its files there now, or else the one that it names.
+func (r *reading) ownerOf(inventory Entry, l listing) string {
+	asked := r.memory.asked[rootOf(inventory)]
+	if asked == "" {
+		return l.environment
+	}
+	if l.environment != "" && l.environment != asked {
+		r.problem(inventory, &unreadable{
+			kind:    fleet.KindWrongBranch,
+			message: fmt.Sprintf("it says environment %q, and this is where environment %q has its files", l.environment, asked),
+			hint:    "schedule the environment, which writes the inventory anew; the assignments count",
+		})
+	}
+	return asked
+}
+
+// rootOf is the folder that the files of an inventory are in, in the ledger's spelling.
+func rootOf(inventory Entry) string {
+	root, _ := strings.CutSuffix(path.Dir(inventory.Path), bundle.InventoryFolder)
+	return ledger.CleanPath(root)
+}
+
+// lookForInventories finds the inventories of a folder. The folders of the cluster types that it has inventories of are Kalypso's,
+// and nobody has inventories in them, so that almost nothing of a large branch is looked at.
+func lookForInventories(ctx context.Context, tree Tree, folder Entry, entries []Entry) (files found, enter []Entry, err error) {
+	own, err := inventoriesOf(ctx, tree, folder, entries)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		files = append(files, own[name])
+	}
+	for _, e := range entries {
+		name := path.Base(e.Path)
+		if _, ours := own[name]; e.Folder && !ours && name[0] != '.' {
+			enter = append(enter, e)
+		}
+	}
+	return files, enter, nil
+}
+
+// inventoriesOf returns the inventories of a folder by cluster type, with relative paths.
+func inventoriesOf(ctx context.Context, tree Tree, folder Entry, entries []Entry) (map[string]Entry, error) {
+	at := folder
+	for name := range strings.SplitSeq(bundle.InventoryFolder, "/") {
+		next, ok := named(entries, path.Join(at.Path, name))
+		if !ok || !next.Folder {
+			return nil, nil
+		}
+		var err error
+		if entries, err = tree.List(ctx, next); err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	own := map[string]Entry{}
+	for _, e := range entries {
+		if clusterType, ok := bundle.InventoryOf(e.Path); ok && !e.Folder {
+			own[clusterType] = relative(e, folder)
+		}
+	}
+	return own, nil
+}
+
+// listing reads an inventory. Equal files of one name say the same.
+func (r *reading) listing(ctx context.Context, tree Tree, file Entry) (listing, error) {
+	key := file.Hash + path.Base(file.Path)
+	if known, ok := r.files.listings.get(key); ok {
+		return known.result()
+	}
+	content, err := tree.Read(ctx, file, maxInventory)
+	if err != nil && !errors.Is(err, ErrTooLarge) {
+		return listing{}, err
+	}
+	var l listing
+	if err == nil {
+		l, err = parseListing(file.Path, content)
+	}
+	s := said[listing]{value: l}
+	if err != nil {
+		s.bad = &unreadable{kind: fleet.KindInventoryCorrupted, message: "the inventory cannot be read: " + err.Error(), hint: "schedule the environment, which writes it anew"}
+	}
+	r.files.listings.put(key, s, 1+len(l.assignments))
+	return s.result()
+}
+
+func parseListing(file string, content []byte) (listing, error) {
+	read, err := bundle.ParseListing(file, content)
+	if err != nil {
+		return listing{}, err
+	}
+	l := listing{environment: read.Environment, assignments: make([]ledger.Assignment, 0, len(read.Assignments))}
+	for _, a := range read.Assignments {
+		if err := checkNames(read.ClusterType, a.Target, a.Workload, a.Workspace); err != nil {
+			return listing{}, err
+		}
+		l.assignments = append(l.assignments, ledger.Assignment{
+			ClusterType: read.ClusterType, Target: a.Target, Workload: a.Workload, Workspace: a.Workspace,
+		})
+	}
+	return l, checkNames(read.Environment)
+}

@@ -1,0 +1,53 @@
+package comply_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+)
+
+// BenchmarkJudge gives the verdict on an environment of 10,000 clusters, some of them behind and offline.
+func BenchmarkJudge(b *testing.B) {
+	for _, perCluster := range []int{1, 50} {
+		b.Run(fmt.Sprintf("reconcilers=%d", perCluster), func(b *testing.B) {
+			q := largeQuestion(10_000, perCluster)
+			b.ReportAllocs()
+			for b.Loop() {
+				if v := comply.Judge(q, at("10:10")); v.Counts.Reached != 9_000 {
+					b.Fatal(v.Reason)
+				}
+			}
+		})
+	}
+}
+
+func largeQuestion(clusters, perCluster int) comply.Question {
+	q := comply.Question{
+		Commit: hash("c5"), Published: at("10:00"),
+		History: comply.HistoryOf(map[string]bool{hash("c4"): false, hash("c5"): true}),
+	}
+	var fleet []comply.Cluster
+	for i := range clusters {
+		name, commit := fmt.Sprintf("large-%05d", i), "c5"
+		if i%10 == 0 {
+			commit = "c4"
+		}
+		fleet = append(fleet, comply.Cluster{
+			Name: name, Memberships: []comply.Membership{{Environment: "dev", ClusterType: "large"}}, Heard: at("10:09"),
+		})
+		for r := range perCluster {
+			o := comply.Observation{
+				Cluster: name, Reconciler: fmt.Sprintf("Kustomization flux-system/r%02d", r),
+				Source:   comply.Source{Repo: "https://git.example/apps/shop", Branch: "dev"},
+				Revision: revision(commit), Health: comply.Ready, Observed: at("10:05"),
+			}
+			if r == 0 {
+				o.Source.Repo = gitOps
+			}
+			q.Observations = append(q.Observations, o)
+		}
+	}
+	q.Expected = comply.ExpectPlatform(fleet, "dev", comply.Source{Repo: gitOps, Branch: "dev"})
+	return q
+}

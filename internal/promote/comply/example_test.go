@@ -1,0 +1,38 @@
+package comply_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+)
+
+// Two clusters have to run a commit. One does; the other one has not been heard of for a while.
+func Example() {
+	now := time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC)
+	gitOps := comply.Source{Repo: "https://git.example/platform/gitops", Branch: "prod"}
+	large := []comply.Membership{{Environment: "prod", ClusterType: "large"}}
+	const commit = "9b5c1ce4f5a1d0a3b1f1d2e3c4b5a69788796a5b"
+
+	verdict := comply.Judge(comply.Question{
+		Commit: commit,
+		Expected: comply.ExpectPlatform([]comply.Cluster{
+			{Name: "large-06", Memberships: large, Heard: now},
+			{Name: "large-07", Memberships: large, Heard: now.Add(-28 * time.Minute)},
+		}, "prod", gitOps),
+		Observations: []comply.Observation{{
+			Cluster: "large-06", Reconciler: "Kustomization flux-system/platform", Source: gitOps,
+			Revision: comply.ParseRevision("prod@sha1:" + commit), Health: comply.Ready, Observed: now,
+		}},
+		History: comply.HistoryOf(map[string]bool{commit: true}),
+	}, now)
+
+	fmt.Println(verdict.Result, "-", verdict.Reason)
+	for _, r := range verdict.Reconcilers {
+		fmt.Println(r.Cluster, r.State, "-", r.Reason)
+	}
+	// Output:
+	// waiting - large-07 offline since 10:02 UTC
+	// large-06 reached - runs 9b5c1ce
+	// large-07 offline - not heard of since 10:02 UTC
+}

@@ -1,0 +1,131 @@
+package comply_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+)
+
+var noon = at("12:00")
+
+// drawQuestion draws a small fleet whose clusters follow, or do not follow, a branch of four commits.
+func drawQuestion(t *rapid.T) comply.Question {
+	minutes := func(name string) time.Time {
+		return noon.Add(time.Duration(rapid.IntRange(-90, 60).Draw(t, name)) * time.Minute)
+	}
+	var clusters []comply.Cluster
+	for i := range rapid.IntRange(0, 5).Draw(t, "clusters") {
+		c := comply.Cluster{Name: fmt.Sprintf("c%d", i), Heard: minutes("heard")}
+		for _, ct := range rapid.SliceOfN(rapid.SampledFrom([]string{"drone", "large"}), 0, 2).Draw(t, "types") {
+			c.Memberships = append(c.Memberships, comply.Membership{Environment: "dev", ClusterType: ct})
+		}
+		clusters = append(clusters, c)
+	}
+	q := comply.Question{
+		Commit: hash("c2"), Published: minutes("published"),
+		Expected: comply.ExpectPlatform(clusters, "dev", comply.Source{Repo: gitOps, Branch: "dev"}),
+		History:  comply.HistoryOf(map[string]bool{hash("c1"): false, hash("c2"): true, hash("c3"): true}),
+		Gate: comply.Gate{
+			Require:   comply.Require{Count: rapid.IntRange(0, 4).Draw(t, "require")},
+			Offline:   rapid.SampledFrom([]v1alpha1.OfflinePolicy{"", v1alpha1.OfflineBlock, v1alpha1.OfflineIgnore, v1alpha1.OfflineWait}).Draw(t, "offline"),
+			Timeout:   time.Duration(rapid.IntRange(0, 2).Draw(t, "timeout")) * time.Hour,
+			AllowNone: rapid.Bool().Draw(t, "allow none"),
+		},
+	}
+	q.Observations = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) comply.Observation {
+		return comply.Observation{
+			Cluster:    fmt.Sprintf("c%d", rapid.IntRange(0, 5).Draw(t, "cluster")),
+			Reconciler: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "reconciler"),
+			Source:     comply.Source{Repo: gitOps, Branch: "dev", Path: rapid.SampledFrom([]string{"", "drone", "large"}).Draw(t, "path")},
+			Revision:   revision(rapid.SampledFrom([]string{"c1", "c2", "c3", "cf"}).Draw(t, "revision")),
+			Health:     rapid.SampledFrom([]comply.Health{comply.Ready, comply.Ready, comply.Progressing, comply.Failing, comply.Suspended, "odd"}).Draw(t, "health"),
+			Observed:   minutes("observed"),
+		}
+	}), 0, 12).Draw(t, "observations")
+	return q
+}
+
+// Late, repeated and unordered reports give the same verdict.
+func TestOrderAndRepetitionDoNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := drawQuestion(t)
+		other := q
+		other.Expected = rapid.Permutation(append(slices.Clone(q.Expected), q.Expected...)).Draw(t, "expected")
+		other.Observations = rapid.Permutation(append(slices.Clone(q.Observations), q.Observations...)).Draw(t, "observed")
+		if diff := cmp.Diff(comply.Judge(q, noon), comply.Judge(other, noon)); diff != "" {
+			t.Fatalf("verdicts (-ordered +unordered):\n%s", diff)
+		}
+	})
+}
+
+func TestEverybodyExpectedIsCountedOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := drawQuestion(t)
+		v := comply.Judge(q, noon)
+		c := v.Counts
+		if len(v.Reconcilers) != len(q.Expected) || c.Expected != len(q.Expected) {
+			t.Fatalf("%d reconcilers and %d counted of %d expected", len(v.Reconcilers), c.Expected, len(q.Expected))
+		}
+		if sum := c.Reached + c.Behind + c.Failed + c.Offline + c.Missing; sum != c.Expected {
+			t.Fatalf("the states make %d of %d", sum, c.Expected)
+		}
+		for _, r := range v.Reconcilers {
+			if r.Reason == "" || r.State == "" || r.Since.After(noon) {
+				t.Fatalf("no reason, no state, or from the future: %+v", r)
+			}
+		}
+	})
+}
+
+func TestNobodyNeverPasses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := drawQuestion(t)
+		v := comply.Judge(q, noon)
+		if len(q.Expected) == 0 {
+			want := comply.Nobody
+			if q.Gate.AllowNone {
+				want = comply.Passed
+			}
+			if v.Result != want {
+				t.Fatalf("nobody expected, allowed %v: got %s", q.Gate.AllowNone, v.Result)
+			}
+		} else if v.Result == comply.Nobody || v.Result == comply.Passed && v.Counts.Reached == 0 {
+			t.Fatalf("%d expected and %d reached: got %s", len(q.Expected), v.Counts.Reached, v.Result)
+		}
+	})
+}
+
+// Who waits for the time that a verdict names misses nothing.
+func TestNothingChangesBeforeNext(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := drawQuestion(t)
+		for i := range q.Observations { // The future becomes the past: its observations count as of another time.
+			if q.Observations[i].Observed.After(noon) {
+				q.Observations[i].Observed = noon
+			}
+		}
+		for i := range q.Expected {
+			if q.Expected[i].Heard.After(noon) {
+				q.Expected[i].Heard = noon
+			}
+		}
+		v := comply.Judge(q, noon)
+		until := v.Next
+		if until.IsZero() {
+			until = noon.Add(1000 * time.Hour)
+		}
+		span := until.Sub(noon)
+		when := noon.Add(time.Duration(rapid.Int64Range(0, int64(min(span, math.MaxInt64))-1).Draw(t, "when")))
+		if later := comply.Judge(q, when); later.Result != v.Result {
+			t.Fatalf("%s at noon, next at %s, but %s at %s", v.Result, v.Next, later.Result, when)
+		}
+	})
+}

@@ -1,0 +1,146 @@
+package comply
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+)
+
+// named is how many clusters a reason names before it only counts the others.
+const named = 3
+
+// reason says a verdict in words: what is missing, the worst first, with the clusters that people have to look at.
+func reason(v *Verdict, gate Gate, now time.Time) string {
+	c, what := v.Counts, v.noun()
+	switch {
+	case c.Expected == 0 && v.Result == Passed:
+		return "no cluster is expected, and the gate allows that"
+	case c.Expected == 0:
+		return "no cluster is expected: register one, or say allowNone when that is what is meant"
+	case c.Counted == 0:
+		return fmt.Sprintf("%d of %d %s offline and ignored: nobody is left who could show anything", c.Offline, c.Expected, what)
+	}
+	parts := v.parts(what, now)
+	switch v.Result {
+	case Passed:
+		parts = append([]string{fmt.Sprintf("%d of %d %s reached it", c.Reached, c.Expected, what)}, parts...)
+	case TimedOut:
+		parts = append([]string{fmt.Sprintf("not within %s", span(gate.Timeout))}, parts...)
+	}
+	if c.Required > c.Counted {
+		parts = append(parts, fmt.Sprintf("%d required but only %d counted", c.Required, c.Counted))
+	} else if c.Required < c.Counted && v.Result != Passed {
+		parts = append(parts, fmt.Sprintf("%d required", c.Required))
+	}
+	if c.Offline > 0 && gate.Offline == v1alpha1.OfflineIgnore {
+		parts = append(parts, "offline clusters are ignored")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// parts tell of everybody who did not reach the commit, by state.
+func (v *Verdict) parts(what string, now time.Time) []string {
+	var parts []string
+	for _, s := range []State{Broken, Behind, Missing, Offline} {
+		of := v.in(s)
+		if len(of) == 0 {
+			continue
+		}
+		if s == Broken || s == Offline && len(of) <= named {
+			parts = append(parts, v.each(of, now))
+			continue
+		}
+		part := fmt.Sprintf("%d of %d %s %s: %s", len(of), v.Counts.Expected, what, s, v.names(of))
+		if len(of) == 1 {
+			part += " " + v.Reconcilers[of[0]].Reason
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// in returns the positions of the reconcilers in a state.
+func (v *Verdict) in(s State) []int {
+	var in []int
+	for i := range v.Reconcilers {
+		if v.Reconcilers[i].State == s {
+			in = append(in, i)
+		}
+	}
+	return in
+}
+
+// each tells of the first few one by one.
+func (v *Verdict) each(of []int, now time.Time) string {
+	var parts []string
+	for _, i := range of[:min(len(of), named)] {
+		if r := &v.Reconcilers[i]; r.State == Offline {
+			parts = append(parts, fmt.Sprintf("%s offline since %s", v.title(i), clock(r.Since, now)))
+		} else {
+			parts = append(parts, v.title(i)+" "+r.Reason)
+		}
+	}
+	return strings.Join(parts, ", ") + more(len(of)-named)
+}
+
+func (v *Verdict) names(of []int) string {
+	var titles []string
+	for _, i := range of[:min(len(of), named)] {
+		titles = append(titles, v.title(i))
+	}
+	return strings.Join(titles, ", ") + more(len(of)-named)
+}
+
+// title names the cluster and, where that is not enough, the target of an application or the cluster type.
+func (v *Verdict) title(i int) string {
+	r := &v.Reconcilers[i]
+	switch {
+	case r.Target != "":
+		return r.Cluster + "/" + r.Target
+	case v.sameCluster(i-1, i) || v.sameCluster(i, i+1):
+		return r.Cluster + "/" + r.ClusterType
+	default:
+		return r.Cluster
+	}
+}
+
+// sameCluster says whether two neighbours, which may not be there, are of one cluster.
+func (v *Verdict) sameCluster(i, next int) bool {
+	return i >= 0 && next < len(v.Reconcilers) && v.Reconcilers[i].Cluster == v.Reconcilers[next].Cluster
+}
+
+// noun is what is counted: clusters, unless one of them has several reconcilers.
+func (v *Verdict) noun() string {
+	noun := "cluster"
+	for i := range v.Reconcilers {
+		if v.Reconcilers[i].Target != "" || v.sameCluster(i, i+1) {
+			noun = "reconciler"
+			break
+		}
+	}
+	if len(v.Reconcilers) == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
+// span writes a duration without the units that are zero at its end: 1h30m and not 1h30m0s.
+func span(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

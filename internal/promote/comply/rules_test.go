@@ -1,0 +1,148 @@
+package comply_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+)
+
+// question is a case as it is written: hashes are short, times are of one day, and what is left out is usual.
+type question struct {
+	Commit, Published, Now string
+	// Line is the history of the branch, the oldest first.
+	Line     []string
+	Gate     *v1alpha1.Gate
+	Clusters []struct {
+		Name, Heard string
+		Memberships []string
+	}
+	// Targets ask for the gate of an application.
+	Targets []struct {
+		Name, Path   string
+		ClusterTypes []string
+	}
+	Observations []struct {
+		Cluster, Name, Repo, Branch, Path, Revision, Health, Message, Observed string
+	}
+}
+
+const gitOps = "https://git.example/platform/gitops.git"
+
+// TestRules runs the cases of testdata, one for each rule: a question, and the verdict as golden text.
+func TestRules(t *testing.T) {
+	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
+		var q question
+		for _, f := range c.Files {
+			if f.Name == "question" {
+				if err := yaml.UnmarshalStrict(f.Data, &q); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		asked := q.parse(t)
+		c.Golden(t, "golden", format(comply.Judge(asked, at(q.Now))))
+	})
+}
+
+func (q *question) parse(t *testing.T) comply.Question {
+	gate, err := comply.ParseGate(q.Gate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := comply.Question{
+		Commit: hash(q.Commit), Published: at(q.Published), Gate: gate,
+		Expected: q.expected(), History: comply.HistoryOf(q.history()),
+	}
+	for _, o := range q.Observations {
+		asked.Observations = append(asked.Observations, comply.Observation{
+			Cluster: o.Cluster, Reconciler: usual(o.Name, "platform"),
+			Source:   comply.Source{Repo: usual(o.Repo, gitOps), Branch: o.Branch, Path: o.Path},
+			Revision: revision(o.Revision), Health: comply.Health(o.Health), Message: o.Message, Observed: at(o.Observed),
+		})
+	}
+	return asked
+}
+
+func (q *question) expected() []comply.Expected {
+	var clusters []comply.Cluster
+	for _, c := range q.Clusters {
+		cluster := comply.Cluster{Name: c.Name, Heard: at(c.Heard)}
+		for _, m := range c.Memberships {
+			environment, clusterType, _ := strings.Cut(m, "/")
+			cluster.Memberships = append(cluster.Memberships, comply.Membership{Environment: environment, ClusterType: clusterType})
+		}
+		clusters = append(clusters, cluster)
+	}
+	if q.Targets == nil {
+		return comply.ExpectPlatform(clusters, "dev", comply.Source{Repo: gitOps, Branch: "dev", Path: "fleet"})
+	}
+	var targets []comply.Target
+	for _, target := range q.Targets {
+		targets = append(targets, comply.Target{
+			Name: target.Name, ClusterTypes: target.ClusterTypes, Source: comply.Source{Repo: gitOps, Branch: "dev", Path: target.Path},
+		})
+	}
+	return comply.ExpectTargets(clusters, "dev", targets)
+}
+
+func (q *question) history() map[string]bool {
+	known, reached := map[string]bool{}, false
+	for _, name := range q.Line {
+		reached = reached || name == q.Commit
+		known[hash(name)] = reached
+	}
+	return known
+}
+
+func usual(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// revision is what Flux says about a commit of the branch dev; longer texts stand for themselves.
+func revision(text string) comply.Revision {
+	if len(text) == 2 {
+		text = "dev@sha1:" + hash(text)
+	}
+	return comply.ParseRevision(text)
+}
+
+func hash(short string) string { return short + strings.Repeat("0", 40-len(short)) }
+
+// at is a time on the day of the cases; zero when there is none.
+func at(clock string) time.Time {
+	t, err := time.Parse("2006-01-02 15:04", "2026-11-20 "+clock)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Format("15:04")
+}
+
+func format(v comply.Verdict) string {
+	var b strings.Builder
+	c := v.Counts
+	fmt.Fprintf(&b, "%s: %s\n", v.Result, v.Reason)
+	fmt.Fprintf(&b, "expected %d, counted %d, required %d: reached %d, behind %d, failed %d, offline %d, missing %d\n",
+		c.Expected, c.Counted, c.Required, c.Reached, c.Behind, c.Failed, c.Offline, c.Missing)
+	fmt.Fprintf(&b, "since %s, may change by itself at %s\n", clock(v.Since), clock(v.Next))
+	for _, r := range v.Reconcilers {
+		fmt.Fprintf(&b, "%s %s%s: %s since %s, %s\n", r.Cluster, r.ClusterType, strings.TrimRight(" "+r.Target, " "), r.State, clock(r.Since), r.Reason)
+	}
+	return b.String()
+}

@@ -1,0 +1,62 @@
+package comply
+
+import (
+	"net/url"
+	"path"
+	"strings"
+)
+
+// Source is what a reconciler follows.
+type Source struct {
+	// Repo is the address of the repository. Different spellings of one address are equal:
+	// protocol, user, the case of the host, a trailing ".git" and slashes do not matter.
+	// Who knows a repository under two hosts maps them to one before asking.
+	Repo string `json:"repo"`
+	// Branch is the branch or tag.
+	Branch string `json:"branch,omitempty"`
+	// Path is the folder. What is expected without one is met by any folder.
+	Path string `json:"path,omitempty"`
+}
+
+// followsOneWay says whether a folder that is followed and one that is expected lie one in the other.
+// A reconciler may follow a folder above, which brings the expected one along, or an overlay below it.
+func followsOneWay(expected, followed string) bool {
+	expected, followed = cleanPath(expected), cleanPath(followed)
+	return within(expected, followed) || within(followed, expected)
+}
+
+func within(folder, parent string) bool {
+	return parent == "" || folder == parent || strings.HasPrefix(folder, parent+"/")
+}
+
+func cleanPath(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }
+
+// repoKey is what all spellings of a repository's address have in common.
+func repoKey(address string) string {
+	host, rest := splitAddress(strings.TrimSpace(address))
+	rest = strings.Trim(rest, "/")
+	rest = strings.TrimRight(strings.TrimSuffix(rest, ".git"), "/")
+	return strings.ToLower(host) + "/" + rest
+}
+
+func splitAddress(address string) (host, rest string) {
+	if strings.Contains(address, "://") {
+		if u, err := url.Parse(address); err == nil {
+			return trimDefaultPort(u.Host), u.Path
+		}
+		return "", address
+	}
+	// The short form of ssh: git@host:path. A local path has no colon before its first slash.
+	if host, rest, ok := strings.Cut(address, ":"); ok && !strings.Contains(host, "/") {
+		_, host, _ = cutLast(host, "@")
+		return host, rest
+	}
+	return "", address
+}
+
+func trimDefaultPort(host string) string {
+	for _, port := range []string{":22", ":80", ":443"} {
+		host = strings.TrimSuffix(host, port)
+	}
+	return host
+}

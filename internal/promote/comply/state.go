@@ -1,0 +1,133 @@
+package comply
+
+import (
+	"fmt"
+	"time"
+)
+
+// reconciler finds out how an expected reconciler stands.
+func (j *judge) reconciler(e *Expected) Reconciler {
+	r := Reconciler{Cluster: e.Cluster, ClusterType: e.ClusterType, Target: e.Target, State: Missing}
+	mine, others := j.observed.following(e)
+	heard := j.observed.heard(e, j.now)
+	switch {
+	case heard.IsZero():
+		r.Reason = "has not reported yet"
+	case j.now.Sub(heard) >= j.Gate.offlineAfter():
+		r.State, r.Since = Offline, heard
+		r.Reason = "not heard of since " + clock(heard, j.now)
+		if len(mine) > 0 {
+			r.Name, r.Revision = mine[0].Reconciler, mine[0].Revision
+		}
+		return r
+	case len(mine) == 0:
+		r.Reason = nothingFollows(e, others)
+	default:
+		j.mayChange(heard.Add(j.Gate.offlineAfter()))
+		return j.worst(r, mine)
+	}
+	if !heard.IsZero() {
+		j.mayChange(heard.Add(j.Gate.offlineAfter()))
+	}
+	return r
+}
+
+func nothingFollows(e *Expected, others []*Observation) string {
+	if len(others) == 0 {
+		return fmt.Sprintf("no reconciler follows branch %s", branchName(e.Source.Branch))
+	}
+	o := others[0]
+	if o.branch() == branchName(e.Source.Branch) {
+		return fmt.Sprintf("%s follows folder %q instead of %q", summary(o.Reconciler), summary(cleanPath(o.Source.Path)), cleanPath(e.Source.Path))
+	}
+	return fmt.Sprintf("%s follows %q instead of branch %s", summary(o.Reconciler), summary(o.branch()), branchName(e.Source.Branch))
+}
+
+// worst describes the one of several reconcilers that has the farthest to go: all that follow the branch have to run the commit.
+func (j *judge) worst(r Reconciler, following []*Observation) Reconciler {
+	for i, o := range following {
+		state, reason := j.state(o)
+		if i > 0 && severity(state) <= severity(r.State) {
+			continue
+		}
+		r.Name, r.State, r.Reason, r.Revision = o.Reconciler, state, reason, o.Revision
+		r.Since = o.since(j.now)
+		if state == Behind {
+			// It differs from what it should run since there is something else that it should run.
+			r.Since = later(r.Since, earlier(j.Published, j.now))
+		}
+	}
+	return r
+}
+
+// severity orders states from the best to the worst.
+func severity(s State) int {
+	switch s {
+	case Reached:
+		return 0
+	case Behind:
+		return 1
+	case Missing:
+		return 2
+	case Offline:
+		return 3
+	default:
+		return 4
+	}
+}
+
+// state says how an observation stands to the commit. A failure counts when it is the commit that failed, or one after it:
+// what fails at an older revision has not tried the commit yet, which may be the very fix.
+func (j *judge) state(o *Observation) (State, string) {
+	rel := j.relationOf(o.Revision.Hash)
+	at := atRevision(o.Revision)
+	switch {
+	case o.Health == Failing && (rel.reached || o.Revision == Revision{}):
+		return Broken, withMessage("fails"+at, o.Message)
+	case rel.reached && o.Health == Ready:
+		return Reached, "runs " + o.Revision.short()
+	case rel.reached && o.Health == Suspended:
+		return Reached, "runs " + o.Revision.short() + ", suspended"
+	case o.Health == Failing:
+		return Behind, withMessage("fails"+at, o.Message) + j.unknown(o)
+	case o.Health == Progressing:
+		return Behind, withMessage("is progressing"+at, o.Message) + j.unknown(o)
+	case o.Health == Suspended:
+		return Behind, "is suspended" + at + j.unknown(o)
+	case o.Health != Ready:
+		return Behind, fmt.Sprintf("says it is %q%s", summary(string(o.Health)), at)
+	default:
+		return Behind, "is ready" + at + j.unknown(o)
+	}
+}
+
+// unknown says that a revision is not in the branch's history.
+func (j *judge) unknown(o *Observation) string {
+	if o.Revision.Hash == "" || j.relationOf(o.Revision.Hash).known {
+		return ""
+	}
+	return " (a revision that is not in the repository)"
+}
+
+func atRevision(r Revision) string {
+	if r == (Revision{}) {
+		return ""
+	}
+	return " at " + summary(r.short())
+}
+
+func withMessage(what, message string) string {
+	if message = summary(message); message == "" {
+		return what
+	}
+	return what + ": " + message
+}
+
+// clock writes a time in UTC, without the day when that is today.
+func clock(t, now time.Time) string {
+	t, now = t.UTC(), now.UTC()
+	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
+		return t.Format("15:04 UTC")
+	}
+	return t.Format("2006-01-02 15:04 UTC")
+}

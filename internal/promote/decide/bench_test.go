@@ -1,0 +1,54 @@
+package decide_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// BenchmarkDecide decides about 50 environments, each after two others, with windows and a history of 60 steps.
+func BenchmarkDecide(b *testing.B) {
+	f := largeFacts(50, 40)
+	b.ReportAllocs()
+	for b.Loop() {
+		if d := decide.Decide(f, clock("10:10")); len(d) != 50 {
+			b.Fatal(len(d))
+		}
+	}
+}
+
+func largeFacts(environments, commits int) decide.Facts {
+	var f decide.Facts
+	for i := range commits {
+		f.Line = append(f.Line, fmt.Sprintf("%040x", i+1))
+	}
+	var stages []decide.Stage
+	for i := range environments {
+		p := &v1alpha1.Promotion{
+			Soak:    &metav1.Duration{Duration: time.Hour},
+			Windows: []v1alpha1.Window{{Cron: "0 9 * * 1-4", Duration: metav1.Duration{Duration: 8 * time.Hour}, TimeZone: "Europe/Berlin"}},
+		}
+		if i > 1 {
+			p.After = []string{fmt.Sprintf("e%02d", i-1), fmt.Sprintf("e%02d", i-2)}
+		}
+		e := decide.Environment{Name: fmt.Sprintf("e%02d", i)}
+		for n, commit := range f.Line[:commits/2] {
+			at := clock("06:00").Add(time.Duration(n) * time.Minute)
+			e.History = append(e.History, decide.Step{Kind: decide.Entered, Commit: commit, At: at},
+				decide.Step{Kind: decide.Arrived, Commit: commit, Revision: commit, At: at},
+				decide.Step{Kind: decide.FailedHere, Commit: commit, Revision: commit, At: at})
+			e.Commit, e.Rollout = commit, decide.Rollout{State: decide.RolloutMerged, Commit: commit}
+		}
+		e.Verdict = comply.Verdict{Commit: e.Commit, Result: comply.Failed, Reason: "large-07 fails", Counts: comply.Counts{Failed: 1}}
+		stages = append(stages, decide.Stage{Name: e.Name, Promotion: p})
+		f.Environments = append(f.Environments, e)
+	}
+	f.Chain, _ = decide.NewChain(stages, nil)
+	return f
+}

@@ -1,0 +1,110 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+)
+
+// Rules are the rules of an environment, understood and checked.
+type Rules struct {
+	// After are the environments a commit must have run in first, sorted.
+	After    []string
+	Approval v1alpha1.Approval
+	// Soak is how long it must have run there without failure.
+	Soak      time.Duration
+	Gate      comply.Gate
+	Verify    []Check
+	OnFailure v1alpha1.FailureAction
+
+	calendar calendar
+}
+
+// byHand says whether people let commits in.
+func (r *Rules) byHand() bool { return r.Approval == v1alpha1.ApprovalPullRequest }
+
+// Check is a verification with the name that is its own among those of its environment.
+type Check struct {
+	Name string
+	v1alpha1.Verification
+}
+
+// parseRules understands the rules of an environment, except which environments come first.
+// What makes no sense is a problem, and the rules that are returned are not to be used for letting anything in.
+func parseRules(p *v1alpha1.Promotion) (*Rules, []string) {
+	rules := &Rules{Approval: v1alpha1.ApprovalAutomatic, OnFailure: v1alpha1.FailureStop}
+	if p == nil {
+		return rules, nil
+	}
+	var problems []string
+	wrong := func(field string, err error) {
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("spec.promotion.%s: %v", field, err))
+		}
+	}
+	var err error
+	rules.Approval, err = choice(p.Approval, v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalPullRequest)
+	wrong("approval", err)
+	rules.OnFailure, err = choice(p.OnFailure, v1alpha1.FailureStop, v1alpha1.FailureRollback)
+	wrong("onFailure", err)
+	if p.Soak != nil {
+		rules.Soak = p.Soak.Duration
+		if rules.Soak < 0 {
+			wrong("soak", fmt.Errorf("%s is less than no time", p.Soak.Duration))
+		}
+	}
+	rules.Gate, err = comply.ParseGate(p.Gate)
+	wrong("gate", err)
+	for i, w := range p.Windows {
+		window, err := parseWindow(w)
+		wrong(fmt.Sprintf("windows[%d]", i), err)
+		if err == nil {
+			rules.calendar.windows = append(rules.calendar.windows, window)
+		}
+	}
+	rules.calendar.freezes = p.Freezes
+	for i, f := range p.Freezes {
+		if !f.From.Before(&f.To) {
+			wrong(fmt.Sprintf("freezes[%d]", i), errors.New("it ends before it begins"))
+		}
+	}
+	rules.Verify, err = parseChecks(p.Verify)
+	wrong("verify", err)
+	return rules, problems
+}
+
+// parseChecks gives a name to every verification that has none.
+func parseChecks(verify []v1alpha1.Verification) ([]Check, error) {
+	var checks []Check
+	taken := map[string]bool{}
+	for i, v := range verify {
+		name := v.Name
+		if name == "" {
+			name = fmt.Sprintf("verification %d", i+1)
+		}
+		switch {
+		case taken[name]:
+			return nil, fmt.Errorf("two are called %q", name)
+		case (v.HTTP == nil) == (v.Command == nil):
+			return nil, fmt.Errorf("%q is either http or command", name)
+		}
+		taken[name] = true
+		checks = append(checks, Check{name, v})
+	}
+	return checks, nil
+}
+
+// choice takes one of two values; the first is the default.
+func choice[T ~string](value, otherwise, other T) (T, error) {
+	switch value {
+	case "":
+		return otherwise, nil
+	case otherwise, other:
+		return value, nil
+	default:
+		return otherwise, fmt.Errorf("%q is neither %s nor %s", value, otherwise, other)
+	}
+}

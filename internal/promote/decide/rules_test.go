@@ -1,0 +1,172 @@
+package decide_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// facts are those of a case as they are written: lists of words instead of structures, times of one day.
+type facts struct {
+	Now string
+	// Explicit is a chain that is given by hand.
+	Explicit     []string
+	Line         []string
+	Environments []environment
+}
+
+type environment struct {
+	Name      string
+	Promotion *v1alpha1.Promotion
+	// Outside is an environment that the chain has and nothing is known about.
+	Outside bool
+
+	Unknown, Commit, Head string
+	// Rollout is "merged g4", "open", "refused why".
+	Rollout string
+	Verdict *verdict
+	// History are steps like "arrived c4 g4 09:10", statuses like c4: "success Deployed".
+	History  []string
+	Statuses map[string]string
+	// Proposals are like "open c3 c4", checks like "smoke g4 passed", pause, aborts and order like "c4 anna no good".
+	Proposals, Checks, Aborts []string
+	Pause, Order              string
+}
+
+type verdict struct {
+	Of, Result, Reason, Next string
+	Reached, Counted, Failed int
+}
+
+// TestRules runs the cases of testdata, one for each rule: facts, and as golden text the problems of the chain and the decisions.
+func TestRules(t *testing.T) {
+	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
+		var f facts
+		if err := yaml.UnmarshalStrict([]byte(c.Text("facts")), &f); err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		parsed := f.parse(&b)
+		b.WriteString(format(decide.Decide(parsed, clock(f.Now))))
+		c.Golden(t, "golden", b.String())
+	})
+}
+
+// parse gives the facts, and writes the problems of their chain.
+func (f *facts) parse(problems *strings.Builder) decide.Facts {
+	var stages []decide.Stage
+	parsed := decide.Facts{Line: f.Line}
+	for i := range f.Environments {
+		e := &f.Environments[i]
+		stages = append(stages, decide.Stage{Name: e.Name, Promotion: e.Promotion})
+		if !e.Outside {
+			parsed.Environments = append(parsed.Environments, e.parse())
+		}
+	}
+	chain, found := decide.NewChain(stages, f.Explicit)
+	for _, p := range found {
+		fmt.Fprintf(problems, "problem of %s: %s %s (%s)\n", p.Object.Name, p.Kind, p.Message, p.Hint)
+	}
+	fmt.Fprintf(problems, "chain: %s\n", strings.Join(chain.Names(), ", "))
+	parsed.Chain = chain
+	return parsed
+}
+
+func (e *environment) parse() decide.Environment {
+	state, rest, _ := strings.Cut(e.Rollout, " ")
+	parsed := decide.Environment{
+		Name: e.Name, Unknown: e.Unknown, Commit: e.Commit, Head: e.Head,
+		Rollout: decide.Rollout{State: decide.RolloutState(state)},
+	}
+	if state == string(decide.RolloutMerged) {
+		parsed.Rollout.Commit = rest
+	} else {
+		parsed.Rollout.Reason = rest
+	}
+	if v := e.Verdict; v != nil {
+		parsed.Verdict = comply.Verdict{
+			Commit: rest, Result: comply.Result(v.Result), Reason: v.Reason, Next: clock(v.Next),
+			Counts: comply.Counts{Reached: v.Reached, Counted: v.Counted, Failed: v.Failed},
+		}
+		if v.Of != "" {
+			parsed.Verdict.Commit = v.Of
+		}
+	}
+	for _, text := range e.History {
+		parsed.History = append(parsed.History, step(text))
+	}
+	for commit, text := range e.Statuses {
+		state, description, _ := strings.Cut(text, " ")
+		if parsed.Statuses == nil {
+			parsed.Statuses = map[string]decide.Status{}
+		}
+		parsed.Statuses[commit] = decide.Status{State: decide.StatusState(state), Description: description}
+	}
+	e.parsePeople(&parsed)
+	return parsed
+}
+
+// parsePeople reads what people and verifications said.
+func (e *environment) parsePeople(parsed *decide.Environment) {
+	for _, text := range e.Proposals {
+		w := strings.Fields(text)
+		parsed.Proposals = append(parsed.Proposals, decide.Proposal{State: decide.ProposalState(w[0]), From: w[1], Commit: w[2], URL: "https://forge.example/" + w[2]})
+	}
+	for _, text := range e.Checks {
+		w := strings.SplitN(text+" ", " ", 4)
+		parsed.Checks = append(parsed.Checks, decide.CheckResult{Name: w[0], Revision: w[1], State: decide.CheckState(w[2]), Reason: strings.TrimSpace(w[3])})
+	}
+	for _, text := range e.Aborts {
+		w := strings.SplitN(text, " ", 3)
+		parsed.Aborts = append(parsed.Aborts, decide.Abort{Commit: w[0], By: w[1], Why: w[2]})
+	}
+	if e.Pause != "" {
+		by, why, _ := strings.Cut(e.Pause, " ")
+		parsed.Pause = &decide.Pause{By: by, Why: why, At: clock("09:00")}
+	}
+	if e.Order != "" {
+		w := strings.SplitN(e.Order, " ", 3)
+		parsed.Order = &decide.Order{ID: "7", Commit: w[0], By: w[1], Why: w[2]}
+	}
+}
+
+// step reads "entered c4 09:00" and "arrived c4 g4 09:10".
+func step(text string) decide.Step {
+	w := strings.Fields(text)
+	s := decide.Step{Kind: decide.StepKind(w[0]), Commit: w[1], At: clock(w[len(w)-1])}
+	if len(w) == 4 {
+		s.Revision = w[2]
+	}
+	return s
+}
+
+// clock is a time on the day of the cases, a Friday; zero when there is none.
+func clock(text string) time.Time {
+	t, err := time.Parse("2006-01-02 15:04", "2026-11-20 "+text)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+func format(decisions []decide.Decision) string {
+	var b strings.Builder
+	for _, d := range decisions {
+		fmt.Fprintf(&b, "%s %s: %s\n", d.Environment, d.Phase, d.Reason)
+		for _, a := range d.Actions {
+			fmt.Fprintf(&b, "  %s\n", a)
+		}
+		if !d.Next.IsZero() {
+			fmt.Fprintf(&b, "  look again at %s\n", d.Next.UTC().Format("2006-01-02 15:04"))
+		}
+	}
+	return b.String()
+}

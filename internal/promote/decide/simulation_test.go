@@ -1,0 +1,330 @@
+package decide_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// TestWorld drives random fleets through the engine, with failures, delays, restarts in the middle of a round, facts that are
+// out of date, clock steps, forced pushes and people who change their minds. The invariants are checked where things happen.
+func TestWorld(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		for range rapid.IntRange(0, 60).Draw(t, "rounds") {
+			w.happen()
+			w.look()
+			decisions := w.decide()
+			if rapid.IntRange(0, 4).Draw(t, "meanwhile") == 0 {
+				w.happen() // the facts are out of date when they are acted on
+				w.look()
+			}
+			actions := allActions(decisions)
+			w.apply(actions[:rapid.IntRange(0, len(actions)).Draw(t, "killed after")])
+		}
+		w.settle()
+	})
+}
+
+// decide asks the engine, and makes sure that it answers the same to the same.
+func (w *world) decide() []decide.Decision {
+	f := w.facts()
+	decisions := decide.Decide(f, w.now)
+	slices.Reverse(f.Environments)
+	if diff := cmp.Diff(decisions, decide.Decide(f, w.now)); diff != "" {
+		w.Fatalf("the same facts in another order (-first +second):\n%s", diff)
+	}
+	for _, d := range decisions {
+		if d.Reason == "" || !d.Next.IsZero() && !d.Next.After(w.now) {
+			w.Fatalf("no reason, or asks to look again in the past: %+v", d)
+		}
+	}
+	return decisions
+}
+
+func allActions(decisions []decide.Decision) []decide.Action {
+	var actions []decide.Action
+	for _, d := range decisions {
+		actions = append(actions, d.Actions...)
+	}
+	return actions
+}
+
+// happen lets time pass and some things happen.
+func (w *world) happen() {
+	w.now = w.now.Add(time.Duration(rapid.IntRange(1, 40).Draw(w.T, "minutes")) * time.Minute)
+	for _, c := range w.clusters() {
+		if !c.cut {
+			c.heard = w.now
+		}
+	}
+	for range rapid.IntRange(1, 4).Draw(w.T, "events") {
+		e := rapid.SampledFrom(w.envs).Draw(w.T, "where")
+		switch rapid.IntRange(0, 13).Draw(w.T, "event") {
+		case 0:
+			w.push(rapid.IntRange(0, 2).Draw(w.T, "bad") == 0)
+		case 1, 2, 3:
+			w.deliver(e, rapid.IntRange(0, 5).Draw(w.T, "delivery"))
+		case 4, 5, 6:
+			for _, c := range e.clusters {
+				if rapid.Bool().Draw(w.T, "follows") {
+					w.follow(e, c)
+				}
+			}
+		case 7:
+			w.people(e)
+		case 8:
+			for _, c := range e.clusters {
+				c.cut = rapid.Bool().Draw(w.T, "cut")
+			}
+		case 9:
+			for _, c := range e.clusters {
+				c.failed = c.failed || rapid.IntRange(0, 3).Draw(w.T, "breaks") == 0
+			}
+		case 10:
+			w.now = w.now.Add(rapid.SampledFrom([]time.Duration{-time.Hour, time.Hour}).Draw(w.T, "clock step"))
+		case 11:
+			w.line = w.line[:rapid.IntRange(0, len(w.line)).Draw(w.T, "pushed over from")]
+			w.push(false)
+		case 12, 13:
+			e.judgeProposal(w, rapid.IntRange(0, 3).Draw(w.T, "turned down") == 0)
+		}
+	}
+}
+
+// deliver takes the manifests of an environment one step on, or people refuse them.
+func (w *world) deliver(e *town, luck int) {
+	r := &e.Rollout
+	switch {
+	case e.Commit == "" || r.State == decide.RolloutClosed:
+	case luck == 0 && r.State == decide.RolloutOpen:
+		r.State = decide.RolloutClosed
+	case luck == 0 && r.State == decide.RolloutNone:
+		r.State = decide.RolloutRefused
+	case r.State == decide.RolloutOpen || luck == 1 && r.State == decide.RolloutMerged: // the second: other manifests for the same commit
+		revision := fmt.Sprintf("%x%039x", len(e.Name), len(e.revisions)+1)
+		e.revisions = append(e.revisions, revision)
+		e.carries[revision], e.merged = e.Commit, w.now
+		*r = decide.Rollout{State: decide.RolloutMerged, Commit: revision}
+	case r.State != decide.RolloutMerged:
+		r.State = decide.RolloutOpen
+	}
+}
+
+// follow lets a cluster apply what its branch has.
+func (w *world) follow(e *town, c *cluster) {
+	if len(e.revisions) > 0 && !c.cut {
+		c.revision = e.revisions[len(e.revisions)-1]
+		c.failed = w.bad[e.carries[c.revision]] == e.Name
+	}
+}
+
+func (w *world) people(e *town) {
+	commit := rapid.SampledFrom(w.line).Draw(w.T, "which")
+	switch rapid.IntRange(0, 4).Draw(w.T, "says") {
+	case 0:
+		e.Pause = &decide.Pause{By: "anna", At: w.now}
+	case 1:
+		e.Aborts = append(e.Aborts, decide.Abort{Commit: commit, By: "anna"})
+	case 2:
+		e.Order = &decide.Order{ID: "1", Commit: commit, By: "anna"}
+	default:
+		e.Pause, e.Aborts, e.Order = nil, nil, nil
+	}
+}
+
+// judgeProposal lets people merge or close what is open.
+func (e *town) judgeProposal(w *world, turnedDown bool) {
+	for i, p := range e.Proposals {
+		if p.State != decide.ProposalOpen || p.From != e.Commit {
+			continue
+		}
+		e.Proposals = slices.Clone(e.Proposals)
+		if turnedDown {
+			e.Proposals[i].State = decide.ProposalClosed
+			return
+		}
+		e.Proposals = slices.Delete(e.Proposals, i, i+1)
+		e.name(w, p.Commit)
+		return
+	}
+}
+
+func (w *world) clusters() []*cluster {
+	var all []*cluster
+	for _, e := range w.envs {
+		all = append(all, e.clusters...)
+	}
+	return all
+}
+
+// checkEnters: no commit is in an environment before it ran in those before.
+func (w *world) checkEnters(e *town, commit string) {
+	for _, before := range e.rules.After {
+		if !w.town(before).ran[commit] {
+			w.Fatalf("%s enters %s and never ran in %s", commit, e.Name, before)
+		}
+	}
+}
+
+// checkPromote: nothing overtakes, and nothing goes back unless a person ordered it.
+func (w *world) checkPromote(e *town, a decide.Promote) {
+	if e.Commit != a.From {
+		return // decided on old facts, and not carried out
+	}
+	if e.seen.Order == nil || e.seen.Order.Commit != a.Commit {
+		for _, s := range e.History {
+			if slices.Index(w.line, s.Commit) >= slices.Index(w.line, a.Commit) && slices.Contains(w.line, a.Commit) {
+				w.Fatalf("%s enters %s, where %s, which is not older, %s already", a.Commit, e.Name, s.Commit, s.Kind)
+			}
+		}
+	}
+	done := slices.ContainsFunc(e.History, func(s decide.Step) bool {
+		return s.Commit == e.Commit && s.Kind != decide.Entered // arrived or failed
+	})
+	// That people change their minds between a look and an act cannot be helped: what they had said by then counts.
+	refused := e.seen.Rollout.State == decide.RolloutRefused || e.seen.Rollout.State == decide.RolloutClosed
+	aborted := slices.ContainsFunc(e.seen.Aborts, func(ab decide.Abort) bool { return ab.Commit == e.Commit })
+	if e.Commit != "" && !done && !refused && !aborted && len(e.clusters) > 0 {
+		w.Fatalf("%s overtakes %s in %s", a.Commit, e.Commit, e.Name)
+	}
+}
+
+// checkRecord: what is on record as arrived did run; nobody never arrives.
+func (w *world) checkRecord(e *town, s decide.Step) {
+	if s.Kind == decide.Arrived && !e.ran[s.Commit] {
+		w.Fatalf("%s is said to have arrived in %s, and never ran there", s.Commit, e.Name)
+	}
+	if s.Kind == decide.Arrived && len(e.clusters) == 0 && !e.rules.Gate.AllowNone {
+		w.Fatalf("%s arrived in %s, where nobody is", s.Commit, e.Name)
+	}
+}
+
+// settle ends all faults, makes a last good commit, and sees it arrive wherever it can.
+func (w *world) settle() {
+	w.push(false)
+	last := w.line[len(w.line)-1]
+	for _, e := range w.envs {
+		e.Pause, e.Aborts, e.Order = nil, nil, nil
+	}
+	w.quiet()
+	for range 150 {
+		w.now = w.now.Add(20 * time.Minute)
+		for _, e := range w.envs {
+			e.judgeProposal(w, false)
+			if e.Rollout.State != decide.RolloutMerged {
+				w.deliver(e, 5)
+			}
+			for _, c := range e.clusters {
+				c.cut, c.heard = false, w.now
+				w.follow(e, c)
+			}
+		}
+		w.look()
+		w.apply(allActions(w.decide()))
+	}
+	w.look()
+	for _, d := range w.decide() {
+		e := w.town(d.Environment)
+		if want := w.reachable(e); (e.Commit == last) != want || want && (d.Phase == decide.Deployed) == w.nobody(e) || len(d.Actions) > 0 {
+			w.Fatalf("the end in %s: %s at %s, want the last commit: %v; %s %v", d.Environment, d.Phase, e.Commit, want, d.Reason, d.Actions)
+		}
+	}
+}
+
+// quiet carries out decisions while the world stands still: after a few rounds nothing is left to do.
+func (w *world) quiet() {
+	w.look()
+	for range 12 {
+		actions := allActions(w.decide())
+		if len(actions) == 0 {
+			return
+		}
+		w.apply(actions)
+		w.look()
+	}
+	w.Fatalf("it does not come to rest: %v", allActions(w.decide()))
+}
+
+func (w *world) nobody(e *town) bool { return len(e.clusters) == 0 && !e.rules.Gate.AllowNone }
+
+// reachable says whether a commit can come to an environment: somebody is in all those before it.
+func (w *world) reachable(e *town) bool {
+	for _, before := range e.rules.After {
+		if b := w.town(before); w.nobody(b) || !w.reachable(b) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestChainsOfAnyShape: every environment is in the chain once, and after those it comes after unless that is a problem.
+func TestChainsOfAnyShape(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-e]`), 1, 5, rapid.ID[string]).Draw(t, "names")
+		var stages []decide.Stage
+		for _, name := range names {
+			after := rapid.SliceOfN(rapid.StringMatching(`[a-f]`), 0, 2).Draw(t, "after")
+			stages = append(stages, decide.Stage{Name: name, Promotion: &v1alpha1.Promotion{After: after}})
+		}
+		chain, problems := decide.NewChain(stages, nil)
+		other, _ := decide.NewChain(rapid.Permutation(stages).Draw(t, "order"), nil)
+		if diff := cmp.Diff(chain.Names(), other.Names()); diff != "" {
+			t.Fatalf("the order of environments matters (-got +other):\n%s", diff)
+		}
+		ordered := chain.Names()
+		if slices.Sort(names); !slices.Equal(slices.Sorted(slices.Values(ordered)), names) {
+			t.Fatalf("got %v of %v", ordered, names)
+		}
+		for _, name := range ordered {
+			rules, _ := chain.Rules(name)
+			for _, before := range rules.After {
+				inOrder := slices.Contains(ordered[:slices.Index(ordered, name)], before)
+				if !inOrder && len(problems) == 0 {
+					t.Fatalf("%s comes before %s in %v, and there is no problem", name, before, ordered)
+				}
+			}
+		}
+		if len(problems) > 0 && slices.ContainsFunc(problems, func(p fleet.Problem) bool { return p.Hint == "" || p.Object.Name == "" }) {
+			t.Fatal("a problem without an object or a hint", problems)
+		}
+	})
+}
+
+// TestAnythingIsAFact: facts that make no sense have an answer as well, for every environment and with a reason.
+func TestAnythingIsAFact(t *testing.T) {
+	words := rapid.SampledFrom([]string{"", "a", "b", "c", "d"})
+	at := rapid.Custom(func(t *rapid.T) time.Time { return clock("10:10").Add(time.Duration(rapid.Int64().Draw(t, "at"))) })
+	steps := rapid.Custom(func(t *rapid.T) decide.Step {
+		kind := rapid.SampledFrom([]decide.StepKind{decide.Entered, decide.Arrived, decide.FailedHere, "odd"}).Draw(t, "kind")
+		return decide.Step{Kind: kind, Commit: words.Draw(t, "commit"), Revision: words.Draw(t, "revision"), At: at.Draw(t, "at")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		f := decide.Facts{Chain: w.chain, Line: rapid.SliceOfN(words, 0, 5).Draw(t, "line")}
+		for _, name := range append(w.chain.Names(), "other") {
+			e := decide.Environment{
+				Name: name, Commit: words.Draw(t, "commit"), Head: words.Draw(t, "head"), History: rapid.SliceOf(steps).Draw(t, "history"),
+				Rollout: decide.Rollout{Commit: words.Draw(t, "rollout"), State: decide.RolloutState(rapid.SampledFrom([]string{"", "refused", "open", "closed", "merged", "odd"}).Draw(t, "state"))},
+				Aborts:  []decide.Abort{{Commit: words.Draw(t, "aborted")}}, Order: &decide.Order{Commit: words.Draw(t, "ordered")},
+			}
+			e.Verdict.Commit, e.Verdict.Result = e.Rollout.Commit, comply.Result(rapid.SampledFrom([]string{"", "passed", "waiting", "failed", "timedOut", "nobody", "odd"}).Draw(t, "result"))
+			f.Environments = append(f.Environments, e)
+		}
+		for i, d := range decide.Decide(f, at.Draw(t, "now")) {
+			if d.Environment != w.chain.Names()[i] || d.Reason == "" || d.Phase == "" {
+				t.Fatalf("no answer: %+v", d)
+			}
+			_ = fmt.Sprint(d.Actions)
+		}
+	})
+}

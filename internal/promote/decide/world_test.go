@@ -1,0 +1,244 @@
+package decide_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// world is a tiny model of everything around the engine: a branch of commits, environments with GitOps branches,
+// clusters that follow them, and people. It knows the truth about what ran, which the engine only reads reports about.
+type world struct {
+	*rapid.T
+	now    time.Time
+	line   []string
+	pushed int // commits that were ever made
+	chain  *decide.Chain
+	envs   []*town
+	// bad are commits that fail: in an environment, on its clusters or in its verification.
+	bad map[string]string
+}
+
+// town is an environment of the world.
+type town struct {
+	decide.Environment
+	rules     *decide.Rules
+	clusters  []*cluster
+	revisions []string           // of the GitOps branch, the oldest first
+	carries   map[string]string  // the commit that a revision was made for
+	merged    time.Time          // when the last revision was
+	ran       map[string]bool    // commits that truly ran, on all clusters at once and verified
+	seen      decide.Environment // when facts were gathered last
+}
+
+func (e *town) String() string { return e.Name }
+
+type cluster struct {
+	name     string
+	revision string
+	failed   bool
+	heard    time.Time
+	cut      bool // its connection is
+}
+
+func newWorld(t *rapid.T) *world {
+	w := &world{T: t, now: clock("06:00"), bad: map[string]string{}}
+	var stages []decide.Stage
+	for i := range rapid.IntRange(1, 5).Draw(t, "environments") {
+		name := fmt.Sprintf("e%d", i)
+		stages = append(stages, decide.Stage{Name: name, Promotion: w.drawRules(stages)})
+		e := &town{Environment: decide.Environment{Name: name, Statuses: map[string]decide.Status{}}, carries: map[string]string{}, ran: map[string]bool{}}
+		for c := range rapid.SampledFrom([]int{0, 1, 2, 2, 3}).Draw(t, "clusters") {
+			e.clusters = append(e.clusters, &cluster{name: fmt.Sprintf("%s-%d", name, c), heard: w.now})
+		}
+		w.envs = append(w.envs, e)
+	}
+	chain, problems := decide.NewChain(stages, nil)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	w.chain = chain
+	for _, e := range w.envs {
+		e.rules, _ = chain.Rules(e.Name)
+	}
+	w.push(false)
+	return w
+}
+
+// drawRules draws the rules of an environment that comes after some of those before it.
+func (w *world) drawRules(before []decide.Stage) *v1alpha1.Promotion {
+	p := &v1alpha1.Promotion{Gate: &v1alpha1.Gate{AllowNone: rapid.Bool().Draw(w.T, "allow none")}}
+	for _, b := range before {
+		if rapid.Bool().Draw(w.T, "after") {
+			p.After = append(p.After, b.Name)
+		}
+	}
+	odds := rapid.IntRange(0, 15).Draw(w.T, "rules")
+	if odds&1 != 0 {
+		p.Approval = v1alpha1.ApprovalPullRequest
+	}
+	if odds&2 != 0 {
+		p.OnFailure = v1alpha1.FailureRollback
+		p.Gate.Timeout = &metav1.Duration{Duration: 3 * time.Hour}
+	}
+	if odds&4 != 0 {
+		p.Soak = &metav1.Duration{Duration: 90 * time.Minute}
+		p.Verify = []v1alpha1.Verification{{Name: "smoke", HTTP: &v1alpha1.HTTPVerification{URL: "https://shop.example"}}}
+	}
+	if odds&8 != 0 {
+		p.Windows = []v1alpha1.Window{{Cron: "0 */4 * * *", Duration: metav1.Duration{Duration: 2 * time.Hour}, TimeZone: "Europe/Berlin"}}
+	}
+	return p
+}
+
+// push adds a commit to the branch. A bad one fails in one environment, wherever it is on its way there.
+func (w *world) push(bad bool) {
+	w.pushed++
+	commit := fmt.Sprintf("%040x", w.pushed)
+	w.line = append(w.line, commit)
+	if bad {
+		w.bad[commit] = rapid.SampledFrom(w.envs).Draw(w.T, "fails in").Name
+	}
+}
+
+// facts are what can be known of the world.
+func (w *world) facts() decide.Facts {
+	f := decide.Facts{Chain: w.chain, Line: slices.Clone(w.line)}
+	for _, e := range w.envs {
+		known := e.Environment
+		known.History = slices.Clone(e.History)
+		known.Statuses = map[string]decide.Status{}
+		for commit, s := range e.Statuses {
+			known.Statuses[commit] = s
+		}
+		if e.Rollout.State == decide.RolloutMerged {
+			known.Verdict = w.verdict(e)
+		}
+		e.seen = known
+		f.Environments = append(f.Environments, known)
+	}
+	return f
+}
+
+// verdict is the real one, on what the clusters of an environment reported.
+func (w *world) verdict(e *town) comply.Verdict {
+	source := comply.Source{Repo: "https://git.example/gitops", Branch: e.Name}
+	q := comply.Question{Commit: e.Rollout.Commit, Gate: e.rules.Gate, Published: e.merged, History: e.reaches(e.Rollout.Commit)}
+	var clusters []comply.Cluster
+	for _, c := range e.clusters {
+		clusters = append(clusters, comply.Cluster{Name: c.name, Heard: c.heard, Memberships: []comply.Membership{{Environment: e.Name, ClusterType: "large"}}})
+		health := comply.Ready
+		if c.failed {
+			health = comply.Failing
+		}
+		if c.revision != "" {
+			q.Observations = append(q.Observations, comply.Observation{
+				Cluster: c.name, Reconciler: "platform", Source: source, Health: health,
+				Revision: comply.ParseRevision(e.Name + "@sha1:" + c.revision), Observed: c.heard,
+			})
+		}
+	}
+	q.Expected = comply.ExpectPlatform(clusters, e.Name, source)
+	return comply.Judge(q, w.now)
+}
+
+// reaches is the history of a GitOps branch, which is a line.
+func (e *town) reaches(commit string) comply.History {
+	return func(hash string) (bool, bool) {
+		at := slices.Index(e.revisions, hash)
+		return at >= slices.Index(e.revisions, commit), at >= 0
+	}
+}
+
+// complies says whether all clusters truly run what is rolled out; where there are none, whether the gate allows it.
+func (e *town) complies() bool {
+	reaches := e.reaches(e.Rollout.Commit)
+	for _, c := range e.clusters {
+		if reached, _ := reaches(c.revision); !reached || c.failed {
+			return false
+		}
+	}
+	return e.Rollout.State == decide.RolloutMerged && (len(e.clusters) > 0 || e.rules.Gate.AllowNone)
+}
+
+// apply carries out actions as a flow does.
+func (w *world) apply(actions []decide.Action) {
+	for _, action := range actions {
+		switch a := action.(type) {
+		case decide.Record:
+			e := w.town(a.Environment)
+			e.History = append(e.History, a.Step)
+			w.checkRecord(e, a.Step)
+		case decide.SetStatus:
+			w.town(a.Environment).Statuses[a.Commit] = a.Status
+		case decide.RunCheck:
+			w.verify(w.town(a.Environment), a)
+		case decide.Promote:
+			e := w.town(a.Environment)
+			w.checkPromote(e, a)
+			switch {
+			case e.Commit != a.From:
+			case a.By == v1alpha1.ApprovalPullRequest:
+				e.propose(a.From, a.Commit)
+			default:
+				e.name(w, a.Commit)
+			}
+		case decide.ProposeRollback:
+			w.town(a.Environment).propose(a.From, a.To)
+		case decide.Withdraw:
+			w.town(a.Environment).withdraw()
+		case decide.FulfillOrder:
+			w.town(a.Environment).Order = nil
+		}
+	}
+}
+
+func (w *world) town(name string) *town {
+	return w.envs[slices.IndexFunc(w.envs, func(e *town) bool { return e.Name == name })]
+}
+
+// name makes the environment name a commit.
+func (e *town) name(w *world, commit string) {
+	w.checkEnters(e, commit)
+	e.Commit, e.Rollout = commit, decide.Rollout{}
+	e.Head = fmt.Sprintf("head of %s with %s", e.Name, commit)
+}
+
+func (e *town) propose(from, commit string) {
+	e.withdraw()
+	e.Proposals = append(e.Proposals, decide.Proposal{From: from, Commit: commit, State: decide.ProposalOpen})
+}
+
+func (e *town) withdraw() {
+	e.Proposals = slices.DeleteFunc(slices.Clone(e.Proposals), func(p decide.Proposal) bool { return p.State == decide.ProposalOpen })
+}
+
+func (w *world) verify(e *town, a decide.RunCheck) {
+	if a.Revision != e.Rollout.Commit {
+		return
+	}
+	result := decide.CheckResult{Name: a.Check.Name, Revision: a.Revision, State: decide.CheckPassed}
+	if w.bad[a.Commit] == e.Name {
+		result.State = decide.CheckFailed
+	}
+	e.Checks = append(e.Checks, result)
+}
+
+// look notes what truly runs.
+func (w *world) look() {
+	for _, e := range w.envs {
+		verified := len(e.rules.Verify) == 0 || slices.ContainsFunc(e.Checks, func(c decide.CheckResult) bool {
+			return c.Revision == e.Rollout.Commit && c.State == decide.CheckPassed
+		})
+		if e.complies() && verified {
+			e.ran[e.Commit] = true
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/text/markdown"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// Move writes the BaseRepo of an environment, or proposes that. Both begin with reading it anew: whoever was faster is not overruled.
+func (p *Platform) Move(ctx context.Context, m Move) (Moved, error) {
+	d, err := p.described(ctx, m.Environment)
+	if err != nil {
+		return Moved{}, err
+	}
+	head, err := p.Committer.Head(ctx, d.At.Repo, d.At.Branch)
+	if err != nil {
+		return Moved{}, fmt.Errorf("read branch %q: %w", d.At.Branch, err)
+	}
+	t, err := p.town(ctx, d, head)
+	if err != nil {
+		return Moved{}, err
+	}
+	if is := t.base.Spec.Commit; is == m.Commit || is != "" && is != m.From {
+		return Moved{}, nil
+	}
+	host, repo, err := p.locate(d.At.Repo)
+	if err != nil {
+		return Moved{}, err
+	}
+	commit, err := p.commit(t, m)
+	if err != nil {
+		return Moved{}, err
+	}
+	if !p.asks(ctx, repo, t, m) {
+		err := p.push(ctx, commit)
+		if err == nil {
+			return Moved{Did: m.title()}, p.done("pushed")
+		}
+		if !errors.Is(err, ErrProtected) {
+			return Moved{}, err
+		}
+	}
+	if repo == nil {
+		return Moved{}, fmt.Errorf("%s: people have to agree, and no forge that is configured hosts %s", m.title(), secret.Redact(t.at.Repo))
+	}
+	return p.propose(ctx, host, repo, t, m, commit)
+}
+
+func (p *Platform) done(step string) error {
+	if p.Step == nil {
+		return nil
+	}
+	if err := p.Step(step); err != nil {
+		return errors.Join(errStopped, err)
+	}
+	return nil
+}
+
+// asks reports whether people have to agree. A protection that may not be read is met when pushing.
+func (p *Platform) asks(ctx context.Context, repo forge.Repository, t *town, m Move) bool {
+	if m.Approval == v1alpha1.ApprovalPullRequest || m.Back {
+		return true
+	}
+	protector, ok := repo.(forge.Protector)
+	if !ok {
+		return false
+	}
+	demands, err := protector.Protection(ctx, t.at.Branch)
+	return err == nil && demands.Protected()
+}
+
+// commit is the commit that names another one. It is dated by what it is made of, so that it is the same whoever makes it.
+func (p *Platform) commit(t *town, m Move) (schedule.Commit, error) {
+	path, text, err := t.named(m.Commit)
+	if err != nil {
+		return schedule.Commit{}, err
+	}
+	return schedule.Commit{
+		Repo: t.at.Repo, Branch: t.at.Branch, Parent: t.source.Commit,
+		Put: map[string][]byte{path: text}, Message: p.message(m), When: later(t.source.Time, p.find(m.Commit).Time),
+	}, nil
+}
+
+// push makes the commit, and the environment's branch have it.
+func (p *Platform) push(ctx context.Context, c schedule.Commit) error {
+	id, err := p.Committer.Commit(ctx, c)
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	if err := p.Committer.Push(ctx, c.Repo, c.Branch, c.Parent, id); err != nil {
+		return fmt.Errorf("push branch %q: %w", c.Branch, err)
+	}
+	return nil
+}
+
+// find returns a commit of the line; the zero value for one that is not on it.
+func (p *Platform) find(sha string) Commit {
+	if i := slices.IndexFunc(p.line, func(c Commit) bool { return c.SHA == sha }); i >= 0 {
+		return p.line[i]
+	}
+	return Commit{}
+}
+
+func (p *Platform) message(m Move) string {
+	var b strings.Builder
+	b.WriteString(m.title() + "\n")
+	if subject := p.find(m.Commit).Subject; subject != "" {
+		fmt.Fprintf(&b, "\n%s\n", markdown.Plain(subject))
+	}
+	if m.Reason != "" {
+		fmt.Fprintf(&b, "\n%s\n", markdown.Plain(m.Reason))
+	}
+	fmt.Fprintf(&b, "\nKalypso-Promoted: %s\n", m.Commit)
+	return b.String()
+}
+
+// title says in one line what a move does.
+func (m Move) title() string {
+	switch {
+	case m.From == m.Commit:
+		return fmt.Sprintf("Keep %s at %s", m.Environment, short(m.Commit))
+	case m.Back:
+		return fmt.Sprintf("Take %s back to %s", m.Environment, short(m.Commit))
+	default:
+		return fmt.Sprintf("Promote %s to %s", short(m.Commit), m.Environment)
+	}
+}
+
+// short is a commit as Git abbreviates it.
+func short(commit string) string { return commit[:min(len(commit), 7)] }

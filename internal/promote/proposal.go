@@ -1,0 +1,203 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/text/markdown"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// The inputs in the mark of a proposal: what the environment names, and what it would name.
+const (
+	inputFrom   = "from"
+	inputCommit = "commit"
+)
+
+// question is what a change asks people: whether an environment goes from one commit to another.
+// What was withdrawn asks nothing.
+func question(c forge.Change) (from, commit string) {
+	mark := pullrequest.MarkOf(c.Body)
+	if mark.Digest == "" {
+		return "", ""
+	}
+	return mark.Inputs[inputFrom], mark.Inputs[inputCommit]
+}
+
+// changes finds the open change of an environment, and those that were closed since the last that was merged.
+func (p *Platform) changes(ctx context.Context, repo forge.Repository, t *town) (open *forge.Change, closed []forge.Change, err error) {
+	all, err := repo.FindChanges(ctx, forge.ChangeFilter{Head: ProposalBranch(t.name), Base: t.at.Branch, Limit: 20})
+	if err != nil {
+		return nil, nil, fmt.Errorf("find the proposals: %w", err)
+	}
+	for i := range all {
+		switch c := &all[i]; c.State {
+		case forge.Open:
+			if open == nil {
+				open = c
+			}
+		case forge.Closed:
+			closed = append(closed, *c)
+		case forge.Merged: // what was closed before has no say any more
+			return open, closed, nil
+		}
+	}
+	return open, closed, nil
+}
+
+// proposals are what people are or were asked.
+func (p *Platform) proposals(ctx context.Context, t *town) ([]Proposal, error) {
+	_, repo, err := p.locate(t.at.Repo)
+	if repo == nil || err != nil {
+		return nil, err
+	}
+	open, closed, err := p.changes(ctx, repo, t)
+	if err != nil {
+		return nil, err
+	}
+	var all []Proposal
+	if open != nil {
+		from, commit := question(*open)
+		if pullrequest.MarkOf(open.Body).Commit != open.Head.Commit {
+			from = "" // cut off, or pushed to by somebody: it is not what it says, and is made again or closed
+		}
+		all = append(all, Proposal{Proposal: decide.Proposal{From: from, Commit: commit, State: decide.ProposalOpen, URL: open.URL}})
+	}
+	for _, c := range closed {
+		if from, commit := question(c); commit != "" {
+			all = append(all, Proposal{decide.Proposal{From: from, Commit: commit, State: decide.ProposalClosed, URL: c.URL}, c.EndedAt})
+		}
+	}
+	return all, nil
+}
+
+// living is the one change of an environment. done is told each of its steps.
+func (p *Platform) living(host forge.Forge, repo forge.Repository, t *town, done func(step, what string) error) *pullrequest.Living {
+	return &pullrequest.Living{
+		Repository: repo, Limits: host.Limits(), Committer: p.Committer, URL: t.at.Repo,
+		Base: t.at.Branch, Commit: t.source.Commit, Time: t.source.Time,
+		Head: ProposalBranch(t.name), Name: t.name, Done: done,
+		Fork: func(ctx context.Context, ref, commit string) (string, error) {
+			return p.Loader.Repositories.Fork(ctx, t.at, ref, commit)
+		},
+	}
+}
+
+// propose makes the one change of the environment ask for a move.
+func (p *Platform) propose(ctx context.Context, host forge.Forge, repo forge.Repository, t *town, m Move, commit schedule.Commit) (Moved, error) {
+	_, closed, err := p.changes(ctx, repo, t)
+	if err != nil {
+		return Moved{}, err
+	}
+	// Whether people who said no are asked again is decided already: then it is another question than the one they closed.
+	times := 0
+	for _, c := range closed {
+		if from, to := question(c); from == m.From && to == m.Commit {
+			times++
+		}
+	}
+	var did []string
+	l := p.living(host, repo, t, func(step, what string) error {
+		did = append(did, what)
+		return p.done("proposal " + step)
+	})
+	if err := l.Find(ctx); err != nil {
+		return Moved{}, err
+	}
+	err = l.Propose(ctx, pullrequest.Proposal{
+		Put: commit.Put, Message: commit.Message, When: commit.When, Title: m.title(),
+		Body:   func(room int) string { return forge.Cut(p.body(m), room) },
+		Digest: fmt.Sprintf("%s %s %d", m.From, m.Commit, times),
+		Inputs: map[string]string{inputFrom: m.From, inputCommit: m.Commit},
+	})
+	if errors.Is(err, forge.ErrConflict) {
+		err = errors.Join(schedule.ErrMoved, err) // another server was faster
+	}
+	if err != nil || len(did) == 0 || l.Open == nil {
+		return Moved{}, err
+	}
+	return Moved{Did: m.title() + ": " + strings.Join(did, ", "), URL: l.Open.URL}, nil
+}
+
+// maxListed is how many commits a proposal tells of.
+const maxListed = 50
+
+// body says what merging does, and which commits that brings along.
+func (p *Platform) body(m Move) string {
+	var b strings.Builder
+	switch {
+	case m.From == m.Commit:
+		fmt.Fprintf(&b, "Environment `%s` follows the head of `main`. Merging this keeps it at the commit that it has, "+
+			"so that further ones come in by promotion only.\n", m.Environment)
+	case m.Back:
+		fmt.Fprintf(&b, "Merging this takes environment `%s` back from `%s` to `%s`, which ran there without failure.\n", m.Environment, short(m.From), short(m.Commit))
+	default:
+		fmt.Fprintf(&b, "Merging this promotes `%s` to environment `%s`, which has `%s`.\n", short(m.Commit), m.Environment, short(m.From))
+	}
+	if m.Reason != "" {
+		fmt.Fprintf(&b, "\nWhy: %s\n", code(m.Reason))
+	}
+	p.list(&b, m)
+	b.WriteString("\nClosed, it stays closed until another commit is to be promoted; `kalypso promote` asks again.\n")
+	return b.String()
+}
+
+// list tells of the commits that come, or go, the newest first.
+func (p *Platform) list(b *strings.Builder, m Move) {
+	from := slices.IndexFunc(p.line, func(c Commit) bool { return c.SHA == m.From })
+	to := slices.IndexFunc(p.line, func(c Commit) bool { return c.SHA == m.Commit })
+	if from < 0 || to < 0 || from == to {
+		return
+	}
+	word := "comes with it"
+	if from > to {
+		from, to, word = to, from, "goes with it"
+	}
+	fmt.Fprintf(b, "\nWhat %s:\n\n", word)
+	commits := slices.Clone(p.line[from+1 : to+1])
+	slices.Reverse(commits)
+	for i, c := range commits {
+		if i == maxListed {
+			fmt.Fprintf(b, "- and %d more\n", len(commits)-i)
+			break
+		}
+		fmt.Fprintf(b, "- `%s` %s\n", short(c.SHA), code(c.Subject))
+	}
+}
+
+// code shows somebody's text as it is, without credentials.
+func code(text string) string { return markdown.Code(secret.Line(secret.Redact(text))) }
+
+// Withdraw closes an open proposal.
+func (p *Platform) Withdraw(ctx context.Context, w decide.Withdraw) error {
+	d, err := p.described(ctx, w.Environment)
+	if err != nil {
+		return err
+	}
+	t, err := p.town(ctx, d, "")
+	if err != nil {
+		return err
+	}
+	host, repo, err := p.locate(d.At.Repo)
+	if repo == nil || err != nil {
+		return err
+	}
+	l := p.living(host, repo, t, func(step, _ string) error { return p.done("proposal " + step) })
+	if err := l.Find(ctx); err != nil {
+		return err
+	}
+	if l.Open == nil {
+		return nil
+	}
+	if _, commit := question(*l.Open); commit != w.Commit {
+		return nil // somebody else made it ask for another one by now
+	}
+	return l.Withdraw(ctx, "Nobody needs to decide about this any more: "+markdown.Escape(w.Reason)+".")
+}

@@ -1,0 +1,85 @@
+package promote
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+)
+
+// Rollouts know what became of the manifests of a control plane's environments.
+type Rollouts interface {
+	// Rollout returns what the last scheduling round of an environment found; nil when there was none yet.
+	Rollout(ctx context.Context, environment string) (*schedule.Outcome, error)
+}
+
+// RolloutOf says how far the manifests of a commit of main have come, by what a scheduling round found. branch is the head of
+// the environment's branch. A round on other commits than these says nothing about them: the state is none then.
+//
+// What is held because of an application that cannot be read is published as it was, and does not stop the platform.
+// What is held because of the control plane itself does: the commit would arrive without being anywhere.
+func RolloutOf(o *schedule.Outcome, main, branch string) decide.Rollout {
+	if o == nil || o.Plan == nil || o.Inputs.Branch.Commit != branch {
+		return decide.Rollout{}
+	}
+	if o.Inputs.Main.Commit == "" {
+		return refused(lostMain(o.Plan), "")
+	}
+	switch {
+	case o.Inputs.Main.Commit != main:
+		return decide.Rollout{}
+	case o.Refused != nil:
+		return decide.Rollout{State: decide.RolloutClosed, URL: o.Refused.URL}
+	case o.Change != nil && o.Change.State != forge.Merged && len(o.Plan.Refusals) > 0 && !o.Change.HasLabel(schedule.LabelAllowDeletions):
+		return refused(o.Plan.Refusals[0].Message, o.Change.URL)
+	case o.Change != nil:
+		return decide.Rollout{State: decide.RolloutOpen, URL: o.Change.URL}
+	case o.Files > 0:
+		return decide.Rollout{}
+	default:
+		return published(o)
+	}
+}
+
+func refused(reason, url string) decide.Rollout {
+	return decide.Rollout{State: decide.RolloutRefused, Reason: reason, URL: url}
+}
+
+// published is the rollout when the GitOps branch has all that can be rendered.
+func published(o *schedule.Outcome) decide.Rollout {
+	var reason string
+	ours := 0
+	for _, c := range o.Plan.Assignments {
+		if c.Op == plan.Held && c.Reason != nil && byControlPlane(c.Reason, o.Inputs) {
+			if ours++; ours == 1 {
+				reason = fmt.Sprintf("%s on %s: %s: %s", c.Title, c.ClusterType, c.Reason.Position, c.Reason.Message)
+			}
+		}
+	}
+	switch {
+	case ours == 1:
+		return refused("an assignment is held, "+reason, "")
+	case ours > 1:
+		return refused(fmt.Sprintf("%d assignments are held, such as %s", ours, reason), "")
+	}
+	return decide.Rollout{State: decide.RolloutMerged, Commit: o.Head}
+}
+
+// byControlPlane reports whether a problem is one of what the platform team writes.
+func byControlPlane(p *fleet.Problem, in schedule.Inputs) bool {
+	return p.Kind != fleet.KindUnreachable && (p.Position.Source == in.Main.Name || p.Position.Source == in.Branch.Name)
+}
+
+// lostMain says why nothing could be read of main.
+func lostMain(p *plan.Plan) string {
+	for _, problem := range p.Problems {
+		if problem.Kind == fleet.KindHeld && problem.Severity == fleet.SeverityError {
+			return fmt.Sprintf("%s: %s", problem.Position, problem.Message)
+		}
+	}
+	return "the promoted commit of main cannot be read"
+}

@@ -1,0 +1,111 @@
+package promote
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+)
+
+// town is the branch of an environment at one commit, with the BaseRepo that says what is promoted there.
+type town struct {
+	name    string
+	at      schedule.Location
+	source  fleet.Source
+	objects *fleet.Objects
+	base    *v1alpha1.BaseRepo
+	file    fleet.Position
+}
+
+// described finds the environment of a name.
+func (p *Platform) described(ctx context.Context, environment string) (schedule.Description, error) {
+	all, _, err := p.Loader.Descriptions(ctx, p.request())
+	if err != nil {
+		return schedule.Description{}, err
+	}
+	i := slices.IndexFunc(all, func(d schedule.Description) bool { return d.Environment.Name == environment })
+	if i < 0 {
+		return schedule.Description{}, fmt.Errorf("main lists no environment %q", environment)
+	}
+	return all[i], all[i].Err
+}
+
+// town reads the branch of an environment; an empty commit is its head.
+func (p *Platform) town(ctx context.Context, d schedule.Description, commit string) (*town, error) {
+	if d.Err != nil {
+		return nil, d.Err
+	}
+	t := &town{name: d.Environment.Name, at: d.At}
+	at := d.At
+	at.Commit = commit
+	var err error
+	if t.source, err = p.Loader.Repositories.Source(ctx, at); err != nil {
+		return nil, fmt.Errorf("read branch %q: %w", at.Branch, err)
+	}
+	t.source.Name = t.name
+	if t.source.Commit == "" {
+		return nil, errors.New("the control plane is a plain folder, in which nothing can be promoted")
+	}
+	t.objects = fleet.Read(p.Loader.Cache, t.source)
+	return t, p.findBase(t)
+}
+
+// findBase finds the BaseRepo that names the commit of main.
+func (p *Platform) findBase(t *town) error {
+	if lost, ok := t.objects.LostBaseRepo(schedule.DefaultBase); ok {
+		return fmt.Errorf("%s: the BaseRepo cannot be read; mend it", lost.Position)
+	}
+	base, origin, ok := t.objects.BaseRepo(schedule.DefaultBase)
+	if !ok {
+		return fmt.Errorf("branch %q has no BaseRepo %q; add one, so that it can name the commit", t.at.Branch, schedule.DefaultBase)
+	}
+	repo, err := p.Loader.Repositories.Resolve(t.at.Repo, base.Spec.Repo)
+	if err != nil {
+		return fmt.Errorf("%s: BaseRepo %q: %w", origin.Position, base.Name, err)
+	}
+	branch := cmp.Or(base.Spec.Branch, schedule.DefaultBase)
+	if !p.Loader.Repositories.Same(repo, p.ControlPlane) || branch != schedule.DefaultBase {
+		return fmt.Errorf("%s: BaseRepo %q follows branch %q of %s, which is not what is promoted; commits come from branch %q of the control plane",
+			origin.Position, base.Name, branch, base.Spec.Repo, schedule.DefaultBase)
+	}
+	t.base, t.file = base, origin.Position
+	return nil
+}
+
+// gitOps is what the clusters of an environment follow.
+func (p *Platform) gitOps(t *town) (comply.Source, error) {
+	if n := len(t.objects.GitOpsRepos); n != 1 {
+		return comply.Source{}, fmt.Errorf("there are %d readable GitOpsRepos on branch %q; keep one, which names the repository and branch for its files", n, t.at.Branch)
+	}
+	spec := t.objects.GitOpsRepos[0].Value.Spec
+	url, err := p.Loader.Repositories.Resolve(t.at.Repo, spec.Repo)
+	if err != nil {
+		return comply.Source{}, fmt.Errorf("%s: GitOpsRepo: %w", t.objects.GitOpsRepos[0].Position, err)
+	}
+	path, err := fleet.CleanPath(spec.Path)
+	if err != nil {
+		return comply.Source{}, fmt.Errorf("%s: GitOpsRepo: %w", t.objects.GitOpsRepos[0].Position, err)
+	}
+	return comply.Source{Repo: url, Branch: spec.Branch, Path: path}, nil
+}
+
+// named is the file of the environment branch with the BaseRepo naming a commit.
+func (t *town) named(commit string) (path string, text []byte, err error) {
+	i := slices.IndexFunc(t.source.Files, func(f fleet.File) bool { return f.Path == t.file.File })
+	if i < 0 || t.source.Files[i].Symlink {
+		return "", nil, fmt.Errorf("%s is not a file that can be written", t.file)
+	}
+	if text, err = t.source.Files[i].Read(); err != nil {
+		return "", nil, fmt.Errorf("read %s: %w", t.file, err)
+	}
+	if text, err = setCommit(text, t.base.Name, commit); err != nil {
+		return "", nil, fmt.Errorf("%s: %w", t.file.File, err)
+	}
+	return t.file.File, text, nil
+}

@@ -1,0 +1,142 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// registry are the registered clusters, read when the first environment asks for them.
+type registry struct {
+	ledger   Ledger
+	clusters []comply.Cluster
+	read     bool
+}
+
+// members returns all clusters that are registered and not revoked.
+func (r *registry) members(ctx context.Context) ([]comply.Cluster, error) {
+	if r.read {
+		return r.clusters, nil
+	}
+	all, err := r.ledger.Clusters(ctx, ledger.ClusterQuery{})
+	if err != nil {
+		return nil, fmt.Errorf("read the clusters: %w", err)
+	}
+	for _, c := range all {
+		if !c.Registered || c.Registration.Revoked {
+			continue
+		}
+		member := comply.Cluster{Name: c.Name, Heard: c.LastHeard}
+		for _, m := range c.Registration.Memberships {
+			member.Memberships = append(member.Memberships, comply.Membership{Environment: m.Environment, ClusterType: m.ClusterType})
+		}
+		r.clusters = append(r.clusters, member)
+	}
+	r.read = true
+	return r.clusters, nil
+}
+
+// verdict asks whether the clusters of an environment run what its GitOps branch has.
+func (p *Promoter) verdict(ctx context.Context, r *registry, place Place, gate comply.Gate, published, now time.Time) (comply.Verdict, error) {
+	if place.Rollout.State != decide.RolloutMerged {
+		return comply.Verdict{}, nil
+	}
+	source := place.GitOps
+	source.Repo = ledger.CleanRepository(source.Repo)
+	clusters, states, err := p.read(ctx, r, source)
+	if err != nil {
+		return comply.Verdict{}, err
+	}
+	history, err := p.history(ctx, place, states)
+	if err != nil {
+		return comply.Verdict{}, err
+	}
+	expect := place.Expect
+	if expect == nil {
+		expect = func(all []comply.Cluster) []comply.Expected {
+			return comply.ExpectPlatform(all, place.Environment, source)
+		}
+	}
+	return comply.Judge(comply.Question{
+		Commit: place.Rollout.Commit, Published: published, Expected: expect(clusters),
+		Observations: observations(states), History: history, Gate: gate,
+	}, now), nil
+}
+
+// read reads who there is, and what they said about a GitOps branch. Of thousands of clusters each of the two takes a while.
+func (p *Promoter) read(ctx context.Context, r *registry, source comply.Source) ([]comply.Cluster, []ledger.ReconcilerState, error) {
+	var clusters []comply.Cluster
+	var unread error
+	var wait sync.WaitGroup
+	wait.Go(func() { clusters, unread = r.members(ctx) })
+	page, err := p.Ledger.States(ctx, ledger.StateQuery{Repository: source.Repo, Ref: source.Branch})
+	wait.Wait()
+	if err != nil {
+		err = fmt.Errorf("read what clusters said: %w", err)
+	}
+	return clusters, page.States, errors.Join(unread, err)
+}
+
+// history asks Git about the commits that clusters run: about each once, however many run it.
+func (p *Promoter) history(ctx context.Context, place Place, states []ledger.ReconcilerState) (comply.History, error) {
+	commit := place.Rollout.Commit
+	known := map[string]bool{commit: true}
+	var hashes []string
+	asked := map[string]bool{commit: true}
+	for _, s := range states {
+		if hash := comply.ParseRevision(s.Revision).Hash; hash != "" && !asked[hash] {
+			asked[hash] = true
+			hashes = append(hashes, hash)
+		}
+	}
+	if len(hashes) > 0 {
+		slices.Sort(hashes)
+		reached, err := p.Ancestry.Reaches(ctx, place.GitOps, commit, hashes)
+		if err != nil {
+			return nil, fmt.Errorf("read the history of the GitOps branch %q: %w", place.GitOps.Branch, err)
+		}
+		for hash, is := range reached {
+			known[hash] = is
+		}
+	}
+	return func(hash string) (reached, found bool) {
+		reached, found = known[hash]
+		return reached, found
+	}, nil
+}
+
+// observations are what clusters said about reconcilers that are still there: one that was removed follows nothing.
+func observations(states []ledger.ReconcilerState) []comply.Observation {
+	all := make([]comply.Observation, 0, len(states))
+	for _, s := range states {
+		if s.Source.Repository == "" {
+			continue
+		}
+		observed := s.Confirmed
+		if observed.IsZero() {
+			observed = s.Since
+		}
+		all = append(all, comply.Observation{
+			Cluster: s.Reconciler.Cluster, Reconciler: name(s.Reconciler),
+			Source:   comply.Source{Repo: s.Source.Repository, Branch: s.Source.Ref, Path: s.Source.Path},
+			Revision: comply.ParseRevision(s.Revision), Health: comply.Health(s.State), Message: s.Message,
+			Observed: observed, Since: s.Since,
+		})
+	}
+	return all
+}
+
+// name is what a reconciler is called on its cluster.
+func name(id ledger.ReconcilerID) string {
+	if id.Namespace == "" {
+		return id.Kind + " " + id.Name
+	}
+	return id.Kind + " " + id.Namespace + "/" + id.Name
+}

@@ -1,0 +1,159 @@
+package promote_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+const controlPlane = "https://git.example/platform/control-plane"
+
+// sha makes a full hash of a few letters.
+func sha(letters string) string {
+	return (fmt.Sprintf("%x", letters) + strings.Repeat("0", 40))[:40]
+}
+
+// towns is a pipeline in memory: what an environment names is published at once, on a GitOps branch of its name.
+type towns struct {
+	mu      sync.Mutex
+	reading promote.Reading
+	shown   map[string]decide.Status // by commit and environment
+	moves   []string
+}
+
+var _ promote.Pipeline = (*towns)(nil)
+
+// newTowns is a pipeline of environments one after the other, in which all name the first commit.
+func newTowns(rules map[string]*v1alpha1.Promotion, line ...string) *towns {
+	p := &towns{shown: map[string]decide.Status{}}
+	p.reading.Subject = controlPlane
+	for name, r := range rules {
+		p.reading.Stages = append(p.reading.Stages, decide.Stage{Name: name, Promotion: r})
+	}
+	p.reading.Chain, p.reading.Problems = decide.NewChain(p.reading.Stages, nil)
+	for _, letters := range line {
+		p.reading.Line = append(p.reading.Line, promote.Commit{SHA: sha(letters)})
+	}
+	for _, name := range p.reading.Chain.Names() {
+		place := promote.Place{
+			Environment: name, Head: sha("head " + name),
+			GitOps: comply.Source{Repo: "https://git.example/platform/gitops", Branch: name},
+		}
+		publish(&place, sha(line[0]))
+		p.reading.Places = append(p.reading.Places, place)
+	}
+	return p
+}
+
+// publish makes an environment name a commit, and its GitOps branch have the manifests.
+func publish(place *promote.Place, commit string) {
+	place.Commit = commit
+	place.Rollout = decide.Rollout{State: decide.RolloutMerged, Commit: revision(place.Environment, commit)}
+}
+
+// revision is the commit of a GitOps branch with the manifests of a commit.
+func revision(environment, commit string) string {
+	return sha(environment)[:12] + commit[:28]
+}
+
+func (p *towns) Read(context.Context) (*promote.Reading, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.reading
+	r.Places, r.Line = slices.Clone(r.Places), slices.Clone(r.Line)
+	return &r, nil
+}
+
+func (p *towns) place(environment string) *promote.Place {
+	i := slices.IndexFunc(p.reading.Places, func(at promote.Place) bool { return at.Environment == environment })
+	return &p.reading.Places[i]
+}
+
+func (p *towns) Move(_ context.Context, m promote.Move) (promote.Moved, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.place(m.Environment)
+	if at.Commit != m.From {
+		return promote.Moved{}, nil
+	}
+	publish(at, m.Commit)
+	did := fmt.Sprintf("%s goes from %s to %s", m.Environment, m.From[:6], m.Commit[:6])
+	p.moves = append(p.moves, did)
+	return promote.Moved{Did: did}, nil
+}
+
+func (p *towns) Withdraw(context.Context, decide.Withdraw) error { return nil }
+
+func (p *towns) SetStatus(_ context.Context, s decide.SetStatus) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shown[s.Commit+" "+s.Environment] = s.Status
+	return nil
+}
+
+// equals is the history of GitOps branches of which no commit contains another.
+type equals struct{ asked int }
+
+func (e *equals) Reaches(_ context.Context, _ comply.Source, commit string, hashes []string) (map[string]bool, error) {
+	e.asked += len(hashes)
+	known := map[string]bool{}
+	for _, hash := range hashes {
+		known[hash] = hash == commit
+	}
+	return known, nil
+}
+
+func openLedger(t testing.TB) *sqlite.Ledger {
+	t.Helper()
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+// join registers a cluster that serves some environments.
+func join(t testing.TB, l *sqlite.Ledger, name string, environments ...string) {
+	t.Helper()
+	r := ledger.Registration{Cluster: name, At: noon.Add(-time.Hour)}
+	for _, e := range environments {
+		r.Memberships = append(r.Memberships, ledger.Membership{Environment: e, ClusterType: "large"})
+	}
+	if err := l.Register(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reports makes clusters say that they run a revision.
+func reports(t testing.TB, l *sqlite.Ledger, environment, revision string, at time.Time, clusters ...string) {
+	t.Helper()
+	var all []ledger.Report
+	for _, c := range clusters {
+		all = append(all, ledger.Report{
+			Reconciler: ledger.ReconcilerID{Cluster: c, Kind: "Kustomization", Namespace: "flux-system", Name: "platform-" + environment},
+			Outcome: ledger.Outcome{
+				Source:   ledger.Source{Repository: "https://git.example/platform/gitops", Ref: environment, Path: "large"},
+				Revision: revision, State: ledger.StateReady,
+			},
+			Observed: at, Received: at,
+		})
+	}
+	if err := l.Report(t.Context(), all...); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,66 @@
+package simulate
+
+import (
+	"path"
+	"time"
+)
+
+// bootstrap makes what a platform team installs on a cluster: the reconciler, and for each membership
+// the objects with which it follows the folder of the cluster type.
+func (m *machine) bootstrap(now time.Time) {
+	own := map[Reconciler]string{Flux: "flux-system", ArgoCD: "argocd"}[m.Reconciler]
+	objects := []*manifest{namespace("default"), namespace("kube-system"), namespace(own)}
+	for _, member := range m.Memberships {
+		if m.Reconciler == ArgoCD {
+			objects = append(objects, member.application())
+			continue
+		}
+		objects = append(objects, member.gitRepository(), member.kustomization())
+	}
+	for _, o := range objects {
+		m.store.put(o, key{}, now, m.delay)
+	}
+	// Clusters that are started together do not look at their sources together.
+	phase := time.Duration(m.random.Int64N(int64(m.config.Poll)))
+	m.started = now.Add(-phase)
+}
+
+// branch is that of the environment, where nothing else is said.
+func (m Membership) branch() string {
+	if m.GitOps.Branch != "" {
+		return m.GitOps.Branch
+	}
+	return m.Environment
+}
+
+func (m Membership) folder() string { return clean(path.Join(m.GitOps.Path, m.ClusterType)) }
+
+func object(apiVersion, kind, namespace, name string, spec map[string]any) *manifest {
+	return manifestOf(map[string]any{
+		"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"namespace": namespace, "name": name}, "spec": spec,
+	})
+}
+
+func (m Membership) gitRepository() *manifest {
+	return object(sourceGroup+"/v1", "GitRepository", "flux-system", m.reconcilerName(), map[string]any{
+		"interval": "1m", "url": m.GitOps.Repo, "ref": map[string]any{"branch": m.branch()},
+	})
+}
+
+func (m Membership) kustomization() *manifest {
+	return object(kustomizeGroup+"/v1", "Kustomization", "flux-system", m.reconcilerName(), map[string]any{
+		"interval": "1m", "prune": true, "path": "./" + m.folder(),
+		"sourceRef": map[string]any{"kind": "GitRepository", "name": m.reconcilerName()},
+	})
+}
+
+func (m Membership) application() *manifest {
+	return object(argoGroup+"/v1alpha1", "Application", "argocd", m.reconcilerName(), map[string]any{
+		"project": "default",
+		"source": map[string]any{
+			"repoURL": m.GitOps.Repo, "targetRevision": m.branch(), "path": m.folder(), "directory": map[string]any{"recurse": true},
+		},
+		"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": "argocd"},
+		"syncPolicy":  map[string]any{"automated": map[string]any{"prune": true, "selfHeal": true}},
+	})
+}

@@ -1,0 +1,79 @@
+package simulate
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+)
+
+// Overview is how a simulated cluster is doing.
+type Overview struct {
+	Name        string           `json:"name"`
+	Memberships []hub.Membership `json:"memberships"`
+	Reconciler  Reconciler       `json:"reconciler"`
+	Behaviour   Behaviour        `json:"behaviour"`
+	// Reconcilers are what it would report now, by kind, namespace and name, without the times.
+	Reconcilers []hub.Report `json:"reconcilers"`
+	// Objects is how many the cluster has.
+	Objects int `json:"objects"`
+	// Reported is when the server took the last batch; Problem is why it does not take the next one.
+	Reported time.Time `json:"reported,omitzero"`
+	Problem  string    `json:"problem,omitempty"`
+	// Waiting is how many reports were not sent yet.
+	Waiting int `json:"waiting,omitempty"`
+}
+
+// Ready is how many reconcilers are.
+func (o Overview) Ready() int { return o.count(hub.ReportedReady) }
+
+// Failed is how many reconcilers have.
+func (o Overview) Failed() int { return o.count(hub.ReportedFailed) }
+
+func (o Overview) count(state hub.ReportedState) int {
+	n := 0
+	for _, r := range o.Reconcilers {
+		if r.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// Clusters says how all clusters are doing, by name.
+func (s *Simulation) Clusters() []Overview {
+	machines := s.all()
+	all := make([]Overview, len(machines))
+	for i, m := range machines {
+		all[i] = m.overview()
+	}
+	return all
+}
+
+// Cluster says how a cluster is doing; one that is not there is an [ErrUnknownCluster].
+func (s *Simulation) Cluster(name string) (Overview, error) {
+	m, err := s.machine(name)
+	if err != nil {
+		return Overview{}, err
+	}
+	return m.overview(), nil
+}
+
+func (m *machine) overview() Overview {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	o := Overview{
+		Name: m.Name, Reconciler: m.Reconciler, Behaviour: m.behaviour, Objects: len(m.store.entries),
+		Reported: m.sent, Problem: m.problem, Waiting: m.queue.Waiting(),
+	}
+	o.Behaviour.Mode = cmp.Or(o.Behaviour.Mode, Healthy)
+	for _, member := range m.Memberships {
+		o.Memberships = append(o.Memberships, hub.Membership{Environment: member.Environment, ClusterType: member.ClusterType})
+	}
+	o.Reconcilers = m.reportsNow()
+	slices.SortFunc(o.Reconcilers, func(a, b hub.Report) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return o
+}

@@ -1,0 +1,200 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// follower is a reconciler, as its object describes it.
+type follower struct {
+	*entry
+	dialect dialect
+	sources []place
+	// namespace is where objects belong; see folder.
+	namespace string
+	override  bool
+	flat      bool
+	// createNamespace makes the namespace when it is not there.
+	createNamespace bool
+	prune           bool
+	// settles says that it is ready only when what it applied is available.
+	settles bool
+	// suspended reconcilers do nothing; manual ones only when somebody asks, and nobody does.
+	suspended, manual bool
+	dependsOn         []key
+	invalid           string // why its specification makes no sense
+}
+
+// place is a folder of a source.
+type place struct{ source, path string }
+
+// dialect is how a reconciler puts what it does.
+type dialect interface {
+	// revision is how it writes what a source has found.
+	revision(f *follower, a artifact) string
+	// missing says that a source has no such folder.
+	missing(path string) string
+	// refused says that an API server does not take an object.
+	refused(r *refusal) string
+	// status is that of the object, after something has changed.
+	status(f *follower, w *work, now time.Time) map[string]any
+}
+
+// phase is how far a reconciler is with what it found.
+type phase string
+
+const (
+	waiting  phase = "waiting"  // for a source, or another reconciler
+	trying   phase = "trying"   // what it found
+	failed   phase = "failed"   // and tries again later
+	settling phase = "settling" // applied, and not all available
+	settled  phase = "settled"
+)
+
+// outcome is what there is to say about a reconciler.
+type outcome struct {
+	phase phase
+	// reason is a word of Flux for it.
+	reason, message string
+	// attempted and applied are revisions, one for each source, joined by spaces.
+	attempted, applied string
+	generation         int64
+}
+
+// work is what a reconciler does.
+type work struct {
+	outcome
+	said  outcome // as the status of its object has it
+	tried string  // what the last attempt was of
+	// attempt is under way; nil when none is.
+	attempt *attempt
+	// again is when a failed attempt is repeated, or, when it settles, everything is available.
+	again   time.Time
+	history int // how often something was applied
+}
+
+// attempt is a reconciliation.
+type attempt struct {
+	of        string // specification and revisions
+	artifacts []artifact
+	until     time.Time
+}
+
+// due is when there is something to do; zero when nothing but its sources decides that.
+func (w *work) due() time.Time {
+	switch {
+	case w.attempt != nil:
+		return w.attempt.until
+	case w.phase == failed || w.phase == settling:
+		return w.again
+	}
+	return time.Time{}
+}
+
+// advance lets a reconciler do what it can do at a time, and says whether it did something.
+func (m *machine) advance(ctx context.Context, f *follower, now time.Time) bool {
+	w := m.works[f.key]
+	did := false
+	switch {
+	case w.attempt != nil && now.Before(w.attempt.until):
+	case w.attempt != nil:
+		did = m.finish(ctx, f, w, now)
+	case f.suspended:
+	case f.invalid != "":
+		w.outcome = outcome{phase: failed, reason: "InvalidSpec", message: f.invalid, applied: w.applied}
+		w.again = m.nextTry(now)
+	default:
+		did = m.start(f, w, now)
+	}
+	m.say(f, w, now)
+	return did
+}
+
+// say writes the status of a reconciler when there is something new to say.
+func (m *machine) say(f *follower, w *work, now time.Time) {
+	w.generation = f.generation
+	if f.suspended || w.said == w.outcome && f.status != nil {
+		return
+	}
+	if w.said.phase != w.phase || w.said.message != w.message {
+		m.log.Debug("a simulated reconciler changed", "reconciler", f.key.String(), "phase", string(w.phase), "message", w.message)
+	}
+	w.said = w.outcome
+	f.status = f.dialect.status(f, w, now)
+	m.changed = true
+}
+
+// start begins an attempt when there is something new, or what failed is to be tried again.
+func (m *machine) start(f *follower, w *work, now time.Time) bool {
+	artifacts, lacks := m.artifacts(f)
+	if lacks != "" {
+		w.wait("ArtifactFailed", lacks)
+		return false
+	}
+	found := f.revisions(artifacts)
+	of := fmt.Sprintf("%d %d %s", f.generation, m.epoch, found)
+	switch {
+	case f.manual:
+		w.wait("Manual", "")
+		w.attempted = found
+		return false
+	case w.tried == of && w.phase == settling:
+		if now.Before(w.again) {
+			return false
+		}
+		w.phase = settled
+		return true
+	case w.tried == of && (w.phase == settled || w.phase == failed && now.Before(w.again)):
+		return false
+	}
+	if d := m.lackedDependency(f); d != "" {
+		w.wait("DependencyNotReady", d)
+		return false
+	}
+	w.attempt = &attempt{of: of, artifacts: artifacts, until: now.Add(m.delay())}
+	w.outcome = outcome{phase: trying, reason: "Progressing", attempted: found, applied: w.applied}
+	return true
+}
+
+func (w *work) wait(reason, message string) {
+	w.phase, w.reason, w.message = waiting, reason, message
+}
+
+// lackedDependency says which other reconciler has to be ready first.
+func (m *machine) lackedDependency(f *follower) string {
+	for _, k := range f.dependsOn {
+		if w := m.works[k]; w == nil || w.phase != settled {
+			return fmt.Sprintf("dependency '%s/%s' is not ready", k.namespace, k.name)
+		}
+	}
+	return ""
+}
+
+// artifacts returns what the sources of a reconciler have found, or what is lacking.
+func (m *machine) artifacts(f *follower) ([]artifact, string) {
+	all := make([]artifact, len(f.sources))
+	for i, p := range f.sources {
+		s := m.sources[p.source]
+		switch {
+		case s == nil:
+			return nil, p.source + " not found"
+		case s.found.revision == "" && s.entry != nil:
+			return nil, "Source artifact not found, retrying in 30s" // why, the source itself says
+		case s.found.revision == "":
+			return nil, s.problem
+		}
+		all[i] = s.found
+	}
+	return all, ""
+}
+
+// revisions are those of all sources.
+func (f *follower) revisions(all []artifact) string {
+	texts := make([]string, len(all))
+	for i, a := range all {
+		texts[i] = f.dialect.revision(f, a)
+	}
+	return strings.Join(texts, " ")
+}

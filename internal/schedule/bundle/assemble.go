@@ -1,0 +1,213 @@
+package bundle
+
+import (
+	"cmp"
+	"errors"
+	"path"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/config"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
+	"github.com/kalypso-io/kalypso/internal/schedule/render"
+)
+
+// folderBuild is the work on the folder of one cluster type.
+type folderBuild struct {
+	*builder
+	clusterType *fleet.ClusterType // nil for one that is only published
+	published   *Folder            // nil for one that is only wanted
+	previous    *Folder            // what an earlier build made of it; may be nil
+	wanted      []placement.Assignment
+	stack       *config.Stack
+	templates   []slot
+	base        fleet.Digest // of what all files of the folder are made from
+	notes       []note       // by wanted assignment
+	result      *Folder
+	// reused is true when result was taken from the previous bundle as a whole.
+	reused bool
+	// gone is true when nothing is left of the folder.
+	gone bool
+}
+
+// note is what is said about a wanted assignment, and has no place in the result.
+type note struct {
+	problems []fleet.Problem
+	// schemas are the names of those that its configuration was checked with.
+	schemas []string
+}
+
+// prepare collects the inputs of a folder, and takes the previous result when they did not change.
+func (b *builder) prepare(name string, previous *Bundle) *folderBuild {
+	f := &folderBuild{
+		builder:     b,
+		clusterType: b.clusterType(name),
+		published:   b.published.folderOf(name),
+		result:      &Folder{ClusterType: name},
+	}
+	if previous != nil {
+		f.previous = findFolder(previous.Folders, name)
+	}
+	if f.clusterType == nil {
+		return f
+	}
+	wanted := b.decisions.For(name)
+	f.stack = b.composer.Stack(f.clusterType)
+	f.slots()
+	f.base = f.baseDigest()
+	f.result.digest = f.digest(wanted)
+	if f.previous != nil && f.previous.digest == f.result.digest {
+		f.result, f.reused = f.previous, true
+		return f
+	}
+	f.wanted = wanted
+	f.notes = make([]note, len(wanted))
+	f.result.Assignments = make([]Assignment, len(wanted))
+	return f
+}
+
+// assignment configures and renders the wanted assignment with index n.
+func (f *folderBuild) assignment(w *render.Worker, n int) {
+	wanted := f.wanted[n]
+	published, _ := f.published.Assignment(wanted.Target.Name)
+	a := Assignment{
+		ClusterType:  f.clusterType.Name,
+		Target:       wanted.Target.Name,
+		Workload:     wanted.Target.Workload,
+		Workspace:    wanted.Target.Workspace,
+		Registration: wanted.Target.Registration,
+		Policies:     f.lost.policies(wanted.Policies, published),
+	}
+	data := render.NewData(f.snapshot.Environment, f.clusterType, wanted.Target)
+	composed := f.stack.Compose(wanted.Target, func(text string) (string, error) { return w.Eval(text, &data) })
+	a.Config = composed.Composed
+
+	// What blocks an assignment is a problem of its own already; what only rendering finds is not.
+	reason := f.blocked(composed, published)
+	var found []fleet.Problem
+	if reason == nil {
+		data.ConfigData = composed.Data
+		if reason = cmp.Or(f.contents(&a, w, &data, wanted.Target), f.foreign(&a, published)); reason != nil {
+			found = []fleet.Problem{*reason}
+		}
+	}
+	f.notes[n] = note{slices.Concat(unreported(composed), a.warnings, found), composed.Schemas}
+	if reason != nil {
+		hold(&a, published, reason)
+	}
+	f.result.Assignments[n] = a
+}
+
+// unreported returns the problems of a configuration without those that only point to an object which cannot be read:
+// that is a problem of the snapshot, once, however many assignments wait for it.
+func unreported(composed config.Result) []fleet.Problem {
+	if !composed.Hold {
+		return composed.Problems
+	}
+	return slices.DeleteFunc(slices.Clone(composed.Problems), func(p fleet.Problem) bool { return p.Kind == fleet.KindHeld })
+}
+
+// blocked says why an assignment cannot be rendered before any template runs; nil when it can.
+func (f *folderBuild) blocked(composed config.Result, published *Assignment) *fleet.Problem {
+	for _, s := range f.templates {
+		if s.missing != nil {
+			return s.missing
+		}
+	}
+	if composed.Hold {
+		return firstError(composed.Problems)
+	}
+	return f.lost.contents(published)
+}
+
+// firstError returns the problem that holds an assignment.
+func firstError(problems []fleet.Problem) *fleet.Problem {
+	for i := range problems {
+		if problems[i].Severity == fleet.SeverityError {
+			return &problems[i]
+		}
+	}
+	return &fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindHeld, Message: "its configuration cannot be composed"}
+}
+
+// hold leaves an assignment with the files it has.
+func hold(a *Assignment, published *Assignment, reason *fleet.Problem) {
+	a.Held, a.Config, a.Files, a.digest = reason, nil, nil, fleet.Digest{}
+	if published != nil {
+		a.Files, a.Sources = published.Files, published.Sources
+	}
+}
+
+// contents fills in the files: from the previous build when their inputs are the same, else from the templates.
+// It returns why that was not possible.
+func (f *folderBuild) contents(a *Assignment, w *render.Worker, data *render.Data, target *fleet.Target) *fleet.Problem {
+	a.digest = f.assignmentDigest(a, target)
+	if before, ok := f.previous.Assignment(a.Target); ok && before.digest == a.digest {
+		a.Files, a.warnings = before.Files, before.warnings
+		return nil
+	}
+	return f.render(a, w, data)
+}
+
+// render executes the templates of the cluster type.
+func (f *folderBuild) render(a *Assignment, w *render.Worker, data *render.Data) *fleet.Problem {
+	a.Files = make([]File, 0, len(f.templates))
+	folder := path.Join(f.root, a.ClusterType, a.Target) + "/"
+	for _, s := range f.templates {
+		content, warnings, err := w.Render(s.template, data)
+		a.warnings = append(a.warnings, warnings...)
+		if err != nil {
+			problem := renderProblem(a, err)
+			return &problem
+		}
+		a.Files = append(a.Files, newFile(folder+s.file, content))
+	}
+	sortFiles(a.Files)
+	return nil
+}
+
+func renderProblem(a *Assignment, err error) fleet.Problem {
+	var failed *render.Error
+	if errors.As(err, &failed) {
+		return failed.Problem
+	}
+	return fleet.Problem{
+		Severity: fleet.SeverityError, Kind: fleet.KindTemplateExecution,
+		Assignment: a.Name(), Message: err.Error(),
+	}
+}
+
+// foreign says what of somebody else lies where a file of ours has to go; nil when nothing does.
+func (f *folderBuild) foreign(a *Assignment, published *Assignment) *fleet.Problem {
+	for _, file := range a.Files {
+		if at := f.builder.published.obstacle(file.Path); at != "" {
+			return fileConflict(a, at, "a file or folder of this name lies where "+file.Path+" has to be")
+		}
+	}
+	if f.published != nil && f.published.adopted {
+		return nil
+	}
+	for _, file := range a.Files {
+		hash, exists := f.builder.published.Hash(file.Path)
+		if !exists || hash == file.Hash {
+			continue
+		}
+		if published != nil {
+			if _, ours := published.File(file.Name()); ours {
+				continue
+			}
+		}
+		return fileConflict(a, file.Path, "the GitOps branch has a file of this name that Kalypso did not write")
+	}
+	return nil
+}
+
+func fileConflict(a *Assignment, at, message string) *fleet.Problem {
+	return &fleet.Problem{
+		Severity: fleet.SeverityError, Kind: fleet.KindFileConflict,
+		Position:   fleet.Position{Source: "gitops", File: at},
+		Assignment: a.Name(),
+		Message:    message,
+		Hint:       "delete or rename it there",
+	}
+}

@@ -1,0 +1,246 @@
+//go:build unix
+
+package bundle_test
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"text/template"
+	"time"
+
+	"github.com/Masterminds/sprig/v3"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/largefleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/schedule/config"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
+	"github.com/kalypso-io/kalypso/internal/schedule/render"
+)
+
+// size is the size of a fleet in which every target runs on every cluster type.
+type size struct{ targets, clusterTypes int }
+
+func (s size) String() string { return fmt.Sprintf("%dx%d", s.targets, s.clusterTypes) }
+
+func (s size) files() largefleet.Files {
+	return largefleet.Generate(largefleet.Spec{Targets: s.targets, ClusterTypes: s.clusterTypes, Layers: 20})
+}
+
+var sizes = []size{{30, 20}, {100, 20}, {300, 50}, {1000, 100}}
+
+// largest is the size that the limits are set for.
+var largest = sizes[len(sizes)-1]
+
+// BenchmarkBuild goes from a snapshot to the tree with its hashes. peak-MB is the most memory that the heap had,
+// sampled while it ran.
+func BenchmarkBuild(b *testing.B) {
+	for _, size := range sizes {
+		b.Run(size.String(), func(b *testing.B) {
+			s := load(new(fleet.Cache), size.files())
+			peak := watchHeap()
+			b.ReportAllocs()
+			cpu := watchCPU()
+			for b.Loop() {
+				built = nil // the memory of one run is what counts
+				built = bundle.Build(s, nil, nil)
+			}
+			b.ReportMetric(cpu()/float64(b.N*built.Count()), "cpu-ns/assignment")
+			b.ReportMetric(peak(), "peak-MB")
+			perAssignment(b, built)
+		})
+	}
+}
+
+// BenchmarkChange changes one configuration value of one cluster type back and forth, and goes from the changed file
+// to the new tree: it reads the sources with a warm cache, assembles the snapshot, and builds with the earlier bundle at hand.
+func BenchmarkChange(b *testing.B) {
+	files := largest.files()
+	states := []largefleet.Files{files, files.ChangeValue()}
+	b.Run(largest.String(), func(b *testing.B) {
+		cache := new(fleet.Cache)
+		sources := []sources{sourcesOf(states[0]), sourcesOf(states[1])}
+		sources[1].load(cache)
+		built = bundle.Build(sources[0].load(cache), nil, nil)
+		b.ReportAllocs()
+		cpu := watchCPU()
+		for n := 1; b.Loop(); n++ {
+			built = bundle.Build(sources[n%2].load(cache), nil, built)
+		}
+		b.ReportMetric(cpu()/float64(b.N), "cpu-ns/op")
+	})
+}
+
+// BenchmarkFloor does what cannot be avoided for the same files: it executes the bare templates and hashes the output,
+// on all cores as Build does. "bare" writes the YAML of the configuration for each assignment, as the template says;
+// "shared" has it at hand.
+func BenchmarkFloor(b *testing.B) {
+	for _, size := range sizes {
+		f := newFloor(load(new(fleet.Cache), size.files()))
+		for name, toYAML := range map[string]func(at int) string{
+			"bare":   func(at int) string { return marshal(f.data[at].ConfigData) },
+			"shared": func(at int) string { return f.yaml[at] },
+		} {
+			b.Run(size.String()+"/"+name, func(b *testing.B) {
+				cpu := watchCPU()
+				for b.Loop() {
+					f.run(toYAML)
+				}
+				count := float64(b.N * len(f.data))
+				b.ReportMetric(cpu()/count, "cpu-ns/assignment")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/count, "ns/assignment")
+			})
+		}
+	}
+}
+
+// watchCPU returns a function that says how many nanoseconds of all cores were spent since.
+// On a machine that does other things as well, they say more than the time that passed.
+func watchCPU() func() float64 {
+	spent := func() float64 {
+		var u syscall.Rusage
+		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // does not fail for the process itself
+		return float64(u.Utime.Nano() + u.Stime.Nano())
+	}
+	before := spent()
+	return func() float64 { return spent() - before }
+}
+
+// built keeps the result alive, so that its memory counts.
+var built *bundle.Bundle
+
+func perAssignment(b *testing.B, of *bundle.Bundle) {
+	var after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	count := float64(of.Count())
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/assignment")
+	b.ReportMetric(float64(after.HeapAlloc)/count, "heap-B/assignment")
+}
+
+// watchHeap samples what the heap occupies until the returned function is called, which returns the most in MB.
+func watchHeap() func() float64 {
+	var most atomic.Uint64
+	stop := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		ticks := time.NewTicker(5 * time.Millisecond)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-ticks.C:
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				most.Store(max(most.Load(), m.HeapSys-m.HeapReleased))
+			}
+		}
+	})
+	return func() float64 {
+		close(stop)
+		wait.Wait()
+		return float64(most.Load()) / (1 << 20)
+	}
+}
+
+// sources are the files of a fleet as they are read.
+type sources struct {
+	environment string
+	main, env   fleet.Source
+	workloads   map[string]fleet.Source
+}
+
+func sourcesOf(f largefleet.Files) sources {
+	s := sources{environment: f.Environment}
+	s.main, s.env, s.workloads = f.Sources()
+	return s
+}
+
+func (s sources) load(cache *fleet.Cache) *fleet.Snapshot {
+	in := fleet.Inputs{
+		Environment: s.environment,
+		Main:        fleet.Read(cache, s.main),
+		Branch:      fleet.Read(cache, s.env),
+		Workloads:   map[string]fleet.Fetched{},
+	}
+	for name, source := range s.workloads {
+		in.Workloads[name] = fleet.Fetched{Objects: fleet.Read(cache, source)}
+	}
+	return fleet.Assemble(in)
+}
+
+func load(cache *fleet.Cache, f largefleet.Files) *fleet.Snapshot { return sourcesOf(f).load(cache) }
+
+// floor are the bare templates and the data of every assignment.
+type floor struct {
+	templates []*template.Template
+	data      []render.Data
+	yaml      []string // of the configuration, by assignment
+}
+
+func newFloor(s *fleet.Snapshot) *floor {
+	f := &floor{}
+	for _, t := range s.Templates {
+		for _, m := range t.Manifests {
+			stand := template.FuncMap{"toYaml": func(any) string { return "" }}
+			f.templates = append(f.templates, template.Must(template.New(t.Name).Funcs(sprig.TxtFuncMap()).Funcs(stand).Parse(m.Text)))
+		}
+	}
+	composer, _ := config.NewComposer(s)
+	decisions := placement.Decide(s)
+	ready := map[*config.Composed]string{}
+	for _, ct := range s.ClusterTypes {
+		stack := composer.Stack(ct)
+		for _, a := range decisions.For(ct.Name) {
+			composed := stack.Compose(a.Target, nil).Composed
+			if _, ok := ready[composed]; !ok {
+				ready[composed] = marshal(composed.Data)
+			}
+			data := render.NewData(s.Environment, ct, a.Target)
+			data.ConfigData = composed.Data
+			f.data = append(f.data, data)
+			f.yaml = append(f.yaml, ready[composed])
+		}
+	}
+	return f
+}
+
+func marshal(v any) string {
+	text, _ := yaml.Marshal(v)
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+func (f *floor) run(toYAML func(at int) string) {
+	var wait sync.WaitGroup
+	cores := runtime.GOMAXPROCS(0)
+	for core := range cores {
+		wait.Go(func() { f.part(core*len(f.data)/cores, (core+1)*len(f.data)/cores, toYAML) })
+	}
+	wait.Wait()
+}
+
+func (f *floor) part(from, to int, toYAML func(at int) string) {
+	var at int
+	templates := make([]*template.Template, len(f.templates))
+	for i, t := range f.templates {
+		templates[i] = template.Must(t.Clone()).Funcs(template.FuncMap{"toYaml": func(any) string { return toYAML(at) }})
+	}
+	var out bytes.Buffer
+	for at = from; at < to; at++ {
+		for _, t := range templates {
+			out.Reset()
+			if err := t.Execute(&out, &f.data[at]); err != nil {
+				panic(err)
+			}
+			bundle.HashOf(out.Bytes())
+		}
+	}
+}

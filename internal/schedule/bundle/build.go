@@ -1,0 +1,246 @@
+package bundle
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/config"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
+	"github.com/kalypso-io/kalypso/internal/schedule/render"
+)
+
+// Bundle is what the GitOps branch of an environment should hold. It is immutable.
+type Bundle struct {
+	Environment string
+	// Snapshot is what the bundle was built from.
+	Snapshot *fleet.Snapshot
+	// Decisions say why each target is where it is.
+	Decisions *placement.Decisions
+	// Folders has one for each cluster type, and for each that is held, sorted by name.
+	Folders []*Folder
+	// Removed are the published assignments that are not wanted any more, sorted by cluster type and target.
+	Removed []Assignment
+	// Tracking is the file with the promoted commit; its path is empty when main's head is used.
+	Tracking File
+	// Problems are those of the snapshot and those of scheduling, configuring and rendering, sorted.
+	Problems []fleet.Problem
+
+	published *Published
+	library   *render.Library // for the next build
+}
+
+// Build schedules, configures and renders a snapshot.
+//
+// published is what the branch holds now; nil means nothing. previous is an earlier bundle of the same environment, or nil:
+// what did not change since is taken from there. The result does not depend on previous.
+func Build(s *fleet.Snapshot, published *Published, previous *Bundle) *Bundle {
+	b := newBuilder(s, published, previous)
+	names := b.folderNames()
+	folders := make([]*folderBuild, len(names))
+	parallel(len(names), func(_ int, i int) {
+		folders[i] = b.prepare(names[i], previous)
+	})
+	b.renderAll(folders)
+	parallel(len(folders), func(_ int, i int) { folders[i].finish() })
+	return b.bundle(folders)
+}
+
+// builder holds what all folders of one build share.
+type builder struct {
+	snapshot  *fleet.Snapshot
+	published *Published
+	decisions *placement.Decisions
+	composer  *config.Composer
+	library   *render.Library
+	lost      lost
+	root      string
+	problems  []fleet.Problem
+}
+
+func newBuilder(s *fleet.Snapshot, published *Published, previous *Bundle) *builder {
+	b := &builder{snapshot: s, published: published, lost: newLost(s)}
+	var parsed *render.Library
+	if previous != nil {
+		parsed = previous.library
+	}
+	if s.GitOps != nil {
+		b.root = s.GitOps.Path
+	}
+	var configuring, rendering []fleet.Problem
+	b.decisions = placement.Decide(s)
+	b.composer, configuring = config.NewComposer(s)
+	b.library, rendering = render.NewLibrary(s, parsed)
+	b.problems = slices.Concat(s.Problems, b.decisions.Unused(), configuring, rendering)
+	if published != nil {
+		b.problems = slices.Concat(b.problems, published.Problems, published.leftBehind(s.Environment))
+	}
+	return b
+}
+
+// folderNames returns the cluster types that exist or are published, sorted.
+func (b *builder) folderNames() []string {
+	names := map[string]bool{}
+	for _, ct := range b.snapshot.ClusterTypes {
+		names[ct.Name] = true
+	}
+	if b.published != nil {
+		for _, f := range b.published.Folders {
+			names[f.ClusterType] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// clusterType returns the cluster type of the snapshot, or nil when there is none of that name.
+func (b *builder) clusterType(name string) *fleet.ClusterType {
+	i, ok := slices.BinarySearchFunc(b.snapshot.ClusterTypes, name, func(ct *fleet.ClusterType, name string) int {
+		return cmp.Compare(ct.Name, name)
+	})
+	if !ok {
+		return nil
+	}
+	return b.snapshot.ClusterTypes[i]
+}
+
+// renderAll renders the assignments of all folders on all cores, in slices small enough to keep every core busy.
+func (b *builder) renderAll(folders []*folderBuild) {
+	const slice = 64
+	type span struct {
+		folder   *folderBuild
+		from, to int
+	}
+	var spans []span
+	for _, f := range folders {
+		for from := 0; from < len(f.wanted); from += slice {
+			spans = append(spans, span{f, from, min(from+slice, len(f.wanted))})
+		}
+	}
+	workers := make([]*render.Worker, cores())
+	parallel(len(spans), func(core, i int) {
+		if workers[core] == nil {
+			workers[core] = b.library.Worker()
+		}
+		for n := spans[i].from; n < spans[i].to; n++ {
+			spans[i].folder.assignment(workers[core], n)
+		}
+	})
+}
+
+// bundle puts the finished folders together.
+func (b *builder) bundle(folders []*folderBuild) *Bundle {
+	result := &Bundle{
+		Environment: b.snapshot.Environment,
+		Snapshot:    b.snapshot,
+		Decisions:   b.decisions,
+		Tracking:    b.tracking(),
+		published:   b.published,
+		library:     b.library,
+	}
+	problems := b.problems
+	for _, f := range folders {
+		if !f.gone {
+			result.Folders = append(result.Folders, f.result)
+		}
+		result.Removed = append(result.Removed, f.result.removed...)
+		problems = append(problems, f.result.problems...)
+	}
+	result.Problems = fleet.SortProblems(append(problems, namespaceCollisions(b.snapshot, b.decisions)...))
+	return result
+}
+
+// tracking returns the file with the promoted commit. One that says the same without a newline,
+// as the original scheduler wrote it, stays as it is.
+func (b *builder) tracking() File {
+	commit := b.snapshot.PromotedCommit
+	if commit == "" {
+		return File{}
+	}
+	if b.published != nil && b.published.Promoted == commit {
+		return File{Path: TrackingPath, Hash: b.published.hashes[TrackingPath]}
+	}
+	return newFile(TrackingPath, []byte(commit+"\n"))
+}
+
+// Files calls yield for every file that the branch should hold and that is ours,
+// folder by folder, until it returns false.
+func (b *Bundle) Files(yield func(File) bool) {
+	if b.Tracking.Path != "" && !yield(b.Tracking) {
+		return
+	}
+	for _, f := range b.Folders {
+		if !f.files(yield) {
+			return
+		}
+	}
+}
+
+// Published is what the branch held when the bundle was built; may be nil.
+func (b *Bundle) Published() *Published { return b.published }
+
+// Count returns the number of assignments, those held included.
+func (b *Bundle) Count() int {
+	n := 0
+	for _, f := range b.Folders {
+		n += len(f.Assignments)
+	}
+	return n
+}
+
+// Assignment returns the assignment of a target to a cluster type.
+func (b *Bundle) Assignment(clusterType, target string) (*Assignment, bool) {
+	return findFolder(b.Folders, clusterType).Assignment(target)
+}
+
+// Change is a file that has to be written or deleted.
+type Change struct {
+	Path string
+	// Content is the new content; nil means that the file is deleted.
+	Content []byte
+	// Old is the blob id of the published file; zero for one that is new.
+	Old Hash
+}
+
+// Changes returns what has to be done to the published branch so that it holds the bundle, sorted by path.
+func (b *Bundle) Changes() []Change {
+	var changes []Change
+	b.Files(func(f File) bool {
+		old, _ := b.published.Hash(f.Path)
+		if f.Content != nil && old != f.Hash {
+			changes = append(changes, Change{Path: f.Path, Content: f.Content, Old: old})
+		}
+		return true
+	})
+	if b.published != nil {
+		for _, f := range b.published.Folders {
+			changes = append(changes, deletions(f, findFolder(b.Folders, f.ClusterType))...)
+		}
+	}
+	slices.SortFunc(changes, func(x, y Change) int { return cmp.Compare(x.Path, y.Path) })
+	return changes
+}
+
+// deletions returns the published files of a folder that the wanted folder, which may be nil, does not have.
+func deletions(published, wanted *Folder) []Change {
+	keep := map[string]bool{}
+	if wanted != nil {
+		wanted.files(func(f File) bool { keep[f.Path] = true; return true })
+	}
+	var changes []Change
+	published.files(func(f File) bool {
+		if !keep[f.Path] {
+			changes = append(changes, Change{Path: f.Path, Old: f.Hash})
+		}
+		return true
+	})
+	return changes
+}
+
+// readme returns the file that explains a cluster type's folder.
+func readme(root, environment, clusterType string) File {
+	text := "# " + clusterType + "\n\n" +
+		"What runs on clusters of type `" + clusterType + "` in the environment `" + environment + "`: one folder per deployment target.\n\n" +
+		"These files are generated by Kalypso from the control plane. Change them there; a change made here is undone.\n"
+	return newFile(readmePath(root, clusterType), []byte(text))
+}

@@ -1,0 +1,84 @@
+package bundle
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
+)
+
+// digester collects inputs. Texts are preceded by their length, so that no two lists of inputs look the same.
+// The zero value has none.
+type digester struct{ inputs []byte }
+
+func (d *digester) texts(texts ...string) {
+	for _, text := range texts {
+		d.number(len(text))
+		d.inputs = append(d.inputs, text...)
+	}
+}
+
+func (d *digester) number(n int) { d.inputs = binary.BigEndian.AppendUint64(d.inputs, uint64(n)) }
+
+func (d *digester) ref(r fleet.Ref) { d.texts(r.Kind, r.Name) }
+
+func (d *digester) position(p fleet.Position) {
+	d.texts(p.Source, p.File)
+	d.number(p.Line)
+}
+
+func (d *digester) problem(p fleet.Problem) {
+	d.texts(string(p.Severity), string(p.Kind), p.Assignment, p.Message, p.Hint)
+	d.ref(p.Object)
+	d.position(p.Position)
+}
+
+func (d *digester) digest(other fleet.Digest) { d.inputs = append(d.inputs, other[:]...) }
+
+func (d *digester) hash(h Hash) { d.inputs = append(d.inputs, h[:]...) }
+
+func (d *digester) sum() fleet.Digest { return sha256.Sum256(d.inputs) }
+
+// digest identifies every input of the folder: two builds with equal digests give equal folders.
+func (f *folderBuild) digest(wanted []placement.Assignment) fleet.Digest {
+	d := digester{make([]byte, 0, 1024+80*len(wanted))}
+	d.digest(f.base)
+	d.digest(f.stack.Digest())
+	d.digest(f.lost.digest)
+	d.digest(f.builder.published.digestOf(f.clusterType.Name))
+	d.texts(f.builder.published.obstacle(readmePath(f.root, f.clusterType.Name)), f.builder.published.obstacle(inventoryPath(f.root, f.clusterType.Name)))
+	for _, problem := range f.result.problems {
+		d.problem(problem)
+	}
+	for _, a := range wanted {
+		d.digest(a.Target.Digest)
+		d.number(len(a.Policies))
+		d.texts(a.Policies...)
+	}
+	return d.sum()
+}
+
+// baseDigest identifies what all files of the folder are made from: the cluster type and its templates.
+func (f *folderBuild) baseDigest() fleet.Digest {
+	var d digester
+	d.texts(f.snapshot.Environment, f.root)
+	d.digest(f.clusterType.Digest)
+	for _, s := range f.templates {
+		d.texts(s.file)
+		if s.template != nil {
+			d.texts(s.template.Name())
+			d.digest(s.template.Digest())
+		}
+	}
+	return d.sum()
+}
+
+// assignmentDigest identifies what the files of one assignment are made from.
+func (f *folderBuild) assignmentDigest(a *Assignment, target *fleet.Target) fleet.Digest {
+	d := digester{make([]byte, 0, 3*len(fleet.Digest{}))}
+	d.digest(f.base)
+	d.digest(target.Digest)
+	d.digest(a.Config.Digest)
+	return d.sum()
+}

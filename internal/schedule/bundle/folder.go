@@ -1,0 +1,128 @@
+package bundle
+
+import (
+	"cmp"
+	"path"
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/config"
+)
+
+// Folder is what a cluster type has on the GitOps branch. It is immutable and may be shared between bundles.
+type Folder struct {
+	ClusterType string
+	// Assignments are sorted by target.
+	Assignments []Assignment
+	// Readme and Inventory describe the folder. In a published folder their paths are empty where the file is missing.
+	Readme, Inventory File
+
+	// problems are those of rendering this folder.
+	problems []fleet.Problem
+	// removed are the published assignments that this folder does not have any more.
+	removed []Assignment
+	// digest identifies the inputs the folder was built from.
+	digest fleet.Digest
+	// adopted marks a published folder without an inventory: nobody recorded what its files depend on.
+	adopted bool
+	// recorded are the hashes that the inventory of a published folder lists, by path.
+	recorded map[string]Hash
+}
+
+// Assignment is one target on one cluster type, with its files.
+type Assignment struct {
+	ClusterType string
+	// Target is the name of the deployment target, which is the name of the folder.
+	Target string
+	// Workload and Workspace are empty for a published assignment without an inventory.
+	Workload, Workspace string
+	// Registration is the WorkloadRegistration the target came through; may be empty.
+	Registration string
+	// Policies are the names of the policies that select the pair, sorted.
+	Policies []string
+	// Sources are the objects that the contents were made from, besides the target and the cluster type:
+	// layers, schemas and templates, sorted.
+	Sources *Sources
+	// Config is the composed platform configuration; nil where there is none, or it is not known.
+	Config *config.Composed
+	// Files are sorted by path. Held assignments that were never published have none.
+	Files []File
+	// Held says why the assignment keeps its published files; nil for one that is rendered.
+	Held *fleet.Problem
+
+	// warnings are what rendering had to say about the files.
+	warnings []fleet.Problem
+	// digest identifies the inputs of the rendered files; zero for a held assignment.
+	digest fleet.Digest
+}
+
+// Sources is a set of objects that several assignments are made from. It is shared and immutable.
+type Sources struct {
+	// Refs are sorted.
+	Refs []fleet.Ref
+	// id names the set within an inventory: a short digest of the references.
+	id string
+}
+
+// Name returns "<clusterType>/<target>", the way an assignment is named in problems.
+func (a *Assignment) Name() string { return a.ClusterType + "/" + a.Target }
+
+// File returns the file with the given name in the assignment's folder.
+func (a *Assignment) File(name string) (File, bool) {
+	for _, f := range a.Files {
+		if f.Name() == name {
+			return f, true
+		}
+	}
+	return File{}, false
+}
+
+// Assignment returns the assignment of a target.
+func (f *Folder) Assignment(target string) (*Assignment, bool) {
+	if f == nil {
+		return nil, false
+	}
+	i, ok := slices.BinarySearchFunc(f.Assignments, target, func(a Assignment, name string) int {
+		return cmp.Compare(a.Target, name)
+	})
+	if !ok {
+		return nil, false
+	}
+	return &f.Assignments[i], true
+}
+
+// files calls yield for every file of the folder, inventory included.
+func (f *Folder) files(yield func(File) bool) bool {
+	for _, file := range []File{f.Readme, f.Inventory} {
+		if file.Path != "" && !yield(file) {
+			return false
+		}
+	}
+	for i := range f.Assignments {
+		for _, file := range f.Assignments[i].Files {
+			if !yield(file) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// findFolder returns the folder of a cluster type in a sorted list, or nil.
+func findFolder(folders []*Folder, clusterType string) *Folder {
+	i, ok := slices.BinarySearchFunc(folders, clusterType, func(f *Folder, name string) int {
+		return cmp.Compare(f.ClusterType, name)
+	})
+	if !ok {
+		return nil
+	}
+	return folders[i]
+}
+
+// readmePath returns where the README of a cluster type's folder lies.
+func readmePath(root, clusterType string) string { return path.Join(root, clusterType, readmeName) }
+
+// inventoryPath returns where the inventory of a cluster type lies.
+func inventoryPath(root, clusterType string) string {
+	return path.Join(root, inventoryFolder, clusterType+".json")
+}

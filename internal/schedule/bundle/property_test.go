@@ -1,0 +1,333 @@
+package bundle_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
+)
+
+// TestMain bounds how often a property is tried: every world is read, scheduled and rendered from its text.
+// Give -rapid.checks for more.
+func TestMain(m *testing.M) {
+	checks := flag.Lookup("rapid.checks")
+	checks.DefValue = "40"
+	if err := checks.Value.Set(checks.DefValue); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// publishedOf reads the branch of a world the way the flow does.
+func publishedOf(t *rapid.T, w *world, s *fleet.Snapshot) *bundle.Published {
+	p, err := readBranch(s, w.branch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestIncrementalIsFull(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		var previous *bundle.Bundle
+		for range rapid.IntRange(2, 5).Draw(t, "rounds") {
+			s := w.snapshot()
+			p := publishedOf(t, w, s)
+			got, want := bundle.Build(s, p, previous), bundle.Build(s, p, nil)
+			if diff := cmp.Diff(holdingsOf(got), holdingsOf(want)); diff != "" {
+				t.Fatalf("incremental and full differ (-incremental +full):\n%s", diff)
+			}
+			previous = got
+			if rapid.Bool().Draw(t, "publish") {
+				w.branch = apply(w.branch, got)
+			}
+			for range rapid.IntRange(1, 3).Draw(t, "edits") {
+				w.edit(t)
+			}
+		}
+	})
+}
+
+// TestLayerThatIsGoneCounts has an input of a folder that no object of it names and that random edits rarely meet:
+// while a file cannot be read, it matters whether a layer that does not apply any more is still there.
+func TestLayerThatIsGoneCounts(t *testing.T) {
+	object := func(kind, name string) string { return group + "kind: " + kind + "\nmetadata: {name: " + name }
+	config := func(label string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, labels: {platform-config: \"true\"" + label + "}}\ndata: {K: v}\n"
+	}
+	w := &world{environment: "dev", files: map[string]string{
+		"env/one.yaml":    object("ClusterType", "one}\nspec: {reconciler: flux, namespaceService: default}\n"),
+		"env/p.yaml":      object("SchedulingPolicy", "p}\n"),
+		"env/target.yaml": object("DeploymentTarget", "t, labels: {workload: w}}\nspec: {environment: dev, manifests: {repo: r, branch: b, path: p}}\n"),
+		"env/c.yaml":      config(""),
+	}}
+	w.branch = apply(nil, bundle.Build(w.snapshot(), nil, nil))
+	w.files["env/broken.yaml"] = "kind: [\n"
+	var built *bundle.Bundle
+	for _, layer := range []string{config(", size: other"), ""} {
+		w.files["env/c.yaml"] = layer
+		s := w.snapshot()
+		p := read(t, s, w.branch)
+		built = bundle.Build(s, p, built)
+		if diff := cmp.Diff(holdingsOf(built), holdingsOf(bundle.Build(s, p, nil))); diff != "" {
+			t.Errorf("incremental and full differ (-incremental +full):\n%s", diff)
+		}
+	}
+	if a, ok := built.Assignment("one", "t"); !ok || a.Held == nil {
+		t.Error("the assignment is not held")
+	}
+}
+
+func TestOrderAndCoresDoNotMatter(t *testing.T) {
+	cores := runtime.GOMAXPROCS(0)
+	t.Cleanup(func() { runtime.GOMAXPROCS(cores) })
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		w.edit(t)
+		runtime.GOMAXPROCS(1)
+		want := bundle.Build(w.snapshot(), nil, nil)
+		runtime.GOMAXPROCS(4)
+		got := bundle.Build(w.snapshot(), nil, nil) // sources list their files in random order
+		if diff := cmp.Diff(holdingsOf(want), holdingsOf(got)); diff != "" {
+			t.Fatalf("one core and four differ (-one +four):\n%s", diff)
+		}
+	})
+}
+
+func TestOrderOfDocumentsDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		joined, own := map[string]string{}, []string{}
+		for _, d := range documents {
+			if strings.HasPrefix(d.path, "env/") {
+				own = append(own, w.files[d.path])
+			} else {
+				joined[d.path] = w.files[d.path]
+			}
+		}
+		joined["env/all.yaml"] = strings.Join(rapid.Permutation(own).Draw(t, "documents"), "---\n")
+		want := bundle.Build(w.snapshot(), nil, nil)
+		got := bundle.Build(fleet.Assemble(fleettest.Inputs("dev", joined)), nil, nil)
+		if diff := cmp.Diff(contents(want), contents(got)); diff != "" {
+			t.Fatalf("files differ (-apart +joined):\n%s", diff)
+		}
+	})
+}
+
+// drawHistory returns a world in which something was published, and edited since.
+func drawHistory(t *rapid.T) *world {
+	w := drawWorld(t)
+	s := w.snapshot()
+	w.branch = apply(w.branch, bundle.Build(s, nil, nil))
+	for range rapid.IntRange(0, 3).Draw(t, "edits") {
+		w.edit(t)
+	}
+	return w
+}
+
+func TestEveryFileIsInItsFolder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawHistory(t)
+		s := w.snapshot()
+		b := bundle.Build(s, publishedOf(t, w, s), nil)
+		root := ""
+		if s.GitOps != nil && s.GitOps.Path != "" {
+			root = s.GitOps.Path + "/"
+		}
+		allowed := map[string]bool{bundle.TrackingPath: true}
+		for _, f := range b.Folders {
+			allowed[root+f.ClusterType+"/README.md"] = true
+			allowed[root+".kalypso/inventory/"+f.ClusterType+".json"] = true
+			for _, a := range f.Assignments {
+				for _, name := range []string{"namespace.yaml", "platform-config.yaml", "platform-config.sh", "reconciler.yaml"} {
+					allowed[root+a.Name()+"/"+name] = true
+				}
+			}
+		}
+		seen := map[string]bool{}
+		for f := range b.Files {
+			if !allowed[f.Path] || seen[f.Path] {
+				t.Fatalf("file %s has no place, or two", f.Path)
+			}
+			seen[f.Path] = true
+			if f.Content != nil && bundle.HashOf(f.Content) != f.Hash {
+				t.Fatalf("file %s has another hash", f.Path)
+			}
+		}
+	})
+}
+
+func TestEveryWantedPairIsThereOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawHistory(t)
+		s := w.snapshot()
+		b := bundle.Build(s, publishedOf(t, w, s), nil)
+		count := map[string]int{}
+		for _, f := range b.Folders {
+			for i := range f.Assignments {
+				a := &f.Assignments[i]
+				count[a.Name()]++
+				if a.Held == nil && len(a.Files) == 0 {
+					t.Fatalf("%s is neither rendered nor held", a.Name())
+				}
+			}
+		}
+		for _, ct := range s.ClusterTypes {
+			for _, a := range placement.Decide(s).For(ct.Name) {
+				if name := ct.Name + "/" + a.Target.Name; count[name] != 1 {
+					t.Fatalf("%s is there %d times", name, count[name])
+				}
+			}
+		}
+		for _, a := range b.Removed {
+			if count[a.Name()] != 0 {
+				t.Fatalf("%s is both wanted and removed", a.Name())
+			}
+		}
+	})
+}
+
+func TestPublishedOnceNothingChangesAgain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawHistory(t)
+		s := w.snapshot()
+		w.branch = apply(w.branch, bundle.Build(s, publishedOf(t, w, s), nil))
+		again := bundle.Build(s, publishedOf(t, w, s), nil)
+		if changes := again.Changes(); len(changes) > 0 {
+			t.Fatalf("published and built again, it changes %s", changed(changes))
+		}
+	})
+}
+
+// TestAbsenceIsNotIntent breaks one file of a fleet that is published. Nothing else changes, so all that is published stays,
+// with the records of whom it belongs to. What was held and never published may appear: perhaps a schema kept it back.
+func TestAbsenceIsNotIntent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		s := w.snapshot()
+		w.branch = apply(w.branch, bundle.Build(s, nil, nil))
+		before := recorded(publishedOf(t, w, s))
+		d := rapid.SampledFrom(documents[:len(documents)-1]).Draw(t, "document") // the last says where files go
+		w.spoil(t, d)
+		s = w.snapshot()
+		b := bundle.Build(s, publishedOf(t, w, s), nil)
+		w.branch = apply(w.branch, b)
+		after := recorded(publishedOf(t, w, s))
+		maps.DeleteFunc(after, func(name string, _ holding) bool { _, known := before[name]; return !known })
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Fatalf("with %s unreadable the branch changes (-before +after):\n%s", d.path, diff)
+		}
+		if len(b.Removed) > 0 {
+			t.Fatalf("with %s unreadable %d assignments are removed", d.path, len(b.Removed))
+		}
+	})
+}
+
+// recorded returns the published assignments by name.
+func recorded(p *bundle.Published) map[string]holding {
+	all := map[string]holding{}
+	for _, f := range p.Folders {
+		for i := range f.Assignments {
+			all[f.Assignments[i].Name()] = holdingOf(&f.Assignments[i])
+		}
+	}
+	return all
+}
+
+func TestFilesOfOthersAreLeftAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawHistory(t)
+		s := w.snapshot()
+		p := publishedOf(t, w, s)
+		ours := map[string]bool{bundle.TrackingPath: true}
+		for _, f := range p.Folders {
+			ours[f.Readme.Path], ours[f.Inventory.Path] = true, true
+		}
+		for _, h := range recorded(p) {
+			for _, file := range h.Files {
+				ours[file.Path] = true
+			}
+		}
+		for _, c := range bundle.Build(s, p, nil).Changes() {
+			if _, exists := w.branch[c.Path]; exists && !ours[c.Path] {
+				t.Fatalf("%s is not ours and is changed", c.Path)
+			}
+		}
+	})
+}
+
+func TestHeldAssignmentsKeepTheirFiles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawHistory(t)
+		s := w.snapshot()
+		p := publishedOf(t, w, s)
+		published := recorded(p)
+		for _, h := range holdingsOf(bundle.Build(s, p, nil)).Assignments {
+			if h.Held == nil {
+				continue
+			}
+			if diff := cmp.Diff(published[h.Name].Files, h.Files); diff != "" {
+				t.Fatalf("held %s has other files (-published +held):\n%s", h.Name, diff)
+			}
+		}
+	})
+}
+
+// TestMendingEndsWhereItBegan breaks a file, publishes, and mends it: what was published is as if nothing had happened.
+func TestMendingEndsWhereItBegan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		s := w.snapshot()
+		w.branch = apply(w.branch, bundle.Build(s, nil, nil))
+		before := recorded(publishedOf(t, w, s))
+		broken := w.clone()
+		broken.spoil(t, rapid.SampledFrom(documents[:len(documents)-1]).Draw(t, "document"))
+		for _, files := range []map[string]string{broken.files, w.files} {
+			broken.files = files
+			now := broken.snapshot()
+			broken.branch = apply(broken.branch, bundle.Build(now, publishedOf(t, broken, now), nil))
+		}
+		after := recorded(publishedOf(t, broken, s))
+		maps.DeleteFunc(after, func(name string, _ holding) bool { _, known := before[name]; return !known })
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Fatalf("mended, the branch differs (-before +after):\n%s", diff)
+		}
+	})
+}
+
+func TestNothingIsNoFailure(t *testing.T) {
+	empty := &fleet.Snapshot{}
+	b := bundle.Build(empty, nil, nil)
+	b = bundle.Build(empty, &bundle.Published{}, b)
+	if got := fmt.Sprint(b.Count(), len(b.Changes()), len(b.Folders), b.Published().Count()); got != "0 0 0 0" {
+		t.Errorf("counts %s", got)
+	}
+	if _, found := b.Assignment("one", "target"); found {
+		t.Error("there is an assignment")
+	}
+	var none *bundle.Published
+	if _, err := none.Read("file"); err == nil {
+		t.Error("a file was read of a branch that holds nothing")
+	}
+}
+
+func changed(changes []bundle.Change) []string {
+	names := map[string]bool{}
+	for _, c := range changes {
+		names[c.Path] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}

@@ -1,0 +1,45 @@
+package bundle
+
+import (
+	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/render"
+)
+
+// slot is one file of every assignment of a cluster type: the template that writes it, or why there is none.
+type slot struct {
+	file     string
+	template *render.Template
+	missing  *fleet.Problem
+}
+
+// slots finds the templates that the cluster type names.
+func (f *folderBuild) slots() {
+	f.slot(v1alpha1.NamespaceTemplate, f.clusterType.NamespaceService, namespaceName)
+	if f.clusterType.ConfigType != fleet.NoConfig {
+		f.slot(v1alpha1.ConfigTemplate, f.clusterType.ConfigType, configYAMLName)
+	}
+	f.slot(v1alpha1.ReconcilerTemplate, f.clusterType.Reconciler, reconcilerName)
+}
+
+func (f *folderBuild) slot(kind v1alpha1.TemplateType, name, file string) {
+	t, problem := f.library.Find(kind, name)
+	if t != nil && t.ContentType() == v1alpha1.ContentShell && file == configYAMLName {
+		file = configShellName
+	}
+	s := slot{file: file, template: t}
+	if problem != nil {
+		p := *problem
+		if p.Position == (fleet.Position{}) {
+			p.Position = f.clusterType.Position
+		}
+		if p.Object == (fleet.Ref{}) {
+			p.Object = fleet.Ref{Kind: "ClusterType", Name: f.clusterType.Name}
+		}
+		f.result.problems = append(f.result.problems, p)
+		if t == nil {
+			s.missing = &p
+		}
+	}
+	f.templates = append(f.templates, s)
+}

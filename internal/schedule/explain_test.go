@@ -1,0 +1,79 @@
+package schedule
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/schedule/placement"
+)
+
+func explain(t *testing.T, target, clusterType, key string) *Explanation {
+	t.Helper()
+	e, err := Explain(helloFleet(t, nil).load(t, Request{Environment: "dev"}), target, clusterType, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestExplainHasAPairForEachClusterType(t *testing.T) {
+	e := explain(t, "hello-world-app/functional-test", "", "")
+	assigned := map[string]bool{}
+	for _, p := range e.Pairs {
+		assigned[p.ClusterType] = p.Assigned
+	}
+	want := map[string]bool{"command-center": false, "drone": true, "large": false, "small": false}
+	if diff := cmp.Diff(want, assigned); diff != "" {
+		t.Errorf("assigned (-want +got):\n%s", diff)
+	}
+	if e.Target != "hello-world-app-functional-test" || e.Environment != "dev" {
+		t.Errorf("got %q in %q", e.Target, e.Environment)
+	}
+}
+
+func TestExplainNamesTheNearestPolicyFirst(t *testing.T) {
+	for _, p := range explain(t, "hello-world-app/functional-test", "", "").Pairs {
+		if !slices.IsSortedFunc(p.Policies, func(a, b placement.PolicyReason) int { return len(a.Failed) - len(b.Failed) }) {
+			t.Errorf("the policies of %s are not sorted by what fails", p.ClusterType)
+		}
+	}
+}
+
+func TestExplainShowsTheConfigurationThatWasAskedFor(t *testing.T) {
+	for _, tt := range []struct {
+		key  string
+		want []string
+	}{
+		{"DATABASE_URL", []string{"DATABASE_URL"}},
+		{"LOGGING", []string{"LOGGING.format", "LOGGING.level"}},
+		{"LOGGING.level", []string{"LOGGING.level"}},
+		{"", nil},
+		{"DATA", nil},
+	} {
+		pair := explain(t, "hello-world-app/functional-test", "drone", tt.key).Pairs[0]
+		var got []string
+		for _, k := range pair.Config {
+			got = append(got, k.Path)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("keys for %q (-want +got):\n%s", tt.key, diff)
+		}
+		if unknown := tt.key == "DATA"; unknown != slices.Contains(pair.OtherKeys, "LOGGING") {
+			t.Errorf("other keys for %q: got %v", tt.key, pair.OtherKeys)
+		}
+	}
+}
+
+func TestExplainOfUnknownNames(t *testing.T) {
+	loaded := helloFleet(t, nil).load(t, Request{Environment: "dev"})
+	for _, names := range [][2]string{{"nobody", ""}, {"nginx/dev", "nobody"}} {
+		_, err := Explain(loaded, names[0], names[1], "")
+		var unknown *placement.UnknownError
+		if !errors.As(err, &unknown) || len(unknown.Near) == 0 {
+			t.Errorf("%q: got error %v, want one with near names", names, err)
+		}
+	}
+}

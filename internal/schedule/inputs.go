@@ -1,0 +1,90 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Inputs are the commits an environment was read at. A plain folder has no commit.
+type Inputs struct {
+	// Branch and Main are the environment's branch and the base branch of the control plane.
+	Branch, Main Input
+	// Others are the configuration and workload repositories, sorted by repository and branch.
+	Others []Input
+}
+
+// Input is one source with its commit.
+type Input struct {
+	// Name is what people call it: the name of a branch of the control plane, or a URL.
+	Name   string `json:"name"`
+	Repo   string `json:"repo"`
+	Branch string `json:"branch,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	// Time is when the commit was made; zero for a plain folder.
+	Time time.Time `json:"-"`
+}
+
+// String returns the name with the short commit: "dev@1f0c2aa".
+func (i Input) String() string {
+	if i.Commit == "" {
+		return i.Name
+	}
+	return i.Name + "@" + i.Commit[:min(7, len(i.Commit))]
+}
+
+// String names the control plane's commits: "dev@1f0c2aa, main@5523a85".
+func (i Inputs) String() string { return i.Branch.String() + ", " + i.Main.String() }
+
+func (w *walk) sortedInputs() Inputs {
+	slices.SortFunc(w.inputs.Others, func(a, b Input) int {
+		return strings.Compare(a.Repo+"\x00"+a.Branch, b.Repo+"\x00"+b.Branch)
+	})
+	// A workload in the control plane itself is no other input.
+	w.inputs.Others = slices.DeleteFunc(slices.Compact(w.inputs.Others), func(i Input) bool {
+		return i == w.inputs.Main || i == w.inputs.Branch
+	})
+	return w.inputs
+}
+
+// commits returns the commits by the names of their inputs.
+func (i Inputs) commits() map[string]string {
+	commits := map[string]string{}
+	for _, input := range i.all() {
+		if input.Commit != "" {
+			commits[input.Name] = input.Commit
+		}
+	}
+	return commits
+}
+
+// all returns every input.
+func (i Inputs) all() []Input { return append([]Input{i.Branch, i.Main}, i.Others...) }
+
+// Time returns when the newest of the commits was made; zero when all inputs are plain folders.
+// A commit that is dated by it is the same whenever it is made.
+func (i Inputs) Time() time.Time {
+	var newest time.Time
+	for _, input := range i.all() {
+		if input.Time.After(newest) {
+			newest = input.Time
+		}
+	}
+	return newest
+}
+
+// Trailers returns the inputs as lines for the end of a commit message, one for each source that has a commit:
+//
+//	Kalypso-Inputs: dev@1f0c2aa…
+//	Kalypso-Inputs: https://example.com/shop@77d1e04…
+func (i Inputs) Trailers() []string {
+	var lines []string
+	for _, input := range i.all() {
+		line := fmt.Sprintf("Kalypso-Inputs: %s@%s", input.Name, input.Commit)
+		if input.Commit != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,140 @@
+package schedule
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/text/markdown"
+)
+
+// LabelProblem marks the issues that report problems.
+const LabelProblem = "kalypso/problem"
+
+// maxIssues is how many problems of an environment are reported as issues; one broken file can make hundreds.
+const maxIssues = 20
+
+// report makes the open issues of the environment its errors: one for each root problem, closed when it is mended.
+func (r *round) report(ctx context.Context, request Request) error {
+	wanted := rootErrors(request.Environment, r.bundle.Problems)
+	issues, err := r.repo.FindIssues(ctx, forge.IssueFilter{State: forge.Open, Label: LabelProblem})
+	if err != nil {
+		return fmt.Errorf("find issues: %w", err)
+	}
+	open := map[string]bool{}
+	for _, issue := range issues {
+		id := problemOf(issue.Body, request.Environment)
+		if id == "" {
+			continue // it is of another environment, or somebody else's
+		}
+		if _, still := wanted.problems[id]; still && !open[id] {
+			open[id] = true
+			continue
+		}
+		closed := forge.Closed
+		if err := r.repo.EditIssue(ctx, issue.Number, forge.IssueEdit{State: &closed}); err != nil {
+			return fmt.Errorf("close issue %d: %w", issue.Number, err)
+		}
+		if err := r.done("issue closed", fmt.Sprintf("closed issue %d", issue.Number)); err != nil {
+			return err
+		}
+	}
+	return r.openIssues(ctx, request.Environment, wanted, open)
+}
+
+func (r *round) openIssues(ctx context.Context, environment string, wanted rootProblems, open map[string]bool) error {
+	room, ensured := maxIssues-len(open), false
+	for _, id := range wanted.ids {
+		if open[id] {
+			continue
+		}
+		if room--; room < 0 {
+			return nil
+		}
+		if !ensured {
+			label := forge.Label{Name: LabelProblem, Color: "d93f0b", Description: "a problem that Kalypso found in a control plane"}
+			if err := r.repo.EnsureLabel(ctx, label); err != nil {
+				return fmt.Errorf("create label %q: %w", LabelProblem, err)
+			}
+			ensured = true
+		}
+		issue := issueOf(environment, id, wanted.problems[id], r.host.Limits())
+		opened, err := r.repo.OpenIssue(ctx, issue)
+		if err != nil {
+			return fmt.Errorf("open an issue: %w", err)
+		}
+		if err := r.done("issue opened", fmt.Sprintf("opened issue %d", opened.Number)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rootProblems are problems by their ids, and the ids in the order of the problems.
+type rootProblems struct {
+	ids      []string
+	problems map[string]fleet.Problem
+}
+
+// rootErrors returns the errors of an environment, each once however many assignments suffer from it.
+func rootErrors(environment string, problems []fleet.Problem) rootProblems {
+	roots := rootProblems{problems: map[string]fleet.Problem{}}
+	for _, p := range problems {
+		if p.Severity != fleet.SeverityError {
+			continue
+		}
+		id := problemID(environment, p)
+		if _, known := roots.problems[id]; !known {
+			roots.ids = append(roots.ids, id)
+			roots.problems[id] = p
+		}
+	}
+	return roots
+}
+
+// problemID identifies a problem as people see it: a line that moves does not make it another one.
+func problemID(environment string, p fleet.Problem) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{
+		environment, string(p.Kind), p.Object.String(), p.Position.Source, p.Position.File, p.Message,
+	}, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
+
+func problemMarker(environment, id string) string { return "kalypso/problem " + environment + " " + id }
+
+// problemOf returns the id of the problem that an issue of an environment reports; empty when it reports none.
+func problemOf(body, environment string) string {
+	prefix := "<!-- " + problemMarker(environment, "")
+	for line := range strings.Lines(body) {
+		if id, ok := strings.CutPrefix(strings.TrimSpace(line), prefix); ok {
+			return strings.TrimSuffix(id, " -->")
+		}
+	}
+	return ""
+}
+
+func issueOf(environment, id string, p fleet.Problem, limits forge.Limits) forge.NewIssue {
+	where := ""
+	if p.Position.File != "" {
+		where = " (" + p.Position.String() + ")"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Kalypso found this while it scheduled the environment `%s`:\n\n", environment)
+	fmt.Fprintf(&b, "%s\n", markdown.Block("text", p.Message))
+	if p.Position.File != "" {
+		fmt.Fprintf(&b, "\nIn %s of %s.\n", markdown.Code(p.Position.String()), markdown.Code(p.Position.Source))
+	}
+	if p.Hint != "" {
+		fmt.Fprintf(&b, "\nWhat to do:\n\n%s\n", markdown.Block("text", p.Hint))
+	}
+	b.WriteString("\nWhat depends on it stays as it is published. This issue is closed when the problem is mended.\n")
+	return forge.NewIssue{
+		Title:  forge.OneLine(markdown.Plain(environment+": "+p.Message+where), limits.Title),
+		Body:   forge.Mark(b.String(), problemMarker(environment, id), limits.Body),
+		Labels: []string{LabelProblem},
+	}
+}

@@ -1,0 +1,172 @@
+package plan
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/config"
+)
+
+// ConfigChange is a configuration key that differs.
+type ConfigChange struct {
+	// Key is the key, dotted within maps.
+	Key string `json:"key"`
+	// Old and New are the values as text; nil where the key is not there.
+	Old *string `json:"old,omitempty"`
+	New *string `json:"new,omitempty"`
+	// From is where the new value is written; zero when the key is gone or its origin is not known.
+	From fleet.Position `json:"from,omitzero"`
+	// Over is the strongest place that it overrides; zero when there is none.
+	Over fleet.Position `json:"over,omitzero"`
+}
+
+// configChanges compares the data of two rendered configurations. What a branch holds was composed long ago, from files
+// that may be gone, so that the rendered text is all there is to compare; where a value comes from is known for the new side.
+func (d *details) configChanges(old, now []byte, composed *config.Composed) []ConfigChange {
+	was, is := d.configData(old), d.configData(now)
+	var changes []ConfigChange
+	for _, key := range sortedKeys(was, is) {
+		o, inOld := was[key]
+		n, inNew := is[key]
+		if inOld == inNew && o == n {
+			continue
+		}
+		c := ConfigChange{Key: key}
+		if inOld {
+			c.Old = &o
+		}
+		if inNew {
+			c.New = &n
+			c.From, c.Over = origin(composed, key)
+		}
+		changes = append(changes, c)
+	}
+	return changes
+}
+
+// origin returns where the value of a rendered key is written, and what it overrides. A template may render
+// a map as one value, and then the first of its leaves stands for it.
+func origin(composed *config.Composed, key string) (from, over fleet.Position) {
+	if composed == nil {
+		return from, over
+	}
+	for _, k := range composed.Keys {
+		if k.Path == key || strings.HasPrefix(k.Path, key+".") || strings.HasPrefix(k.Path, key+"[") {
+			if len(k.Over) > 0 {
+				over = k.Over[0].Position
+			}
+			return k.From.Position, over
+		}
+	}
+	return from, over
+}
+
+// configData returns the leaves of a rendered configuration: the data of a ConfigMap, or the exports of a shell script.
+// What is neither has no keys that could be compared.
+func (d *details) configData(text []byte) map[string]string {
+	section := dataSection(text)
+	if leaves, ok := d.data[string(section)]; ok {
+		return leaves
+	}
+	leaves := map[string]string{}
+	if bytes.HasPrefix(section, []byte("data:")) {
+		var doc struct{ Data yaml.Node }
+		if yaml.Unmarshal(section, &doc) == nil {
+			flatten("", &doc.Data, leaves)
+		}
+	} else {
+		exports(section, leaves)
+	}
+	d.data[string(section)] = leaves
+	return leaves
+}
+
+// dataSection returns the part of a ConfigMap from its data on, which does not name the assignment,
+// so that one parsed section serves all assignments of one configuration.
+func dataSection(text []byte) []byte {
+	if bytes.HasPrefix(text, []byte("data:")) {
+		return text
+	}
+	if i := bytes.Index(text, []byte("\ndata:")); i >= 0 {
+		return text[i+1:]
+	}
+	return text
+}
+
+// flatten writes the leaves below a node. A text that holds a YAML map, as rendered maps do, is looked into.
+func flatten(prefix string, n *yaml.Node, leaves map[string]string) {
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i].Value
+			if prefix != "" {
+				key = prefix + "." + key
+			}
+			flatten(key, n.Content[i+1], leaves)
+		}
+		return
+	}
+	if n.Kind == yaml.ScalarNode {
+		var inner yaml.Node
+		if strings.Contains(n.Value, "\n") && yaml.Unmarshal([]byte(n.Value), &inner) == nil &&
+			len(inner.Content) == 1 && inner.Content[0].Kind == yaml.MappingNode {
+			flatten(prefix, inner.Content[0], leaves)
+			return
+		}
+		leaves[prefix] = n.Value
+		return
+	}
+	if text, err := yaml.Marshal(n); err == nil && prefix != "" {
+		leaves[prefix] = strings.TrimSpace(string(text))
+	}
+}
+
+// exports reads the lines "export KEY=value" of a shell script, as the built-in template writes them.
+// Of a value of several lines the first one stands for all.
+func exports(text []byte, leaves map[string]string) {
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "export "); ok {
+			if key, value, ok := strings.Cut(rest, "="); ok {
+				leaves[key] = strings.Trim(value, `'"`)
+			}
+		}
+	}
+}
+
+// mergeRenamed joins what a renamed configuration file, removed under one name and added under another, says twice:
+// a key that is gone from the one and comes with the other did not change unless its value did.
+func mergeRenamed(changes []ConfigChange) []ConfigChange {
+	var merged []ConfigChange
+	for _, c := range changes {
+		last := len(merged) - 1
+		if last < 0 || merged[last].Key != c.Key {
+			merged = append(merged, c)
+			continue
+		}
+		m := &merged[last]
+		if c.Old != nil {
+			m.Old = c.Old
+		}
+		if c.New != nil {
+			m.New, m.From, m.Over = c.New, c.From, c.Over
+		}
+	}
+	return slices.DeleteFunc(merged, func(c ConfigChange) bool { return c.Old != nil && c.New != nil && *c.Old == *c.New })
+}
+
+func sortedKeys(a, b map[string]string) []string {
+	keys := make([]string, 0, len(a)+len(b))
+	for k := range a {
+		keys = append(keys, k)
+	}
+	for k := range b {
+		if _, ok := a[k]; !ok {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,48 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+)
+
+// State is one side of a comparison.
+type State struct {
+	// Name is what people call it.
+	Name     string
+	Folders  []*bundle.Folder
+	Promoted string
+	// Read returns the content of a file that the state knows by its hash alone. May be nil when there are none.
+	Read func(path string) ([]byte, error)
+}
+
+// PublishedState is what a GitOps branch holds. The nil pointer stands for an empty branch.
+func PublishedState(name string, p *bundle.Published) State {
+	if p == nil {
+		return State{Name: name}
+	}
+	return State{Name: name, Folders: p.Folders, Promoted: p.Promoted, Read: p.Read}
+}
+
+// BundleState is what a control plane wants.
+func BundleState(name string, b *bundle.Bundle) State {
+	return State{Name: name, Folders: b.Folders, Promoted: b.Snapshot.PromotedCommit, Read: b.Published().Read}
+}
+
+// content returns the content of a file; nil when the state does not have it, and the path is empty.
+func (s State) content(f bundle.File) ([]byte, error) {
+	switch {
+	case f.Path == "":
+		return nil, nil
+	case f.Content != nil:
+		return f.Content, nil
+	}
+	if s.Read == nil {
+		return nil, fmt.Errorf("file %q: %s has no contents", f.Path, s.Name)
+	}
+	text, err := s.Read(f.Path)
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w", f.Path, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,171 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// bearer returns the token that a request shows.
+func bearer(r *http.Request) (token secret.Value, shown bool, err error) {
+	headers := r.Header.Values("Authorization")
+	if len(headers) == 0 {
+		return secret.Value{}, false, nil
+	}
+	scheme, text, ok := strings.Cut(headers[0], " ")
+	text = strings.TrimSpace(text)
+	if len(headers) > 1 || !ok || !strings.EqualFold(scheme, "Bearer") || text == "" {
+		return secret.Value{}, false, &Refusal{
+			Kind: ErrUnauthenticated, Shown: true, What: "the header Authorization is not a bearer token", Next: "write Authorization: Bearer kal_...",
+		}
+	}
+	return secret.New(text), true, nil
+}
+
+// IdentifyToken returns whose token it is that came from an address: in a request, or on a form to sign in. It is found in
+// what is remembered, or by asking. Addresses that failed too often are only asked for what was valid before: whoever
+// guesses, guesses in vain, and others behind the same address still get in. The error is a [Refusal], or a context's own.
+func (g *Guard) IdentifyToken(ctx context.Context, token secret.Value, address string) (Identity, error) {
+	now := g.now()
+	if !wellFormed(token.Reveal()) {
+		return Identity{}, g.refused(address, now, unknownToken())
+	}
+	key := Hash(token)
+	found, state := g.known.find(key, now)
+	if state == fresh {
+		return found, nil
+	}
+	if wait := g.failed().Wait(network(address), now); wait > 0 && state == unheard {
+		return Identity{}, tooMany(wait)
+	}
+	seen := g.known.generation()
+	who, err := g.verify(ctx, token, key, now)
+	switch {
+	case err == nil:
+		g.known.put(key, who, now, seen)
+		return who, nil
+	case errors.Is(err, ErrUnauthenticated):
+		g.known.remove(key)
+		return Identity{}, g.refused(address, now, err)
+	}
+	return Identity{}, err
+}
+
+// refused counts a failure of an address.
+func (g *Guard) refused(address string, now time.Time, err error) error {
+	if wait := g.failed().Take(network(address), now); wait > 0 {
+		return tooMany(wait)
+	}
+	return err
+}
+
+func (g *Guard) failed() *Limiter {
+	g.failuresOnce.Do(func() { g.failures.Burst, g.failures.Every = maxFailures, recovery })
+	return &g.failures
+}
+
+// IdentifyHash returns whose token it is that has a [Hash], for who showed the token before and keeps no more of it than that.
+// Tokens of an issuer are none of those. The error is a [Refusal], or a context's own.
+func (g *Guard) IdentifyHash(ctx context.Context, hash string) (Identity, error) {
+	now := g.now()
+	if found, state := g.known.find(hash, now); state == fresh {
+		return found, nil
+	}
+	seen := g.known.generation()
+	who, err := g.lookUp(ctx, hash, now)
+	switch {
+	case err == nil:
+		g.known.put(hash, who, now, seen)
+	case errors.Is(err, ErrUnauthenticated):
+		g.known.remove(hash)
+	}
+	return who, err
+}
+
+func (g *Guard) verify(ctx context.Context, token secret.Value, hash string, now time.Time) (Identity, error) {
+	if g.SignOn != nil && looksLikeJWT(token.Reveal()) {
+		return g.SignOn.Verify(ctx, token)
+	}
+	return g.lookUp(ctx, hash, now)
+}
+
+// lookUp asks the ledger whose token or credential has a hash.
+func (g *Guard) lookUp(ctx context.Context, hash string, now time.Time) (Identity, error) {
+	t, err := g.Store.TokenByHash(ctx, hash)
+	if err == nil {
+		return tokenIdentity(t, now)
+	}
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return Identity{}, unavailable(err)
+	}
+	c, err := g.Store.ClusterByCredential(ctx, hash)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return Identity{}, unknownToken()
+	case err != nil:
+		return Identity{}, unavailable(err)
+	}
+	return Identity{Name: c.Name, Role: Cluster, Source: ByCluster, Cluster: c.Name}, nil
+}
+
+// tokenIdentity is whose token it is, while it is valid.
+func tokenIdentity(t ledger.Token, now time.Time) (Identity, error) {
+	refuse := func(what string) (Identity, error) {
+		return Identity{}, &Refusal{Kind: ErrUnauthenticated, Shown: true, What: what, Next: "ask an admin for a new one"}
+	}
+	role, err := ParseRole(t.Role)
+	switch {
+	case !t.Revoked.IsZero():
+		return refuse("the token was revoked")
+	case !t.Expires.IsZero() && !now.Before(t.Expires):
+		return refuse("the token expired")
+	case err != nil || role == Cluster:
+		return refuse("the token has a role that this server does not know")
+	}
+	name := clean(t.Description)
+	if name == "" {
+		name = t.ID
+	}
+	return Identity{Name: name, Role: role, Source: ByToken, Token: t.ID, Scope: t.Scope, Expires: t.Expires}, nil
+}
+
+// maxName bounds the names of identities, in bytes.
+const maxName = 128
+
+// clean makes a name that others chose safe to show and to log.
+func clean(name string) string { return cut(strings.TrimSpace(secret.Line(name)), maxName) }
+
+// cut bounds a text, in bytes, without breaking a character.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
+
+func unknownToken() error {
+	return &Refusal{
+		Kind: ErrUnauthenticated, Shown: true, What: "the token is unknown",
+		Next: "check that it was copied completely and belongs to this server, or ask an admin for a new one",
+	}
+}
+
+func tooMany(wait time.Duration) error {
+	return &Refusal{
+		Kind: ErrTooMany, Shown: true, What: "too many tokens from this address were not valid", Next: "wait, and check the token",
+		RetryAfter: wait.Round(time.Second) + time.Second,
+	}
+}
+
+// unavailable hides the reason from who asks, who could not do anything about it; errors.Unwrap has it for the log.
+func unavailable(err error) error {
+	return fmt.Errorf("%w: %w", &Refusal{
+		Kind: ErrUnavailable, Shown: true, What: "who you are cannot be checked at the moment", Next: "try again", RetryAfter: time.Second,
+	}, err)
+}

@@ -1,0 +1,230 @@
+package access_test
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/coreos/go-oidc/v3/oidc/oidctest"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+)
+
+const audience = "kalypso"
+
+// issuer is an OpenID Connect issuer with real keys.
+type issuer struct {
+	t      *testing.T
+	url    string
+	server *oidctest.Server
+	away   atomic.Bool
+	key    *ecdsa.PrivateKey
+	keyID  string
+}
+
+func newIssuer(t *testing.T) *issuer {
+	t.Helper()
+	i := &issuer{t: t, server: &oidctest.Server{Algorithms: []string{oidc.ES256}}}
+	i.rotate("one")
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if i.away.Load() {
+			http.Error(w, "away", http.StatusBadGateway)
+			return
+		}
+		i.server.ServeHTTP(w, r)
+	}))
+	t.Cleanup(h.Close)
+	i.url = h.URL
+	i.server.SetIssuer(h.URL)
+	return i
+}
+
+// rotate replaces the key by a new one.
+func (i *issuer) rotate(id string) {
+	i.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	i.key, i.keyID = key, id
+	i.server.PublicKeys = []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: id, Algorithm: oidc.ES256}}
+}
+
+// claims are those of a good token, with some replaced.
+func (i *issuer) claims(g *gate, replaced map[string]any) string {
+	all := map[string]any{
+		"iss": i.url, "aud": audience, "sub": "248289761001", "exp": g.now.Add(time.Hour).Unix(), "iat": g.now.Unix(),
+		"email": "ada@example.com", "email_verified": true, "groups": []string{"staff", "platform"},
+	}
+	for name, value := range replaced {
+		all[name] = value
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (i *issuer) token(g *gate, replaced map[string]any) string {
+	return oidctest.SignIDToken(i.key, i.keyID, oidc.ES256, i.claims(g, replaced))
+}
+
+func newSignOn(t *testing.T) (*gate, *issuer) {
+	t.Helper()
+	g, i := newGate(t), newIssuer(t)
+	g.SignOn = &access.SignOn{
+		Issuer: i.url, Audience: audience, Now: func() time.Time { return g.now },
+		Roles: map[string]access.Role{"staff": access.Reader, "platform": access.Operator, "root": access.Admin},
+	}
+	if err := g.SignOn.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return g, i
+}
+
+func TestSignOn(t *testing.T) {
+	g, i := newSignOn(t)
+	for name, tc := range map[string]struct {
+		replaced map[string]any
+		want     access.Identity
+	}{
+		"the group that may do most": {nil, access.Identity{Name: "ada@example.com", Role: access.Operator}},
+		"one group, as a text":       {map[string]any{"groups": "root"}, access.Identity{Name: "ada@example.com", Role: access.Admin}},
+		"groups nobody knows":        {map[string]any{"groups": []string{"sales"}}, access.Identity{Name: "ada@example.com"}},
+		"no groups":                  {map[string]any{"groups": nil}, access.Identity{Name: "ada@example.com"}},
+		"groups of another shape":    {map[string]any{"groups": []any{1, map[string]any{"root": true}, []string{"root"}}}, access.Identity{Name: "ada@example.com"}},
+		"an address nobody verified": {map[string]any{"email_verified": false}, access.Identity{Name: "248289761001", Role: access.Operator}},
+		"several audiences":          {map[string]any{"aud": []string{"other", audience}}, access.Identity{Name: "ada@example.com", Role: access.Operator}},
+		"a name with controls":       {map[string]any{"email": "ada\x1b[31m\nroot"}, access.Identity{Name: "ada [31m root", Role: access.Operator}},
+	} {
+		tc.want.Source, tc.want.Expires, tc.want.Address = access.BySignOn, g.now.Add(time.Hour), "192.0.2.1"
+		got, err := g.Identify(request(i.token(g, tc.replaced)))
+		got.Expires = got.Expires.UTC()
+		if strings.Contains(name, "controls") {
+			if strings.ContainsAny(got.Name, "\x1b\n") {
+				t.Errorf("%s: got %q", name, got.Name)
+			}
+			continue
+		}
+		if diff := cmp.Diff(got, tc.want); err != nil || diff != "" {
+			t.Errorf("%s: error %v, got -, want +:\n%s", name, err, diff)
+		}
+	}
+}
+
+func TestNameClaim(t *testing.T) {
+	g, i := newSignOn(t)
+	g.SignOn.NameClaim = "preferred_username"
+	who, err := g.Identify(request(i.token(g, map[string]any{"preferred_username": "ada"})))
+	if err != nil || who.Name != "ada" {
+		t.Errorf("got %v, %v", who, err)
+	}
+}
+
+func TestForgedTokens(t *testing.T) {
+	g, i := newSignOn(t)
+	stranger := newIssuer(t)
+	good := i.token(g, nil)
+	part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+	parts := strings.Split(good, ".")
+	for name, token := range map[string]string{
+		"expired":             i.token(g, map[string]any{"exp": g.now.Add(-time.Minute).Unix()}),
+		"without an end":      i.token(g, map[string]any{"exp": nil}),
+		"not yet valid":       i.token(g, map[string]any{"nbf": g.now.Add(time.Hour).Unix()}),
+		"another audience":    i.token(g, map[string]any{"aud": "other"}),
+		"no audience":         i.token(g, map[string]any{"aud": nil}),
+		"another issuer":      i.token(g, map[string]any{"iss": "https://issuer.example.com"}),
+		"a stranger's key":    stranger.token(g, map[string]any{"iss": i.url}),
+		"alg none":            part(`{"alg":"none"}`) + "." + part(i.claims(g, nil)) + ".",
+		"alg none, signed":    part(`{"alg":"none","kid":"one"}`) + "." + parts[1] + "." + parts[2],
+		"the key as a secret": hmacToken(t, i.key.Public(), i.claims(g, nil)),
+		"other claims":        parts[0] + "." + part(i.claims(g, map[string]any{"groups": "root"})) + "." + parts[2],
+		"no JSON":             parts[0] + "." + part("claims") + "." + parts[2],
+		"empty parts":         "ey..",
+	} {
+		g.now = g.now.Add(time.Minute) // that the limit of failures is none
+		r := g.refusal(request(token))
+		if !errors.Is(r, access.ErrUnauthenticated) || strings.Contains(r.Error(), parts[2]) {
+			t.Errorf("%s: got %v", name, r)
+		}
+	}
+}
+
+// hmacToken is signed with the public key as if it were a secret, which verifiers fall for that believe the header.
+func hmacToken(t *testing.T, key crypto.PublicKey, claims string) string {
+	t.Helper()
+	text, err := json.Marshal(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return oidctest.SignIDToken(text, "one", "HS256", claims)
+}
+
+func TestKeysAreRotated(t *testing.T) {
+	g, i := newSignOn(t)
+	before := i.token(g, nil)
+	if _, err := g.Identify(request(before)); err != nil {
+		t.Fatal(err)
+	}
+	i.rotate("two")
+	if _, err := g.Identify(request(i.token(g, nil))); err != nil {
+		t.Errorf("a token of the new key: %v", err)
+	}
+	g.now = g.now.Add(access.Freshness)
+	if r := g.refusal(request(before)); !errors.Is(r, access.ErrUnauthenticated) {
+		t.Errorf("a token of the old key: %v", r)
+	}
+}
+
+func TestIssuerAway(t *testing.T) {
+	g, i := newSignOn(t)
+	i.away.Store(true)
+	token := i.token(g, nil)
+	if r := g.refusal(request(token)); !errors.Is(r, access.ErrUnavailable) {
+		t.Errorf("got %v", r)
+	}
+	opaque, _ := g.create(access.Wanted{Name: "ci", Role: access.Reader})
+	if _, err := g.Identify(request(opaque)); err != nil {
+		t.Errorf("tokens of the ledger do not need it: %v", err)
+	}
+	i.away.Store(false)
+	if r := g.refusal(request(token)); !errors.Is(r, access.ErrUnavailable) {
+		t.Errorf("asked again at once: %v", r)
+	}
+	g.now = g.now.Add(time.Minute)
+	if _, err := g.Identify(request(token)); err != nil {
+		t.Errorf("back: %v", err)
+	}
+	i.away.Store(true)
+	i.rotate("two")
+	if r := g.refusal(request(i.token(g, nil))); !errors.Is(r, access.ErrUnavailable) {
+		t.Errorf("away while keys are rotated: %v", r)
+	}
+}
+
+func TestSignOnThatCannotWork(t *testing.T) {
+	for name, s := range map[string]*access.SignOn{
+		"no issuer":   {Audience: audience},
+		"no audience": {Issuer: "https://issuer.example.com"},
+		"a role that is not for people": {
+			Issuer: "https://issuer.example.com", Audience: audience, Roles: map[string]access.Role{"machines": access.Cluster},
+		},
+	} {
+		if s.Check() == nil {
+			t.Errorf("%s: it checks", name)
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
+)
+
+// spec is the part of the description that tests look at.
+type spec struct {
+	OpenAPI string `json:"openapi"`
+	Info    map[string]any
+	Paths   map[string]map[string]struct {
+		OperationID, Summary, Description string
+		Tags                              []string
+		Parameters                        []struct{ Name, In, Description string }
+		Responses                         map[string]struct {
+			Content map[string]struct {
+				Schema struct {
+					Ref string `json:"$ref"`
+				}
+			}
+		}
+	}
+	Components struct {
+		Schemas map[string]struct {
+			Description string
+			Properties  map[string]struct {
+				Ref         string `json:"$ref"`
+				Description string
+			}
+		}
+	}
+}
+
+func readSpec(t *testing.T) (spec, []byte) {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/reference/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err = yaml.YAMLToJSON(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s spec
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s, text
+}
+
+func TestDescriptionIsComplete(t *testing.T) {
+	s, text := readSpec(t)
+	if s.OpenAPI != "3.1.0" {
+		t.Errorf("it is OpenAPI %s", s.OpenAPI)
+	}
+	placeholder := regexp.MustCompile(`\{(\w+)\}`)
+	for path, methods := range s.Paths {
+		for method, op := range methods {
+			problem := op.Responses["default"].Content["application/problem+json"].Schema.Ref
+			if op.Summary == "" || op.OperationID == "" || len(op.Tags) != 1 || problem != "#/components/schemas/Problem" {
+				t.Errorf("%s %s is not complete: %+v", method, path, op)
+			}
+			declared := map[string]bool{}
+			for _, p := range op.Parameters {
+				declared[p.Name] = true
+				if p.Description == "" {
+					t.Errorf("%s %s: nothing says what %s is", method, path, p.Name)
+				}
+			}
+			for _, p := range placeholder.FindAllStringSubmatch(path, -1) {
+				if !declared[p[1]] {
+					t.Errorf("%s %s: %s is not declared", method, path, p[1])
+				}
+			}
+		}
+	}
+	for _, ref := range regexp.MustCompile(`"\$ref":"#/components/schemas/([^"]+)"`).FindAllSubmatch(text, -1) {
+		if _, ok := s.Components.Schemas[string(ref[1])]; !ok {
+			t.Errorf("%s is referred to and not there", ref[1])
+		}
+	}
+}
+
+// TestTypesAreWhatTheirFieldsSay: a type that writes itself as JSON in a way of its own would be described wrongly.
+func TestTypesAreWhatTheirFieldsSay(t *testing.T) {
+	for _, described := range api.Types() {
+		if described.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(described).Implements(reflect.TypeFor[json.Marshaler]()) {
+			t.Errorf("%s has a MarshalJSON: add it to the aliases", described)
+		}
+	}
+}
+
+// TestDescriptionIsServed to everybody, in both formats, and is the one of the documentation.
+func TestDescriptionIsServed(t *testing.T) {
+	w := newWorld(t)
+	want, _ := readSpec(t)
+	for _, format := range []string{"json", "yaml"} {
+		a := w.call(http.MethodGet, "/api/openapi."+format, "", nil)
+		if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/openapi+"+format {
+			t.Errorf("%s: got %d %v", format, a.status, a.header)
+		}
+		var got spec
+		if err := yaml.Unmarshal(a.body, &got); err != nil {
+			t.Fatal(err)
+		}
+		got.Info = want.Info // the version is that of the program
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("%s (-served +documented):\n%s", format, diff)
+		}
+	}
+}
+
+// TestAnswersAreAsDescribed asks a fleet with something in it every question, and holds the answers against the schemas.
+func TestAnswersAreAsDescribed(t *testing.T) {
+	w := newWorld(t)
+	w.fill()
+	s, text := readSpec(t)
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	if err := compiler.AddResource("openapi.json", document); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range s.Paths {
+		op, ok := methods["get"]
+		ref := op.Responses["200"].Content["application/json"].Schema.Ref
+		if !ok || ref == "" {
+			continue
+		}
+		schema, err := compiler.Compile("openapi.json" + ref)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		address := strings.NewReplacer("{commit}", commit("c"), "{a}", "dev", "{b}", "dev").Replace(path)
+		switch op.OperationID {
+		case "get-environment", "get-progress":
+			address = strings.ReplaceAll(address, "{name}", "dev")
+		case "get-cluster":
+			address = strings.ReplaceAll(address, "{name}", "large-07")
+		case "get-workload", "get-application":
+			address = strings.ReplaceAll(address, "{name}", "hello")
+		case "get-application-progress":
+			address = strings.ReplaceAll(address, "{name}", "hello") + "?environment=dev"
+		case "list-assignments", "get-matrix", "get-history":
+			address += "?environment=dev"
+		}
+		a := w.get(address)
+		answer, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.body))
+		if err != nil || a.status != http.StatusOK {
+			t.Errorf("%s: got %d: %s", address, a.status, a.body)
+			continue
+		}
+		if err := schema.Validate(answer); err != nil {
+			t.Errorf("%s: %v\n%s", address, err, a.body)
+		}
+		if strings.Contains(string(a.body), `"items":[]`) {
+			t.Errorf("%s: there is nothing in it", address)
+		}
+	}
+}
+
+// fill puts something of everything into the ledger.
+func (w *world) fill() {
+	w.t.Helper()
+	ctx := w.t.Context()
+	at := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
+	member := ledger.Membership{Environment: "dev", ClusterType: "large"}
+	credential := w.register("large-07", member)
+	w.register("large-08", member)
+	const application = "https://git.example.com/acme/hello-gitops"
+	version := ledger.Version{
+		Workload: "hello", Workspace: "shop", Target: "hello-web", Environment: "dev", Path: "web", Version: "1.4.0", Commit: commit("e"), Built: at,
+	}
+	for _, c := range []ledger.Commit{
+		{
+			Repository: gitOps, Branch: "dev", SHA: commit("d"), Kind: ledger.BranchPlatform, Environment: "dev", SourceCommit: commit("c"),
+			Committed: at, Recorded: at,
+			Assignments: []ledger.Assignment{{ClusterType: "large", Target: "hello-web", Workload: "hello", Workspace: "shop"}},
+		},
+		{
+			Repository: application, Branch: "dev", SHA: commit("f"), Kind: ledger.BranchApplication, Environment: "dev", SourceCommit: commit("e"),
+			Committed: at, Recorded: at, Versions: []ledger.Version{version},
+		},
+	} {
+		if err := w.ledger.RecordCommit(ctx, c); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for i, kind := range []string{"entered", "arrived"} {
+		step := ledger.Step{
+			PromotionID: ledger.PromotionID{Subject: controlPlane, Commit: commit("c"), Environment: "dev"}, Kind: kind,
+			At: at.Add(time.Duration(i) * time.Minute), Detail: json.RawMessage(`{"revision":"` + commit("d") + `"}`),
+		}
+		if err := w.ledger.RecordStep(ctx, step); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	app := report("hello", "")
+	app.Repository, app.Path, app.Revision = application, "web", commit("f")
+	a := w.post("/api/v1/reports", credential, marshal(w.t, batch("", report("platform", ""), app)))
+	if a.status != http.StatusOK {
+		w.t.Fatalf("report: %d: %s", a.status, a.body)
+	}
+	if a := w.post("/api/v1/environments/dev/pause", w.tokens["operator"], `{"why": "holidays"}`); a.status != http.StatusAccepted {
+		w.t.Fatalf("pause: %d: %s", a.status, a.body)
+	}
+}

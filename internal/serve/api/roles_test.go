@@ -1,0 +1,140 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"sort"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+)
+
+// rights is who may do what, once more: reader, operator, admin, cluster and join, in this order.
+// A new operation has to be added here by somebody who thought about it.
+var rights = map[string]string{
+	"GET /whoami": "roacj",
+
+	"GET /environments": "roa", "GET /environments/{name}": "roa", "GET /environments/{name}/progress": "roa", "GET /matrix": "roa",
+	"GET /applications": "roa", "GET /applications/{name}": "roa", "GET /applications/{name}/progress": "roa",
+	"GET /workloads": "roa", "GET /workloads/{name}": "roa", "GET /targets": "roa", "GET /assignments": "roa", "GET /versions": "roa",
+	"GET /clusters": "roa", "GET /clusters/{name}": "roa", "GET /reconcilers": "roa", "GET /discrepancies": "roa",
+	"GET /promotions": "roa", "GET /promotions/{commit}": "roa", "GET /history": "roa", "GET /compare/{a}/{b}": "roa", "GET /figures": "roa",
+	"GET /events": "roa",
+
+	"POST /environments/{name}/promote": "oa", "POST /environments/{name}/pause": "oa", "POST /environments/{name}/resume": "oa",
+	"POST /environments/{name}/abort": "oa", "POST /environments/{name}/rollback": "oa",
+
+	"POST /clusters": "a", "POST /clusters/{name}/rotate": "a", "POST /clusters/{name}/revoke": "a",
+	"GET /tokens": "a", "POST /tokens": "a", "POST /tokens/{id}/revoke": "a", "GET /audit": "a", "POST /reports/file": "a",
+
+	"POST /reports": "c", "POST /reports/flux": "c", "POST /reports/argocd": "c",
+	"POST /clusters/join": "j",
+}
+
+// operations are those of the description: method and path below the root.
+func operations(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/reference/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spec struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := yaml.Unmarshal(text, &spec); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for path, methods := range spec.Paths {
+		for method := range methods {
+			all = append(all, strings.ToUpper(method)+" "+strings.TrimPrefix(path, "/api/v1"))
+		}
+	}
+	sort.Strings(all)
+	return all
+}
+
+// TestRights tries every operation of the description as everybody.
+func TestRights(t *testing.T) {
+	w := newWorld(t)
+	credential := w.register("large-07")
+	everybody := map[string]string{
+		"r": w.tokens[access.Reader], "o": w.tokens[access.Operator], "a": w.tokens[access.Admin], "c": credential,
+		"j": w.store(ledger.Token{ID: "join", Role: "join", Scope: `{"memberships":[]}`}, access.Join),
+	}
+	page, err := os.ReadFile("../../../docs/reference/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := operations(t)
+	if len(all) != len(rights) {
+		t.Errorf("%d operations are described, and the rights of %d are known", len(all), len(rights))
+	}
+	for _, operation := range all {
+		may, known := rights[operation]
+		if !known {
+			t.Errorf("%s: nobody said who may", operation)
+			continue
+		}
+		if !strings.Contains(string(page), "`"+operation+"`") {
+			t.Errorf("docs/reference/api.md does not have %s", operation)
+		}
+		method, path, _ := strings.Cut(operation, " ")
+		path = "/api/v1" + strings.NewReplacer("{name}", "x", "{commit}", commit("a"), "{a}", "x", "{b}", "y", "{id}", "x").Replace(path)
+		for who, token := range everybody {
+			got := w.status(method, path, token)
+			denied := got == http.StatusForbidden || got == http.StatusUnauthorized
+			if may := strings.Contains(may, who); denied == may || !may && got != http.StatusForbidden {
+				t.Errorf("%s as %q: got %d", operation, who, got)
+			}
+		}
+		if got := w.status(method, path, ""); got != http.StatusUnauthorized && may != "roacj" {
+			t.Errorf("%s as nobody: got %d", operation, got)
+		}
+	}
+}
+
+// status asks an operation that does not get what it needs: it gets past the door, and no further.
+func (w *world) status(method, path, token string) int {
+	w.t.Helper()
+	if method == http.MethodPost {
+		return w.post(path+"?unknown=1", token, "{}").status
+	}
+	return w.call(method, path+"?unknown=1", token, nil).status
+}
+
+func TestNobodyHearsHowToComeIn(t *testing.T) {
+	w := newWorld(t)
+	a := w.call(http.MethodGet, "/api/v1/environments", "", nil)
+	p := wantProblem(t, a, http.StatusUnauthorized)
+	if got := a.header.Get("WWW-Authenticate"); got != `Bearer realm="kalypso"` || p.Next == "" {
+		t.Errorf("got %q and %+v", got, p)
+	}
+	a = w.call(http.MethodGet, "/api/v1/whoami", "kal_not-one", nil)
+	wantProblem(t, a, http.StatusUnauthorized)
+	if got := a.header.Get("WWW-Authenticate"); !strings.Contains(got, "invalid_token") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWhoAmI(t *testing.T) {
+	w := newWorld(t)
+	who := decode[access.Identity](t, w.call(http.MethodGet, "/api/v1/whoami", w.tokens[access.Operator], nil), http.StatusOK)
+	if who.Name != "operator" || who.Role != access.Operator || who.Source != access.ByToken {
+		t.Errorf("got %+v", who)
+	}
+	who = decode[access.Identity](t, w.call(http.MethodGet, "/api/v1/whoami", "", nil), http.StatusOK)
+	if who.Role != "" || who.Source != access.Anonymous {
+		t.Errorf("nobody: got %+v", who)
+	}
+	w.server.Guard.Anonymous = access.AnonymousLocal
+	who = decode[access.Identity](t, w.call(http.MethodGet, "/api/v1/whoami", "", nil), http.StatusOK)
+	if who.Role != access.Reader {
+		t.Errorf("on this machine: got %+v", who)
+	}
+}

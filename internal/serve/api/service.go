@@ -1,0 +1,200 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+)
+
+// service is a server with its routes.
+type service struct {
+	*Server
+	mux    *http.ServeMux
+	api    huma.API
+	stream stream
+	// reports bounds how often one cluster reports, and inFlight how many reports are taken in at once.
+	reports  access.Limiter
+	inFlight chan struct{}
+	// browsers keeps pages of other sites from writing in the name of who looks at them, where a cookie says who that is.
+	browsers http.CrossOriginProtection
+}
+
+func newService(s *Server) *service {
+	v := &service{
+		Server: s, mux: http.NewServeMux(),
+		reports: access.Limiter{Burst: reportBurst, Every: reportEvery}, inFlight: make(chan struct{}, maxInFlight),
+	}
+	v.stream = stream{events: s.Events, still: v.mayListen}
+	v.api = humago.New(v.mux, v.config())
+	v.api.UseMiddleware(v.admit)
+	for _, register := range []func(*service){
+		registerEnvironments, registerApplications, registerWorkloads, registerClusters, registerPast, registerMoves, registerReports,
+		registerCredentials, registerSelf,
+	} {
+		register(v)
+	}
+	d := sync.OnceValues(func() (description, error) { return describe(s.Version, comments) })
+	for _, format := range []string{"json", "yaml"} {
+		v.mux.HandleFunc("GET /api/openapi."+format, func(w http.ResponseWriter, r *http.Request) { v.answerDescription(w, r, d, format) })
+	}
+	return v
+}
+
+// answerDescription answers with the description of the API, which everybody may read.
+func (s *service) answerDescription(w http.ResponseWriter, r *http.Request, describe func() (description, error), format string) {
+	d, err := describe()
+	if err != nil {
+		s.problem(r.Context(), err).write(w, r)
+		return
+	}
+	d.write(w, format)
+}
+
+func (s *service) config() huma.Config {
+	version := s.Version
+	if version == "" {
+		version = "unknown"
+	}
+	registry := huma.NewMapRegistry(schemaPrefix, schemaName)
+	aliases(registry)
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI:    "3.1.0",
+			Info:       &huma.Info{Title: "Kalypso", Version: version, Description: about},
+			Components: &huma.Components{Schemas: registry, SecuritySchemes: securitySchemes()},
+			Security:   []map[string][]string{{"bearer": {}}},
+		},
+		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		DefaultFormat:                "application/json",
+		RejectUnknownQueryParameters: true,
+		Transformers:                 []huma.Transformer{inOurWords},
+	}
+}
+
+// inOurWords replaces what huma says about a request.
+func inOurWords(ctx huma.Context, _ string, v any) (any, error) {
+	if m, ok := v.(*huma.ErrorModel); ok {
+		v = ofHuma(m)
+	}
+	if p, ok := v.(*Problem); ok {
+		p.Instance = access.RequestID(ctx.Context())
+	}
+	return v, nil
+}
+
+// ServeHTTP routes a request. Paths that are none, and methods that a path does not have, are problems as well.
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, pattern := s.mux.Handler(r); pattern != "" {
+		s.mux.ServeHTTP(w, r)
+		return
+	}
+	tried := &headersOnly{header: http.Header{}}
+	s.mux.ServeHTTP(tried, r)
+	if tried.status == http.StatusMethodNotAllowed {
+		allowed := tried.header.Get("Allow")
+		w.Header().Set("Allow", allowed)
+		newProblem(tried.status, "this path does not take "+safe(r.Method), "it takes "+allowed).write(w, r)
+		return
+	}
+	newProblem(http.StatusNotFound, "there is no such path", "the paths are in /api/openapi.json").write(w, r)
+}
+
+// headersOnly takes an answer and keeps its status and headers.
+type headersOnly struct {
+	header http.Header
+	status int
+}
+
+// Header implements [http.ResponseWriter].
+func (w *headersOnly) Header() http.Header { return w.header }
+
+// Write implements [http.ResponseWriter].
+func (w *headersOnly) Write(b []byte) (int, error) { return len(b), nil }
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *headersOnly) WriteHeader(status int) { w.status = status }
+
+// admit lets a request through to its operation: who asks may, and what they send and want is JSON.
+func (s *service) admit(ctx huma.Context, next func(huma.Context)) {
+	r, _ := humago.Unwrap(ctx)
+	op := ctx.Operation()
+	who, err := s.Guard.Identify(r)
+	if err == nil {
+		err = allow(op.OperationID, who)
+	}
+	if err == nil && s.browsers.Check(r) != nil {
+		err = newProblem(http.StatusForbidden, "a page of another site asks for this", "ask from a page of this server, or from a program")
+	}
+	if err == nil {
+		err = negotiable(op, r)
+	}
+	if err != nil {
+		s.refuse(ctx, err)
+		return
+	}
+	next(huma.WithContext(ctx, access.With(ctx.Context(), who)))
+}
+
+// refuse answers with a problem before the operation.
+func (s *service) refuse(ctx huma.Context, err error) {
+	r, w := humago.Unwrap(ctx)
+	s.problem(r.Context(), err).write(w, r)
+}
+
+// problem says an error in the words of HTTP, and logs what is not the fault of who asks.
+func (s *service) problem(ctx context.Context, err error) *Problem {
+	p := problemOf(err)
+	switch {
+	case errors.Is(err, context.Canceled):
+	case p.Status >= http.StatusInternalServerError:
+		s.Log.Error("answer", "request", access.RequestID(ctx), "status", p.Status, "error", safe(err.Error()))
+	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden:
+		s.Log.Info("refused", "request", access.RequestID(ctx), "status", p.Status, "reason", p.Detail)
+	}
+	return p
+}
+
+// negotiable says whether the types of what is sent and wanted are those of an operation.
+func negotiable(op *huma.Operation, r *http.Request) error {
+	offered := "application/json"
+	if op.OperationID == listen {
+		offered = "text/event-stream"
+	}
+	if !accepts(r.Header.Values("Accept"), offered) {
+		return newProblem(http.StatusNotAcceptable, "there is only "+offered, "send Accept: "+offered+", or none")
+	}
+	if op.RequestBody == nil || r.ContentLength == 0 {
+		return nil
+	}
+	sent, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if _, ok := op.RequestBody.Content[strings.ToLower(strings.TrimSpace(sent))]; !ok {
+		return newProblem(http.StatusUnsupportedMediaType, "the type of the body is not understood", "send Content-Type: application/json")
+	}
+	return nil
+}
+
+// accepts says whether headers Accept let a type through.
+func accepts(headers []string, offered string) bool {
+	group, _, _ := strings.Cut(offered, "/")
+	asked := false
+	for _, one := range strings.Split(strings.Join(headers, ","), ",") {
+		kind, parameters, _ := strings.Cut(strings.ToLower(one), ";")
+		kind = strings.TrimSpace(kind)
+		if kind == "" {
+			continue
+		}
+		asked = true
+		refused := strings.ReplaceAll(parameters, " ", "") == "q=0"
+		if !refused && (kind == "*/*" || kind == group+"/*" || kind == offered) {
+			return true
+		}
+	}
+	return !asked
+}

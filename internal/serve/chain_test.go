@@ -1,0 +1,175 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/hub/record"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+)
+
+// fakeChains notes what the keeper asks for, beside the flows.
+type fakeChains struct {
+	flows *fakeFlows
+	// moved and next are what the next look at a chain comes to.
+	moved []string
+	next  time.Duration
+	err   error
+	// takes is how long each look takes.
+	takes time.Duration
+}
+
+func (c *fakeChains) Record(_ context.Context, url, environment string) (*Recorded, error) {
+	c.flows.note("record " + environment)
+	return &Recorded{Read: []schedule.Location{
+		{Repo: "https://forge.example.com/platform/gitops", Branch: environment},
+		{Repo: "https://forge.example.com/teams/shop-gitops", Branch: environment},
+	}}, nil
+}
+
+func (c *fakeChains) Promote(context.Context, string) (*Promoted, error) {
+	c.flows.note("promote")
+	time.Sleep(c.takes)
+	p := &Promoted{Moved: c.moved}
+	if c.next > 0 {
+		p.Next = time.Now().Add(c.next)
+	}
+	err := c.err
+	c.moved, c.next, c.err = nil, 0, nil
+	return p, err
+}
+
+// keepChains runs a keeper with chains, until its work of the start is done.
+func keepChains(t *testing.T, c *fakeChains, test func(k *Keeper)) {
+	t.Helper()
+	keepWith(t, c.flows, c, func(k *Keeper) {
+		time.Sleep(2 * settle)
+		want(t, c.flows, "environments", "promote", "record dev", "record stage", "round dev", "round stage")
+		test(k)
+	})
+}
+
+func TestWhatIsPublishedIsRecordedAndThenPromoted(t *testing.T) {
+	keepChains(t, &fakeChains{flows: &fakeFlows{}}, func(*Keeper) {})
+}
+
+func TestReportsOfAMomentAreOneLookAtTheChain(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		for range 1000 {
+			k.Reported()
+		}
+		want(t, c.flows)
+		time.Sleep(2 * settle)
+		want(t, c.flows, "promote")
+	})
+}
+
+func TestWhatWasPromotedIsScheduledAtOnce(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		c.moved = []string{"stage"}
+		k.Reported()
+		time.Sleep(settle)
+		want(t, c.flows, "promote", "record stage", "round stage")
+		time.Sleep(2 * settle)
+		want(t, c.flows, "promote")
+	})
+}
+
+func TestAChainIsLookedAtWhenItsTimeComes(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		c.next = 10 * time.Minute
+		k.Reported()
+		time.Sleep(settle)
+		want(t, c.flows, "promote")
+		time.Sleep(9 * time.Minute)
+		want(t, c.flows)
+		time.Sleep(2 * time.Minute)
+		want(t, c.flows, "promote")
+	})
+}
+
+func TestAChainThatFailsIsTriedAgain(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		c.err = errors.New("the ledger is locked")
+		k.Reported()
+		time.Sleep(settle)
+		want(t, c.flows, "promote")
+		time.Sleep(firstRetry)
+		want(t, c.flows, "promote")
+	})
+}
+
+func TestAPushToAnApplicationsBranchIsRecorded(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/shop-gitops", Branch: "dev"})
+		time.Sleep(2 * settle)
+		want(t, c.flows, "promote", "record dev")
+	})
+}
+
+// TestAnEnvironmentThatIsRemovedIsLeftAlone, whatever happens to the branches that it was made from.
+func TestAnEnvironmentThatIsRemovedIsLeftAlone(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		c.flows.mu.Lock()
+		c.flows.without = "stage"
+		c.flows.mu.Unlock()
+		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: "main"})
+		time.Sleep(2 * settle)
+		c.flows.taken() // a round of it may have been on its way
+		for _, branch := range []string{"main", "stage"} {
+			k.Handle(forge.Event{Kind: forge.EventPush, Repository: "platform/control-plane", Branch: branch})
+		}
+		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/shop-gitops", Branch: "stage"})
+		c.moved = []string{"stage"}
+		k.Reported()
+		time.Sleep(2 * settle)
+		if calls := c.flows.taken(); slices.Contains(calls, "round stage") || slices.Contains(calls, "record stage") {
+			t.Errorf("calls: %q", calls)
+		}
+	})
+}
+
+func TestWhatWasRecordedIsSaidInWords(t *testing.T) {
+	branch := record.Branch{Repository: "https://forge.example.com/teams/shop-gitops", Branch: "dev"}
+	var r Recorded
+	r.Add(&record.Outcome{Branch: branch, Recorded: []string{"1"}, Problems: []fleet.Problem{
+		{Message: "the branch is odd"}, {Position: fleet.Position{File: "web/descriptor.yaml", Line: 3}, Message: "no version"},
+	}})
+	r.Add(&record.Outcome{Branch: branch, Recorded: []string{"2", "3"}, Gone: true})
+	const name = "branch dev of https://forge.example.com/teams/shop-gitops"
+	want := Recorded{Did: []string{"recorded 1 commit of " + name, "recorded 2 commits of " + name}, Problems: []string{
+		name + ": the branch is odd", name + ": web/descriptor.yaml:3: no version", name + " does not exist any more; what is recorded of it stays",
+	}}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A look that takes long is not made again at once, however much is reported.
+func TestALargeFleetIsNotLookedAtAllTheTime(t *testing.T) {
+	c := &fakeChains{flows: &fakeFlows{}}
+	keepChains(t, c, func(k *Keeper) {
+		c.takes = 400 * time.Millisecond
+		k.Reported()
+		time.Sleep(settle + c.takes)
+		want(t, c.flows, "promote")
+		k.Reported()
+		time.Sleep(700 * time.Millisecond)
+		want(t, c.flows)
+		time.Sleep(time.Second)
+		want(t, c.flows, "promote")
+	})
+}

@@ -1,0 +1,69 @@
+package serve
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestConfigSaysEverythingThatIsWrong(t *testing.T) {
+	config, err := ParseConfig([]byte(`
+listen: nowhere
+url: https://user:hunter2@kalypso.example.com
+poll: 1s
+workers: -1
+log: {format: xml, level: loud}
+ledger: postgres://kalypso:hunter2@db.example.com/kalypso
+retention: 1h
+chains: {"https://git.example.com/other": [dev, prod]}
+verify: {programs: [smoke]}
+access: {anonymous: sometimes, oidc: {issuer: login, audience: kalypso, roles: {}}}
+forges:
+  - {url: "https://github.com"}
+  - {url: "https://github.com", tokenEnv: A, tokenFile: b}
+  - {url: "https://git.example.com", tokenEnv: A}
+  - {url: "not a url", kind: gitea, app: {id: 1}}
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = config.Check()
+	if err == nil {
+		t.Fatal("no problem found")
+	}
+	for _, want := range []string{
+		"controlPlanes:", "listen:", "url: want", "poll:", "workers:", "log.format:", "log.level:",
+		"ledger:", "retention:", "chains:", "verify.programs:", "access.anonymous:", "access.oidc: issuer:",
+		"forges[0]: set exactly one", "forges[1]: set exactly one", "forges[1]: another forge", "forges[2]: kind:",
+		"forges[3]: url:", "forges[3]: app: only github", "forges[3]: app: wants",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("it does not say %q:\n%v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "hunter2") {
+		t.Error("it tells the password")
+	}
+}
+
+func TestConfigDefaults(t *testing.T) {
+	config, err := ParseConfig(nil, func(c *Config) { c.ControlPlanes = []string{controlPlane} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := config.Check(); err != nil {
+		t.Error(err)
+	}
+	if config.Listen != DefaultListen || config.URL != "http://"+DefaultListen || !*config.LocalForge || config.Poll.Duration == 0 {
+		t.Errorf("defaults: %+v", config)
+	}
+	with, err := ParseConfig([]byte("forges: [{url: 'https://gitlab.example.com', tokenEnv: T}]"), nil)
+	if err != nil || *with.LocalForge || with.Forges[0].Kind != "gitlab" || with.Forges[0].Name != "gitlab" {
+		t.Errorf("defaults with a forge: %+v (%v)", with, err)
+	}
+}
+
+func TestConfigRefusesWhatItDoesNotKnow(t *testing.T) {
+	if _, err := ParseConfig([]byte("controlPlane: x"), nil); err == nil || !strings.Contains(err.Error(), "controlPlane") {
+		t.Errorf("error: %v", err)
+	}
+}

@@ -1,0 +1,150 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+)
+
+// signed is a forge whose deliveries are the name of a delivery and, after a space, a time; the signature is the secret itself.
+type signed struct{}
+
+func (signed) VerifyWebhook(h http.Header, body []byte, key forge.Secret) (forge.Event, error) {
+	if h.Get("Signature") != key.Reveal() {
+		return forge.Event{}, &forge.Error{Kind: forge.ErrDenied}
+	}
+	delivery, at, _ := strings.Cut(string(body), " ")
+	if delivery == "" {
+		return forge.Event{}, &forge.Error{Kind: forge.ErrInvalid}
+	}
+	when, _ := time.Parse(time.RFC3339, at)
+	return forge.Event{Kind: forge.EventPush, Repository: "platform/gitops", Delivery: delivery, Time: when}, nil
+}
+
+func newServer(t *testing.T) *Server {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	s := &Server{
+		Keeper:  &Keeper{Flows: &fakeFlows{}, ControlPlanes: []string{controlPlane}, Log: log, Metrics: NewMetrics(registry)},
+		Hooks:   []Hook{{Name: "forge", Verifier: signed{}, Secret: forge.NewSecret("s3cret-of-the-hook")}, {Name: "open", Verifier: signed{}}},
+		Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+		Log:     log,
+	}
+	s.Keeper.start()
+	return s
+}
+
+func ask(s http.Handler, method, path, signature, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Signature", signature)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+func TestWebhooksTakeOnlyWhatIsSignedAndNew(t *testing.T) {
+	h := newServer(t).Handler()
+	old := time.Now().Add(-time.Hour).Format(time.RFC3339)
+	for _, test := range []struct {
+		name, path, signature, body string
+		want                        int
+	}{
+		{"signed", "/webhooks/forge", "s3cret-of-the-hook", "one", http.StatusAccepted},
+		{"repeated", "/webhooks/forge", "s3cret-of-the-hook", "one", http.StatusOK},
+		{"an old one replayed", "/webhooks/forge", "s3cret-of-the-hook", "two " + old, http.StatusOK},
+		{"not signed", "/webhooks/forge", "", "three", http.StatusUnauthorized},
+		{"signed with something else", "/webhooks/forge", "guess", "three", http.StatusUnauthorized},
+		{"not understood", "/webhooks/forge", "s3cret-of-the-hook", "", http.StatusBadRequest},
+		{"a hook without a secret", "/webhooks/open", "", "four", http.StatusNotFound},
+		{"no such hook", "/webhooks/nobody", "", "four", http.StatusNotFound},
+		{"too large", "/webhooks/forge", "s3cret-of-the-hook", strings.Repeat("x", maxDelivery+1), http.StatusRequestEntityTooLarge},
+	} {
+		if got := ask(h, http.MethodPost, test.path, test.signature, test.body); got.Code != test.want {
+			t.Errorf("%s: status %d (%s), want %d", test.name, got.Code, strings.TrimSpace(got.Body.String()), test.want)
+		}
+	}
+	if got := ask(h, http.MethodGet, "/webhooks/forge", "", ""); got.Code != http.StatusMethodNotAllowed {
+		t.Errorf("GET: status %d", got.Code)
+	}
+	metrics := ask(h, http.MethodGet, "/metrics", "", "").Body.String()
+	for _, line := range []string{
+		`kalypso_webhooks_total{forge="forge",result="accepted"} 1`,
+		`kalypso_webhooks_total{forge="forge",result="not signed with the secret"} 2`,
+		`kalypso_queue_depth 0`,
+	} {
+		if !strings.Contains(metrics, line) {
+			t.Errorf("metrics lack %s", line)
+		}
+	}
+}
+
+func TestTheMemoryOfDeliveriesIsBounded(t *testing.T) {
+	w := newWebhooks(nil, func(forge.Event) {}, nil)
+	for i := range 3 * maxRemembered {
+		w.replayed("forge", forge.Event{}, sha256.Sum256([]byte{byte(i), byte(i >> 8), byte(i >> 16)}))
+	}
+	if len(w.seen) > maxRemembered {
+		t.Errorf("%d deliveries are remembered", len(w.seen))
+	}
+}
+
+func TestTheServerIsReadyWhenItHasReadEverything(t *testing.T) {
+	s := newServer(t)
+	if got := ask(s.Handler(), http.MethodGet, "/readyz", "", ""); got.Code != http.StatusServiceUnavailable {
+		t.Errorf("before: %d", got.Code)
+	}
+	if err := s.Keeper.lookAtEnvironments(t.Context(), controlPlane); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/readyz", "/healthz"} {
+		if got := ask(s.Handler(), http.MethodGet, path, "", ""); got.Code != http.StatusOK {
+			t.Errorf("%s: %d", path, got.Code)
+		}
+	}
+}
+
+// An answer that goes on for ever is ended when the server stops: it does not wait for those who listen.
+func TestStoppingEndsWhatWouldGoOnForEver(t *testing.T) {
+	s := newServer(t)
+	listening, stopping := make(chan struct{}), make(chan struct{})
+	s.API = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(listening)
+		<-stopping
+	})
+	s.Stopping = func() { close(stopping) }
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, listener) }()
+	go func() {
+		if answer, err := http.Get("http://" + listener.Addr().String() + "/api/v1/events"); err == nil {
+			_ = answer.Body.Close()
+		}
+	}()
+	<-listening
+	begun := time.Now()
+	stop()
+	if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
+	if took := time.Since(begun); took >= shutdown {
+		t.Errorf("stopping took %s", took)
+	}
+}

@@ -1,0 +1,187 @@
+package session
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// The pages.
+const (
+	SignInPath  = "/-/sign-in"
+	SignOutPath = "/-/sign-out"
+	signOnPath  = "/-/sign-on"
+	donePath    = "/-/sign-on/done"
+)
+
+// Handler answers the pages of this package.
+func (s *Sessions) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+SignInPath, s.signInPage)
+	mux.HandleFunc("POST "+SignInPath, s.signIn)
+	mux.HandleFunc("GET "+SignOutPath, s.signOutPage)
+	mux.HandleFunc("POST "+SignOutPath, s.signOut)
+	if s.SignOn != nil {
+		mux.HandleFunc("GET "+signOnPath, s.signOn)
+		mux.HandleFunc("GET "+donePath, s.signedOn)
+	}
+	return &access.Shield{Next: mux, Log: s.Log}
+}
+
+// Register lets a mux answer with the pages of this package.
+func (s *Sessions) Register(mux *http.ServeMux) {
+	h := s.Handler()
+	for _, path := range []string{SignInPath, SignOutPath, signOnPath, donePath} {
+		mux.Handle(path, h)
+	}
+}
+
+const (
+	formPurpose = "form to sign in"
+	// formLength is how long a form to sign in may be looked at.
+	formLength = time.Hour
+	// maxForm bounds a form, in bytes: a token of an issuer is the longest that is in it.
+	maxForm = 32 << 10
+)
+
+// formState is what binds the form to sign in to a browser.
+type formState struct {
+	ID   []byte    `json:"id"`
+	Made time.Time `json:"made"`
+}
+
+func (s *Sessions) formOf(r *http.Request) (formState, bool) {
+	var f formState
+	ok := s.unsealed(r, formCookie, formPurpose, &f) && len(f.ID) > 0
+	age := s.now().Sub(f.Made)
+	return f, ok && age >= -time.Minute && age < formLength
+}
+
+func (s *Sessions) signInPage(w http.ResponseWriter, r *http.Request) {
+	v := signInView{To: local(r.URL.Query().Get("to"))}
+	if _, err := r.Cookie(s.cookieName(sessionCookie)); err == nil && s.current(r) == nil {
+		v.Note = "Your session is over. Sign in again."
+	}
+	s.showSignIn(w, r, http.StatusOK, v)
+}
+
+// showSignIn shows the form, which it binds to the browser.
+func (s *Sessions) showSignIn(w http.ResponseWriter, r *http.Request, status int, v signInView) {
+	f, ok := s.formOf(r)
+	if !ok {
+		f = formState{ID: newID()}
+	}
+	f.Made = s.now()
+	if err := s.setSealed(w, formCookie, formPurpose, f, formLength); err != nil {
+		s.broken(w, err)
+		return
+	}
+	v.Form = derived(f.ID, "sign in")
+	if who, ok, err := s.Authenticate(r); ok && err == nil {
+		v.Who = who
+	}
+	if s.SignOn != nil {
+		v.SignOn, v.Issuer = signOnPath+"?to="+url.QueryEscape(v.To), hostOf(s.SignOn.Issuer)
+	}
+	s.show(w, status, "sign-in", "Sign in", v)
+}
+
+// signIn begins a session for who shows a token.
+func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	v := signInView{To: local(r.PostFormValue("to"))}
+	f, ok := s.formOf(r)
+	if err := s.fromHere(r); err != nil || !ok || !same(derived(f.ID, "sign in"), r.PostFormValue(FormField)) {
+		v.Note = "The form was old, or your browser keeps no cookies for this server. Try again."
+		s.showSignIn(w, r, http.StatusForbidden, v)
+		return
+	}
+	token := secret.New(strings.TrimSpace(r.PostFormValue("token")))
+	who, err := s.Guard.IdentifyToken(r.Context(), token, access.Address(r))
+	if err == nil {
+		err = mayLook(who)
+	}
+	if err != nil {
+		s.refuse(w, r, v, err)
+		return
+	}
+	session := state{Token: access.Hash(token)}
+	if who.Source == access.BySignOn { // a token of the issuer, which nobody keeps
+		session = state{Name: who.Name, Role: who.Role, SignOn: s.fingerprint(), Ends: who.Expires}
+	}
+	s.enter(w, r, session, who, v.To)
+}
+
+// enter begins a session and goes on to where somebody wanted to be.
+func (s *Sessions) enter(w http.ResponseWriter, r *http.Request, v state, who access.Identity, to string) {
+	if before := s.current(r); before != nil {
+		s.finish(r, before)
+	}
+	if err := s.begin(w, r, v, who); err != nil {
+		s.broken(w, err)
+		return
+	}
+	s.drop(w, formCookie)
+	s.drop(w, flowCookie)
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, local(to), http.StatusSeeOther)
+}
+
+// mayLook refuses those for whom there is nothing to see: the tokens of clusters are for reports.
+func mayLook(who access.Identity) error {
+	if who.Role == access.Cluster || who.Role == access.Join {
+		return &access.Refusal{
+			Kind: access.ErrForbidden, What: "this is the token of a cluster", Next: "use one of the role reader, operator or admin",
+		}
+	}
+	return who.May(access.Reader)
+}
+
+// refuse shows the form again, with what was wrong.
+func (s *Sessions) refuse(w http.ResponseWriter, r *http.Request, v signInView, err error) {
+	status := http.StatusServiceUnavailable
+	refusal, ok := isRefusal(err)
+	switch {
+	case errors.Is(err, access.ErrTooMany):
+		status = http.StatusTooManyRequests
+	case errors.Is(err, access.ErrForbidden), errors.Is(err, access.ErrUnauthenticated):
+		status = http.StatusForbidden
+	}
+	v.Note = "Who you are cannot be checked at the moment. Try again."
+	if ok {
+		v.Note = sentence(refusal.Error())
+		setRetryAfter(w.Header(), refusal.RetryAfter)
+	}
+	s.Log.Info("not signed in", "address", access.Address(r), "reason", secret.Line(err.Error()))
+	s.showSignIn(w, r, status, v)
+}
+
+func (s *Sessions) signOutPage(w http.ResponseWriter, r *http.Request) {
+	who, ok, err := s.Authenticate(r)
+	if err != nil || !ok {
+		http.Redirect(w, r, SignInPath, http.StatusSeeOther)
+		return
+	}
+	s.show(w, http.StatusOK, "sign-out", "Sign out", signOutView{Who: who, Form: s.FormToken(r)})
+}
+
+func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	v := s.current(r)
+	if v != nil {
+		if err := s.CheckForm(r); err != nil {
+			s.showSignIn(w, r, http.StatusForbidden, signInView{To: "/", Note: sentence(err.Error())})
+			return
+		}
+		s.finish(r, v)
+		s.Log.Info("signed out", "address", access.Address(r))
+	}
+	s.drop(w, sessionCookie)
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}

@@ -1,0 +1,171 @@
+package action_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+)
+
+// TestActions: what is confirmed is done, is on the audit trail in the name of who did it, and is said on the next page.
+func TestActions(t *testing.T) {
+	for name, tc := range map[string]struct {
+		path  string
+		shows []string
+		told  string
+		audit ledger.AuditEntry
+	}{
+		"pause": {
+			"/environments/prod/pause",
+			[]string{"Pause prod", "Nothing enters until it is resumed", "3333333"},
+			"prod is paused. Nothing enters until it is resumed.",
+			ledger.AuditEntry{Action: "pause", Detail: `controlPlane="` + controlPlane + `" why="because"`},
+		},
+		"resume": {
+			"/environments/prod/resume",
+			[]string{"Resume prod"},
+			"prod is resumed.",
+			ledger.AuditEntry{Action: "resume", Detail: `controlPlane="` + controlPlane + `" why="because"`},
+		},
+		"promote": {
+			"/environments/prod/promote?commit=" + next[:7],
+			[]string{"Promote to prod", "4444444", "Where it was", "Compare them"},
+			"4444444 is the next to enter prod. The next round heeds it.",
+			ledger.AuditEntry{Action: "promote", Detail: `controlPlane="` + controlPlane + `" commit="` + next + `" why="because"`},
+		},
+		"abort": {
+			"/environments/prod/abort",
+			[]string{"Give up a commit in prod", "3333333"},
+			"3333333 is given up in prod.",
+			ledger.AuditEntry{Action: "abort", Detail: `controlPlane="` + controlPlane + `" commit="` + present + `" why="because"`},
+		},
+		"roll back": { // the one in between failed
+			"/environments/prod/rollback",
+			[]string{"Roll back prod", "1111111"},
+			"prod goes back to 1111111. The next round heeds it.",
+			ledger.AuditEntry{Action: "rollback", Detail: `controlPlane="` + controlPlane + `" commit="` + older + `" why="because"`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			b := w.browser(access.Operator)
+			page := b.see(tc.path)
+			for _, want := range tc.shows {
+				if !strings.Contains(page.text, want) {
+					t.Errorf("it does not show %q:\n%s", want, page.text)
+				}
+			}
+			a := b.confirm(tc.path)
+			if a.status != http.StatusSeeOther || !strings.HasPrefix(a.to, "/environments/prod?") {
+				t.Fatalf("got %d to %q:\n%s", a.status, a.to, a.text)
+			}
+			if got := b.see("/told").text; got != tc.told {
+				t.Errorf("it says %q, want %q", got, tc.told)
+			}
+			trail, err := w.ledger.AuditEntries(t.Context(), ledger.AuditQuery{Limit: 10})
+			must(t, err)
+			if len(trail) != 1 {
+				t.Fatalf("the audit trail has %v", trail)
+			}
+			tc.audit.By, tc.audit.Subject, tc.audit.Address = "ada (session of token operator)", "prod", "127.0.0.1"
+			trail[0].At = time.Time{}
+			if diff := cmp.Diff(tc.audit, trail[0]); diff != "" {
+				t.Errorf("audit trail (-want +got):\n%s", diff)
+			}
+			if len(w.spoken) != 1 {
+				t.Errorf("the rounds were told %q", w.spoken)
+			}
+		})
+	}
+}
+
+func TestActionsRefuse(t *testing.T) {
+	w := newWorld(t)
+	const path = "/environments/prod/pause"
+	operator := w.browser(access.Operator)
+	good := operator.see(path).fields()
+	for name, tc := range map[string]struct {
+		get    func() seen
+		status int
+	}{
+		"nobody, who is asked to sign in": {func() seen { return w.browser("").see(path) }, http.StatusSeeOther},
+		"the form of nobody":              {func() seen { return w.browser("").send(path, good) }, http.StatusUnauthorized},
+		"a reader":                        {func() seen { return w.browser(access.Reader).see(path) }, http.StatusForbidden},
+		"the form of a reader":            {func() seen { return w.browser(access.Reader).send(path, good) }, http.StatusForbidden},
+		"a form without its token": {func() seen {
+			return operator.send(path, url.Values{"seen": {present}})
+		}, http.StatusForbidden},
+		"the form of another session": {func() seen { return w.browser(access.Admin).send(path, good) }, http.StatusForbidden},
+		"an unknown environment":      {func() seen { return operator.see("/environments/nowhere/pause") }, http.StatusNotFound},
+		"no commit": {func() seen {
+			return operator.send("/environments/prod/promote", good)
+		}, http.StatusUnprocessableEntity},
+		"what is no commit": {func() seen {
+			form := url.Values{"csrf": good["csrf"], "seen": {present}, "commit": {"<script>"}}
+			return operator.send("/environments/prod/promote", form)
+		}, http.StatusUnprocessableEntity},
+		"a commit that is unknown": {func() seen {
+			form := url.Values{"csrf": good["csrf"], "seen": {present}, "commit": {"abcdef1"}}
+			return operator.send("/environments/prod/promote", form)
+		}, http.StatusNotFound},
+		"an environment that moved on": {func() seen {
+			form := url.Values{"csrf": good["csrf"], "seen": {old}}
+			return operator.send(path, form)
+		}, http.StatusConflict},
+	} {
+		if a := tc.get(); a.status != tc.status {
+			t.Errorf("%s: got %d, want %d\n%s", name, a.status, tc.status, a.text)
+		} else if strings.Contains(a.text, "<script>") {
+			t.Errorf("%s: it is a script now", name)
+		}
+	}
+	trail, err := w.ledger.AuditEntries(t.Context(), ledger.AuditQuery{Limit: 10})
+	must(t, err)
+	if len(trail) > 0 || len(w.spoken) > 0 {
+		t.Errorf("something was done: %v", trail)
+	}
+}
+
+// Names that are not there are answered with those that are.
+func TestActionsSayWhatThereIs(t *testing.T) {
+	b := newWorld(t).browser(access.Operator)
+	for path, want := range map[string]string{
+		"/environments/nowhere/pause":                "near it are dev, prod",
+		"/environments/prod/pause?controlPlane=nope": "near it are " + controlPlane,
+	} {
+		if a := b.see(path); a.status != http.StatusNotFound || !strings.Contains(a.text, want) {
+			t.Errorf("%s: got %d, want %q in\n%s", path, a.status, want, a.text)
+		}
+	}
+}
+
+// TestNobodyComesBack: who has to sign in comes to the page that they wanted.
+func TestNobodyComesBack(t *testing.T) {
+	a := newWorld(t).browser("").see("/environments/prod/promote?commit=4444444")
+	if want := "/-/sign-in?to=%2Fenvironments%2Fprod%2Fpromote%3Fcommit%3D4444444"; a.to != want {
+		t.Errorf("got %q, want %q", a.to, want)
+	}
+}
+
+// TestPromoteSaysWhatItWaitsFor: a person knows before what the rules say.
+func TestPromoteSaysWhatItWaitsFor(t *testing.T) {
+	w := newWorld(t)
+	w.standings[1].Pause = &decide.Pause{By: "grace", At: time.Now()}
+	w.standings[1].Phase = decide.Deploying
+	text := w.browser(access.Admin).see("/environments/prod/promote?commit=" + old).text
+	for _, want := range []string{"until prod is resumed, which grace paused", "until it runs in dev", "rolled out there now has ended"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+	if text := w.browser(access.Operator).see("/environments/prod/promote?commit=" + next).text; strings.Contains(text, "until it runs in dev") {
+		t.Errorf("it waits for what was reached:\n%s", text)
+	}
+}

@@ -1,0 +1,197 @@
+package action_test
+
+import (
+	"context"
+	"html"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+)
+
+const (
+	gitOps   = "https://git.example.com/acme/gitops"
+	proposed = "abcdef0000000000000000000000000000000000"
+)
+
+// host is a forge with a change of each kind.
+type host struct {
+	anyForge
+	files, proposal forge.Change
+	statuses        []forge.Status
+	// refuses is what it says when something is to be merged, and merged what was.
+	refuses error
+	merged  []forge.Merge
+}
+
+type (
+	anyForge      = forge.Forge
+	anyRepository = forge.Repository
+)
+
+func newHost() *host {
+	change := func(number int, title, head string) forge.Change {
+		mark := pullrequest.Mark{Name: "prod", Digest: "d", Commit: proposed}
+		return forge.Change{
+			Number: number, Title: title, URL: "https://git.example.com/pulls/1", State: forge.Open, Body: mark.String(), Author: "kalypso",
+			Head: forge.Ref{Branch: head, Commit: proposed}, Base: forge.Ref{Branch: "prod"},
+		}
+	}
+	return &host{files: change(7, "prod: 3 removed", "kalypso/prod"), proposal: change(8, "promote", promote.ProposalBranch("prod"))}
+}
+
+func (h *host) Forge(string) (forge.Forge, error) { return h, nil }
+func (h *host) Repository(url string) (forge.Repository, error) {
+	return repository{host: h, url: url}, nil
+}
+
+type repository struct {
+	anyRepository
+	*host
+	url string
+}
+
+func (r repository) Change(_ context.Context, number int) (forge.Change, error) {
+	for _, c := range []forge.Change{r.files, r.proposal} {
+		if c.Number == number {
+			return c, nil
+		}
+	}
+	return forge.Change{}, &forge.Error{Kind: forge.ErrNotFound, Op: "read change"}
+}
+
+func (r repository) FindChanges(_ context.Context, f forge.ChangeFilter) ([]forge.Change, error) {
+	if r.url == controlPlane && f.Matches(r.proposal) {
+		return []forge.Change{r.proposal}, nil
+	}
+	return nil, nil
+}
+
+func (r repository) Statuses(context.Context, string) ([]forge.Status, error) { return r.statuses, nil }
+
+func (r repository) MergeChange(_ context.Context, _ int, m forge.Merge) (string, error) {
+	if r.refuses == nil {
+		r.host.merged = append(r.host.merged, m)
+	}
+	return proposed, r.refuses
+}
+
+const approvePath = "/environments/prod/approve"
+
+func TestApprove(t *testing.T) {
+	w := newWorld(t)
+	w.standings[1].Proposals = []promote.Proposal{{Proposal: decide.Proposal{From: present, Commit: next, State: decide.ProposalOpen}}}
+	b := w.browser(access.Operator)
+	for of, want := range map[string][]string{
+		"files":    {"#7 prod: 3 removed", "compared with was", "−3 removed", "Merge #7"},
+		"proposal": {"#8 promote", "with " + next, "Merge #8"},
+	} {
+		page := b.see(approvePath + "?of=" + of)
+		for _, text := range want {
+			if !strings.Contains(page.text, text) {
+				t.Errorf("%s: it does not show %q:\n%s", of, text, page.text)
+			}
+		}
+		w.host.merged = nil
+		if a := b.confirm(approvePath + "?of=" + of); a.status != http.StatusSeeOther {
+			t.Errorf("%s: got %d\n%s", of, a.status, a.text)
+		}
+		if len(w.host.merged) != 1 || w.host.merged[0].Head != proposed || w.host.merged[0].Message != "Approved by ada: because" {
+			t.Errorf("%s: merged %+v", of, w.host.merged)
+		}
+	}
+	trail, err := w.ledger.AuditEntries(t.Context(), ledger.AuditQuery{Limit: 10})
+	must(t, err)
+	if len(trail) != 2 || trail[0].Action != "approve" || trail[0].Subject != "prod" || !strings.Contains(trail[0].Detail, proposed) || !strings.HasPrefix(trail[0].By, "ada") {
+		t.Errorf("the audit trail has %+v", trail)
+	}
+	if len(w.spoken) != 2 {
+		t.Errorf("the rounds were told %q", w.spoken)
+	}
+}
+
+// Nothing that is approved reads otherwise than it is.
+func TestApproveHidesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.host.files.Title, w.host.files.Head.Branch = "prod: 3\u202e removed", "kalypso/prod\u200b"
+	text := html.UnescapeString(w.browser(access.Operator).see(approvePath + "?of=files").text)
+	for _, want := range []string{"prod: 3⟨U+202E⟩ removed", "kalypso/prod⟨U+200B⟩"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not show %q:\n%s", want, text)
+		}
+	}
+}
+
+// What speaks against it is said, with where it can be overruled, and nothing is merged.
+func TestApproveRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*host)
+		want   string
+	}{
+		"pushed to":   {func(h *host) { h.files.Head.Commit = next }, "somebody pushed to its branch"},
+		"a fork":      {func(h *host) { h.files.Head.Fork = "stranger/gitops" }, "somebody pushed to its branch"},
+		"a draft":     {func(h *host) { h.files.Draft = true }, "It is a draft"},
+		"merged":      {func(h *host) { h.files.State = forge.Merged }, "It is merged already"},
+		"in conflict": {func(h *host) { h.files.Mergeable = forge.MergeableNo }, "The branches conflict"},
+		"needs consent": {func(h *host) {
+			h.statuses = []forge.Status{{Context: "kalypso/deletions", State: forge.Pending, Description: "3 removals"}}
+		}, "kalypso/deletions is pending"},
+		"not there": {func(h *host) { h.files.Number = 0 }, "No pull request is open here"},
+		"refused by law": {func(h *host) {
+			h.refuses = &forge.Error{Kind: forge.ErrConflict, Op: "merge change", Detail: "two reviews are missing"}
+		}, "two reviews are missing"},
+		"not allowed": {func(h *host) { h.refuses = &forge.Error{Kind: forge.ErrDenied, Op: "merge change"} }, "The forge does not merge it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			b := w.browser(access.Operator)
+			form := b.see(approvePath).fields()
+			test.change(w.host)
+			for _, a := range []seen{b.see(approvePath), b.send(approvePath, form)} {
+				if a.status == http.StatusSeeOther || w.host.refuses == nil && !strings.Contains(a.text, test.want) {
+					t.Errorf("got %d, want %q:\n%s", a.status, test.want, a.text)
+				}
+			}
+			if a := b.send(approvePath, form); !strings.Contains(a.text, test.want) || a.status < http.StatusForbidden {
+				t.Errorf("got %d, want %q:\n%s", a.status, test.want, a.text)
+			}
+			if len(w.host.merged) > 0 {
+				t.Errorf("merged %+v", w.host.merged)
+			}
+		})
+	}
+}
+
+// What somebody looked at is merged, and not what came to it meanwhile.
+func TestApprovalIsForOneCommit(t *testing.T) {
+	w := newWorld(t)
+	b := w.browser(access.Operator)
+	form := b.see(approvePath).fields()
+	w.host.files.Head.Commit = next
+	w.host.files.Body = pullrequest.Mark{Name: "prod", Digest: "e", Commit: next}.String()
+	if a := b.send(approvePath, form); a.status != http.StatusConflict || !strings.Contains(a.text, "another commit than when this page was shown") {
+		t.Errorf("got %d:\n%s", a.status, a.text)
+	}
+	if a := w.browser(access.Reader).see(approvePath); a.status != http.StatusForbidden {
+		t.Errorf("a reader: got %d", a.status)
+	}
+	if len(w.host.merged) > 0 {
+		t.Errorf("merged %+v", w.host.merged)
+	}
+}
+
+// A rollback shows what it will do.
+func TestConfirmationShowsThePlan(t *testing.T) {
+	text := newWorld(t).browser(access.Operator).see("/environments/prod/rollback").text
+	for _, want := range []string{"What it will do", "with " + older, "−3 removed", "/plan?commit=" + older} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not show %q:\n%s", want, text)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package action
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kalypso-io/kalypso/internal/serve/api"
+)
+
+// call asks the API for an action, as whoever sent the form.
+func (s *service) call(r *request, v *view) (*api.Accepted, *api.Problem, error) {
+	word := map[string]string{"why": v.Why}
+	if v.Commit != "" {
+		word["commit"] = v.Commit
+	}
+	body, err := json.Marshal(word)
+	if err != nil {
+		return nil, nil, err
+	}
+	address := api.Root + "/environments/" + url.PathEscape(r.name) + "/" + r.action + "?controlPlane=" + url.QueryEscape(v.Environment.ControlPlane)
+	asked, err := http.NewRequestWithContext(r.Context(), http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	// Who asks, and from where, is what it was for the form.
+	asked.Host, asked.RemoteAddr, asked.TLS = r.Host, r.RemoteAddr, r.TLS
+	asked.Header = r.Header.Clone()
+	for _, name := range []string{"Accept", "Content-Length", "Content-Encoding", "If-None-Match"} {
+		asked.Header.Del(name)
+	}
+	asked.Header.Set("Content-Type", "application/json")
+	got := &recorder{header: http.Header{}, status: http.StatusOK}
+	s.API.ServeHTTP(got, asked)
+	if got.status < http.StatusBadRequest {
+		var done api.Accepted
+		err := json.Unmarshal(got.body.Bytes(), &done)
+		return &done, nil, err
+	}
+	problem := &api.Problem{Status: got.status}
+	if err := json.Unmarshal(got.body.Bytes(), problem); err != nil {
+		return nil, nil, fmt.Errorf("read what the API answered: %w", err)
+	}
+	return nil, problem, nil
+}
+
+// recorder keeps an answer.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements [http.ResponseWriter].
+func (w *recorder) Header() http.Header { return w.header }
+
+// Write implements [http.ResponseWriter].
+func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *recorder) WriteHeader(status int) { w.status = status }
+
+// said is what a problem says to people.
+func said(p *api.Problem) string {
+	texts := []string{sentence(p.Detail), sentence(p.Next)}
+	for _, part := range p.Errors {
+		texts = append(texts, sentence(part.Message))
+	}
+	return strings.TrimSpace(strings.Join(texts, " "))
+}
+
+// sentence begins with a capital letter and ends with a full stop.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:] + "."
+}

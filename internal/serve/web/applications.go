@@ -1,0 +1,114 @@
+package web
+
+import (
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+)
+
+// applicationView is an application on the page of its workload.
+type applicationView struct {
+	query.ApplicationDetail
+	Environments []deliveryView
+	// Command says the same on the command line.
+	Command string
+}
+
+// deliveryView is how an application stands in an environment.
+type deliveryView struct {
+	query.ApplicationEnvironment
+	State any
+	Gate  *gateView
+}
+
+// maxApplications is how many of one name are shown.
+const maxApplications = 5
+
+// delivered are the applications of a name.
+func (s *site) delivered(q *question, name string) ([]applicationView, error) {
+	page, err := s.Observer.Applications(q.Context(), query.ApplicationsQuery{Name: name, Paging: query.Paging{Limit: maxApplications}})
+	if err != nil {
+		return nil, err
+	}
+	var all []applicationView
+	for _, one := range page.Items {
+		detail, err := s.Observer.Application(q.Context(), query.ApplicationQuery{Name: one.Name, Subject: one.Subject})
+		if err != nil {
+			return nil, err
+		}
+		v := applicationView{ApplicationDetail: detail, Command: s.command("app", "status", one.Name)}
+		for _, e := range detail.Environments {
+			v.Environments = append(v.Environments, deliveryOf(e))
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+func deliveryOf(e query.ApplicationEnvironment) deliveryView {
+	commit := ""
+	if e.Build != nil {
+		commit = e.Build.Commit
+	}
+	return deliveryView{ApplicationEnvironment: e, State: deliveryState(e), Gate: gateOf(e.Gate, commit, e.Phase)}
+}
+
+// deliveryState is the one state that tells most about an application in an environment.
+func deliveryState(e query.ApplicationEnvironment) any {
+	switch {
+	case e.Error != "":
+		return "error"
+	case e.Paused != nil:
+		return "paused"
+	case e.Held > 0:
+		return "held"
+	}
+	return e.Phase
+}
+
+// urgency is the order in which tones are told.
+var urgency = []string{bad, warn, move, off, good}
+
+// countApplications adds to environments how the applications in them stand.
+func (s *site) countApplications(q *question, chains []chainView) error {
+	page, err := s.Observer.Applications(q.Context(), query.ApplicationsQuery{Paging: query.Paging{Limit: query.MaxLimit}})
+	if err != nil {
+		return err
+	}
+	type place struct{ controlPlane, environment string }
+	counts := map[place]map[any]int{}
+	for _, one := range page.Items {
+		for _, e := range one.Environments {
+			at := place{one.ControlPlane, e.Environment}
+			if counts[at] == nil {
+				counts[at] = map[any]int{}
+			}
+			counts[at][deliveryState(e)]++
+		}
+	}
+	for i := range chains {
+		for j := range chains[i].Environments {
+			e := &chains[i].Environments[j]
+			e.Applications = countsOf(counts[place{e.ControlPlane, e.Name}])
+		}
+	}
+	return nil
+}
+
+// countsOf sorts counts by how urgent they are, and equals by their word.
+func countsOf(counts map[any]int) []stateCount {
+	var all []stateCount
+	for state, n := range counts {
+		all = append(all, stateCount{state, n})
+	}
+	slices.SortFunc(all, func(a, b stateCount) int {
+		if d := slices.Index(urgency, tone(a.State)) - slices.Index(urgency, tone(b.State)); d != 0 {
+			return d
+		}
+		if word(a.State) < word(b.State) {
+			return -1
+		}
+		return 1
+	})
+	return all
+}

@@ -1,0 +1,80 @@
+package web_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/deliver"
+	fleetpkg "github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// delivered adds the application hello, which runs in dev and waits for stage.
+func (w *world) delivered() *world {
+	gate := &query.Gate{Commit: app1, SourceCommit: older, Result: comply.Passed, Counts: comply.Counts{Counted: 3, Reached: 2, Failed: 1}}
+	w.fleet[0].Applications = []*query.Application{{
+		Name: "hello", Subject: "https://git.example.com/acme/hello#hello", ControlPlane: controlPlane, Looked: noon,
+		Source: query.Branch{Repository: "https://git.example.com/acme/hello", Branch: "main", Commit: promoted},
+		Environments: []query.ApplicationEnvironment{
+			{
+				Environment: "dev", Build: &deliver.Build{Commit: older, Version: "1.4.2", Image: "shop:1.4.2"}, Phase: decide.Failed, Since: noon.Add(-time.Hour),
+				Reason: "it waits (https://git.example.com/acme/hello-gitops/pulls/3)", Gate: gate, Drift: 2, Behind: 4, Detail: &query.ApplicationEnvironmentDetail{},
+			},
+			{
+				Environment: "stage", Build: &deliver.Build{Commit: promoted}, Phase: decide.Proposed, Gate: gate,
+				Change: &query.Change{Number: 5, Title: "a <b>change</b>", URL: "javascript:alert(1)"}, Held: 1,
+				Detail: &query.ApplicationEnvironmentDetail{ProblemList: []fleetpkg.Problem{{Severity: fleetpkg.SeverityError, Message: "no <chart>"}}},
+			},
+		},
+	}}
+	return w
+}
+
+func TestWorkloadShowsItsDelivery(t *testing.T) {
+	w := newWorld(t).fleetOfThree().delivered()
+	p := w.see("/workloads/hello")
+	for _, want := range []string{"1.4.2 2222222 image shop:1.4.2", "4 newer commits", "2 files changed by hand", "2 of 3 run it, 1", "it waits ( pull request )"} {
+		p.wants("section[aria-labelledby=delivery-0] tr", want)
+	}
+	for _, want := range []string{"2 of 3 run 2222222 , which is published", "#5 a <b>change</b>", "no <chart>", "held"} {
+		p.wants("section[aria-labelledby=delivery-0] tr", want)
+	}
+	p.wants("section[aria-labelledby=delivery-0] code", "kalypso app status hello --server https://kalypso.example.com")
+	if links := p.all("a[href=javascript:alert(1)]"); len(links) > 0 {
+		t.Error("an address that is none is a link")
+	}
+	if n := len(newWorld(t).fleetOfThree().see("/workloads/hello").all("#delivery-0")); n != 0 {
+		t.Error("what nobody delivers has a delivery")
+	}
+}
+
+func TestFleetHintsAtApplications(t *testing.T) {
+	p := newWorld(t).fleetOfThree().delivered().see("/")
+	p.wants("#environment-dev .count", "1 failed")
+	p.wants("#environment-stage .count", "1 held")
+}
+
+// While a commit is only proposed, clusters are counted for the one that is published, and the page says so.
+func TestGateOfWhatIsPublished(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	dev := &w.fleet[0].Promotion.Environments[0]
+	dev.Phase, dev.Commit, dev.Reason = decide.Proposed, older, "2222222 waits for its change to be merged (https://git.example.com/acme/gitops/pulls/4)"
+	dev.Verdict = comply.Verdict{} // there is one of what is promoted when that is published
+	for _, path := range []string{"/", "/environments/dev"} {
+		p := w.see(path)
+		p.wants("main", "2 of 3 run 1111111 , which is published")
+	}
+	p := w.see("/environments/dev")
+	p.wants("p.clamp", "2222222 waits for its change to be merged ( pull request )")
+	if len(p.all("p.clamp a[href=https://git.example.com/acme/gitops/pulls/4]")) != 1 {
+		t.Error("the reason does not lead to the pull request")
+	}
+	w.see("/").wants("svg a[href=/environments/dev]", "2222222")
+	for _, node := range w.see("/").texts("svg a[href=/environments/dev]") {
+		if node != "dev ◐ proposed 2222222" {
+			t.Errorf("the node says %q", node)
+		}
+	}
+}

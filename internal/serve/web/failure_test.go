@@ -1,0 +1,24 @@
+package web
+
+import (
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+)
+
+// TestNearNamesLeadToPages: who misspells a name is led to what there is, where that has a page.
+func TestNearNamesLeadToPages(t *testing.T) {
+	for what, want := range map[string]string{
+		"environment": "/environments/a%2Fb", "workload": "/workloads/a%2Fb", "application": "/workloads/a%2Fb",
+		"cluster": "/clusters/a%2Fb", "promotion of commit": "/promotions/a%2Fb", "control plane": "",
+	} {
+		f := failureOf(query.Unknown(what, "ab", []string{"a/b"}))
+		got := ""
+		if len(f.Choices) > 0 {
+			got = f.Choices[0].Address
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", what, got, want)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package web
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+)
+
+// gateView is a gate with the bar that shows it.
+type gateView struct {
+	*query.Gate
+	// Parts are the parts of the bar, from the left.
+	Parts []barPart
+	// Others are those that did not reach the commit, by state; without states in which nobody is.
+	Others []stateCount
+	// Published is the commit that clusters are counted for, where that is not the one that stands beside the gate: it was
+	// published before, and the other one is only on its way. Empty otherwise.
+	Published string
+}
+
+// barPart is a part of a bar; From and Width are percentages of the whole.
+type barPart struct {
+	Tone        string
+	From, Width float64
+}
+
+// stateCount is how many there are in a state.
+type stateCount struct {
+	State any
+	Count int
+}
+
+// gateOf prepares a gate of what has a commit that stands in a phase; nil where there is none.
+func gateOf(g *query.Gate, commit string, phase decide.Phase) *gateView {
+	if g == nil {
+		return nil
+	}
+	c := g.Counts
+	all := []stateCount{
+		{comply.Reached, c.Reached}, {comply.Behind, c.Behind}, {comply.Broken, c.Failed}, {comply.Offline, c.Offline}, {comply.Missing, c.Missing},
+	}
+	v := &gateView{Gate: g, Parts: barOf(all)}
+	ahead := phase == decide.Promoted || phase == decide.Refused || phase == decide.Proposed
+	if ahead && g.SourceCommit != commit || g.SourceCommit != "" && g.SourceCommit != commit {
+		v.Published = cmp.Or(g.SourceCommit, g.Commit)
+	}
+	for _, one := range all[1:] {
+		if one.Count > 0 {
+			v.Others = append(v.Others, one)
+		}
+	}
+	return v
+}
+
+// hundredths is exact enough for a picture.
+func hundredths(x float64) float64 { return math.Round(x*100) / 100 }
+
+// barOf lays counts one after the other.
+func barOf(counts []stateCount) []barPart {
+	total := 0
+	for _, c := range counts {
+		total += c.Count
+	}
+	var parts []barPart
+	from := 0.0
+	for _, c := range counts {
+		if c.Count <= 0 {
+			continue
+		}
+		width := 100 * float64(c.Count) / float64(total)
+		parts = append(parts, barPart{tone(c.State), hundredths(from), hundredths(width)})
+		from += width
+	}
+	return parts
+}

@@ -1,0 +1,33 @@
+package web_test
+
+import (
+	"flag"
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/serve/web"
+)
+
+var update = flag.Bool("update", false, "write what tests get to testdata")
+
+// version is what tells a style or script from the one before.
+var version = regexp.MustCompile(`\?v=[0-9a-f]+`)
+
+// TestFleetPage holds one whole page, so that a change of the layout is seen in a review.
+func TestFleetPage(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	w.pages.Links = []web.Link{{Name: "Repositories", Address: "https://kalypso.example.com/-/repositories"}}
+	const file = "testdata/fleet.html"
+	got := version.ReplaceAllString(w.ask("/").Body.String(), "?v=")
+	if *update {
+		w.must(os.WriteFile(file, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(file)
+	w.must(err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

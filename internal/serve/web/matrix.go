@@ -1,0 +1,228 @@
+package web
+
+import (
+	"html/template"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+)
+
+// matrixView is a table of targets and cluster types, in parts that browsers lay out only where they are seen.
+type matrixView struct {
+	Columns []matrixColumn
+	Parts   []matrixPart
+	// Shown of All targets match the filter.
+	Shown, All int
+	// Next is where the targets are that do not fit.
+	Next string
+	// Find, State and Workspace are the filter; Workspaces are those to choose from.
+	Find, State, Workspace string
+	Workspaces             []string
+	States                 []string
+	// AsOf says that it is how things were, of which only the assignments are known.
+	Past bool
+	// Action is the page of the form.
+	Action string
+	// Kept are other parameters of the page, which the form keeps.
+	Kept []Link
+}
+
+type matrixColumn struct {
+	Name, Address string
+	Clusters      int
+}
+
+// matrixPart are some of the rows.
+type matrixPart struct {
+	From, To string
+	Rows     []matrixRow
+}
+
+type matrixRow struct {
+	Target, Workload, Workspace, Address, Wanted string
+	// Text is what the filter looks into.
+	Text  string
+	Cells template.HTML
+}
+
+const (
+	// maxCells bounds the cells on one page.
+	maxCells = 25_000
+	// rowsInPart is how many rows are laid out at once.
+	rowsInPart = 25
+)
+
+// cellStates are the states of cells, the most important first: a cell is in the first that one of its clusters is in.
+var cellStates = []string{"failed", "held", "missing", "progressing", "suspended", "ready", "added", "assigned"}
+
+// matrix asks for the table of an environment.
+func (s *site) matrix(q *question, d *query.EnvironmentDetail, controlPlane string, asOf time.Time) (matrixView, error) {
+	limit := min(query.MaxLimit, maxCells/max(1, len(d.ClusterTypes)))
+	m, err := s.Observer.Matrix(q.Context(), query.AssignmentsQuery{
+		Environment: d.Name, ControlPlane: controlPlane, AsOf: asOf, Paging: q.paging(limit),
+	})
+	if err != nil {
+		return matrixView{}, err
+	}
+	states := cellStates[:len(cellStates)-1]
+	state, err := oneOf(q, "state", states...)
+	if err != nil {
+		return matrixView{}, err
+	}
+	v := matrixView{
+		All: len(m.Rows), Find: q.text("find"), State: state, Workspace: q.text("workspace"), States: states,
+		Past: !asOf.IsZero(), Action: q.URL.Path,
+	}
+	if m.Next != "" {
+		v.Next = q.next(m.Next) + "#matrix"
+	}
+	for _, name := range []string{"controlPlane", "asOf"} {
+		if value := q.text(name); value != "" {
+			v.Kept = append(v.Kept, Link{name, value})
+		}
+	}
+	v.fill(d.Name, &m)
+	return v, nil
+}
+
+// fill lays out the rows that the filter lets through.
+func (v *matrixView) fill(environment string, m *query.Matrix) {
+	columns := map[string]int{}
+	for i, c := range m.Columns {
+		columns[c.ClusterType] = i
+		v.Columns = append(v.Columns, matrixColumn{line(c.ClusterType), clustersAddress(environment, c.ClusterType, ""), c.Clusters})
+	}
+	words := strings.Fields(strings.ToLower(v.Find))
+	workspaces := map[string]bool{}
+	for i := range m.Rows {
+		r := &m.Rows[i]
+		if r.Workspace != "" && !workspaces[r.Workspace] {
+			workspaces[r.Workspace] = true
+			v.Workspaces = append(v.Workspaces, r.Workspace)
+		}
+		row := rowOf(r)
+		cells, states := cellsOf(r.Cells, columns, v.Past)
+		row.Cells = cells
+		if !v.lets(row, words, states) {
+			continue
+		}
+		v.add(row)
+	}
+	slices.Sort(v.Workspaces)
+}
+
+func (v *matrixView) lets(row matrixRow, words []string, states map[string]bool) bool {
+	for _, w := range words {
+		if !strings.Contains(row.Text, w) {
+			return false
+		}
+	}
+	return (v.State == "" || states[v.State]) && (v.Workspace == "" || v.Workspace == row.Workspace)
+}
+
+func (v *matrixView) add(row matrixRow) {
+	v.Shown++
+	if n := len(v.Parts); n == 0 || len(v.Parts[n-1].Rows) == rowsInPart {
+		v.Parts = append(v.Parts, matrixPart{From: row.Target})
+	}
+	part := &v.Parts[len(v.Parts)-1]
+	part.To, part.Rows = row.Target, append(part.Rows, row)
+}
+
+func rowOf(r *query.Row) matrixRow {
+	row := matrixRow{Target: line(r.Target), Workload: line(r.Workload), Workspace: r.Workspace, Wanted: line(r.Wanted)}
+	if r.Workload != "" {
+		row.Address = "/workloads/" + url.PathEscape(r.Workload)
+	}
+	row.Text = strings.ToLower(row.Target + " " + row.Workload + " " + line(row.Workspace))
+	return row
+}
+
+// cellsOf are the cells of a row, one for each column, and the states that occur. There may be tens of thousands on a page,
+// so that they are not executed as templates one by one: they consist of numbers, and of words that are written here.
+func cellsOf(cells []query.Cell, columns map[string]int, past bool) (template.HTML, map[string]bool) {
+	places := make([]*query.Cell, len(columns))
+	for i := range cells {
+		if at, ok := columns[cells[i].ClusterType]; ok {
+			places[at] = &cells[i]
+		}
+	}
+	var out strings.Builder
+	states := map[string]bool{}
+	for _, c := range places {
+		if c == nil {
+			out.WriteString("<td>")
+			continue
+		}
+		state := cellState(c, past)
+		states[state] = true
+		writeCell(&out, c, state)
+	}
+	return template.HTML(out.String()), states //nolint:gosec // numbers, and words of the program
+}
+
+// cellState is the one state of a cell that tells most.
+func cellState(c *query.Cell, past bool) string {
+	n := c.States
+	switch {
+	case past:
+		return "assigned"
+	case n.Failed > 0:
+		return "failed"
+	case c.Held:
+		return "held"
+	case c.Pending == plan.Added && n.Ready+n.Progressing == 0:
+		return "added"
+	case n.Missing > 0:
+		return "missing"
+	case n.Progressing > 0:
+		return "progressing"
+	case n.Suspended > 0:
+		return "suspended"
+	case n.Ready > 0:
+		return "ready"
+	}
+	return "assigned"
+}
+
+// writeCell writes a cell: its colour, a symbol, and how many clusters are so of how many there are.
+func writeCell(out *strings.Builder, c *query.Cell, state string) {
+	n := c.States
+	some := map[string]int{"failed": n.Failed, "missing": n.Missing, "progressing": n.Progressing, "suspended": n.Suspended, "ready": n.Ready}[state]
+	m := mannerOf(state)
+	out.WriteString(`<td class=`)
+	out.WriteString(m.tone)
+	if state == "ready" && n.Ready == n.Expected && c.Pending == "" {
+		out.WriteString(">" + m.symbol) // nearly all are so: the sign says enough
+		return
+	}
+	out.WriteString(` aria-label="`)
+	out.WriteString(m.word)
+	if some > 0 {
+		out.WriteByte(' ')
+		out.WriteString(strconv.Itoa(some))
+		out.WriteString(" of ")
+		out.WriteString(strconv.Itoa(max(some, n.Expected)))
+	}
+	pending, ok := manners[string(c.Pending)]
+	ok = ok && state != "added"
+	switch {
+	case ok:
+		out.WriteString(", to be " + string(c.Pending))
+	case some == 0 && n.Expected > 0:
+		out.WriteString(", " + count(n.Expected, "cluster"))
+	}
+	out.WriteString(`">`)
+	out.WriteString(m.symbol)
+	if some > 0 && (state != "ready" || some < n.Expected) {
+		out.WriteString(strconv.Itoa(some))
+	}
+	if ok {
+		out.WriteString("<sup>" + pending.symbol + "</sup>")
+	}
+}

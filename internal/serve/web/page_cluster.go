@@ -1,0 +1,80 @@
+package web
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/promote/comply"
+)
+
+// clustersPage is the list of clusters.
+type clustersPage struct {
+	query.Page[query.Cluster]
+	Environment, ClusterType, State string
+	Environments                    []string
+	States                          []comply.State
+	Next                            string
+	AsOf                            time.Time
+	Now                             string
+}
+
+func (s *site) clusters(q *question) (*answer, error) {
+	asOf, err := q.when("asOf")
+	if err != nil {
+		return nil, err
+	}
+	states := []comply.State{comply.Reached, comply.Behind, comply.Broken, comply.Offline, comply.Missing}
+	state, err := oneOf(q, "state", states...)
+	if err != nil {
+		return nil, err
+	}
+	view := clustersPage{
+		Environment: q.text("environment"), ClusterType: q.text("clusterType"), State: string(state), AsOf: asOf, Now: q.with("asOf", ""), States: states,
+	}
+	view.Page, err = s.Observer.Clusters(q.Context(), query.ClustersQuery{
+		Environment: view.Environment, ClusterType: view.ClusterType, State: state, AsOf: asOf, Paging: q.paging(query.DefaultLimit),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if view.Environments, err = s.environmentNames(q); err != nil {
+		return nil, err
+	}
+	view.Next = q.next(view.Page.Next)
+	words := []string{"cluster", "list"}
+	for _, flag := range [][2]string{{"-e", view.Environment}, {"--type", view.ClusterType}, {"--state", view.State}} {
+		if flag[1] != "" {
+			words = append(words, flag[0], flag[1])
+		}
+	}
+	return &answer{
+		title: "Clusters", value: view.Page, view: view, command: s.command(words...),
+		concerns: now(asOf, operations("clusters/"), operations("environments/")),
+	}, nil
+}
+
+// clusterPage is everything about one cluster.
+type clusterPage struct {
+	query.ClusterDetail
+	Timeline []eventView
+	AsOf     time.Time
+	Now      string
+}
+
+func (s *site) cluster(q *question) (*answer, error) {
+	name := q.PathValue("name")
+	asOf, err := q.when("asOf")
+	if err != nil {
+		return nil, err
+	}
+	detail, err := s.Observer.Cluster(q.Context(), query.ClusterQuery{Name: name, AsOf: asOf})
+	if err != nil {
+		return nil, err
+	}
+	return &answer{
+		title: line(name), value: detail, command: s.command("cluster", "show", name),
+		concerns: now(asOf, operations("clusters/"+url.PathEscape(name)), operations("environments/")),
+		view:     clusterPage{ClusterDetail: detail, Timeline: timelineOf(detail.Timeline, q.URL.EscapedPath()), AsOf: asOf, Now: q.with("asOf", "")},
+	}, nil
+}

@@ -1,0 +1,130 @@
+package web
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+)
+
+// searchPage is what was found.
+type searchPage struct {
+	Query string
+	Found []hit
+	// Similar are clusters whose names look most like what nothing is called.
+	Similar []hit
+	// More says that there is more of some kind than is shown.
+	More bool
+}
+
+// hit is something that was found.
+type hit struct {
+	// Kind is environment, workload, cluster or commit.
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	// About says more in a few words.
+	About string `json:"about,omitempty"`
+}
+
+// maxHits is how many of a kind are shown.
+const maxHits = 20
+
+func (s *site) search(q *question) (*answer, error) {
+	view := searchPage{Query: q.text("q")}
+	if view.Query != "" {
+		for _, find := range []func(*question, *searchPage) error{s.findCommit, s.findEnvironments, s.findWorkloads, s.findClusters} {
+			if err := find(q, &view); err != nil {
+				return nil, err
+			}
+		}
+	}
+	value := query.Page[hit]{Items: view.Found}
+	if value.Items == nil {
+		value.Items = []hit{}
+	}
+	return &answer{title: "Search", value: value, view: view}, nil
+}
+
+// add takes a hit, unless there are enough of its kind.
+func (p *searchPage) add(h hit) {
+	n := 0
+	for _, other := range p.Found {
+		if other.Kind == h.Kind {
+			n++
+		}
+	}
+	if n >= maxHits {
+		p.More = true
+		return
+	}
+	p.Found = append(p.Found, h)
+}
+
+func (p *searchPage) matches(name string) bool {
+	return strings.Contains(strings.ToLower(name), strings.ToLower(p.Query))
+}
+
+func (s *site) findCommit(q *question, p *searchPage) error {
+	text := strings.ToLower(p.Query)
+	if !isHash(text) {
+		return nil
+	}
+	d, err := s.Observer.Promotion(q.Context(), query.PromotionQuery{Commit: text})
+	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrInvalid) {
+		return nil // it may be a name
+	}
+	if err == nil {
+		p.add(hit{"commit", short(d.Commit), "/promotions/" + d.Commit, line(d.Title)})
+	}
+	return err
+}
+
+func (s *site) findEnvironments(q *question, p *searchPage) error {
+	names, err := s.environmentNames(q)
+	for _, name := range names {
+		if p.matches(name) {
+			p.add(hit{"environment", name, "/environments/" + url.PathEscape(name), ""})
+		}
+	}
+	return err
+}
+
+func (s *site) findWorkloads(q *question, p *searchPage) error {
+	page, err := s.Observer.Workloads(q.Context(), query.WorkloadsQuery{Paging: query.Paging{Limit: query.MaxLimit}})
+	for _, w := range page.Items {
+		if p.matches(w.Name) || w.Workspace != "" && p.matches(w.Workspace) {
+			p.add(hit{"workload", w.Name, "/workloads/" + url.PathEscape(w.Name), line(w.Workspace)})
+		}
+	}
+	return err
+}
+
+func clusterAddress(name string) string { return "/clusters/" + url.PathEscape(name) }
+
+// findClusters finds the one of the name, and those whose names begin so: there may be many thousands, which come by name.
+func (s *site) findClusters(q *question, p *searchPage) error {
+	one, err := s.Observer.Cluster(q.Context(), query.ClusterQuery{Name: p.Query})
+	var unknown *query.UnknownError
+	switch {
+	case err == nil:
+		p.add(hit{"cluster", one.Name, clusterAddress(one.Name), ""})
+	case errors.As(err, &unknown):
+	default:
+		return err
+	}
+	following, err := s.Observer.Ledger.Clusters(q.Context(), ledger.ClusterQuery{After: p.Query, Limit: maxHits})
+	for _, c := range following {
+		if strings.HasPrefix(c.Name, p.Query) {
+			p.add(hit{"cluster", c.Name, clusterAddress(c.Name), ""})
+		}
+	}
+	if unknown != nil && len(p.Found) == 0 {
+		for _, name := range unknown.Near {
+			p.Similar = append(p.Similar, hit{"cluster", name, clusterAddress(name), ""})
+		}
+	}
+	return err
+}

@@ -1,0 +1,80 @@
+package web
+
+import (
+	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+)
+
+// workloadsPage is the list of workloads.
+type workloadsPage struct {
+	query.Page[query.Workload]
+	// Environment and Workspace are the filter.
+	Environment, Workspace string
+	Environments           []string
+	Next                   string
+}
+
+func (s *site) workloads(q *question) (*answer, error) {
+	environment, workspace := q.text("environment"), q.text("workspace")
+	page, err := s.Observer.Workloads(q.Context(), query.WorkloadsQuery{Environment: environment, Workspace: workspace, Paging: q.paging(500)})
+	if err != nil {
+		return nil, err
+	}
+	known, err := s.environmentNames(q)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{
+		title: "Workloads", value: page, command: s.command("status"), concerns: []string{operations("")},
+		view: workloadsPage{Page: page, Environment: environment, Workspace: workspace, Environments: known, Next: q.next(page.Next)},
+	}, nil
+}
+
+// environmentNames are those of all environments, without repetition, to choose from. A ledger that knows none has none.
+func (s *site) environmentNames(q *question) ([]string, error) {
+	var names []string
+	for _, standing := range s.Observer.Standings() {
+		names = append(names, standing.Environment)
+	}
+	if len(names) == 0 {
+		page, err := s.Observer.Environments(q.Context(), query.EnvironmentsQuery{Paging: query.Paging{Limit: query.MaxLimit}})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.Items {
+			names = append(names, e.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+func (s *site) workload(q *question) (*answer, error) {
+	name := q.PathValue("name")
+	detail, err := s.Observer.Workload(q.Context(), name)
+	if err != nil {
+		return nil, err
+	}
+	figures, err := s.Observer.Figures(q.Context(), query.FiguresQuery{Workload: name})
+	if err != nil {
+		return nil, err
+	}
+	delivered, err := s.delivered(q, name)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{
+		title: line(name), value: detail, command: s.command("history", "workload", name), concerns: []string{operations("")},
+		view: workloadPage{WorkloadDetail: detail, Delivered: delivered, Figures: figures, Timeline: timelineOf(detail.History, q.URL.EscapedPath())},
+	}, nil
+}
+
+// workloadPage is everything about one workload.
+type workloadPage struct {
+	query.WorkloadDetail
+	// Delivered is its application, once for each control plane that registers one of the name; empty where nobody delivers it.
+	Delivered []applicationView
+	Figures   query.Figures
+	Timeline  []eventView
+}

@@ -1,0 +1,245 @@
+package web_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+)
+
+func TestFleetWithoutEnvironmentsSaysWhatToDo(t *testing.T) {
+	p := newWorld(t).see("/")
+	p.wants(".empty", "No environments are known yet")
+	p.wants(".empty code", "kalypso init control-plane fleet")
+}
+
+func TestFleetSaysWhatCannotBeRead(t *testing.T) {
+	w := newWorld(t)
+	w.fleet = fleet{{URL: controlPlane, Err: errors.New("there is no such repository, says https://ann:secret@git.example.com")}}
+	p := w.see("/")
+	p.wants(".note", "cannot be read. It is tried again")
+	p.wants(".empty", "No environments are known yet")
+	if text := w.ask("/").Body.String(); strings.Contains(text, "no such repository") {
+		t.Error("a reader is told the error of the server")
+	}
+	w.pages.Guard.Others = []access.Authenticator{somebody{}}
+	w.seeAs(access.Operator, "/").wants(".note", "there is no such repository")
+	if text := w.ask("/", "Role", string(access.Operator)).Body.String(); strings.Contains(text, "secret") {
+		t.Error("an operator is told a credential")
+	}
+}
+
+func TestFleetSaysWhoIsBehindAndWhatWaits(t *testing.T) {
+	p := newWorld(t).fleetOfThree().see("/")
+	p.wants("svg a[href=/environments/dev] text", "✕ failed")
+	p.wants("svg a[href=/environments/dev] text", "2 of 3")
+	if n := len(p.all("path.waits")); n != 1 {
+		t.Errorf("%d edges wait, want the one from dev to stage", n)
+	}
+	p.wants("#environment-dev .gate", "2 of 3 run it, 1 failed")
+	p.wants("#environment-dev li", "large-03 no <b>image</b>")
+	p.wants("#environment-dev .change", "#12 dev: 2 added")
+	p.wants("#environment-dev footer", "1 error")
+	p.wants("#environment-stage .note", "Paused by Ann: sale until Monday")
+	p.wants("#environment-stage .clamp", "it has to run in dev first")
+	p.wants(".command code", "kalypso status --server https://kalypso.example.com")
+	if links := p.all("a[href=javascript:alert(1)]"); len(links) > 0 {
+		t.Error("an address that is none of the web became a link")
+	}
+}
+
+func TestEnvironmentSaysWhereProblemsAre(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	p := w.see("/environments/dev")
+	p.wants("h1", "dev")
+	p.wants(".problems li", "✕ error a <tab> where spaces belong write spaces dev cluster-types/large.yaml:7")
+	p.wants("tbody tr", "large-03 large ✕ failed")
+	p.wants(".box", "+2 added")
+	p.wants(".matrix th", "hello-test")
+	p.wants(".matrix td.off", "?1")
+	if got := len(w.see("/environments/dev?find=nothing").all(".matrix tbody tr")); got != 0 {
+		t.Errorf("the filter lets %d rows through", got)
+	}
+}
+
+func TestEnvironmentOfThePast(t *testing.T) {
+	p := newWorld(t).fleetOfThree().see("/environments/dev?asOf=2026-11-20T11:28")
+	p.wants(".asof", "2026-11-20 11:28:00 UTC")
+	p.wants(".command code", "kalypso history environment dev --as-of 2026-11-20T11:28:00Z")
+	if p.all("main[data-concerns]") != nil {
+		t.Error("the past is not live")
+	}
+}
+
+// TestWhatIsHeldIsPending: that nothing is proposed does not mean that everything is published.
+func TestWhatIsHeldIsPending(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	held := w.standings()
+	dev := held.Scheduling["dev"].Outcome
+	dev.Change, dev.Plan.Counts = nil, plan.Counts{Held: 2, Unchanged: 1}
+	w.fleet = fleet{held}
+	w.see("/environments/dev").wants("section[aria-labelledby=plan] .empty", "published of 2 assignments is held")
+	unread := w.see("/environments/stage")
+	unread.wants("section[aria-labelledby=plan] .empty", "known when the repositories were read")
+	unread.wants("section[aria-labelledby=problems] .empty", "were not read yet")
+}
+
+func TestWorkloadSaysWhatRunsWhere(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	w.see("/workloads").wants("tbody tr", "hello team-a dev 1 1.4.2")
+	p := w.see("/workloads/hello")
+	p.wants("tbody tr", "1.4.2 built 2 h ago")
+	p.wants("tbody tr", "✓ ready 1.4.2 on 2")
+	p.wants(".figures dd", "1 0.0 a day")
+}
+
+func TestClusterSaysWhatItRuns(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	w.see("/clusters?environment=dev&state=failed").wants("tbody tr", "large-03 dev as large ✕ failed")
+	p := w.see("/clusters/large-03")
+	p.wants("tbody tr", "dev large ✕ failed d111111 –")
+	p.wants("tbody tr", "no <b>image</b>⟨U+001B⟩[31m")
+	p.wants(".timeline li", "registered")
+	p.wants(".command code", "kalypso cluster show large-03")
+}
+
+func TestPromotionTellsEveryStep(t *testing.T) {
+	p := newWorld(t).fleetOfThree().see("/promotions/1111111")
+	p.wants("h1", "1111111")
+	p.wants(".stage header", "dev ✕ failed")
+	p.wants(".stage header", "stage ◐ comes next")
+	p.wants(".steps li", "published d111111 the GitOps branch has its manifests · 2 min after the step before")
+	p.wants(".steps li", "◐ deploying 1111111 waits: 3 of 3 clusters behind")
+	p.wants(".steps li", "verified smoke ✓ passed it answers in 2s")
+	p.wants(".steps pre", "<script>200</script>")
+	p.wants("figcaption", "2 of 3")
+	p.wants(".stage p", "1 status")
+	if len(p.all("svg.chart path.line")) != 1 {
+		t.Error("the rollout is not drawn")
+	}
+}
+
+func TestCompareHistoryFiguresAndSearch(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	p := w.see("/compare?a=dev&b=stage")
+	p.wants("tbody tr", "hello test wanted 1.4.2 ✓ ready 1.4.2 on 2 not there")
+	w.see("/compare").wants(".empty", "Choose two environments")
+	p = w.see("/history?environment=dev")
+	p.wants(".timeline .day", "Friday, 20 November 2026")
+	p.wants(".timeline li", "dev: 1111111 published")
+	p.wants(".timeline li", "◐ deploying dev: 1111111 decided")
+	p.wants(".command code", "kalypso history environment dev")
+	if a := w.ask("/history?environment=dev&asOf=2026-11-20T11:00"); a.Code != http.StatusSeeOther || a.Header().Get("Location") != "/environments/dev?asOf=2026-11-20T11%3A00%3A00Z" {
+		t.Errorf("got %d to %q", a.Code, a.Header().Get("Location"))
+	}
+	p = w.see("/figures")
+	p.wants("tbody tr", "team-a hello 1")
+	if len(p.all("svg.chart rect.move")) != 15 {
+		t.Error("the deployments are not drawn")
+	}
+	for query, want := range map[string]string{
+		"dev": "environment dev", "ELL": "workload hello team-a", "large-0": "cluster large-02",
+		"1111111": "commit 1111111", "team-a": "workload hello", "nothing at all": "",
+	} {
+		p := w.see("/search?q=" + strings.ReplaceAll(query, " ", "+"))
+		if want == "" {
+			p.wants(".empty", "Nothing was found")
+			continue
+		}
+		p.wants(".hits li", want)
+	}
+	w.see("/search?q=large-3").wants(".empty", "Clusters with similar names: large-03")
+}
+
+// TestJSONIsTheAnswerOfObserving: a page and a program are told the same.
+func TestJSONIsTheAnswerOfObserving(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	o, ctx := w.pages.Observer, t.Context()
+	for path, ask := range map[string]func() (any, error){
+		"/":                   func() (any, error) { return o.Environments(ctx, query.EnvironmentsQuery{}) },
+		"/environments/dev":   func() (any, error) { return o.Environment(ctx, query.EnvironmentQuery{Name: "dev"}) },
+		"/workloads":          func() (any, error) { return o.Workloads(ctx, query.WorkloadsQuery{}) },
+		"/workloads/hello":    func() (any, error) { return o.Workload(ctx, "hello") },
+		"/clusters":           func() (any, error) { return o.Clusters(ctx, query.ClustersQuery{}) },
+		"/clusters/large-03":  func() (any, error) { return o.Cluster(ctx, query.ClusterQuery{Name: "large-03"}) },
+		"/promotions":         func() (any, error) { return o.Promotions(ctx, query.PromotionsQuery{}) },
+		"/promotions/1111111": func() (any, error) { return o.Promotion(ctx, query.PromotionQuery{Commit: "1111111"}) },
+		"/history?kind=all":   func() (any, error) { return o.History(ctx, query.HistoryQuery{}) },
+		"/figures": func() (any, error) {
+			return o.Figures(ctx, query.FiguresQuery{From: noon.AddDate(0, 0, -30), To: noon})
+		},
+		"/compare?a=dev&b=stage": func() (any, error) {
+			return o.Compare(ctx, query.CompareQuery{A: "dev", B: "stage"})
+		},
+	} {
+		value, err := ask()
+		w.must(err)
+		want, err := json.Marshal(value)
+		w.must(err)
+		a := w.ask(path, "Accept", "application/json")
+		if a.Code != http.StatusOK || a.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s: got %d %s", path, a.Code, a.Header().Get("Content-Type"))
+		}
+		if diff := cmp.Diff(decoded(t, a.Body.Bytes()), decoded(t, want)); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", path, diff)
+		}
+	}
+}
+
+func decoded(t *testing.T, text []byte) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+// TestPagesOfLists: what does not fit is on the next page, under an address of its own.
+func TestPagesOfLists(t *testing.T) {
+	w := newWorld(t)
+	for i := range 130 {
+		w.register("c" + time.Unix(int64(i), 0).UTC().Format("0405"))
+	}
+	p := w.see("/clusters?environment=")
+	next := p.all("a[rel=next]")
+	if len(p.all("tbody tr")) != 100 || len(next) != 1 {
+		t.Fatalf("got %d rows and %d links", len(p.all("tbody tr")), len(next))
+	}
+	if got := len(w.see(attribute(next[0], "href")).all("tbody tr")); got != 30 {
+		t.Errorf("the next page has %d rows, want 30", got)
+	}
+}
+
+// What is asked for in words that mean nothing is refused with those that do, instead of being taken for something else.
+func TestFiltersSayWhatTheyUnderstand(t *testing.T) {
+	w := newWorld(t).fleetOfThree()
+	for address, want := range map[string]struct {
+		status int
+		says   string
+	}{
+		"/clusters?state=nope":                      {http.StatusBadRequest, `State "nope" is none of reached, behind, failed, offline, missing.`},
+		"/environments/dev?state=nope":              {http.StatusBadRequest, `State "nope" is none of failed, held`},
+		"/history?kind=nope":                        {http.StatusBadRequest, `Kind "nope" is none of promotion, commit`},
+		"/figures?days=nope":                        {http.StatusBadRequest, `Days "nope" is none of 7, 30, 90.`},
+		"/promotions?moves=nope":                    {http.StatusBadRequest, `Moves "nope" is none of platform, application.`},
+		"/promotions?environment=nope":              {http.StatusNotFound, `No environment "nope"; near it are dev, stage.`},
+		"/figures?environment=nope":                 {http.StatusNotFound, `No environment "nope"; near it are dev, stage.`},
+		"/environments/dev?controlPlane=nope":       {http.StatusNotFound, `No control plane "nope"; near it are ` + controlPlane + "."},
+		"/environments/" + strings.Repeat("x", 300): {http.StatusNotFound, "near it are dev, stage."},
+	} {
+		a := w.ask(address)
+		if a.Code != want.status {
+			t.Errorf("%s: got %d, want %d", address, a.Code, want.status)
+		}
+		parse(t, a.Body).wants("main [role=alert]", want.says)
+	}
+}

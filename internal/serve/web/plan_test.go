@@ -1,0 +1,189 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	fleetpkg "github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+	"github.com/kalypso-io/kalypso/internal/serve/web/trial"
+)
+
+// planning is a world whose desk answers with what try says, and the questions that came to it.
+func planning(t *testing.T, try func(schedule.Trial) (*schedule.Preview, error)) (*world, *[]schedule.Trial) {
+	t.Helper()
+	w := newWorld(t).fleetOfThree()
+	var asked []schedule.Trial
+	w.pages.Trials = &trial.Desk{Try: func(_ context.Context, q schedule.Trial) (*schedule.Preview, error) {
+		asked = append(asked, q)
+		return try(q)
+	}}
+	return w, &asked
+}
+
+// aPreview is of an environment that gets and loses something.
+func aPreview(schedule.Trial) (*schedule.Preview, error) {
+	value := "<b>blue</b>\u202e"
+	return &schedule.Preview{
+		Change: &forge.Change{Number: 7, Title: "a <i>region</i>", URL: "javascript:alert(1)", Author: "ann", Head: forge.Ref{Branch: "topic"}, Base: forge.Ref{Branch: "main"}, State: forge.Open},
+		Plans: []*plan.Plan{{
+			Environment: "dev", Before: "was", After: "is", Counts: plan.Counts{Changed: 1, Removed: 1, Unchanged: 4},
+			Assignments: []plan.Change{
+				{Op: plan.Changed, ClusterType: "large", Target: "hello-test", Title: "hello/test", Config: []plan.ConfigChange{{Key: "colour", New: &value, From: fleetpkg.Position{File: "config.yaml", Line: 3}}}},
+				{Op: plan.Removed, ClusterType: "small", Target: "hello-test", Title: "hello/test"},
+			},
+			Refusals: []plan.Refusal{{Message: "more than the budget"}},
+		}},
+		Problems: map[string][]fleetpkg.Problem{"dev": {{Severity: fleetpkg.SeverityError, Message: "a <tab>"}}},
+	}, nil
+}
+
+func TestPlanOfAChange(t *testing.T) {
+	w, asked := planning(t, aPreview)
+	p := w.see("/plan?change=7")
+	p.wants("h1", "Pull request #7")
+	p.wants("table.plan tr", "<b>blue</b>⟨U+202E⟩")
+	p.wants("table.plan tr", "− removed")
+	p.wants(".note", "more than the budget")
+	p.wants(".problems li", "a <tab>")
+	p.wants(".command code", "kalypso plan -e dev --control-plane "+controlPlane+" --branch topic")
+	if links := p.all("main a[href=javascript:alert(1)]"); len(links) > 0 {
+		t.Error("an address that is none is a link")
+	}
+	if want := (schedule.Trial{ControlPlane: controlPlane, Change: 7}); len(*asked) != 1 || (*asked)[0] != want {
+		t.Errorf("asked %+v, want %+v", *asked, want)
+	}
+	var value struct {
+		Plans    []plan.Plan
+		Problems map[string][]fleetpkg.Problem
+	}
+	a := w.ask("/plan?change=7", "Accept", "application/json")
+	if err := json.Unmarshal(a.Body.Bytes(), &value); err != nil || len(value.Plans) != 1 || value.Plans[0].Counts.Removed != 1 || len(value.Problems["dev"]) != 1 {
+		t.Errorf("as JSON: %+v, %v", value, err)
+	}
+}
+
+func TestPlanAsksWhatTheAddressAsks(t *testing.T) {
+	for address, want := range map[string]schedule.Trial{
+		"/plan?branch=topic":                        {Branch: "topic"},
+		"/plan?branch=topic&into=main":              {Branch: "topic"},
+		"/plan?branch=topic&into=dev&environment=":  {Branch: "topic", Into: "dev"},
+		"/plan?environment=dev&into=main":           {Environment: "dev"},
+		"/plan?environment=dev&commit=0123abc":      {Environment: "dev", Commit: "0123abc"},
+		"/plan?change=%2312&environment=stage":      {Change: 12, Environment: "stage"},
+		"/plan?environment=dev&branch=&commit=&a=b": {Environment: "dev"},
+	} {
+		w, asked := planning(t, aPreview)
+		w.see(address)
+		want.ControlPlane = controlPlane
+		if len(*asked) != 1 || (*asked)[0] != want {
+			t.Errorf("%s asks %+v, want %+v", address, *asked, want)
+		}
+	}
+}
+
+// What makes no sense is not planned, and nothing is read that is not this server's.
+func TestPlanRefuses(t *testing.T) {
+	w, asked := planning(t, aPreview)
+	for _, question := range []string{
+		"change=0", "change=-1", "change=seven", "change=7&branch=topic", "commit=HEAD~3&environment=dev", "commit=--output&environment=dev",
+		"branch=a..b", "branch=-x", "branch=a%00b", "branch=a:b", "branch=topic&into=x@%7B1%7D",
+		"environment=dev&controlPlane=" + url.QueryEscape("https://internal.example.com/secrets"), "environment=dev&controlPlane=/etc",
+	} {
+		if a := w.ask("/plan?" + question); a.Code != http.StatusBadRequest || !strings.Contains(a.Body.String(), `role="alert"`) {
+			t.Errorf("%s: got %d", question, a.Code)
+		}
+	}
+	if len(*asked) != 0 {
+		t.Errorf("asked %+v", *asked)
+	}
+}
+
+// What is asked for is named where it is not there, beside what there is.
+func TestPlanSaysWhatThereIs(t *testing.T) {
+	w, asked := planning(t, aPreview)
+	for question, want := range map[string]string{
+		"environment=nope":                       `There is no environment "nope". There are dev, stage.`,
+		"branch=topic&environment=nope":          `There is no environment "nope". There are dev, stage.`,
+		"environment=dev&controlPlane=elsewhere": `"elsewhere" is no control plane of this server. It has ` + controlPlane + ".",
+		"branch=a..b":                            `"a..b" is no name of a branch. Write it as Git has it.`,
+		"change=seven":                           `"seven" is no number of a pull request. Write it as 12 or #12.`,
+	} {
+		a := w.ask("/plan?" + question)
+		p := parse(t, a.Body)
+		p.wants("main [role=alert]", want)
+		p.wants("main details[open] option", "dev")
+		if a.Code != http.StatusBadRequest {
+			t.Errorf("%s: got %d", question, a.Code)
+		}
+	}
+	if len(*asked) != 0 {
+		t.Errorf("asked %+v", *asked)
+	}
+}
+
+func TestPlanSaysWhatIsWrong(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want int
+		says string
+	}{
+		"no sense":     {schedule.ErrTrial, http.StatusBadRequest, "Correct the question"},
+		"fork":         {schedule.ErrFork, http.StatusForbidden, "Push the branch"},
+		"no branch":    {fmt.Errorf("/srv/kalypso/control-plane.git: %w", schedule.ErrNoBranch), http.StatusNotFound, "no such branch"},
+		"no change":    {&forge.Error{Kind: forge.ErrNotFound, Op: "read change"}, http.StatusNotFound, "no such pull request"},
+		"forge away":   {&forge.Error{Kind: forge.ErrUnavailable, Op: "read change"}, http.StatusServiceUnavailable, "Ask again"},
+		"cannot read":  {errors.New(`read "https://ann:secret@git.example.com/x": no`), http.StatusUnprocessableEntity, "Mend what it says"},
+		"too many ask": {trial.ErrBusy, http.StatusServiceUnavailable, "Ask again"},
+	} {
+		w, _ := planning(t, func(schedule.Trial) (*schedule.Preview, error) { return nil, test.err })
+		a := w.ask("/plan?branch=topic")
+		text := a.Body.String()
+		if a.Code != test.want || !strings.Contains(text, test.says) || strings.Contains(text, "secret@") || strings.Contains(text, "/srv") {
+			t.Errorf("%s: got %d, want %d and %q:\n%s", name, a.Code, test.want, test.says, text)
+		}
+		parse(t, a.Body).wants("main details[open] form h2", "A branch")
+		if a := w.ask("/plan?branch=topic", "Accept", "application/json"); a.Code != test.want || !strings.Contains(a.Header().Get("Content-Type"), "problem") {
+			t.Errorf("%s as JSON: got %d %s", name, a.Code, a.Header())
+		}
+		if errors.Is(test.err, trial.ErrBusy) && strings.Contains(w.log.String(), "ERROR") {
+			t.Errorf("%s: anybody can fill the log with %s", name, w.log.String())
+		}
+	}
+}
+
+// A page does not wait for a plan that takes long: it comes back by itself.
+func TestPlanThatTakesLong(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	w, _ := planning(t, func(q schedule.Trial) (*schedule.Preview, error) {
+		close(begun)
+		<-goOn
+		return aPreview(q)
+	})
+	w.pages.Trials.Patience = 10 * time.Millisecond
+	w.ask("/plan?environment=dev")
+	<-begun
+	a := w.ask("/plan?environment=dev")
+	if a.Code != http.StatusAccepted || a.Header().Get("Refresh") == "" || a.Header().Get("Retry-After") == "" {
+		t.Errorf("got %d %v", a.Code, a.Header())
+	}
+	parse(t, a.Body).wants("main [role=status]", "It is being planned")
+	close(goOn)
+}
+
+func TestPlanOfAnEmptyFleet(t *testing.T) {
+	w := newWorld(t)
+	w.see("/plan").wants(".empty", "nothing to plan")
+	if a := w.ask("/plan", "Accept", "application/json"); a.Code != http.StatusOK || !strings.Contains(a.Body.String(), `"environments":[]`) {
+		t.Errorf("got %d %s", a.Code, a.Body)
+	}
+}

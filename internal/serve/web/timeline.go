@@ -1,0 +1,171 @@
+package web
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+)
+
+// eventView is an event with the page that says more.
+type eventView struct {
+	query.Event
+	// State is what it came to, where that says something.
+	State any
+	// Address is where there is more; empty for nowhere.
+	Address string
+	// Day is set on the first event of a day.
+	Day string
+}
+
+// timelineOf prepares events, the newest first, on the page whose path is here.
+func timelineOf(events []query.Event, here string) []eventView {
+	var views []eventView
+	var last time.Time
+	for _, e := range events {
+		if e.Step == string(promote.Shown) {
+			continue // it repeats for the forge what was decided
+		}
+		v := eventView{Event: e, Address: moreOf(e)}
+		if v.Address == here {
+			v.Address = ""
+		}
+		switch {
+		case e.State != "":
+			v.State = e.State
+		case e.Phase != "":
+			v.State = e.Phase
+		case e.Step != "":
+			v.State = e.Step
+		}
+		if day := e.At.UTC().Truncate(24 * time.Hour); last.IsZero() || !day.Equal(last) {
+			last, v.Day = day, day.Format("Monday, 2 January 2006")
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
+// moreOf is the page that says more about an event.
+func moreOf(e query.Event) string {
+	switch {
+	case isLink(e.URL):
+		return e.URL
+	case isHash(e.Commit):
+		return "/promotions/" + e.Commit
+	case e.Cluster != "":
+		return clusterAddress(e.Cluster)
+	case e.Workload != "":
+		return "/workloads/" + url.PathEscape(e.Workload)
+	}
+	return ""
+}
+
+// historyPage is what happened.
+type historyPage struct {
+	query.Page[query.Event]
+	Timeline []eventView
+	// The filter.
+	Environment, Workload, Cluster, Kind, From, To string
+	Environments                                   []string
+	Kinds                                          []query.EventKind
+	Next                                           string
+	// Default is the time that the form for the past offers.
+	Default string
+}
+
+func (s *site) history(q *question) (*answer, error) {
+	asOf, err := q.when("asOf")
+	if err != nil {
+		return nil, err
+	}
+	offered := slices.Concat(kinds, []query.EventKind{query.EventRegistration})
+	kind, err := oneOf(q, "kind", slices.Concat(offered, []query.EventKind{query.EventAudit, allKinds})...)
+	if err != nil {
+		return nil, err
+	}
+	view := historyPage{
+		Environment: q.text("environment"), Workload: q.text("workload"), Cluster: q.text("cluster"), Kind: string(kind), From: q.text("from"), To: q.text("to"),
+		Kinds:   offered,
+		Default: q.now.Add(-24 * time.Hour).Format("2006-01-02T15:04"),
+	}
+	if !asOf.IsZero() {
+		return &answer{to: pastAddress(view, asOf)}, nil
+	}
+	query := query.HistoryQuery{Environment: view.Environment, Workload: view.Workload, Cluster: view.Cluster, Audits: q.role.Includes(access.Admin), Paging: q.paging(query.DefaultLimit)}
+	query.Kinds = kindsOf(view)
+	if query.From, err = q.when("from"); err != nil {
+		return nil, err
+	}
+	if query.To, err = q.when("to"); err != nil {
+		return nil, err
+	}
+	if view.Page, err = s.Observer.History(q.Context(), query); err != nil {
+		return nil, err
+	}
+	if view.Environments, err = s.environmentNames(q); err != nil {
+		return nil, err
+	}
+	view.Timeline, view.Next = timelineOf(view.Items, ""), q.next(view.Page.Next)
+	return &answer{title: "History", value: view.Page, view: view, command: s.historyCommand(view), concerns: []string{operations("")}}, nil
+}
+
+// kinds are those that say what moved, and allKinds stands for the registrations as well: where there are thousands of
+// clusters, those of one day would hide everything else.
+var kinds = []query.EventKind{
+	query.EventPromotion, query.EventCommit, query.EventRollout, query.EventTransition, query.EventChange,
+}
+
+const allKinds = "all"
+
+// kindsOf are the kinds that a filter asks for; nil for all of them.
+func kindsOf(v historyPage) []query.EventKind {
+	switch {
+	case v.Kind == allKinds || v.Kind == "" && v.Cluster != "":
+		return nil
+	case v.Kind == "":
+		return kinds
+	}
+	return []query.EventKind{query.EventKind(v.Kind)}
+}
+
+// pastAddress is where it is shown how things were.
+func pastAddress(v historyPage, asOf time.Time) string {
+	at := "?asOf=" + url.QueryEscape(asOf.Format(time.RFC3339))
+	switch {
+	case v.Cluster != "":
+		return "/clusters/" + url.PathEscape(v.Cluster) + at
+	case v.Environment != "":
+		return "/environments/" + url.PathEscape(v.Environment) + at
+	}
+	return "/clusters" + at
+}
+
+// historyCommand is the command about the one thing whose history is shown; there is none for everything.
+func (s *site) historyCommand(v historyPage) string {
+	kind := ""
+	switch {
+	case v.Cluster != "":
+		kind = "cluster"
+	case v.Workload != "":
+		kind = "workload"
+	case v.Environment != "":
+		kind = "environment"
+	default:
+		return ""
+	}
+	words := []string{"history", kind, cmp.Or(v.Cluster, v.Workload, v.Environment)}
+	if kind == "workload" && v.Environment != "" {
+		words = append(words, "-e", v.Environment)
+	}
+	for _, flag := range [][2]string{{"--from", v.From}, {"--to", v.To}} {
+		if flag[1] != "" {
+			words = append(words, flag[0], flag[1])
+		}
+	}
+	return s.command(words...)
+}

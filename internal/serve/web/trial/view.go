@@ -1,0 +1,150 @@
+package trial
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
+)
+
+// The bounds of what is shown of a plan: the page stays a page.
+const (
+	maxRows     = 100
+	maxNames    = 6
+	maxKeys     = 12
+	maxValue    = 160 // bytes
+	maxProblems = 50
+	maxDiff     = 16 << 10
+	maxDiffs    = 96 << 10 // of all plans
+)
+
+// Plan is a plan as pages show it.
+type Plan struct {
+	*plan.Plan
+	// Rows are what happens, one for each set of changes that say the same. What is removed or held is left out last.
+	Rows []Row
+	// More is how many assignments are in no row.
+	More int
+	// New are the errors that come in with it, and Problems the others.
+	New      []fleet.Problem
+	Problems []plan.RootProblem
+	// MoreProblems is how many are not shown.
+	MoreProblems int
+}
+
+// Row is a set of changes that say the same.
+type Row struct {
+	Op plan.Op
+	// First is one of them, Count how many there are.
+	First *plan.Change
+	Count int
+	// ClusterTypes and Targets are some of their names, and how many more there are.
+	ClusterTypes, Targets         []string
+	MoreClusterTypes, MoreTargets int
+	// Config are some of the configuration keys that differ, and MoreConfig how many more there are.
+	Config     []Key
+	MoreConfig int
+	// Gone are namespaces that are not written any more.
+	Gone []string
+	// Diff is the difference of the files of First; empty where there is no room for it.
+	Diff []plan.DiffLine
+	// Cut says that there is more of it.
+	Cut bool
+}
+
+// Key is a configuration key that differs.
+type Key struct {
+	plan.ConfigChange
+	// Was and Is are the values, cut where they are long. They may be empty, and the key was or is there nevertheless.
+	Was, Is string
+}
+
+// plansOf are the plans of a preview, ready to be shown.
+func plansOf(preview *schedule.Preview) []Plan {
+	var all []Plan
+	room := maxDiffs
+	for _, p := range preview.Plans {
+		all = append(all, planOf(p, preview.Problems[p.Environment], &room))
+	}
+	return all
+}
+
+func planOf(p *plan.Plan, brought []fleet.Problem, room *int) Plan {
+	v := Plan{Plan: p, New: brought, Problems: plan.RootProblems(p.Problems)}
+	v.Problems = slices.DeleteFunc(v.Problems, func(one plan.RootProblem) bool {
+		return slices.ContainsFunc(brought, func(b fleet.Problem) bool { return b.Message == one.Message && b.Position == one.Position })
+	})
+	if n := len(v.Problems); n > maxProblems {
+		v.Problems, v.MoreProblems = v.Problems[:maxProblems], n-maxProblems
+	}
+	groups := p.Groups()
+	keep := mostUrgent(groups)
+	for i, g := range groups {
+		if keep[i] {
+			v.Rows = append(v.Rows, rowOf(p, g, room))
+		} else {
+			v.More += len(g.Changes)
+		}
+	}
+	return v
+}
+
+// mostUrgent marks up to maxRows groups.
+func mostUrgent(groups []plan.Group) []bool {
+	keep, left := make([]bool, len(groups)), maxRows
+	for _, op := range []plan.Op{plan.Removed, plan.Held, plan.Added, plan.Changed} {
+		for i, g := range groups {
+			if g.Op == op && left > 0 {
+				keep[i] = true
+				left--
+			}
+		}
+	}
+	return keep
+}
+
+func rowOf(p *plan.Plan, g plan.Group, room *int) Row {
+	r := Row{Op: g.Op, First: g.Changes[0], Count: len(g.Changes)}
+	r.ClusterTypes, r.MoreClusterTypes = some(g.ClusterTypes(), maxNames)
+	r.Targets, r.MoreTargets = some(g.Targets(), maxNames)
+	config, more := some(g.Changes[0].Config, maxKeys)
+	for _, c := range config {
+		r.Config = append(r.Config, Key{c, valueOf(c.Old), valueOf(c.New)})
+	}
+	r.MoreConfig = more
+	r.Gone, _ = some(g.Gone(), maxNames)
+	if g.Op == plan.Held || *room <= 0 {
+		return r
+	}
+	text, err := p.Diff(g.Changes[0])
+	if err != nil {
+		return r // the row says what happens; only how is missing
+	}
+	if limit := min(maxDiff, *room); len(text) > limit {
+		text, r.Cut = text[:strings.LastIndexByte(text[:limit], '\n')+1], true
+	}
+	*room -= len(text)
+	r.Diff = plan.DiffLines(text)
+	return r
+}
+
+// valueOf is the beginning of a value.
+func valueOf(text *string) string {
+	if text == nil {
+		return ""
+	}
+	if len(*text) > maxValue {
+		return strings.ToValidUTF8((*text)[:maxValue], "") + "…"
+	}
+	return *text
+}
+
+// some are the first of a list, and how many more there are.
+func some[T any](all []T, most int) ([]T, int) {
+	if len(all) <= most {
+		return all, 0
+	}
+	return all[:most], len(all) - most
+}
