@@ -56,49 +56,16 @@ func (b *batch) begin(ctx context.Context) error {
 	return err
 }
 
-const (
-	// Rows that need no change are not touched, since that would lock them.
-	putOutcomes = `
-INSERT INTO outcome (id, source_id, revision, state, message, first_observed, reconcilers)
-SELECT u.*, 0 FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::bigint[])
-    u (id, source_id, revision, state, message, first_observed)
-LEFT JOIN outcome o ON o.id = u.id
-WHERE o.id IS NULL OR u.first_observed < o.first_observed
-ORDER BY u.id
-ON CONFLICT (id) DO UPDATE SET first_observed = excluded.first_observed WHERE excluded.first_observed < outcome.first_observed`
-	lockOutcomes    = `SELECT FROM outcome WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE`
-	moveReconcilers = `
-UPDATE outcome o SET reconcilers = o.reconcilers + u.reconcilers FROM unnest($1::bigint[], $2::bigint[]) u (id, reconcilers) WHERE o.id = u.id`
-	putFacts = `
-INSERT INTO observation (reconciler_id, observed, received, outcome_id)
-SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
-ON CONFLICT (reconciler_id, observed) DO UPDATE SET received = excluded.received, outcome_id = excluded.outcome_id
-WHERE excluded.outcome_id > observation.outcome_id`
-	thinFacts = `
-DELETE FROM observation x USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) u (reconciler_id, low, high)
-WHERE x.reconciler_id = u.reconciler_id AND x.observed > u.low AND x.observed < u.high`
-	putStates = `
-INSERT INTO reconciler_state (reconciler_id, source_id, outcome_id, since, confirmed, received)
-SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
-ON CONFLICT (reconciler_id) DO UPDATE SET source_id = excluded.source_id, outcome_id = excluded.outcome_id,
-    since = excluded.since, confirmed = excluded.confirmed, received = excluded.received`
-	putFollowers = `
-INSERT INTO follower (source_id, reconciler_id) SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING`
-	putHeard = `
-INSERT INTO heartbeat (cluster_id, heard) SELECT * FROM unnest($1::bigint[], $2::bigint[])
-ON CONFLICT (cluster_id) DO UPDATE SET heard = excluded.heard WHERE excluded.heard > heartbeat.heard`
-)
-
 // Outcomes implements [relational.Batch].
 func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow, moves []relational.Move) error {
 	moved := column(moves, func(m relational.Move) int64 { return m.Outcome })
 	if len(moves) > 0 {
 		// Before anything is written, since what is written is locked too, and would be so out of order.
-		if _, err := b.tx.Exec(ctx, lockOutcomes, moved); err != nil {
+		if _, err := b.tx.Exec(ctx, queries.Get("lockOutcomes"), moved); err != nil {
 			return err
 		}
 	}
-	_, err := b.tx.Exec(ctx, putOutcomes,
+	_, err := b.tx.Exec(ctx, queries.Get("putOutcomes"),
 		column(outcomes, func(o relational.OutcomeRow) int64 { return o.ID }),
 		column(outcomes, func(o relational.OutcomeRow) int64 { return o.Source }),
 		column(outcomes, func(o relational.OutcomeRow) string { return o.Revision }),
@@ -108,7 +75,7 @@ func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow, 
 	if err != nil || len(moves) == 0 {
 		return err
 	}
-	_, err = b.tx.Exec(ctx, moveReconcilers, moved, column(moves, func(m relational.Move) int64 { return m.Reconcilers }))
+	_, err = b.tx.Exec(ctx, queries.Get("moveReconcilers"), moved, column(moves, func(m relational.Move) int64 { return m.Reconcilers }))
 	return err
 }
 
@@ -117,7 +84,7 @@ func (b *batch) Facts(ctx context.Context, facts []relational.Fact, thin []relat
 	if len(facts) == 0 {
 		return nil
 	}
-	_, err := b.tx.Exec(ctx, putFacts,
+	_, err := b.tx.Exec(ctx, queries.Get("putFacts"),
 		column(facts, func(f relational.Fact) int64 { return f.Reconciler }),
 		column(facts, func(f relational.Fact) int64 { return f.Observed }),
 		column(facts, func(f relational.Fact) int64 { return f.Received }),
@@ -125,7 +92,7 @@ func (b *batch) Facts(ctx context.Context, facts []relational.Fact, thin []relat
 	if err != nil || len(thin) == 0 {
 		return err
 	}
-	_, err = b.tx.Exec(ctx, thinFacts,
+	_, err = b.tx.Exec(ctx, queries.Get("thinFacts"),
 		column(thin, func(t relational.Thin) int64 { return t.Reconciler }),
 		column(thin, func(t relational.Thin) int64 { return t.From }),
 		column(thin, func(t relational.Thin) int64 { return t.To }))
@@ -135,7 +102,7 @@ func (b *batch) Facts(ctx context.Context, facts []relational.Fact, thin []relat
 // States implements [relational.Batch].
 func (b *batch) States(ctx context.Context, states []relational.Current, followers []relational.Follower) error {
 	if len(states) > 0 {
-		_, err := b.tx.Exec(ctx, putStates,
+		_, err := b.tx.Exec(ctx, queries.Get("putStates"),
 			column(states, func(s relational.Current) int64 { return s.Reconciler }),
 			column(states, func(s relational.Current) int64 { return s.Source }),
 			column(states, func(s relational.Current) int64 { return s.Outcome }),
@@ -149,7 +116,7 @@ func (b *batch) States(ctx context.Context, states []relational.Current, followe
 	if len(followers) == 0 {
 		return nil
 	}
-	_, err := b.tx.Exec(ctx, putFollowers,
+	_, err := b.tx.Exec(ctx, queries.Get("putFollowers"),
 		column(followers, func(f relational.Follower) int64 { return f.Source }),
 		column(followers, func(f relational.Follower) int64 { return f.Reconciler }))
 	return err
@@ -172,7 +139,7 @@ func (b *batch) Heard(ctx context.Context, heard map[string]int64) error {
 		return err
 	}
 	slices.SortFunc(names, func(a, b string) int { return int(clusters[a] - clusters[b]) })
-	_, err = b.tx.Exec(ctx, putHeard,
+	_, err = b.tx.Exec(ctx, queries.Get("putHeard"),
 		column(names, func(name string) int64 { return clusters[name] }),
 		column(names, func(name string) int64 { return heard[name] }))
 	return err

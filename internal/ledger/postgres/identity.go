@@ -11,24 +11,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/relational"
 )
 
-const (
-	insertBranches = `
-INSERT INTO branch (repository, ref)
-SELECT DISTINCT u.repository, u.ref FROM unnest($1::text[], $2::text[]) u (repository, ref)
-WHERE NOT EXISTS (SELECT 1 FROM branch b WHERE b.repository = u.repository AND b.ref = u.ref)
-ORDER BY 1, 2 ON CONFLICT DO NOTHING`
-	insertSources = `
-INSERT INTO source (branch_id, path)
-SELECT b.id, u.path FROM unnest($1::text[], $2::text[], $3::text[]) u (repository, ref, path)
-JOIN branch b ON b.repository = u.repository AND b.ref = u.ref
-WHERE NOT EXISTS (SELECT 1 FROM source s WHERE s.branch_id = b.id AND s.path = u.path)
-ORDER BY 1, 2 ON CONFLICT DO NOTHING`
-	findSources = `
-SELECT u.place, s.id FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY u (repository, ref, path, place)
-JOIN branch b ON b.repository = u.repository AND b.ref = u.ref
-JOIN source s ON s.branch_id = b.id AND s.path = u.path`
-)
-
 // Sources implements [relational.Batch].
 func (b *batch) Sources(ctx context.Context, sources []ledger.Source) ([]int64, error) {
 	repositories := column(sources, func(s ledger.Source) string { return s.Repository })
@@ -38,10 +20,10 @@ func (b *batch) Sources(ctx context.Context, sources []ledger.Source) ([]int64, 
 	if err != nil || missing == 0 {
 		return ids, err
 	}
-	if _, err := b.tx.Exec(ctx, insertBranches, repositories, refs); err != nil {
+	if _, err := b.tx.Exec(ctx, queries.Get("insertBranches"), repositories, refs); err != nil {
 		return nil, err
 	}
-	if _, err := b.tx.Exec(ctx, insertSources, repositories, refs, paths); err != nil {
+	if _, err := b.tx.Exec(ctx, queries.Get("insertSources"), repositories, refs, paths); err != nil {
 		return nil, err
 	}
 	ids, missing, err = b.findSources(ctx, repositories, refs, paths)
@@ -54,7 +36,7 @@ func (b *batch) Sources(ctx context.Context, sources []ledger.Source) ([]int64, 
 func (b *batch) findSources(ctx context.Context, repositories, refs, paths []string) (ids []int64, missing int, err error) {
 	ids = make([]int64, len(paths))
 	missing = len(ids)
-	rows, err := b.tx.Query(ctx, findSources, repositories, refs, paths)
+	rows, err := b.tx.Query(ctx, queries.Get("findSources"), repositories, refs, paths)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -66,25 +48,6 @@ func (b *batch) findSources(ctx context.Context, repositories, refs, paths []str
 	})
 	return ids, missing, err
 }
-
-const (
-	insertClusters = `
-INSERT INTO cluster (name) SELECT u.name FROM unnest($1::text[]) u (name)
-WHERE NOT EXISTS (SELECT 1 FROM cluster c WHERE c.name = u.name) ORDER BY 1 ON CONFLICT DO NOTHING`
-	// Whoever has the row of a cluster is the only one who takes its reports.
-	lockClusters = `SELECT name, id FROM cluster WHERE name = ANY ($1::text[]) ORDER BY id FOR UPDATE`
-
-	insertReconcilers = `
-INSERT INTO reconciler (cluster_id, kind, namespace, name)
-SELECT u.cluster_id, u.kind, u.namespace, u.name
-FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) u (cluster_id, kind, namespace, name)
-ON CONFLICT DO NOTHING`
-	findReconcilers = `
-SELECT u.place, r.id, COALESCE(x.source_id, 0), COALESCE(x.outcome_id, 0), COALESCE(x.since, 0), COALESCE(x.confirmed, 0), COALESCE(x.received, 0)
-FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY u (cluster_id, kind, namespace, name, place)
-JOIN reconciler r ON r.cluster_id = u.cluster_id AND r.kind = u.kind AND r.namespace = u.namespace AND r.name = u.name
-LEFT JOIN reconciler_state x ON x.reconciler_id = r.id`
-)
 
 // Reconcilers implements [relational.Batch].
 func (b *batch) Reconcilers(ctx context.Context, ids []ledger.ReconcilerID) ([]relational.Current, error) {
@@ -102,7 +65,7 @@ func (b *batch) Reconcilers(ctx context.Context, ids []ledger.ReconcilerID) ([]r
 	if err != nil || missing == 0 {
 		return states, err
 	}
-	if _, err := b.tx.Exec(ctx, insertReconcilers, columns...); err != nil {
+	if _, err := b.tx.Exec(ctx, queries.Get("insertReconcilers"), columns...); err != nil {
 		return nil, err
 	}
 	states, missing, err = b.findReconcilers(ctx, len(ids), columns)
@@ -114,7 +77,7 @@ func (b *batch) Reconcilers(ctx context.Context, ids []ledger.ReconcilerID) ([]r
 
 func (b *batch) findReconcilers(ctx context.Context, n int, columns []any) (states []relational.Current, missing int, err error) {
 	states, missing = make([]relational.Current, n), n
-	rows, err := b.tx.Query(ctx, findReconcilers, columns...)
+	rows, err := b.tx.Query(ctx, queries.Get("findReconcilers"), columns...)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -135,10 +98,10 @@ func (b *batch) clusters(ctx context.Context, names []string) (map[string]int64,
 	if !slices.ContainsFunc(names, func(name string) bool { return b.locked[name] == 0 }) {
 		return b.locked, nil
 	}
-	if _, err := b.tx.Exec(ctx, insertClusters, names); err != nil {
+	if _, err := b.tx.Exec(ctx, queries.Get("insertClusters"), names); err != nil {
 		return nil, err
 	}
-	rows, err := b.tx.Query(ctx, lockClusters, names)
+	rows, err := b.tx.Query(ctx, queries.Get("lockClusters"), names)
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/relational"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+var (
+	//go:embed migrations/*.sql
+	migrations embed.FS
+	//go:embed queries.sql
+	queriesFile string
+
+	queries = relational.ParseQueries(queriesFile)
+)
 
 // The keys of the locks that all processes of a ledger agree on.
 const (

@@ -11,7 +11,7 @@ CREATE TABLE assignment (
     target text NOT NULL COLLATE pg_catalog."C",
     workload text NOT NULL COLLATE pg_catalog."C",
     workspace text NOT NULL COLLATE pg_catalog."C",
-    environment text DEFAULT ''::text NOT NULL
+    environment text NOT NULL COLLATE pg_catalog."C"
 );
 CREATE TABLE branch (
     id bigint NOT NULL,
@@ -269,9 +269,9 @@ CREATE TABLE registration (
     until bigint NOT NULL,
     labels text NOT NULL COLLATE pg_catalog."C",
     credential_hash text NOT NULL COLLATE pg_catalog."C",
+    public_key text NOT NULL COLLATE pg_catalog."C",
     revoked bigint NOT NULL,
-    by_whom text NOT NULL COLLATE pg_catalog."C",
-    public_key text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C"
+    by_whom text NOT NULL COLLATE pg_catalog."C"
 );
 CREATE VIEW current_membership AS
  SELECT g.cluster_id,

@@ -47,7 +47,7 @@ const commitOrder = ` ORDER BY b.repository, b.ref, g.number`
 
 // commitEntries gives the commits of every branch as they were recorded, and the head once more if it is an older one.
 func (s *Store) commitEntries(ctx context.Context, yield func(ledger.Entry) error) error {
-	rows, err := query(ctx, s.Read, scanCommit, selectCommits+commitOrder)
+	rows, err := query(ctx, s.Read, scanCommit, queries.Get("selectCommits")+commitOrder)
 	if err != nil {
 		return err
 	}
@@ -89,28 +89,15 @@ func (s *Store) heads(ctx context.Context) (map[int64]int64, error) {
 	return heads, err
 }
 
-const (
-	selectFacts = `
-SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, x.observed, x.received, o.id, r.id
-FROM observation x
-JOIN reconciler r ON r.id = x.reconciler_id JOIN cluster c ON c.id = r.cluster_id
-JOIN outcome o ON o.id = x.outcome_id JOIN source s ON s.id = o.source_id JOIN branch b ON b.id = s.branch_id
-WHERE x.reconciler_id IN (` + someReconcilers + `)
-ORDER BY c.name, r.kind, r.namespace, r.name, x.observed`
-	someReconcilers = `SELECT n.id FROM reconciler n JOIN cluster m ON m.id = n.cluster_id WHERE m.name > $1 AND m.name <= $2`
-	// The clusters whose facts are read at a time: a ledger may be larger than the memory.
-	someClusters = `SELECT name FROM cluster WHERE name > $1 ORDER BY name LIMIT 50`
-)
-
 func (s *Store) reportEntries(ctx context.Context, yield func(ledger.Entry) error) error {
 	after := ""
 	for {
-		names, err := query(ctx, s.Read, scanText, someClusters, after)
+		names, err := query(ctx, s.Read, scanText, queries.Get("someClusters"), after)
 		if err != nil || len(names) == 0 {
 			return err
 		}
 		last := names[len(names)-1]
-		facts, err := query(ctx, s.Read, scanObservation, selectFacts, after, last)
+		facts, err := query(ctx, s.Read, scanObservation, queries.Get("selectFacts"), after, last)
 		if err != nil {
 			return err
 		}
@@ -127,60 +114,35 @@ func (s *Store) reportEntries(ctx context.Context, yield func(ledger.Entry) erro
 	}
 }
 
-const selectHeartbeats = `SELECT c.name, h.heard FROM heartbeat h JOIN cluster c ON c.id = h.cluster_id ORDER BY c.name`
-
 // heartbeatEntries gives when clusters were heard of, and how wrong their clocks are.
 func (s *Store) heartbeatEntries(ctx context.Context, yield func(ledger.Entry) error) error {
-	heartbeats, err := query(ctx, s.Read, scanHeartbeat, selectHeartbeats)
+	heartbeats, err := query(ctx, s.Read, scanHeartbeat, queries.Get("selectHeartbeats"))
 	if err := give(heartbeats, err, yield, func(h *ledger.Heartbeat) ledger.Entry { return ledger.Entry{Heartbeat: h} }); err != nil {
 		return err
 	}
-	clocks, err := query(ctx, s.Read, scanClock, selectClock+" ORDER BY c.name, k.noted")
+	clocks, err := query(ctx, s.Read, scanClock, queries.Get("selectClock")+" ORDER BY c.name, k.noted")
 	return give(clocks, err, yield, func(c *ledger.Clock) ledger.Entry { return ledger.Entry{Clock: c} })
 }
 
 // recordEntries gives what is recorded one by one, the oldest first.
 func (s *Store) recordEntries(ctx context.Context, yield func(ledger.Entry) error) error {
-	steps, err := query(ctx, s.Read, scanStep, selectSteps+" ORDER BY s.at, s.id")
+	steps, err := query(ctx, s.Read, scanStep, queries.Get("selectSteps")+" ORDER BY s.at, s.id")
 	if err := give(steps, err, yield, func(s *ledger.Step) ledger.Entry { return ledger.Entry{Step: s} }); err != nil {
 		return err
 	}
-	changes, err := query(ctx, s.Read, scanChange, selectChanges+" ORDER BY at, id")
+	changes, err := query(ctx, s.Read, scanChange, queries.Get("selectChanges")+" ORDER BY at, id")
 	if err := give(changes, err, yield, func(e *ledger.ChangeEvent) ledger.Entry { return ledger.Entry{Change: e} }); err != nil {
 		return err
 	}
-	audit, err := query(ctx, s.Read, scanAudit, selectAudit+" ORDER BY at, id")
+	audit, err := query(ctx, s.Read, scanAudit, queries.Get("selectAudit")+" ORDER BY at, id")
 	return give(audit, err, yield, func(e *ledger.AuditEntry) ledger.Entry { return ledger.Entry{Audit: e} })
 }
 
-const (
-	// deleteConfirmations forgets facts that say what the one before and the one after them say.
-	deleteConfirmations = `
-DELETE FROM observation WHERE observed < $1 AND outcome_id = (
-    SELECT y.outcome_id FROM observation y
-    WHERE y.reconciler_id = observation.reconciler_id AND y.observed < observation.observed
-    ORDER BY y.observed DESC LIMIT 1)
-AND outcome_id = (
-    SELECT y.outcome_id FROM observation y
-    WHERE y.reconciler_id = observation.reconciler_id AND y.observed > observation.observed
-    ORDER BY y.observed LIMIT 1)`
-	// deleteTransitions forgets facts that another one followed, not later than $1. What was at $1 stays.
-	deleteTransitions = `
-DELETE FROM observation WHERE observed < $1 AND EXISTS (
-    SELECT 1 FROM observation y
-    WHERE y.reconciler_id = observation.reconciler_id AND y.observed > observation.observed AND y.observed <= $1)`
-	deleteSessions = `DELETE FROM ended_session WHERE until < $1`
-	deleteOutcomes = `
-DELETE FROM outcome WHERE first_observed < $1 AND reconcilers = 0
-  AND NOT EXISTS (SELECT 1 FROM follower f JOIN observation x ON x.reconciler_id = f.reconciler_id
-                  WHERE f.source_id = outcome.source_id AND x.outcome_id = outcome.id)`
-)
-
 // Compact implements [ledger.Archive].
 func (s *Store) Compact(ctx context.Context, c ledger.Compaction) (removed int64, err error) {
-	statements := []string{deleteConfirmations, deleteSessions}
+	statements := []string{queries.Get("deleteConfirmations"), queries.Get("deleteSessions")}
 	if c.Drop {
-		statements = append(statements, deleteTransitions, deleteOutcomes)
+		statements = append(statements, queries.Get("deleteTransitions"), queries.Get("deleteOutcomes"))
 	}
 	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, s.Exclusive); err != nil {

@@ -12,24 +12,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-const (
-	insertCluster = `INSERT INTO cluster (name) VALUES ($1) ON CONFLICT DO NOTHING`
-	findCluster   = `SELECT id FROM cluster WHERE name = $1`
-
-	insertRegistration = `
-INSERT INTO registration (cluster_id, at, until, labels, credential_hash, public_key, revoked, by_whom)
-VALUES ($1, $2, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
-	findRegistration = `SELECT id FROM registration WHERE cluster_id = $1 AND at = $2`
-
-	// Each registration ends where the next one begins, in whichever order they were made.
-	chainRegistrations = `
-UPDATE registration SET until = COALESCE(
-    (SELECT MIN(n.at) FROM registration n WHERE n.cluster_id = registration.cluster_id AND n.at > registration.at), 9223372036854775807)
-WHERE cluster_id = $1`
-
-	insertMembership = `INSERT INTO membership (registration_id, environment, cluster_type) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
-)
-
 // Register implements [ledger.Clusters].
 func (s *Store) Register(ctx context.Context, r ledger.Registration) error {
 	if err := require("registration", r.Cluster); err != nil {
@@ -55,12 +37,12 @@ func (s *Store) Register(ctx context.Context, r ledger.Registration) error {
 }
 
 func register(ctx context.Context, tx *sql.Tx, r ledger.Registration, labels string) error {
-	cluster, err := ensure(ctx, tx, insertCluster, findCluster, r.Cluster)
+	cluster, err := ensure(ctx, tx, queries.Get("insertCluster"), queries.Get("findCluster"), r.Cluster)
 	if err != nil {
 		return err
 	}
 	at := micros(r.At)
-	inserted, err := tx.ExecContext(ctx, insertRegistration, cluster, at, labels, r.CredentialHash, r.PublicKey, number(r.Revoked), r.By)
+	inserted, err := tx.ExecContext(ctx, queries.Get("insertRegistration"), cluster, at, labels, r.CredentialHash, r.PublicKey, number(r.Revoked), r.By)
 	if err != nil {
 		return err
 	}
@@ -68,15 +50,15 @@ func register(ctx context.Context, tx *sql.Tx, r ledger.Registration, labels str
 		return err // it is there already
 	}
 	var id int64
-	if err := tx.QueryRowContext(ctx, findRegistration, cluster, at).Scan(&id); err != nil {
+	if err := tx.QueryRowContext(ctx, queries.Get("findRegistration"), cluster, at).Scan(&id); err != nil {
 		return err
 	}
 	for _, m := range r.Memberships {
-		if _, err := tx.ExecContext(ctx, insertMembership, id, m.Environment, m.ClusterType); err != nil {
+		if _, err := tx.ExecContext(ctx, queries.Get("insertMembership"), id, m.Environment, m.ClusterType); err != nil {
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, chainRegistrations, cluster)
+	_, err = tx.ExecContext(ctx, queries.Get("chainRegistrations"), cluster)
 	return err
 }
 
@@ -87,16 +69,6 @@ func number(b bool) int64 {
 	}
 	return 0
 }
-
-// selectClusters joins the registration that is in force at a time; a cluster that was only heard of has none.
-const selectClusters = `
-SELECT c.name, COALESCE(g.id, 0), COALESCE(g.at, 0), COALESCE(g.labels, ''), COALESCE(g.credential_hash, ''),
-       COALESCE(g.public_key, ''), COALESCE(g.revoked, 0), COALESCE(g.by_whom, ''), COALESCE(h.heard, 0)
-FROM cluster c
-LEFT JOIN heartbeat h ON h.cluster_id = c.id
-LEFT JOIN registration g ON g.cluster_id = c.id AND g.at <= $1 AND g.until > $1`
-
-const selectMemberships = `SELECT registration_id, environment, cluster_type FROM membership`
 
 // clusterRow is a cluster, and the registration whose memberships it still lacks.
 type clusterRow struct {
@@ -137,7 +109,7 @@ func (s *Store) Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.C
 	if q.Environment != "" || q.ClusterType != "" {
 		w.conditions = append(w.conditions, "g.revoked = 0", memberCondition(&w, q))
 	}
-	rows, err := query(ctx, s.Read, scanCluster, selectClusters+w.String()+" ORDER BY c.name"+limit(q.Limit), w.args...)
+	rows, err := query(ctx, s.Read, scanCluster, queries.Get("selectClusters")+w.String()+" ORDER BY c.name"+limit(q.Limit), w.args...)
 	if err != nil {
 		return nil, fmt.Errorf("read clusters: %w", err)
 	}
@@ -178,7 +150,7 @@ func (s *Store) withMemberships(ctx context.Context, rows []clusterRow) ([]ledge
 			c.Registration.Memberships = append(c.Registration.Memberships, m)
 		}
 		return struct{}{}, err
-	}, selectMemberships+" WHERE registration_id BETWEEN $1 AND $2", least, greatest)
+	}, queries.Get("selectMemberships")+" WHERE registration_id BETWEEN $1 AND $2", least, greatest)
 	for i := range clusters {
 		sortMemberships(clusters[i].Registration.Memberships)
 	}
@@ -191,13 +163,9 @@ func sortMemberships(all []ledger.Membership) {
 	})
 }
 
-const credentialCluster = `
-SELECT c.name FROM registration g JOIN cluster c ON c.id = g.cluster_id
-WHERE g.credential_hash = $1 AND g.credential_hash <> '' AND g.revoked = 0 AND g.until = 9223372036854775807`
-
 // ClusterByCredential implements [ledger.Clusters].
 func (s *Store) ClusterByCredential(ctx context.Context, hash string) (ledger.Cluster, error) {
-	names, err := query(ctx, s.Read, scanText, credentialCluster, hash)
+	names, err := query(ctx, s.Read, scanText, queries.Get("credentialCluster"), hash)
 	if err != nil {
 		return ledger.Cluster{}, fmt.Errorf("read credential: %w", err)
 	}
@@ -216,10 +184,6 @@ func scanText(row scanner) (text string, err error) {
 	return text, err
 }
 
-const selectRegistrations = `
-SELECT c.name, g.id, g.at, g.labels, g.credential_hash, g.public_key, g.revoked, g.by_whom, 0
-FROM registration g JOIN cluster c ON c.id = g.cluster_id`
-
 // Registrations implements [ledger.Clusters].
 func (s *Store) Registrations(ctx context.Context, cluster string) ([]ledger.Registration, error) {
 	var w where
@@ -236,7 +200,7 @@ func (s *Store) registrations(ctx context.Context, w where) ([]ledger.Registrati
 }
 
 func (s *Store) registrationsBy(ctx context.Context, w where, order string) ([]ledger.Registration, error) {
-	rows, err := query(ctx, s.Read, scanCluster, selectRegistrations+w.String()+order, w.args...)
+	rows, err := query(ctx, s.Read, scanCluster, queries.Get("selectRegistrations")+w.String()+order, w.args...)
 	if err != nil {
 		return nil, err
 	}

@@ -10,17 +10,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-const (
-	insertBranch = `INSERT INTO branch (repository, ref) VALUES ($1, $2) ON CONFLICT DO NOTHING`
-	findBranch   = `SELECT id FROM branch WHERE repository = $1 AND ref = $2`
-
-	findCommit   = `SELECT number FROM gitops_commit WHERE branch_id = $1 AND sha = $2`
-	lastCommit   = `SELECT COALESCE(MAX(number), 0) FROM gitops_commit WHERE branch_id = $1`
-	insertCommit = `
-INSERT INTO gitops_commit (branch_id, number, sha, source_commit, committed, recorded) VALUES ($1, $2, $3, $4, $5, $6)`
-	moveHead = `UPDATE branch SET head = $2, kind = $3, environment = $4 WHERE id = $1`
-)
-
 // RecordCommit implements [ledger.Desired].
 func (s *Store) RecordCommit(ctx context.Context, c ledger.Commit) error {
 	if err := checkCommit(c); err != nil {
@@ -53,31 +42,31 @@ func checkCommit(c ledger.Commit) error {
 }
 
 func (s *Store) recordCommit(ctx context.Context, tx *sql.Tx, c ledger.Commit) error {
-	if _, err := tx.ExecContext(ctx, insertBranch, c.Repository, c.Branch); err != nil {
+	if _, err := tx.ExecContext(ctx, queries.Get("insertBranch"), c.Repository, c.Branch); err != nil {
 		return err
 	}
 	var branch, number int64
-	if err := tx.QueryRowContext(ctx, findBranch+s.Lock, c.Repository, c.Branch).Scan(&branch); err != nil {
+	if err := tx.QueryRowContext(ctx, queries.Get("findBranch")+s.Lock, c.Repository, c.Branch).Scan(&branch); err != nil {
 		return err
 	}
-	err := tx.QueryRowContext(ctx, findCommit, branch, c.SHA).Scan(&number)
+	err := tx.QueryRowContext(ctx, queries.Get("findCommit"), branch, c.SHA).Scan(&number)
 	if errors.Is(err, sql.ErrNoRows) {
 		number, err = addCommit(ctx, tx, branch, c)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, moveHead, branch, number, string(c.Kind), c.Environment)
+	_, err = tx.ExecContext(ctx, queries.Get("moveHead"), branch, number, string(c.Kind), c.Environment)
 	return err
 }
 
 // addCommit numbers a commit and stores in what it differs from the one recorded before.
 func addCommit(ctx context.Context, tx *sql.Tx, branch int64, c ledger.Commit) (number int64, err error) {
-	if err := tx.QueryRowContext(ctx, lastCommit, branch).Scan(&number); err != nil {
+	if err := tx.QueryRowContext(ctx, queries.Get("lastCommit"), branch).Scan(&number); err != nil {
 		return 0, err
 	}
 	number++
-	_, err = tx.ExecContext(ctx, insertCommit, branch, number, c.SHA, c.SourceCommit, micros(c.Committed), micros(c.Recorded))
+	_, err = tx.ExecContext(ctx, queries.Get("insertCommit"), branch, number, c.SHA, c.SourceCommit, micros(c.Committed), micros(c.Recorded))
 	if err != nil {
 		return 0, err
 	}
@@ -96,10 +85,6 @@ func storedVersions(all []ledger.Version) []ledger.Version {
 	}
 	return all
 }
-
-const selectCommits = `
-SELECT b.id, g.number, b.repository, b.ref, b.kind, b.environment, g.sha, g.source_commit, g.committed, g.recorded
-FROM gitops_commit g JOIN branch b ON b.id = g.branch_id`
 
 // commitRow is a commit, and where its content is.
 type commitRow struct {
@@ -124,7 +109,7 @@ func (s *Store) Commit(ctx context.Context, repository, branch, sha string) (led
 		w.conditions = append(w.conditions, "g.number = b.head")
 	}
 	w.text("g.sha = ?", sha)
-	rows, err := query(ctx, s.Read, scanCommit, selectCommits+w.String(), w.args...)
+	rows, err := query(ctx, s.Read, scanCommit, queries.Get("selectCommits")+w.String(), w.args...)
 	if err == nil && len(rows) == 0 {
 		err = ledger.ErrNotFound
 	}
@@ -162,7 +147,7 @@ func (s *Store) Commits(ctx context.Context, q ledger.CommitQuery) ([]ledger.Com
 		w.conditions = append(w.conditions, "g.number = b.head")
 	}
 	w.span("g.recorded", q.From, q.To)
-	rows, err := query(ctx, s.Read, scanCommit, selectCommits+w.String()+" ORDER BY g.recorded DESC, b.id, g.number DESC"+limit(q.Limit), w.args...)
+	rows, err := query(ctx, s.Read, scanCommit, queries.Get("selectCommits")+w.String()+" ORDER BY g.recorded DESC, b.id, g.number DESC"+limit(q.Limit), w.args...)
 	if err != nil {
 		return nil, fmt.Errorf("read commits: %w", err)
 	}

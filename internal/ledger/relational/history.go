@@ -9,10 +9,6 @@ import (
 )
 
 const (
-	selectObservations = `
-SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, x.observed, x.received, o.id, r.id
-FROM cluster c CROSS JOIN reconciler r CROSS JOIN observation x CROSS JOIN outcome o CROSS JOIN source s CROSS JOIN branch b
-WHERE r.cluster_id = c.id AND x.reconciler_id = r.id AND o.id = x.outcome_id AND s.id = o.source_id AND b.id = s.branch_id`
 	ofCluster  = ` AND c.name = $1`
 	ofWorkload = ` AND r.id IN (SELECT f.reconciler_id FROM version v
     JOIN source z ON z.branch_id = v.branch_id AND z.path = v.path
@@ -39,7 +35,7 @@ func (s *Store) Transitions(ctx context.Context, q ledger.TransitionQuery) ([]le
 	if name == "" {
 		return nil, fmt.Errorf("read transitions: %w: of which cluster or workload?", ledger.ErrInvalid)
 	}
-	facts, err := query(ctx, s.Read, scanObservation, selectObservations+condition+" ORDER BY r.id, x.observed", name)
+	facts, err := query(ctx, s.Read, scanObservation, queries.Get("selectObservations")+condition+" ORDER BY r.id, x.observed", name)
 	if err != nil {
 		return nil, fmt.Errorf("read transitions of %q: %w", name, err)
 	}
@@ -78,20 +74,11 @@ func scanObservation(row scanner) (o observation, err error) {
 	return o, err
 }
 
-const (
-	selectDeployments = `
-SELECT workload, workspace, target, environment, path, version, build, commit_sha, built, COALESCE(deployed, 0), COALESCE(failed, 0)
-FROM deployment`
-	selectIncidents = `
-SELECT i.workload, i.workspace, i.environment, c.name, r.kind, r.namespace, r.name, i.message, i.failed, COALESCE(i.restored, 0)
-FROM incident i JOIN reconciler r ON r.id = i.reconciler_id JOIN cluster c ON c.id = r.cluster_id`
-)
-
 // Deployments implements [ledger.Figures].
 func (s *Store) Deployments(ctx context.Context, q ledger.DeploymentQuery) ([]ledger.Deployment, error) {
 	w := deploymentConditions(q, "", "COALESCE(deployed, failed)")
 	return read(ctx, s, "deployments", scanDeployment,
-		selectDeployments+w.String()+" ORDER BY COALESCE(deployed, failed) DESC, workload, target"+limit(q.Limit), w.args...)
+		queries.Get("selectDeployments")+w.String()+" ORDER BY COALESCE(deployed, failed) DESC, workload, target"+limit(q.Limit), w.args...)
 }
 
 func scanDeployment(row scanner) (d ledger.Deployment, err error) {
@@ -103,7 +90,7 @@ func scanDeployment(row scanner) (d ledger.Deployment, err error) {
 func (s *Store) Incidents(ctx context.Context, q ledger.DeploymentQuery) ([]ledger.Incident, error) {
 	w := deploymentConditions(q, "i.", "i.failed")
 	return read(ctx, s, "incidents", scanIncident,
-		selectIncidents+w.String()+" ORDER BY i.failed DESC, c.name, r.id"+limit(q.Limit), w.args...)
+		queries.Get("selectIncidents")+w.String()+" ORDER BY i.failed DESC, c.name, r.id"+limit(q.Limit), w.args...)
 }
 
 func deploymentConditions(q ledger.DeploymentQuery, table, at string) where {

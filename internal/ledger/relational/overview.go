@@ -9,20 +9,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// selectNames are the queries for names, by kind.
-var selectNames = map[ledger.NameKind]string{
-	ledger.NameEnvironment: `
-SELECT environment FROM branch WHERE environment <> '' UNION SELECT environment FROM version WHERE environment <> ''
-UNION SELECT environment FROM assignment WHERE environment <> '' UNION SELECT environment FROM membership UNION SELECT environment FROM promotion ORDER BY 1`,
-	ledger.NameWorkload: `SELECT workload FROM version WHERE workload <> '' UNION SELECT workload FROM assignment WHERE workload <> '' ORDER BY 1`,
-	ledger.NameCluster:  `SELECT name FROM cluster ORDER BY 1`,
-}
-
 // Names implements [ledger.Overviews].
 func (s *Store) Names(ctx context.Context, kind ledger.NameKind) ([]string, error) {
-	text, ok := selectNames[kind]
+	text, ok := queries[string(kind)+"Names"]
 	if !ok {
-		return nil, fmt.Errorf("read names: %w: %q is no kind of names", ledger.ErrInvalid, kind)
+		return nil, fmt.Errorf("read names: %w: unknown kind %q", ledger.ErrInvalid, kind)
 	}
 	return read(ctx, s, "names", scanText, text)
 }
@@ -99,20 +90,6 @@ func scanWantedVersion(row scanner) (v ledger.WantedVersion, err error) {
 	return v, err
 }
 
-// The view appearance is the same without conditions, which would come too late there: it groups first.
-const (
-	selectAppearances = `
-SELECT b.environment, b.repository, b.ref, s.path, o.revision, MIN(o.message), o.state, MIN(o.first_observed), SUM(o.reconcilers),
-       COALESCE(v.workload, ''), COALESCE(v.target, ''), COALESCE(v.version, '')
-FROM branch b
-JOIN source s ON s.branch_id = b.id
-JOIN outcome o ON o.source_id = s.id
-LEFT JOIN gitops_commit g ON g.branch_id = b.id AND g.sha = o.revision
-LEFT JOIN version v ON v.branch_id = b.id AND v.path = s.path AND v.opened <= g.number AND v.closed > g.number`
-	groupAppearances = `
-GROUP BY b.environment, b.repository, b.ref, s.id, s.path, o.revision, o.state, v.workload, v.target, v.version`
-)
-
 // Appearances implements [ledger.Overviews].
 func (s *Store) Appearances(ctx context.Context, q ledger.AppearanceQuery) ([]ledger.Appearance, error) {
 	var w where
@@ -128,7 +105,8 @@ func (s *Store) Appearances(ctx context.Context, q ledger.AppearanceQuery) ([]le
 	}
 	having := where{args: w.args}
 	having.span("MIN(o.first_observed)", q.From, q.To)
-	text := selectAppearances + w.String() + groupAppearances
+	text := queries.Get("selectAppearances") + w.String() +
+		" GROUP BY b.environment, b.repository, b.ref, s.id, s.path, o.revision, o.state, v.workload, v.target, v.version"
 	for i, condition := range having.conditions {
 		text += []string{" HAVING ", " AND "}[min(i, 1)] + condition
 	}
@@ -158,19 +136,8 @@ func (s *Store) Registered(ctx context.Context, q ledger.RegistrationQuery) ([]l
 }
 
 const (
-	countMembers = `
-SELECT m.cluster_type, 0, COUNT(*) FROM membership m JOIN registration g ON g.id = m.registration_id
-WHERE m.environment = $1 AND g.at <= $2 AND g.until > $2 AND g.revoked = 0`
 	areSilent = ` AND NOT EXISTS (SELECT 1 FROM reconciler r WHERE r.cluster_id = g.cluster_id)`
 	byType    = ` GROUP BY m.cluster_type`
-	// From the reconcilers that follow the source to the memberships of their clusters; see stateColumns for the joins.
-	countMemberStates = `
-SELECT m.cluster_type, o.state, COUNT(*)
-FROM source s CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN registration g CROSS JOIN membership m
-WHERE s.id = (SELECT z.id FROM source z JOIN branch b ON b.id = z.branch_id WHERE b.repository = $2 AND b.ref = $3 AND z.path = $4)
-  AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id
-  AND g.cluster_id = r.cluster_id AND g.until = 9223372036854775807 AND g.revoked = 0
-  AND m.registration_id = g.id AND m.environment = $1`
 	// Ready is the least severe of the states, and the id of an outcome begins with the severity. It stands here as a number
 	// so that SQLite can see that an index is of just those.
 	areUnready = ` AND x.outcome_id >= 2305843009213693952`
@@ -199,13 +166,13 @@ func (s *Store) Members(ctx context.Context, q ledger.MembersQuery) ([]ledger.Me
 func membersText(q ledger.MembersQuery) string {
 	switch {
 	case q.Source != (ledger.Source{}) && q.Unready:
-		return countMemberStates + areUnready + byState
+		return queries.Get("countMemberStates") + areUnready + byState
 	case q.Source != (ledger.Source{}):
-		return countMemberStates + byState
+		return queries.Get("countMemberStates") + byState
 	case q.Silent:
-		return countMembers + areSilent + byType
+		return queries.Get("countMembers") + areSilent + byType
 	}
-	return countMembers + byType
+	return queries.Get("countMembers") + byType
 }
 
 func scanMemberCount(row scanner) (c ledger.MemberCount, err error) {

@@ -15,20 +15,10 @@ import (
 )
 
 const (
-	lastReconciler = `SELECT COALESCE(MAX(reconciler_id), 0) FROM reconciler_state`
-	// What has not changed since then needs no looking up. All outcomes come as one text, since to give out or to group
-	// as many rows takes databases longer than to find them; those that were not there yet are not in it.
-	listPast = `
-SELECT COALESCE(string_agg(CAST(CASE WHEN x.since <= $1 THEN x.outcome_id ELSE (SELECT y.outcome_id ` + newestUntil + `) END AS TEXT), ' '), '')
-FROM reconciler_state x WHERE x.reconciler_id > $2 AND x.reconciler_id <= $3`
 	// perList bounds a text: to 20 bytes each.
 	perList = 50_000
 	// listers is how many connections list at the same time. More of them mostly wait for each other.
 	listers = 2
-
-	outcomeVersions = `
-SELECT v.outcome_id, v.first_observed, v.state, v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built
-FROM outcome_version v`
 )
 
 // everyPastVersion counts all reconcilers in the order in which observations are stored, which for many of them
@@ -41,7 +31,7 @@ func (s *Store) everyPastVersion(ctx context.Context, q ledger.VersionQuery) ([]
 	var w where
 	w.text("v.environment = ?", q.Environment)
 	w.add("v.first_observed <= ?", micros(q.AsOf))
-	rows, err := query(ctx, s.Read, scanOutcomeVersion, outcomeVersions+w.String(), w.args...)
+	rows, err := query(ctx, s.Read, scanOutcomeVersion, queries.Get("outcomeVersions")+w.String(), w.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +68,7 @@ func sumOutcomes(rows []outcomeVersion, counts map[int64]int) []ledger.VersionSt
 // pastCounts is how many reconcilers were at which outcome. Several connections list a part of them each.
 func (s *Store) pastCounts(ctx context.Context, at int64) (map[int64]int, error) {
 	var last int64
-	if err := s.Read.QueryRowContext(ctx, lastReconciler).Scan(&last); err != nil {
+	if err := s.Read.QueryRowContext(ctx, queries.Get("lastReconciler")).Scan(&last); err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
@@ -88,7 +78,7 @@ func (s *Store) pastCounts(ctx context.Context, at int64) (map[int64]int, error)
 	for first := int64(0); first < last; first += perList {
 		group.Go(func() error {
 			var list []byte
-			if err := s.Read.QueryRowContext(ctx, listPast, at, first, first+perList).Scan(&list); err != nil {
+			if err := s.Read.QueryRowContext(ctx, queries.Get("listPast"), at, first, first+perList).Scan(&list); err != nil {
 				return err
 			}
 			mu.Lock()

@@ -10,16 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-const (
-	insertPromotion = `INSERT INTO promotion (subject, commit_sha, environment) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
-	findPromotion   = `SELECT id FROM promotion WHERE subject = $1 AND commit_sha = $2 AND environment = $3`
-	insertStep      = `
-INSERT INTO promotion_step (promotion_id, at, kind, reason, by_whom, detail) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
-	selectSteps = `
-SELECT p.subject, p.commit_sha, p.environment, s.kind, s.reason, s.by_whom, s.at, s.detail
-FROM promotion_step s JOIN promotion p ON p.id = s.promotion_id`
-	lastStep = `s.id = (SELECT t.id FROM promotion_step t WHERE t.promotion_id = p.id ORDER BY t.at DESC, t.id DESC LIMIT 1)`
-)
+const lastStep = `s.id = (SELECT t.id FROM promotion_step t WHERE t.promotion_id = p.id ORDER BY t.at DESC, t.id DESC LIMIT 1)`
 
 // RecordStep implements [ledger.Promotions].
 func (s *Store) RecordStep(ctx context.Context, step ledger.Step) error {
@@ -30,11 +21,11 @@ func (s *Store) RecordStep(ctx context.Context, step ledger.Step) error {
 		return err
 	}
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
-		id, err := ensure(ctx, tx, insertPromotion, findPromotion, step.Subject, step.Commit, step.Environment)
+		id, err := ensure(ctx, tx, queries.Get("insertPromotion"), queries.Get("findPromotion"), step.Subject, step.Commit, step.Environment)
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, insertStep, id, micros(step.At), step.Kind, step.Reason, step.By, string(step.Detail))
+		_, err = tx.ExecContext(ctx, queries.Get("insertStep"), id, micros(step.At), step.Kind, step.Reason, step.By, string(step.Detail))
 		return err
 	})
 	if err != nil {
@@ -59,7 +50,7 @@ func (s *Store) steps(ctx context.Context, q ledger.StepQuery, w where) ([]ledge
 	w.text("p.environment = ?", q.Environment)
 	w.text("s.kind = ?", q.Kind)
 	w.span("s.at", q.From, q.To)
-	return read(ctx, s, "steps", scanStep, selectSteps+w.String()+" ORDER BY s.at DESC, s.id DESC"+limit(q.Limit), w.args...)
+	return read(ctx, s, "steps", scanStep, queries.Get("selectSteps")+w.String()+" ORDER BY s.at DESC, s.id DESC"+limit(q.Limit), w.args...)
 }
 
 func scanStep(row scanner) (s ledger.Step, err error) {
@@ -73,13 +64,6 @@ func scanStep(row scanner) (s ledger.Step, err error) {
 	return s, err
 }
 
-const (
-	insertChange = `
-INSERT INTO change_event (repository, number, at, kind, branch, commit_sha, title, url, by_whom)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`
-	selectChanges = `SELECT repository, number, at, kind, branch, commit_sha, title, url, by_whom FROM change_event`
-)
-
 // RecordChange implements [ledger.Changes].
 func (s *Store) RecordChange(ctx context.Context, e ledger.ChangeEvent) error {
 	if err := require("change", e.Repository, e.Kind); err != nil {
@@ -88,7 +72,7 @@ func (s *Store) RecordChange(ctx context.Context, e ledger.ChangeEvent) error {
 	if err := checkText("change", e.Branch, e.Commit, e.Title, e.URL, e.By); err != nil {
 		return err
 	}
-	_, err := s.Write.ExecContext(ctx, insertChange, e.Repository, e.Number, micros(e.At), e.Kind, e.Branch, e.Commit, e.Title, e.URL, e.By)
+	_, err := s.Write.ExecContext(ctx, queries.Get("insertChange"), e.Repository, e.Number, micros(e.At), e.Kind, e.Branch, e.Commit, e.Title, e.URL, e.By)
 	if err != nil {
 		return fmt.Errorf("record change %d of %q: %w", e.Number, e.Repository, err)
 	}
@@ -104,19 +88,13 @@ func (s *Store) ChangeEvents(ctx context.Context, q ledger.ChangeQuery) ([]ledge
 		w.add("number = ?", q.Number)
 	}
 	w.span("at", q.From, q.To)
-	return read(ctx, s, "changes", scanChange, selectChanges+w.String()+" ORDER BY at DESC, id DESC"+limit(q.Limit), w.args...)
+	return read(ctx, s, "changes", scanChange, queries.Get("selectChanges")+w.String()+" ORDER BY at DESC, id DESC"+limit(q.Limit), w.args...)
 }
 
 func scanChange(row scanner) (e ledger.ChangeEvent, err error) {
 	err = row.Scan(&e.Repository, &e.Number, (*microTime)(&e.At), &e.Kind, &e.Branch, &e.Commit, &e.Title, &e.URL, &e.By)
 	return e, err
 }
-
-const (
-	insertAudit = `
-INSERT INTO audit (id, at, by_whom, action, subject, detail, address) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
-	selectAudit = `SELECT at, by_whom, action, subject, detail, address FROM audit`
-)
 
 // RecordAudit implements [ledger.Audits].
 func (s *Store) RecordAudit(ctx context.Context, e ledger.AuditEntry) error {
@@ -128,7 +106,7 @@ func (s *Store) RecordAudit(ctx context.Context, e ledger.AuditEntry) error {
 	}
 	at := micros(e.At)
 	id := int64(hashOf(strconv.FormatInt(at, 10), e.By, e.Action, e.Subject, e.Detail, e.Address) >> 1)
-	if _, err := s.Write.ExecContext(ctx, insertAudit, id, at, e.By, e.Action, e.Subject, e.Detail, e.Address); err != nil {
+	if _, err := s.Write.ExecContext(ctx, queries.Get("insertAudit"), id, at, e.By, e.Action, e.Subject, e.Detail, e.Address); err != nil {
 		return fmt.Errorf("record %q: %w", e.Action, err)
 	}
 	return nil
@@ -139,22 +117,13 @@ func (s *Store) AuditEntries(ctx context.Context, q ledger.AuditQuery) ([]ledger
 	var w where
 	w.text("by_whom = ?", q.By)
 	w.span("at", q.From, q.To)
-	return read(ctx, s, "audit", scanAudit, selectAudit+w.String()+" ORDER BY at DESC, id DESC"+limit(q.Limit), w.args...)
+	return read(ctx, s, "audit", scanAudit, queries.Get("selectAudit")+w.String()+" ORDER BY at DESC, id DESC"+limit(q.Limit), w.args...)
 }
 
 func scanAudit(row scanner) (e ledger.AuditEntry, err error) {
 	err = row.Scan((*microTime)(&e.At), &e.By, &e.Action, &e.Subject, &e.Detail, &e.Address)
 	return e, err
 }
-
-const (
-	putToken = `
-INSERT INTO token (id, hash, role, scope, description, by_whom, created, expires, revoked)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, role = excluded.role, scope = excluded.scope, description = excluded.description,
-    by_whom = excluded.by_whom, created = excluded.created, expires = excluded.expires, revoked = excluded.revoked`
-	selectTokens = `SELECT id, hash, role, scope, description, by_whom, created, expires, revoked FROM token`
-)
 
 // PutToken implements [ledger.Tokens].
 func (s *Store) PutToken(ctx context.Context, t ledger.Token) error {
@@ -164,7 +133,7 @@ func (s *Store) PutToken(ctx context.Context, t ledger.Token) error {
 	if err := checkText("token", t.Scope, t.Description, t.By); err != nil {
 		return err
 	}
-	_, err := s.Write.ExecContext(ctx, putToken, t.ID, t.Hash, t.Role, t.Scope, t.Description, t.By,
+	_, err := s.Write.ExecContext(ctx, queries.Get("putToken"), t.ID, t.Hash, t.Role, t.Scope, t.Description, t.By,
 		micros(t.Created), micros(t.Expires), micros(t.Revoked))
 	if err != nil {
 		return fmt.Errorf("store token %q: %w", t.ID, err)
@@ -174,12 +143,12 @@ func (s *Store) PutToken(ctx context.Context, t ledger.Token) error {
 
 // Tokens implements [ledger.Tokens].
 func (s *Store) Tokens(ctx context.Context) ([]ledger.Token, error) {
-	return read(ctx, s, "tokens", scanToken, selectTokens+" ORDER BY id")
+	return read(ctx, s, "tokens", scanToken, queries.Get("selectTokens")+" ORDER BY id")
 }
 
 // TokenByHash implements [ledger.Tokens].
 func (s *Store) TokenByHash(ctx context.Context, hash string) (ledger.Token, error) {
-	all, err := query(ctx, s.Read, scanToken, selectTokens+" WHERE hash = $1", hash)
+	all, err := query(ctx, s.Read, scanToken, queries.Get("selectTokens")+" WHERE hash = $1", hash)
 	if err != nil {
 		return ledger.Token{}, fmt.Errorf("read token: %w", err)
 	}

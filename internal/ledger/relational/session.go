@@ -6,17 +6,12 @@ import (
 	"time"
 )
 
-const (
-	insertSession = `INSERT INTO ended_session (name, until) VALUES ($1, $2) ON CONFLICT DO NOTHING`
-	countSessions = `SELECT COUNT(*) FROM ended_session WHERE name = $1`
-)
-
 // EndSession implements [ledger.Sessions].
 func (s *Store) EndSession(ctx context.Context, name string, until time.Time) error {
 	if err := require("session", name); err != nil {
 		return err
 	}
-	if _, err := s.Write.ExecContext(ctx, insertSession, name, micros(until)); err != nil {
+	if _, err := s.Write.ExecContext(ctx, queries.Get("insertSession"), name, micros(until)); err != nil {
 		return fmt.Errorf("end a session: %w", err)
 	}
 	return nil
@@ -25,7 +20,7 @@ func (s *Store) EndSession(ctx context.Context, name string, until time.Time) er
 // SessionEnded implements [ledger.Sessions].
 func (s *Store) SessionEnded(ctx context.Context, name string) (bool, error) {
 	var n int
-	if err := s.Read.QueryRowContext(ctx, countSessions, name).Scan(&n); err != nil {
+	if err := s.Read.QueryRowContext(ctx, queries.Get("countSessions"), name).Scan(&n); err != nil {
 		return false, fmt.Errorf("look for a session: %w", err)
 	}
 	return n > 0, nil

@@ -7,31 +7,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Tables are joined by CROSS JOIN, from where the query restricts most: SQLite keeps that order, in which the rows
-// come sorted out of the indexes, and PostgreSQL finds its own.
-const (
-	stateColumns = `
-SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, b.environment, o.revision, o.state, o.message, `
-
-	currentColumns = stateColumns + `x.since, x.confirmed, x.received, s.id, x.reconciler_id `
-
-	currentBySource = currentColumns + `
-FROM source s CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN branch b
-WHERE b.id = s.branch_id AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id AND c.id = r.cluster_id`
-
-	currentByCluster = currentColumns + `
-FROM cluster c CROSS JOIN reconciler r CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN source s CROSS JOIN branch b
-WHERE r.cluster_id = c.id AND x.reconciler_id = r.id AND o.id = x.outcome_id AND s.id = x.source_id AND b.id = s.branch_id`
-
-	// What a reconciler was is its newest observation until then, if that was of this source. To look it up for
-	// each follower of a source is quick, however many observations there are.
-	newestUntil  = `FROM observation y WHERE y.reconciler_id = x.reconciler_id AND y.observed <= $1 ORDER BY y.observed DESC LIMIT 1`
-	pastBySource = stateColumns + `(SELECT y.observed ` + newestUntil + `), 0, 0, s.id, x.reconciler_id
-FROM source s CROSS JOIN follower x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN branch b
-WHERE b.id = s.branch_id AND x.source_id = s.id AND o.id = (SELECT y.outcome_id ` + newestUntil + `) AND o.source_id = s.id
-  AND r.id = x.reconciler_id AND c.id = r.cluster_id`
-)
-
 // States implements [ledger.States].
 func (s *Store) States(ctx context.Context, q ledger.StateQuery) (ledger.StatePage, error) {
 	var after Follower
@@ -70,7 +45,7 @@ func (s *Store) pastPage(ctx context.Context, q ledger.StateQuery, after Followe
 	var w where
 	followerConditions(&w, q, after, Follower{})
 	last, err := query(ctx, s.Read, scanFollower,
-		selectFollowers+w.String()+fmt.Sprintf(" ORDER BY s.id, x.reconciler_id LIMIT 1 OFFSET %d", q.Limit-1), w.args...)
+		queries.Get("selectFollowers")+w.String()+fmt.Sprintf(" ORDER BY s.id, x.reconciler_id LIMIT 1 OFFSET %d", q.Limit-1), w.args...)
 	if err != nil {
 		return page, err
 	}
@@ -84,8 +59,6 @@ func (s *Store) pastPage(ctx context.Context, q ledger.StateQuery, after Followe
 	return page, err
 }
 
-const selectFollowers = `SELECT x.source_id, x.reconciler_id FROM source s JOIN follower x ON x.source_id = s.id`
-
 func scanFollower(row scanner) (f Follower, err error) {
 	err = row.Scan(&f.Source, &f.Reconciler)
 	return f, err
@@ -97,13 +70,13 @@ func (f Follower) cursor() string { return fmt.Sprintf("%d.%d", f.Source, f.Reco
 // stateRows asks for the states after a follower, up to another one or for one more than the limit.
 func (s *Store) stateRows(ctx context.Context, q ledger.StateQuery, after, end Follower) ([]stateRow, error) {
 	var w where
-	text := currentBySource
+	text := queries.Get("currentBySource")
 	switch {
 	case !q.AsOf.IsZero():
-		text = pastBySource
-		w.arg(micros(q.AsOf)) // $1 of newestUntil
+		text = queries.Get("pastBySource")
+		w.arg(micros(q.AsOf)) // $1
 	case q.Cluster != "":
-		text = currentByCluster
+		text = queries.Get("currentByCluster")
 		w.add("c.name = ?", q.Cluster)
 	}
 	if q.State != "" {
@@ -180,14 +153,9 @@ func scanState(row scanner) (s stateRow, err error) {
 	return s, err
 }
 
-const selectDiscrepancies = `
-SELECT discrepancy, cluster, environment, cluster_type, expected, kind, namespace, name, repository, ref, path, revision, state, message, since,
-       COALESCE(last_heard, 0)
-FROM discrepancy WHERE environment = $1 ORDER BY cluster, kind, namespace, name`
-
 // Discrepancies implements [ledger.States].
 func (s *Store) Discrepancies(ctx context.Context, environment string) ([]ledger.Discrepancy, error) {
-	return read(ctx, s, fmt.Sprintf("discrepancies of %q", environment), scanDiscrepancy, selectDiscrepancies, environment)
+	return read(ctx, s, fmt.Sprintf("discrepancies of %q", environment), scanDiscrepancy, queries.Get("selectDiscrepancies"), environment)
 }
 
 func scanDiscrepancy(row scanner) (d ledger.Discrepancy, err error) {

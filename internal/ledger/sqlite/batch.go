@@ -9,41 +9,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/relational"
 )
 
-const (
-	insertBranch = `INSERT INTO branch (repository, ref) VALUES ($1, $2) ON CONFLICT DO NOTHING`
-	findSource   = `
-SELECT s.id FROM source s JOIN branch b ON b.id = s.branch_id WHERE b.repository = $1 AND b.ref = $2 AND s.path = $3`
-	insertSource = `
-INSERT INTO source (branch_id, path) SELECT id, $3 FROM branch WHERE repository = $1 AND ref = $2 RETURNING id`
-
-	findCluster   = `SELECT id FROM cluster WHERE name = $1`
-	insertCluster = `INSERT INTO cluster (name) VALUES ($1) RETURNING id`
-
-	findReconciler = `
-SELECT r.id, COALESCE(x.source_id, 0), COALESCE(x.outcome_id, 0), COALESCE(x.since, 0), COALESCE(x.confirmed, 0), COALESCE(x.received, 0)
-FROM reconciler r LEFT JOIN reconciler_state x ON x.reconciler_id = r.id
-WHERE r.cluster_id = $1 AND r.kind = $2 AND r.namespace = $3 AND r.name = $4`
-	insertReconciler = `INSERT INTO reconciler (cluster_id, kind, namespace, name) VALUES ($1, $2, $3, $4) RETURNING id`
-
-	putOutcome = `
-INSERT INTO outcome (id, source_id, revision, state, message, first_observed, reconcilers) VALUES ($1, $2, $3, $4, $5, $6, 0)
-ON CONFLICT (id) DO UPDATE SET first_observed = excluded.first_observed WHERE excluded.first_observed < outcome.first_observed`
-	moveReconcilers = `UPDATE outcome SET reconcilers = reconcilers + $2 WHERE id = $1`
-	putFact         = `
-INSERT INTO observation (reconciler_id, observed, received, outcome_id) VALUES ($1, $2, $3, $4)
-ON CONFLICT (reconciler_id, observed) DO UPDATE SET received = excluded.received, outcome_id = excluded.outcome_id
-WHERE excluded.outcome_id > observation.outcome_id`
-	thinFacts = `DELETE FROM observation WHERE reconciler_id = $1 AND observed > $2 AND observed < $3`
-	putState  = `
-INSERT INTO reconciler_state (reconciler_id, source_id, outcome_id, since, confirmed, received) VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (reconciler_id) DO UPDATE SET source_id = excluded.source_id, outcome_id = excluded.outcome_id,
-    since = excluded.since, confirmed = excluded.confirmed, received = excluded.received`
-	putFollower = `INSERT INTO follower (source_id, reconciler_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`
-	putHeard    = `
-INSERT INTO heartbeat (cluster_id, heard) VALUES ($1, $2)
-ON CONFLICT (cluster_id) DO UPDATE SET heard = excluded.heard WHERE excluded.heard > heartbeat.heard`
-)
-
 // database gives batches on the connection that writes.
 type database struct{ db *sql.DB }
 
@@ -119,17 +84,17 @@ func (b *batch) Sources(ctx context.Context, sources []ledger.Source) ([]int64, 
 }
 
 func (b *batch) source(ctx context.Context, s ledger.Source) (id int64, err error) {
-	find, err := b.statement(ctx, findSource)
+	find, err := b.statement(ctx, queries.Get("findSource"))
 	if err != nil {
 		return 0, err
 	}
 	if err = find.QueryRowContext(ctx, s.Repository, s.Ref, s.Path).Scan(&id); !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
-	if err := b.exec(ctx, insertBranch, s.Repository, s.Ref); err != nil {
+	if err := b.exec(ctx, queries.Get("insertBranch"), s.Repository, s.Ref); err != nil {
 		return 0, err
 	}
-	return b.id(ctx, findSource, insertSource, s.Repository, s.Ref, s.Path)
+	return b.id(ctx, queries.Get("findSource"), queries.Get("insertSource"), s.Repository, s.Ref, s.Path)
 }
 
 // Reconcilers implements [relational.Batch].
@@ -151,13 +116,13 @@ func (b *batch) cluster(ctx context.Context, name string) (int64, error) {
 	if id, ok := b.clusters[name]; ok {
 		return id, nil
 	}
-	id, err := b.id(ctx, findCluster, insertCluster, name)
+	id, err := b.id(ctx, queries.Get("findCluster"), queries.Get("insertCluster"), name)
 	b.clusters[name] = id
 	return id, err
 }
 
 func (b *batch) reconciler(ctx context.Context, c *relational.Current, cluster int64, id ledger.ReconcilerID) error {
-	find, err := b.statement(ctx, findReconciler)
+	find, err := b.statement(ctx, queries.Get("findReconciler"))
 	if err != nil {
 		return err
 	}
@@ -166,7 +131,7 @@ func (b *batch) reconciler(ctx context.Context, c *relational.Current, cluster i
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	insert, err := b.statement(ctx, insertReconciler)
+	insert, err := b.statement(ctx, queries.Get("insertReconciler"))
 	if err != nil {
 		return err
 	}
@@ -176,12 +141,12 @@ func (b *batch) reconciler(ctx context.Context, c *relational.Current, cluster i
 // Outcomes implements [relational.Batch].
 func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow, moves []relational.Move) error {
 	for _, o := range outcomes {
-		if err := b.exec(ctx, putOutcome, o.ID, o.Source, o.Revision, o.Severity, o.Message, o.FirstObserved); err != nil {
+		if err := b.exec(ctx, queries.Get("putOutcome"), o.ID, o.Source, o.Revision, o.Severity, o.Message, o.FirstObserved); err != nil {
 			return err
 		}
 	}
 	for _, m := range moves {
-		if err := b.exec(ctx, moveReconcilers, m.Outcome, m.Reconcilers); err != nil {
+		if err := b.exec(ctx, queries.Get("moveReconcilers"), m.Outcome, m.Reconcilers); err != nil {
 			return err
 		}
 	}
@@ -191,12 +156,12 @@ func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow, 
 // Facts implements [relational.Batch].
 func (b *batch) Facts(ctx context.Context, facts []relational.Fact, thin []relational.Thin) error {
 	for _, f := range facts {
-		if err := b.exec(ctx, putFact, f.Reconciler, f.Observed, f.Received, f.Outcome); err != nil {
+		if err := b.exec(ctx, queries.Get("putFact"), f.Reconciler, f.Observed, f.Received, f.Outcome); err != nil {
 			return err
 		}
 	}
 	for _, t := range thin {
-		if err := b.exec(ctx, thinFacts, t.Reconciler, t.From, t.To); err != nil {
+		if err := b.exec(ctx, queries.Get("thinFacts"), t.Reconciler, t.From, t.To); err != nil {
 			return err
 		}
 	}
@@ -206,12 +171,12 @@ func (b *batch) Facts(ctx context.Context, facts []relational.Fact, thin []relat
 // States implements [relational.Batch].
 func (b *batch) States(ctx context.Context, states []relational.Current, followers []relational.Follower) error {
 	for _, s := range states {
-		if err := b.exec(ctx, putState, s.Reconciler, s.Source, s.Outcome, s.Since, s.Confirmed, s.Received); err != nil {
+		if err := b.exec(ctx, queries.Get("putState"), s.Reconciler, s.Source, s.Outcome, s.Since, s.Confirmed, s.Received); err != nil {
 			return err
 		}
 	}
 	for _, f := range followers {
-		if err := b.exec(ctx, putFollower, f.Source, f.Reconciler); err != nil {
+		if err := b.exec(ctx, queries.Get("putFollower"), f.Source, f.Reconciler); err != nil {
 			return err
 		}
 	}
@@ -235,7 +200,7 @@ func (b *batch) Heard(ctx context.Context, heard map[string]int64) error {
 		if err != nil {
 			return err
 		}
-		if err := b.exec(ctx, putHeard, cluster, at); err != nil {
+		if err := b.exec(ctx, queries.Get("putHeard"), cluster, at); err != nil {
 			return err
 		}
 	}

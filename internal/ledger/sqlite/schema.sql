@@ -37,8 +37,9 @@ CREATE TABLE assignment (
     cluster_type TEXT    NOT NULL,
     target       TEXT    NOT NULL,
     workload     TEXT    NOT NULL,
-    workspace    TEXT    NOT NULL
-, environment TEXT NOT NULL DEFAULT '') STRICT;
+    workspace    TEXT    NOT NULL,
+    environment  TEXT    NOT NULL
+) STRICT;
 
 CREATE TABLE audit (
     id      INTEGER PRIMARY KEY,
@@ -56,8 +57,7 @@ CREATE TABLE branch (
     ref         TEXT    NOT NULL,
     kind        TEXT    NOT NULL DEFAULT '',
     environment TEXT    NOT NULL DEFAULT '',
-    -- The number of the commit that is its head; 0 means none.
-    head        INTEGER NOT NULL DEFAULT 0,
+    head        INTEGER NOT NULL DEFAULT 0, -- number of a commit; 0 means none
     UNIQUE (repository, ref)
 ) STRICT;
 
@@ -77,12 +77,9 @@ CREATE TABLE change_event (
 
 CREATE TABLE clock (
     cluster_id INTEGER NOT NULL REFERENCES cluster (id),
-    -- When we found out.
-    noted      INTEGER NOT NULL,
-    -- By the clock of the cluster.
-    from_time  INTEGER NOT NULL,
-    -- Microseconds to be added to a time of the cluster.
-    correction INTEGER NOT NULL,
+    noted      INTEGER NOT NULL, -- when it was found out
+    from_time  INTEGER NOT NULL, -- by the clock of the cluster
+    correction INTEGER NOT NULL, -- microseconds to add to a time of the cluster
     PRIMARY KEY (cluster_id, noted)
 ) STRICT, WITHOUT ROWID;
 
@@ -93,7 +90,7 @@ CREATE TABLE cluster (
 
 CREATE TABLE ended_session (
     name  TEXT    PRIMARY KEY, -- a hash
-    until INTEGER NOT NULL
+    until INTEGER NOT NULL     -- when it would have expired
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE follower (
@@ -139,10 +136,8 @@ CREATE TABLE outcome (
     revision       TEXT    NOT NULL,
     state          INTEGER NOT NULL, -- 1 ready, 2 progressing, 3 suspended, 4 failed
     message        TEXT    NOT NULL,
-    -- The first observation of it on any cluster.
-    first_observed INTEGER NOT NULL,
-    -- How many reconcilers are there now.
-    reconcilers    INTEGER NOT NULL
+    first_observed INTEGER NOT NULL, -- on any cluster
+    reconcilers    INTEGER NOT NULL  -- how many are at it now
 ) STRICT;
 
 CREATE TABLE promotion (
@@ -186,12 +181,12 @@ CREATE TABLE registration (
     id              INTEGER PRIMARY KEY,
     cluster_id      INTEGER NOT NULL REFERENCES cluster (id),
     at              INTEGER NOT NULL,
-    -- When the next one replaced it.
-    until           INTEGER NOT NULL,
+    until           INTEGER NOT NULL, -- when the next registration replaced it
     labels          TEXT    NOT NULL, -- a JSON object
     credential_hash TEXT    NOT NULL,
+    public_key      TEXT    NOT NULL, -- verifies report files that are carried by hand: PKIX as PEM, or ''
     revoked         INTEGER NOT NULL,
-    by_whom         TEXT    NOT NULL, public_key TEXT NOT NULL DEFAULT '',
+    by_whom         TEXT    NOT NULL,
     UNIQUE (cluster_id, at)
 ) STRICT;
 

@@ -17,8 +17,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/relational"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+var (
+	//go:embed migrations/*.sql
+	migrations embed.FS
+	//go:embed queries.sql
+	queriesFile string
+
+	queries = relational.ParseQueries(queriesFile)
+)
 
 // pragmas: readers do not wait for the writer, what was committed survives the death of the process,
 // and writing takes its lock at the start of a transaction instead of in its middle.

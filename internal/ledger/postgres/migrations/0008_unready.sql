@@ -1,2 +1,0 @@
--- SQLite has an index here, of reconcilers that are not ready. PostgreSQL finds them quickly without, and would have to write
--- to all indexes of reconciler_state for each report that is news (its updates would not be "heap only" any more).

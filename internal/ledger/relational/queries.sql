@@ -1,0 +1,271 @@
+-- Statements for every database. The program adds conditions, groups and an order to some of them.
+
+-- name: selectFacts
+SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, x.observed, x.received, o.id, r.id
+FROM observation x
+JOIN reconciler r ON r.id = x.reconciler_id JOIN cluster c ON c.id = r.cluster_id
+JOIN outcome o ON o.id = x.outcome_id JOIN source s ON s.id = o.source_id JOIN branch b ON b.id = s.branch_id
+WHERE x.reconciler_id IN (SELECT n.id FROM reconciler n JOIN cluster m ON m.id = n.cluster_id WHERE m.name > $1 AND m.name <= $2)
+ORDER BY c.name, r.kind, r.namespace, r.name, x.observed;
+
+-- name: someClusters
+-- Facts are read for a few clusters at a time, because a ledger may be larger than memory.
+SELECT name FROM cluster WHERE name > $1 ORDER BY name LIMIT 50;
+
+-- name: selectHeartbeats
+SELECT c.name, h.heard FROM heartbeat h JOIN cluster c ON c.id = h.cluster_id ORDER BY c.name;
+
+-- name: deleteConfirmations
+-- Deletes facts with the same outcome as the one before and the one after.
+DELETE FROM observation WHERE observed < $1 AND outcome_id = (
+    SELECT y.outcome_id FROM observation y
+    WHERE y.reconciler_id = observation.reconciler_id AND y.observed < observation.observed
+    ORDER BY y.observed DESC LIMIT 1)
+AND outcome_id = (
+    SELECT y.outcome_id FROM observation y
+    WHERE y.reconciler_id = observation.reconciler_id AND y.observed > observation.observed
+    ORDER BY y.observed LIMIT 1);
+
+-- name: deleteTransitions
+-- Deletes facts that another one followed until $1. The last one until $1 stays.
+DELETE FROM observation WHERE observed < $1 AND EXISTS (
+    SELECT 1 FROM observation y
+    WHERE y.reconciler_id = observation.reconciler_id AND y.observed > observation.observed AND y.observed <= $1);
+
+-- name: deleteSessions
+DELETE FROM ended_session WHERE until < $1;
+
+-- name: deleteOutcomes
+DELETE FROM outcome WHERE first_observed < $1 AND reconcilers = 0
+  AND NOT EXISTS (SELECT 1 FROM follower f JOIN observation x ON x.reconciler_id = f.reconciler_id
+                  WHERE f.source_id = outcome.source_id AND x.outcome_id = outcome.id);
+
+-- name: insertClock
+INSERT INTO clock (cluster_id, noted, from_time, correction) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING;
+
+-- name: selectClock
+SELECT c.name, k.from_time, k.correction, k.noted FROM clock k JOIN cluster c ON c.id = k.cluster_id;
+
+-- name: forgetClocks
+-- Keeps the last $2 corrections of a cluster.
+DELETE FROM clock WHERE cluster_id = $1 AND noted < (
+    SELECT MIN(noted) FROM (SELECT noted FROM clock WHERE cluster_id = $1 ORDER BY noted DESC LIMIT $2) kept);
+
+-- name: insertCluster
+INSERT INTO cluster (name) VALUES ($1) ON CONFLICT DO NOTHING;
+
+-- name: findCluster
+SELECT id FROM cluster WHERE name = $1;
+
+-- name: insertRegistration
+INSERT INTO registration (cluster_id, at, until, labels, credential_hash, public_key, revoked, by_whom)
+VALUES ($1, $2, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING;
+
+-- name: findRegistration
+SELECT id FROM registration WHERE cluster_id = $1 AND at = $2;
+
+-- name: chainRegistrations
+-- Ends each registration where the next one begins, whatever the order in which they were recorded.
+UPDATE registration SET until = COALESCE(
+    (SELECT MIN(n.at) FROM registration n WHERE n.cluster_id = registration.cluster_id AND n.at > registration.at), 9223372036854775807)
+WHERE cluster_id = $1;
+
+-- name: insertMembership
+INSERT INTO membership (registration_id, environment, cluster_type) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
+
+-- name: selectClusters
+-- Joins the registration in force at $1. A cluster that only reported has none.
+SELECT c.name, COALESCE(g.id, 0), COALESCE(g.at, 0), COALESCE(g.labels, ''), COALESCE(g.credential_hash, ''),
+       COALESCE(g.public_key, ''), COALESCE(g.revoked, 0), COALESCE(g.by_whom, ''), COALESCE(h.heard, 0)
+FROM cluster c
+LEFT JOIN heartbeat h ON h.cluster_id = c.id
+LEFT JOIN registration g ON g.cluster_id = c.id AND g.at <= $1 AND g.until > $1;
+
+-- name: selectMemberships
+SELECT registration_id, environment, cluster_type FROM membership;
+
+-- name: credentialCluster
+SELECT c.name FROM registration g JOIN cluster c ON c.id = g.cluster_id
+WHERE g.credential_hash = $1 AND g.credential_hash <> '' AND g.revoked = 0 AND g.until = 9223372036854775807;
+
+-- name: selectRegistrations
+SELECT c.name, g.id, g.at, g.labels, g.credential_hash, g.public_key, g.revoked, g.by_whom, 0
+FROM registration g JOIN cluster c ON c.id = g.cluster_id;
+
+-- name: insertBranch
+INSERT INTO branch (repository, ref) VALUES ($1, $2) ON CONFLICT DO NOTHING;
+
+-- name: findBranch
+SELECT id FROM branch WHERE repository = $1 AND ref = $2;
+
+-- name: findCommit
+SELECT number FROM gitops_commit WHERE branch_id = $1 AND sha = $2;
+
+-- name: lastCommit
+SELECT COALESCE(MAX(number), 0) FROM gitops_commit WHERE branch_id = $1;
+
+-- name: insertCommit
+INSERT INTO gitops_commit (branch_id, number, sha, source_commit, committed, recorded) VALUES ($1, $2, $3, $4, $5, $6);
+
+-- name: moveHead
+UPDATE branch SET head = $2, kind = $3, environment = $4 WHERE id = $1;
+
+-- name: selectCommits
+SELECT b.id, g.number, b.repository, b.ref, b.kind, b.environment, g.sha, g.source_commit, g.committed, g.recorded
+FROM gitops_commit g JOIN branch b ON b.id = g.branch_id;
+
+-- name: selectObservations
+SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, o.revision, o.state, o.message, x.observed, x.received, o.id, r.id
+FROM cluster c CROSS JOIN reconciler r CROSS JOIN observation x CROSS JOIN outcome o CROSS JOIN source s CROSS JOIN branch b
+WHERE r.cluster_id = c.id AND x.reconciler_id = r.id AND o.id = x.outcome_id AND s.id = o.source_id AND b.id = s.branch_id;
+
+-- name: selectDeployments
+SELECT workload, workspace, target, environment, path, version, build, commit_sha, built, COALESCE(deployed, 0), COALESCE(failed, 0)
+FROM deployment;
+
+-- name: selectIncidents
+SELECT i.workload, i.workspace, i.environment, c.name, r.kind, r.namespace, r.name, i.message, i.failed, COALESCE(i.restored, 0)
+FROM incident i JOIN reconciler r ON r.id = i.reconciler_id JOIN cluster c ON c.id = r.cluster_id;
+
+-- name: selectAppearances
+-- Like the view appearance, which groups before conditions apply and so would be slow.
+SELECT b.environment, b.repository, b.ref, s.path, o.revision, MIN(o.message), o.state, MIN(o.first_observed), SUM(o.reconcilers),
+       COALESCE(v.workload, ''), COALESCE(v.target, ''), COALESCE(v.version, '')
+FROM branch b
+JOIN source s ON s.branch_id = b.id
+JOIN outcome o ON o.source_id = s.id
+LEFT JOIN gitops_commit g ON g.branch_id = b.id AND g.sha = o.revision
+LEFT JOIN version v ON v.branch_id = b.id AND v.path = s.path AND v.opened <= g.number AND v.closed > g.number;
+
+-- name: countMembers
+SELECT m.cluster_type, 0, COUNT(*) FROM membership m JOIN registration g ON g.id = m.registration_id
+WHERE m.environment = $1 AND g.at <= $2 AND g.until > $2 AND g.revoked = 0;
+
+-- name: countMemberStates
+-- From the reconcilers that follow the source to the memberships of their clusters; joined as in currentBySource.
+SELECT m.cluster_type, o.state, COUNT(*)
+FROM source s CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN registration g CROSS JOIN membership m
+WHERE s.id = (SELECT z.id FROM source z JOIN branch b ON b.id = z.branch_id WHERE b.repository = $2 AND b.ref = $3 AND z.path = $4)
+  AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id
+  AND g.cluster_id = r.cluster_id AND g.until = 9223372036854775807 AND g.revoked = 0
+  AND m.registration_id = g.id AND m.environment = $1;
+
+-- name: lastReconciler
+SELECT COALESCE(MAX(reconciler_id), 0) FROM reconciler_state;
+
+-- name: listPast
+-- A state that has not changed since $1 needs no lookup. All outcomes come as one text, because returning or grouping that many
+-- rows takes databases longer than finding them. Reconcilers without an observation until $1 are left out.
+SELECT COALESCE(string_agg(CAST(CASE WHEN x.since <= $1 THEN x.outcome_id ELSE (
+    SELECT y.outcome_id FROM observation y WHERE y.reconciler_id = x.reconciler_id AND y.observed <= $1 ORDER BY y.observed DESC LIMIT 1
+) END AS TEXT), ' '), '')
+FROM reconciler_state x WHERE x.reconciler_id > $2 AND x.reconciler_id <= $3;
+
+-- name: outcomeVersions
+SELECT v.outcome_id, v.first_observed, v.state, v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built
+FROM outcome_version v;
+
+-- name: insertPromotion
+INSERT INTO promotion (subject, commit_sha, environment) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
+
+-- name: findPromotion
+SELECT id FROM promotion WHERE subject = $1 AND commit_sha = $2 AND environment = $3;
+
+-- name: insertStep
+INSERT INTO promotion_step (promotion_id, at, kind, reason, by_whom, detail) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING;
+
+-- name: selectSteps
+SELECT p.subject, p.commit_sha, p.environment, s.kind, s.reason, s.by_whom, s.at, s.detail
+FROM promotion_step s JOIN promotion p ON p.id = s.promotion_id;
+
+-- name: insertChange
+INSERT INTO change_event (repository, number, at, kind, branch, commit_sha, title, url, by_whom)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING;
+
+-- name: selectChanges
+SELECT repository, number, at, kind, branch, commit_sha, title, url, by_whom FROM change_event;
+
+-- name: insertAudit
+INSERT INTO audit (id, at, by_whom, action, subject, detail, address) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING;
+
+-- name: selectAudit
+SELECT at, by_whom, action, subject, detail, address FROM audit;
+
+-- name: putToken
+INSERT INTO token (id, hash, role, scope, description, by_whom, created, expires, revoked)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, role = excluded.role, scope = excluded.scope, description = excluded.description,
+    by_whom = excluded.by_whom, created = excluded.created, expires = excluded.expires, revoked = excluded.revoked;
+
+-- name: selectTokens
+SELECT id, hash, role, scope, description, by_whom, created, expires, revoked FROM token;
+
+-- name: insertSession
+INSERT INTO ended_session (name, until) VALUES ($1, $2) ON CONFLICT DO NOTHING;
+
+-- name: countSessions
+SELECT COUNT(*) FROM ended_session WHERE name = $1;
+
+-- name: currentBySource
+-- Tables are joined by CROSS JOIN, starting with the most selective one: SQLite keeps this order, in which rows come
+-- out of the indexes sorted; PostgreSQL chooses its own.
+SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, b.environment, o.revision, o.state, o.message,
+       x.since, x.confirmed, x.received, s.id, x.reconciler_id
+FROM source s CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN branch b
+WHERE b.id = s.branch_id AND x.source_id = s.id AND o.id = x.outcome_id AND r.id = x.reconciler_id AND c.id = r.cluster_id;
+
+-- name: currentByCluster
+-- Joined as in currentBySource, starting with the cluster.
+SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, b.environment, o.revision, o.state, o.message,
+       x.since, x.confirmed, x.received, s.id, x.reconciler_id
+FROM cluster c CROSS JOIN reconciler r CROSS JOIN reconciler_state x CROSS JOIN outcome o CROSS JOIN source s CROSS JOIN branch b
+WHERE r.cluster_id = c.id AND x.reconciler_id = r.id AND o.id = x.outcome_id AND s.id = x.source_id AND b.id = s.branch_id;
+
+-- name: pastBySource
+-- The state at $1 is the newest observation until then, if it is of this source. Looking it up for each follower
+-- is fast, however many observations exist.
+SELECT c.name, r.kind, r.namespace, r.name, b.repository, b.ref, s.path, b.environment, o.revision, o.state, o.message,
+       (SELECT y.observed FROM observation y WHERE y.reconciler_id = x.reconciler_id AND y.observed <= $1 ORDER BY y.observed DESC LIMIT 1),
+       0, 0, s.id, x.reconciler_id
+FROM source s CROSS JOIN follower x CROSS JOIN outcome o CROSS JOIN reconciler r CROSS JOIN cluster c CROSS JOIN branch b
+WHERE b.id = s.branch_id AND x.source_id = s.id AND o.source_id = s.id AND r.id = x.reconciler_id AND c.id = r.cluster_id
+  AND o.id = (SELECT y.outcome_id FROM observation y WHERE y.reconciler_id = x.reconciler_id AND y.observed <= $1 ORDER BY y.observed DESC LIMIT 1);
+
+-- name: selectFollowers
+SELECT x.source_id, x.reconciler_id FROM source s JOIN follower x ON x.source_id = s.id;
+
+-- name: selectDiscrepancies
+SELECT discrepancy, cluster, environment, cluster_type, expected, kind, namespace, name, repository, ref, path, revision, state, message, since,
+       COALESCE(last_heard, 0)
+FROM discrepancy WHERE environment = $1 ORDER BY cluster, kind, namespace, name;
+
+-- name: pastVersions
+-- Counts reconcilers, because the counts stored with outcomes are the current ones.
+-- The conditions on v also replace the comment, so that only followers of sources with these versions are looked up.
+SELECT v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built, v.state,
+       SUM(n.reconcilers), MIN(v.first_observed)
+FROM (SELECT p.outcome_id, p.source_id, COUNT(*) AS reconcilers
+      FROM (SELECT x.source_id, (
+                SELECT y.outcome_id FROM observation y
+                WHERE y.reconciler_id = x.reconciler_id AND y.observed <= $1 ORDER BY y.observed DESC LIMIT 1) AS outcome_id
+            FROM follower x WHERE x.source_id IN (
+                SELECT s.id FROM version v JOIN source s ON s.branch_id = v.branch_id AND s.path = v.path WHERE /* conditions */)) p
+      GROUP BY p.outcome_id, p.source_id) n
+JOIN outcome_version v ON v.outcome_id = n.outcome_id AND v.source_id = n.source_id;
+
+-- name: currentVersions
+SELECT v.workload, v.workspace, v.target, v.environment, v.path, v.version, v.build, v.commit_sha, v.built, v.state, v.reconcilers, v.since
+FROM current_workload v;
+
+-- name: environmentNames
+SELECT environment FROM branch WHERE environment <> ''
+UNION SELECT environment FROM version WHERE environment <> ''
+UNION SELECT environment FROM assignment WHERE environment <> ''
+UNION SELECT environment FROM membership
+UNION SELECT environment FROM promotion ORDER BY 1;
+
+-- name: workloadNames
+SELECT workload FROM version WHERE workload <> '' UNION SELECT workload FROM assignment WHERE workload <> '' ORDER BY 1;
+
+-- name: clusterNames
+SELECT name FROM cluster ORDER BY 1;
