@@ -205,6 +205,11 @@ func (a *Application) describe(source fleet.Source) error {
 				return fmt.Errorf("the workload %q has two Deliveries, in %s and %s:%d; leave one", a.Workload.Name, at, f.Path, d.line)
 			}
 			written, at = d.value, fleet.Position{Source: "source", File: f.Path, Line: d.line}
+			if _, problem := fleet.ParseDeletionBudget("spec.gitops.deletionBudget", d.value.Spec.GitOps.DeletionBudget); problem != nil {
+				problem.Object = fleet.Ref{Kind: "Delivery", Name: d.value.Name}
+				problem.Position = fleet.Position{Source: "source", File: f.Path, Line: d.budgetLine}
+				a.Problems = append(a.Problems, *problem)
+			}
 		}
 	}
 	a.Written = written != nil
@@ -237,6 +242,8 @@ func sameFolder(a, b string) bool { return path.Dir(a) == path.Dir(b) }
 type delivered struct {
 	value *app.Delivery
 	line  int
+	// budgetLine is the line of spec.gitops.deletionBudget; the first line of the document if it has none.
+	budgetLine int
 }
 
 // parseDeliveries returns the Deliveries among the documents of a file. Of a file that is no YAML nothing is said here.
@@ -270,7 +277,11 @@ func parseDeliveries(content []byte) ([]delivered, error) {
 		if err := sigs.UnmarshalStrict(text, d); err != nil {
 			return nil, fmt.Errorf("line %d: the Delivery cannot be read: %w", line, err)
 		}
-		all = append(all, delivered{d, line})
+		budgetLine := line
+		if budget := entry(&node, "spec", "gitops", "deletionBudget"); budget != nil {
+			budgetLine = budget.Line
+		}
+		all = append(all, delivered{d, line, budgetLine})
 	}
 }
 

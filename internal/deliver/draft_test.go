@@ -10,6 +10,7 @@ import (
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 const (
@@ -99,6 +100,26 @@ func TestRemovedTargetsDisappearWithinTheBudget(t *testing.T) {
 	r[sourceMain]["workload.yaml"] = shop(2)[sourceMain]["workload.yaml"]
 	if d := mustDraft(t, r); len(d.Plan.Refusals) != 1 {
 		t.Errorf("9 removals of 11 are not refused: %+v", d.Plan)
+	}
+}
+
+// An invalid budget is a problem with file and line, and the default budget applies, as for the platform.
+func TestInvalidDeletionBudgetIsAProblem(t *testing.T) {
+	for _, budget := range []string{"7x", "500%", `"-1"`} {
+		r := shop(12)
+		r[sourceMain]["delivery.yaml"] = "apiVersion: app.kalypso.io/v1alpha1\nkind: Delivery\nmetadata: {name: shop}\nspec:\n  gitops:\n    deletionBudget: " + budget + "\n"
+		r.publish(mustDraft(t, r))
+		r[sourceMain]["workload.yaml"] = shop(2)[sourceMain]["workload.yaml"]
+		d := mustDraft(t, r)
+		if len(d.Plan.Refusals) != 1 || d.Plan.Budget != fleet.MinimumBudget {
+			t.Errorf("%s: 10 removals of 12 are not refused: budget %d, %q", budget, d.Plan.Budget, d.Plan.Refusals)
+		}
+		wrong := func(p fleet.Problem) bool {
+			return p.Severity == fleet.SeverityError && p.Position.String() == "delivery.yaml:6" && p.Object.String() == "Delivery/shop"
+		}
+		if !slices.ContainsFunc(d.Plan.Problems, wrong) {
+			t.Errorf("%s: problems %+v", budget, d.Plan.Problems)
+		}
 	}
 }
 

@@ -258,10 +258,7 @@ func (p *Plan) judge(w *work) {
 	if w.gitops.Published != nil {
 		published = len(w.gitops.Published.Targets)
 	}
-	budget := fleet.DeletionBudget{}
-	if b := w.app.Delivery.Spec.GitOps.DeletionBudget; b != nil {
-		budget = parseBudget(b.String())
-	}
+	budget, _ := fleet.ParseDeletionBudget("", w.app.Delivery.Spec.GitOps.DeletionBudget) // reported when it was read
 	p.Budget = budget.Allows(published)
 	left := p.Counts.Added + p.Counts.Changed + p.Counts.Held + p.Counts.Unchanged
 	if published > 0 && left == 0 {
@@ -270,16 +267,6 @@ func (p *Plan) judge(w *work) {
 	if p.Counts.Removed > p.Budget {
 		p.Refusals = append(p.Refusals, fmt.Sprintf("%d removals exceed the deletion budget of %d; somebody has to agree to them", p.Counts.Removed, p.Budget))
 	}
-}
-
-// parseBudget understands "7" and "20%"; anything else is the default.
-func parseBudget(text string) fleet.DeletionBudget {
-	digits, percent := strings.CutSuffix(text, "%")
-	var count int
-	if _, err := fmt.Sscanf(digits, "%d", &count); err != nil || count < 0 {
-		return fleet.DeletionBudget{}
-	}
-	return fleet.DeletionBudget{Set: true, Count: count, Percent: percent}
 }
 
 // Title says in one line what the change does.

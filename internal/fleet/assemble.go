@@ -158,7 +158,7 @@ func (a *assembly) unreadable(kind string) bool {
 // gitOpsRepo returns the repository as written, with its budget understood.
 func gitOpsRepo(o Object[v1alpha1.GitOpsRepo]) *GitOpsRepo {
 	spec := o.Value.Spec
-	budget, _ := parseBudget(spec.DeletionBudget) // checked when it was read
+	budget, _ := ParseDeletionBudget("", spec.DeletionBudget) // checked when it was read
 	return &GitOpsRepo{
 		Repo: spec.Repo, Branch: spec.Branch, Path: spec.Path,
 		AutoMerge: spec.AutoMerge, Budget: budget, Origin: o.Origin,

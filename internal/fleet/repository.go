@@ -1,14 +1,11 @@
 package fleet
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
@@ -70,27 +67,14 @@ func checkGitOpsRepo(d *decoder, root *yaml.Node, repo *v1alpha1.GitOpsRepo) {
 	if n == nil || repo.Spec.DeletionBudget == nil {
 		return
 	}
-	budget, ok := parseBudget(repo.Spec.DeletionBudget)
-	if ok && budget.Count < MinimumBudget && (budget.Count == 0 || !budget.Percent) {
-		d.report(SeverityNotice, KindInvalidValue, n, "protect the branch, so that every change needs a person, if none may go by itself",
-			fmt.Sprintf("spec.deletionBudget is %s, and %d removals are within every budget", n.Value, MinimumBudget))
+	_, problem := ParseDeletionBudget("spec.deletionBudget", repo.Spec.DeletionBudget)
+	if problem == nil {
+		return
 	}
-	if !ok {
+	d.report(problem.Severity, problem.Kind, n, problem.Hint, problem.Message)
+	if problem.Severity == SeverityError {
 		repo.Spec.DeletionBudget = nil
-		d.report(SeverityError, KindInvalidValue, n, `write a number such as 7, or a percentage such as "20%"`,
-			"spec.deletionBudget "+quoteShort(n.Value)+" is neither a number nor a percentage up to 100%; the default applies")
 	}
-}
-
-// parseBudget understands 7, "7" and "20%"; nil is the default.
-func parseBudget(value *intstr.IntOrString) (DeletionBudget, bool) {
-	if value == nil {
-		return DeletionBudget{}, true
-	}
-	digits, percent := strings.CutSuffix(value.String(), "%")
-	count, err := strconv.Atoi(digits)
-	ok := err == nil && count >= 0 && (!percent || count <= 100)
-	return DeletionBudget{Set: true, Count: count, Percent: percent}, ok
 }
 
 // repository checks and cleans the Repository at the given keys.

@@ -171,33 +171,3 @@ type GitOpsRepo struct {
 	Budget    DeletionBudget
 	Origin
 }
-
-// DeletionBudget is how many assignments one change may remove without a person's consent.
-// The zero value is the default.
-type DeletionBudget struct {
-	// Set says that the repository names a budget of its own.
-	Set bool
-	// Count is the budget in assignments; used when Percent is false.
-	Count int
-	// Percent says that Count is a percentage of the published assignments.
-	Percent bool
-}
-
-// The default budget is DefaultBudgetPercent of the published assignments;
-// MinimumBudget removals are always within it, whatever the repository says.
-const (
-	DefaultBudgetPercent = 20
-	MinimumBudget        = 5
-)
-
-// Allows returns how many removals are within the budget when the environment has the given number of assignments.
-func (b DeletionBudget) Allows(assignments int) int {
-	n := b.Count
-	switch {
-	case !b.Set:
-		n = assignments * DefaultBudgetPercent / 100
-	case b.Percent:
-		n = assignments * b.Count / 100
-	}
-	return max(n, MinimumBudget)
-}
