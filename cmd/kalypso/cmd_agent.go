@@ -11,7 +11,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/client"
 	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // agentCommand is "kalypso agent".
@@ -90,7 +92,7 @@ func (c *agentCommand) checkFlags(cmd *cobra.Command) error {
 	if _, err := c.source.kinds(); err != nil {
 		return cli.AsUsage(cmd, err)
 	}
-	if _, err := agent.ParseServer(c.server); err != nil {
+	if _, err := client.ParseServer(c.server); err != nil {
 		return cli.AsUsage(cmd, err)
 	}
 	return nil
@@ -98,7 +100,7 @@ func (c *agentCommand) checkFlags(cmd *cobra.Command) error {
 
 // report reports until somebody stops it, which is a good end.
 func (c *agentCommand) report(ctx context.Context, a *agent.Agent) error {
-	address, err := agent.ParseServer(c.server)
+	address, err := client.ParseServer(c.server)
 	if err != nil {
 		return err
 	}
@@ -106,10 +108,10 @@ func (c *agentCommand) report(ctx context.Context, a *agent.Agent) error {
 	if _, err := os.Stat(c.tokenFile); err != nil {
 		return cli.Failed(fmt.Errorf("read the token: %w", err), `"kalypso cluster register" makes one`)
 	}
-	if address.Scheme == "http" && !agent.IsLoopback(address.Hostname()) {
+	if address.Scheme == "http" && !secret.IsLoopback(address.Hostname()) {
 		a.Log.Warn("the token is sent without encryption: use https", "server", address.Redacted())
 	}
-	a.Server = &agent.Client{Server: address, TokenFile: c.tokenFile, UserAgent: "kalypso-agent/" + cli.Version()}
+	a.Server = &client.Client{Server: address, TokenFile: c.tokenFile, UserAgent: "kalypso-agent/" + cli.Version()}
 	a.Log.Info("the agent reports", "server", address.Redacted(), "cluster", c.cluster)
 	a.Run(ctx)
 	a.Log.Info("the agent ends")

@@ -84,3 +84,9 @@ func (s *clusterSource) agent(name string, log *slog.Logger) (*agent.Agent, erro
 	}
 	return &agent.Agent{Cluster: watched{watcher}, Log: log, Name: name, Version: cli.Version(), Store: agent.Store{Dir: s.stateDir}}, nil
 }
+
+// watched converts the snapshots of a watcher to those of the agent.
+type watched struct{ *reconciler.Watcher }
+
+// Snapshot implements [agent.Cluster].
+func (w watched) Snapshot() agent.Snapshot { return agent.Snapshot(w.Watcher.Snapshot()) }

@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/client"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
@@ -194,8 +195,12 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent
 	case server == "":
 		return nil, cli.Usage(cmd, "--manifests goes with --agent-server URL: where does the cluster reach the server?")
 	}
+	address, err := client.ParseServer(server)
+	if err != nil {
+		return nil, cli.AsUsage(cmd, err)
+	}
 	install := &agent.Install{
-		Server: server, Cluster: name, Image: f.image,
+		Server: address, Cluster: name, Image: f.image,
 		Kinds: groupResources(append(reconciler.Known(), more...)), More: groupResources(more),
 	}
 	if _, err := agent.Manifests(*install); err != nil {

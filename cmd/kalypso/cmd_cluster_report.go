@@ -79,7 +79,7 @@ func (c *clusterReportCommand) write(ctx context.Context, a *agent.Agent, key ed
 	limited, done := context.WithTimeout(ctx, oneExport)
 	defer done()
 	err := a.Export(limited, func(batches []hub.ReportBatch) error {
-		file, err := agent.Signed(batches, key)
+		file, err := agent.SignFile(batches, key)
 		if err != nil {
 			return err
 		}

@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/serve"
 	"github.com/kalypso-io/kalypso/internal/serve/web"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // The files of the local forge below the data folder.
@@ -71,7 +71,7 @@ func repositoriesPage(url string) string { return strings.TrimSuffix(url, "/") +
 // onLoopback reports whether only programs of this machine reach an address. They may read without a token.
 func onLoopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
-	return err == nil && agent.IsLoopback(host)
+	return err == nil && secret.IsLoopback(host)
 }
 
 // inPlace reads the repositories of the local forge where they are, rather than over HTTP.

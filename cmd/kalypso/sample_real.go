@@ -218,5 +218,5 @@ func (f *sampleFlags) greetings(r sample.Remote, name string) (func(context.Cont
 // onThisMachine reports whether a URL names this machine by an address that others have for themselves.
 func onThisMachine(address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && agent.IsLoopback(u.Hostname())
+	return err == nil && secret.IsLoopback(u.Hostname())
 }

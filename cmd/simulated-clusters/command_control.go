@@ -83,7 +83,7 @@ func (c *controlCommand) remote() (simulate.Remote, error) {
 	if err != nil {
 		return simulate.Remote{}, err
 	}
-	token, err := readToken(file)
+	token, err := client.ReadToken(file)
 	if err != nil {
 		return simulate.Remote{}, fmt.Errorf("%w; do simulated clusters run with --control %s?", err, c.control)
 	}

@@ -20,6 +20,7 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/hub/client"
 	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -207,7 +208,7 @@ func number(n int) string {
 }
 
 func (c *runCommand) joiner() (*simulate.Joiner, error) {
-	server, err := agent.ParseServer(c.server)
+	server, err := client.ParseServer(c.server)
 	if err != nil {
 		return nil, fmt.Errorf("--server: %w; %w", err, errUsage)
 	}
@@ -216,7 +217,7 @@ func (c *runCommand) joiner() (*simulate.Joiner, error) {
 		return nil, err
 	}
 	if c.tokenFile != "" {
-		if j.Token, err = readToken(c.tokenFile); err != nil {
+		if j.Token, err = client.ReadToken(c.tokenFile); err != nil {
 			return nil, err
 		}
 	}

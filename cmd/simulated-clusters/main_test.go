@@ -183,7 +183,7 @@ func TestRunRefuses(t *testing.T) {
 		"an address of this":    append(good[:6:6], "--control", "0.0.0.0:8090"),
 		"is named twice":        append(good[:6:6], "--fail", "large-01", "--offline", "large-01"),
 		"only --fail knows":     append(good[:6:6], "--slow", "large-01=shop"),
-		"no address":            append(good[:6:6], "--server", "ftp://x"),
+		"not a server address":  append(good[:6:6], "--server", "ftp://x"),
 		"unknown flag":          {"--typo"},
 		"nothing that a simula": {"cluster", "large-01", "dance"},
 	} {

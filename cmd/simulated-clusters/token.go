@@ -11,19 +11,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// readToken reads a file that holds a token and nothing else.
-func readToken(file string) (secret.Value, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return secret.Value{}, fmt.Errorf("read the token: %w", err)
-	}
-	token := strings.TrimSpace(string(text))
-	if token == "" || strings.ContainsAny(token, " \r\n\t") {
-		return secret.Value{}, fmt.Errorf("read the token: %s does not hold one token, and nothing else", file)
-	}
-	return secret.New(token), nil
-}
-
 // controlFile is where the token of whoever listens on an address is.
 func controlFile(address string) (string, error) {
 	cache, err := os.UserCacheDir()

@@ -11,51 +11,60 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// Cluster is what is reported about.
+// Cluster is the cluster that the agent watches.
 type Cluster interface {
 	// Run watches until the context ends.
 	Run(ctx context.Context)
-	// Changed receives when the snapshot may have changed since it received last.
+	// Changed receives a value when the snapshot may have changed since the last value.
 	Changed() <-chan struct{}
 	Snapshot() Snapshot
 }
 
-// Server is who wants to know.
+// Server receives the reports. Send makes one attempt; its error may be a [Rejection].
 type Server interface {
 	Send(ctx context.Context, batch hub.ReportBatch) (hub.ReportReceipt, error)
 }
 
-// Agent reports about a cluster.
+// Rejection is an error of a [Server] that answered. After any other error the batch may or may not have arrived.
+type Rejection interface {
+	error
+	// RejectsContent reports whether the batch's content is the reason: a smaller or different batch may be accepted.
+	RejectsContent() bool
+	// RetryAfter returns how long the server wants to wait; 0 if it does not say.
+	RetryAfter() time.Duration
+}
+
+// Agent reports one cluster to a server.
 type Agent struct {
 	Cluster Cluster      // required
 	Server  Server       // required, except for exports
 	Log     *slog.Logger // required
-	// Name is that of the cluster; may be empty when the server knows it by the credential.
+	// Name is the cluster's name. It is optional for Run: the server knows the cluster by its credential.
 	Name string
-	// Version is that of the agent.
+	// Version is the agent's version.
 	Version string
 	Store   Store
-	// Interval is how long nothing is sent when nothing changes. Default: one minute.
+	// Interval is the time between heartbeats while nothing changes. Default: one minute.
 	Interval time.Duration
 }
 
 const (
-	// gathering is how long changes are gathered before they are looked at together.
-	gathering = time.Second
-	// shortest and longest are the bounds of the pause after an attempt that failed.
-	shortest, longest = time.Second, 5 * time.Minute
+	// gatherTime is how long changes are collected before the next snapshot.
+	gatherTime = time.Second
+	// minPause and maxPause bound the pause after a failed attempt.
+	minPause, maxPause = time.Second, 5 * time.Minute
 )
 
-// Run reports until the context ends. What could not be sent by then is in the store.
+// Run reports until the context ends. What is not sent by then stays in the store.
 func (a *Agent) Run(ctx context.Context) {
-	queue, err := a.Store.Load(a.Name)
+	queue, err := a.Store.load(a.Name)
 	if err != nil {
-		a.Log.Error("the queue cannot be used", "error", err)
+		a.Log.Error("cannot use the stored queue", "error", err)
 	}
 	r := &run{
-		Agent: a, queue: queue, limit: hub.MaxReports, pause: shortest, interval: a.Interval,
-		// There is room for the answer to the only batch on its way, which may come when nobody listens any more.
-		results: make(chan result, 1), gather: time.NewTimer(gathering), next: time.NewTimer(0),
+		Agent: a, queue: queue, limit: hub.MaxReports, pause: minPause, interval: a.Interval,
+		// Buffered: the answer to the last batch may arrive after the loop has ended.
+		results: make(chan result, 1), gather: time.NewTimer(gatherTime), next: time.NewTimer(0),
 	}
 	if r.interval <= 0 {
 		r.interval = time.Minute
@@ -70,32 +79,32 @@ func (a *Agent) Run(ctx context.Context) {
 	r.save()
 }
 
-// run is the state of a running agent. Only one goroutine uses it; a batch on its way is another one's, until it answers.
+// run is the state of a running agent. Only one goroutine uses it.
 type run struct {
 	*Agent
 	queue    *Queue
 	interval time.Duration
 
-	gather    *time.Timer // ends when changes have been gathered
+	gather    *time.Timer // fires when changes have been collected
 	gathering bool
-	next      *time.Timer // ends when something is to be sent, be it only a heartbeat
+	next      *time.Timer // fires when the next batch or heartbeat is due
 	results   chan result
-	onTheWay  bool
-	// pause is how long to wait after the next failure; failing says that the last attempt was one.
+	sending   bool
+	// pause follows the next failure; failing is set while the last attempt failed.
 	pause   time.Duration
 	failing bool
-	// limit is how many reports the server seems to take at once.
+	// limit is how many reports the server seems to accept at once.
 	limit int
-	// retry is the batch that failed, to be sent again as it was.
+	// retry is a failed batch, to be sent again unchanged.
 	retry *hub.ReportBatch
-	// said is the last failure that was logged.
-	said string
+	// logged is the last failure that was logged.
+	logged string
 
 	snapshot Snapshot
 	lastSent time.Time
 }
 
-// result is what came of a batch.
+// result is the outcome of sending a batch.
 type result struct {
 	batch   hub.ReportBatch
 	receipt hub.ReportReceipt
@@ -110,31 +119,31 @@ func (r *run) loop(ctx context.Context) {
 		case <-r.Cluster.Changed():
 			if !r.gathering {
 				r.gathering = true
-				r.gather.Reset(gathering)
+				r.gather.Reset(gatherTime)
 			}
 			continue
 		case <-r.gather.C:
 			r.gathering = false
-			r.look()
-			// While the server is failing, the pause decides when it is tried again.
+			r.observe()
+			// While the server is failing, the pause decides when to try again.
 			if r.queue.Waiting() > 0 && !r.failing {
 				r.send(ctx)
 			}
 		case <-r.next.C:
-			r.look()
+			r.observe()
 			r.send(ctx)
 		case result := <-r.results:
-			r.onTheWay = false
+			r.sending = false
 			if ctx.Err() == nil {
-				r.answered(ctx, result)
+				r.handle(ctx, result)
 			}
 		}
 		r.writeHealth()
 	}
 }
 
-// look takes over what the cluster says now.
-func (r *run) look() {
+// observe adds the cluster's current state to the queue.
+func (r *run) observe() {
 	r.snapshot = r.Cluster.Snapshot()
 	if r.queue.Observe(r.snapshot, time.Now()) {
 		r.save()
@@ -142,14 +151,14 @@ func (r *run) look() {
 }
 
 func (r *run) save() {
-	if err := r.Store.Save(r.queue, r.Name); err != nil {
-		r.complain("the queue is only in memory: check the folder of --state-dir", err)
+	if err := r.Store.save(r.queue, r.Name); err != nil {
+		r.logError("cannot save the queue, it is only in memory: check the folder of --state-dir", err)
 	}
 }
 
-// send sends what waits, or a heartbeat, unless something is on its way already.
+// send sends waiting reports, or a heartbeat, unless a batch is being sent already.
 func (r *run) send(ctx context.Context) {
-	if r.onTheWay {
+	if r.sending {
 		return
 	}
 	batch := r.retry
@@ -160,14 +169,14 @@ func (r *run) send(ctx context.Context) {
 		r.next.Reset(r.interval)
 		return
 	}
-	r.onTheWay = true
+	r.sending = true
 	go func() {
 		receipt, err := r.Server.Send(ctx, *batch)
 		r.results <- result{*batch, receipt, err}
 	}()
 }
 
-// batch makes the next batch; nil when there is nothing to say.
+// batch returns the next batch; nil if there is nothing to send.
 func (r *run) batch() *hub.ReportBatch {
 	reports := r.queue.Next(r.limit)
 	if len(reports) == 0 && (!r.snapshot.Complete || !r.snapshot.Alive) {
@@ -178,15 +187,15 @@ func (r *run) batch() *hub.ReportBatch {
 	return &batch
 }
 
-// answered takes the server's answer, and decides when to send again.
-func (r *run) answered(ctx context.Context, res result) {
+// handle processes the server's answer and schedules the next batch.
+func (r *run) handle(ctx context.Context, res result) {
 	r.retry = nil
-	var refused *Refusal
+	var rejection Rejection
 	switch {
 	case res.err == nil:
-		r.taken(res)
-	case errors.As(res.err, &refused) && refused.aboutContent() && len(res.batch.Reports) > 0:
-		r.tooMuch(res)
+		r.accepted(res)
+	case errors.As(res.err, &rejection) && rejection.RejectsContent() && len(res.batch.Reports) > 0:
+		r.split(res)
 	default:
 		r.failed(res)
 		return
@@ -198,57 +207,51 @@ func (r *run) answered(ctx context.Context, res result) {
 	r.next.Reset(r.interval)
 }
 
-func (r *run) taken(res result) {
+func (r *run) accepted(res result) {
 	if r.failing {
-		r.Log.Info("the server takes reports again")
+		r.Log.Info("the server accepts reports again")
 	}
-	r.failing, r.pause, r.said, r.lastSent = false, shortest, "", time.Now()
-	r.limit = min(r.limit*2, hub.MaxReports) // what was refused may have been left out by now
-	r.queue.Sent(res.batch.Reports)
-	if res.batch.Present != nil {
-		r.queue.Introduced()
-	}
-	if res.receipt.Resend {
-		r.queue.Resend()
-	}
+	r.failing, r.pause, r.logged, r.lastSent = false, minPause, "", time.Now()
+	r.limit = min(r.limit*2, hub.MaxReports) // the rejected report may be gone by now
+	r.queue.Accepted(&res.batch, res.receipt)
 	r.save()
 }
 
-// tooMuch tries smaller batches, until it is found which report is not taken.
-func (r *run) tooMuch(res result) {
+// split tries smaller batches until the report that the server rejects is found, and drops that one.
+func (r *run) split(res result) {
 	if n := len(res.batch.Reports); n > 1 {
 		r.limit = n / 2
 		return
 	}
-	refused := res.batch.Reports[0]
-	r.Log.Error("the server does not take a report: it is left out", "kind", refused.Kind, "namespace", refused.Namespace, "name", refused.Name, "error", res.err)
-	r.queue.Drop(refused)
+	rejected := res.batch.Reports[0]
+	r.Log.Error("the server rejected a report: leaving it out", "kind", rejected.Kind, "namespace", rejected.Namespace, "name", rejected.Name, "error", res.err)
+	r.queue.drop(rejected)
 	r.save()
 }
 
-// failed waits, each time twice as long, half of it by chance.
+// failed schedules another attempt. Each pause is twice as long as the one before, half of it random.
 func (r *run) failed(res result) {
 	r.failing = true
-	// The same batch again has the same id, by which the server knows whether it was only the answer that got lost.
-	// A heartbeat is made anew: that the cluster was alive a while ago is of no use.
+	// The repeated batch keeps its ID: the server recognizes it if only its answer was lost.
+	// A heartbeat is not repeated, because an old one says nothing.
 	if len(res.batch.Reports) > 0 {
 		r.retry = &res.batch
 	}
 	pause := r.pause/2 + rand.N(r.pause/2)
-	var refused *Refusal
-	if errors.As(res.err, &refused) {
-		pause = max(pause, refused.After)
+	var rejection Rejection
+	if errors.As(res.err, &rejection) {
+		pause = max(pause, min(rejection.RetryAfter(), maxPause))
 	}
-	r.pause = min(r.pause*2, longest)
+	r.pause = min(r.pause*2, maxPause)
 	r.next.Reset(pause)
-	r.complain("reports wait: the server did not take them", res.err)
+	r.logError("cannot send reports, they are kept in the queue", res.err)
 }
 
-// complain logs an error once, until it is another one or it is over.
-func (r *run) complain(what string, err error) {
+// logError logs a repeated error only once, until it changes or the server accepts a batch.
+func (r *run) logError(what string, err error) {
 	level := slog.LevelDebug
-	if text := err.Error(); text != r.said {
-		r.said, level = text, slog.LevelError
+	if text := err.Error(); text != r.logged {
+		r.logged, level = text, slog.LevelError
 	}
 	r.Log.Log(context.Background(), level, what, "error", err, "waiting", r.queue.Waiting())
 }

@@ -44,6 +44,16 @@ func (c *fakeCluster) set(s Snapshot) {
 	}
 }
 
+// rejection is a [Rejection].
+type rejection struct {
+	content bool
+	after   time.Duration
+}
+
+func (r rejection) Error() string             { return "rejected" }
+func (r rejection) RejectsContent() bool      { return r.content }
+func (r rejection) RetryAfter() time.Duration { return r.after }
+
 // world is an agent between a cluster and a server, in a bubble where time passes by itself.
 type world struct {
 	t       *testing.T
@@ -212,7 +222,7 @@ func TestAgentLeavesOutWhatIsRefused(t *testing.T) {
 		w.answer = func(b hub.ReportBatch) (hub.ReportReceipt, error) {
 			for _, r := range b.Reports {
 				if r.Name == "c" {
-					return hub.ReportReceipt{}, &Refusal{Status: 422}
+					return hub.ReportReceipt{}, rejection{content: true}
 				}
 			}
 			return hub.ReportReceipt{}, nil
@@ -226,7 +236,7 @@ func TestAgentLeavesOutWhatIsRefused(t *testing.T) {
 			"1s [c ready@1] refused",
 			"1s [d ready@1]",
 		)
-		if !strings.Contains(w.log.String(), "the server does not take a report: it is left out") {
+		if !strings.Contains(w.log.String(), "the server rejected a report: leaving it out") {
 			t.Errorf("the log is\n%s", w.log)
 		}
 	})
@@ -252,7 +262,7 @@ func TestAgentWaitsAsLongAsTheServerWants(t *testing.T) {
 	simulate(t, Store{}, func(w *world) {
 		w.answer = func(hub.ReportBatch) (hub.ReportReceipt, error) {
 			w.answer = nil
-			return hub.ReportReceipt{}, &Refusal{Status: 429, After: 40 * time.Second}
+			return hub.ReportReceipt{}, rejection{after: 40 * time.Second}
 		}
 		w.cluster.set(snapshot(report("a", "1", "ready")))
 		w.pass(50 * time.Second)

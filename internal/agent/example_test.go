@@ -23,7 +23,7 @@ func ExampleQueue() {
 	for _, r := range q.Next(10) {
 		fmt.Println(r.Observed.Format("15:04"), r.State)
 	}
-	q.Sent(q.Next(10))
+	q.Accepted(&hub.ReportBatch{Reports: q.Next(10)}, hub.ReportReceipt{})
 	fmt.Println(q.Waiting(), "wait")
 	// Output:
 	// 10:00 progressing

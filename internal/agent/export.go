@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"math"
@@ -12,16 +14,16 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// Export reads the cluster once and gives everything that there is to report to write, in batches, for a cluster
-// without a connection: the present state of every reconciler, and with a store, what it was between the exports.
-// When write fails, the next export has it all again.
+// Export reads the cluster once and passes its reports to write, in batches, for a cluster without a connection:
+// the current state of every reconciler and, with a store, the states between two exports.
+// If write fails, the next export has the same reports again.
 func (a *Agent) Export(ctx context.Context, write func([]hub.ReportBatch) error) error {
 	if a.Name == "" {
 		return errors.New("a file of reports needs the name of the cluster")
 	}
-	queue, err := a.Store.Load(a.Name)
+	queue, err := a.Store.load(a.Name)
 	if err != nil {
-		a.Log.Error("the queue cannot be used", "error", err)
+		a.Log.Error("cannot use the stored queue", "error", err)
 	}
 	snapshot, err := a.read(ctx)
 	if err != nil {
@@ -43,12 +45,12 @@ func (a *Agent) Export(ctx context.Context, write func([]hub.ReportBatch) error)
 		return err
 	}
 	for _, b := range batches {
-		queue.Sent(b.Reports)
+		queue.sent(b.Reports)
 	}
-	return a.Store.Save(queue, a.Name)
+	return a.Store.save(queue, a.Name)
 }
 
-// read waits until the cluster has been read as a whole.
+// read waits for a complete snapshot of the cluster.
 func (a *Agent) read(ctx context.Context) (Snapshot, error) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -58,11 +60,24 @@ func (a *Agent) read(ctx context.Context) (Snapshot, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return Snapshot{}, fmt.Errorf("read the cluster: %w before it was read as a whole", context.Cause(ctx))
+			return Snapshot{}, fmt.Errorf("read the cluster: %w before everything was read", context.Cause(ctx))
 		case <-a.Cluster.Changed():
 			if s := a.Cluster.Snapshot(); s.Complete && s.Alive {
 				return s, nil
 			}
 		}
 	}
+}
+
+// SignFile returns batches as a signed file, one line for each; see [hub.SignReports].
+func SignFile(batches []hub.ReportBatch, key ed25519.PrivateKey) ([]byte, error) {
+	var file bytes.Buffer
+	for _, b := range batches {
+		line, err := hub.SignReports(b, key)
+		if err != nil {
+			return nil, err
+		}
+		file.Write(line)
+	}
+	return file.Bytes(), nil
 }

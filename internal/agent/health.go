@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// Health is how an agent is doing: a file in its state folder, since it listens to nobody.
+// Health is the status of a running agent. The agent opens no port, so it writes the status to a file in its state folder.
 type Health struct {
-	// At is when the agent wrote this; it does so at least every interval.
+	// At is when the agent wrote this.
 	At time.Time `json:"at"`
-	// Until is when it should have been written again.
+	// Until is when the agent should have written it again.
 	Until time.Time `json:"until"`
-	// Ready says that the cluster was read and answers. A server that is not there does not count: restarting helps nobody.
+	// Ready is set when the cluster was read and answers. An unreachable server does not count: a restart would not help.
 	Ready bool `json:"ready"`
-	// Reconcilers are known, Waiting reports were not sent yet, Dropped were forgotten.
+	// Reconcilers counts known reconcilers, Waiting unsent reports and Dropped reports that were given up.
 	Reconcilers int   `json:"reconcilers"`
 	Waiting     int   `json:"waiting"`
 	Dropped     int64 `json:"dropped"`
-	// Unread are kinds that the agent may not read.
+	// Unread lists kinds that the agent is not allowed to read.
 	Unread []string `json:"unread,omitempty"`
-	// LastSent is when the server took the last batch.
+	// LastSent is when the server accepted the last batch.
 	LastSent time.Time `json:"lastSent,omitzero"`
-	// Error is why it does not take the next one.
+	// Error is the last failure; empty once the server accepts a batch.
 	Error string `json:"error,omitempty"`
 }
 
@@ -36,20 +36,20 @@ func (r *run) writeHealth() {
 	}
 	now := time.Now().UTC()
 	h := Health{
-		At: now, Until: now.Add(longest + 2*r.interval), Ready: r.snapshot.Complete && r.snapshot.Alive,
+		At: now, Until: now.Add(maxPause + 2*r.interval), Ready: r.snapshot.Complete && r.snapshot.Alive,
 		Reconcilers: len(r.queue.latest), Waiting: r.queue.Waiting(), Dropped: r.queue.dropped, Unread: r.snapshot.Unread,
-		LastSent: r.lastSent, Error: r.said,
+		LastSent: r.lastSent, Error: r.logged,
 	}
 	data, err := json.Marshal(h)
 	if err == nil {
-		err = replace(healthFile(r.Store.Dir), append(data, '\n'))
+		err = WriteFile(healthFile(r.Store.Dir), append(data, '\n'))
 	}
 	if err != nil {
-		r.Log.Debug("write the health", "error", err)
+		r.Log.Debug("cannot write the health file", "error", err)
 	}
 }
 
-// ReadHealth returns what an agent wrote about itself into its state folder.
+// ReadHealth reads the status from an agent's state folder.
 func ReadHealth(dir string) (Health, error) {
 	var h Health
 	data, err := os.ReadFile(healthFile(dir))
@@ -62,11 +62,11 @@ func ReadHealth(dir string) (Health, error) {
 	return h, nil
 }
 
-// Problem says what is wrong with the agent at a time; empty means nothing.
+// Problem describes what is wrong with the agent at a time; empty means that it is healthy.
 func (h Health) Problem(now time.Time) string {
 	switch {
 	case now.After(h.Until):
-		return fmt.Sprintf("the agent was last seen at work at %s: it hangs, or does not run", h.At.Format(time.RFC3339))
+		return fmt.Sprintf("the agent was last active at %s: it hangs or does not run", h.At.Format(time.RFC3339))
 	case !h.Ready:
 		return "the agent cannot read its cluster"
 	}

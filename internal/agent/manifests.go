@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -12,23 +13,23 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Install says how the agent is to run in a cluster.
+// Install configures the manifests that install the agent.
 type Install struct {
-	Server  string // required, the address of the server
-	Cluster string // required, the name that the cluster is registered as
-	Image   string // required, the image with the kalypso program, best with its digest
-	// Kinds are all that the agent watches, known and further ones. Required.
+	Server  *url.URL // required
+	Cluster string   // required, the registered name of the cluster
+	Image   string   // required, an image with the kalypso program, preferably with its digest
+	// Kinds lists all kinds that the agent watches, including More. Required.
 	Kinds []schema.GroupResource
-	// More are the further ones of them.
+	// More lists the kinds that the agent watches in addition to the known ones.
 	More []schema.GroupResource
 	// Namespace is where the agent runs. Default: kalypso-agent.
 	Namespace string
-	// Secret has the token under the key "token". Default: kalypso-agent-token. It is not part of the manifests,
-	// so that they can be put into Git.
+	// Secret names the secret that holds the token, with the key "token". Default: kalypso-agent-token.
+	// It is not part of the manifests, so that they can be committed to Git.
 	Secret string
 }
 
-// Manifests returns what installs the agent, as YAML: a namespace, a service account, the right to read the kinds and
+// Manifests returns the YAML that installs the agent: a namespace, a service account with read access to the kinds and
 // nothing else, and a deployment that reads the token from a secret.
 func Manifests(i Install) ([]byte, error) {
 	if i.Namespace == "" {
@@ -57,19 +58,16 @@ func Manifests(i Install) ([]byte, error) {
 func (i *Install) check() error {
 	for _, name := range []string{i.Namespace, i.Secret, i.Cluster} {
 		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-			return fmt.Errorf("%q is no name: %s", name, problems[0])
+			return fmt.Errorf("%q is not a valid name: %s", name, problems[0])
 		}
 	}
-	if _, err := ParseServer(i.Server); err != nil {
-		return err
-	}
 	if i.Image == "" || strings.ContainsAny(i.Image, " \t\n") {
-		return fmt.Errorf("%q is no image", i.Image)
+		return fmt.Errorf("%q is not an image", i.Image)
 	}
 	return nil
 }
 
-// object is a manifest. Kubernetes' own types would write fields that nobody set.
+// object is a manifest. The types of Kubernetes would write fields that are not set.
 type object = map[string]any
 
 func (i *Install) documents() []object {
@@ -94,7 +92,7 @@ func (i *Install) documents() []object {
 		},
 		{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta(true), "spec": object{
 			"replicas": 1,
-			// Two at a time would report the same twice.
+			// Two agents would report everything twice.
 			"strategy": object{"type": "Recreate"},
 			"selector": object{"matchLabels": labels},
 			"template": object{"metadata": object{"labels": labels}, "spec": i.pod()},
@@ -107,7 +105,7 @@ const (
 	rbac      = "rbac.authorization.k8s.io"
 )
 
-// rules are the rights to read the kinds, a rule for each group.
+// rules returns one rule for each API group, with read access to its kinds.
 func (i *Install) rules() []object {
 	resources := map[string][]string{}
 	for _, k := range i.Kinds {
@@ -121,10 +119,10 @@ func (i *Install) rules() []object {
 	return rules
 }
 
-// pod reads the token from a file, as it can be replaced there, and has rights to nothing on its node.
+// pod returns the pod's spec. The token is a file, because a file can be replaced while the agent runs.
 func (i *Install) pod() object {
 	const tokens, state = "/var/run/secrets/kalypso", "/var/lib/kalypso"
-	args := []string{"agent", "--server=" + i.Server, "--cluster=" + i.Cluster, "--token-file=" + tokens + "/token", "--state-dir=" + state}
+	args := []string{"agent", "--server=" + i.Server.String(), "--cluster=" + i.Cluster, "--token-file=" + tokens + "/token", "--state-dir=" + state}
 	for _, k := range i.More {
 		args = append(args, "--watch="+k.Group+"/"+k.Resource)
 	}
@@ -138,7 +136,7 @@ func (i *Install) pod() object {
 			"name":  agentName,
 			"image": i.Image,
 			"args":  args,
-			// With the program itself, which counts as well, that is less than 60 MB.
+			// Together with the program itself less than 60 MB.
 			"env": []object{{"name": "GOMEMLIMIT", "value": "28MiB"}, {"name": "HOME", "value": state}},
 			"resources": object{
 				"requests": object{"cpu": "10m", "memory": "64Mi"},
@@ -148,7 +146,7 @@ func (i *Install) pod() object {
 				"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
 				"capabilities": object{"drop": []string{"ALL"}},
 			},
-			// The program asks itself, since nothing listens: seldom, because that is a process of its own.
+			// The agent opens no port, so the probe runs the program: seldom, because that is another process.
 			"livenessProbe": object{
 				"exec":                object{"command": []string{"kalypso", "agent", "--check", "--state-dir=" + state}},
 				"initialDelaySeconds": 60, "periodSeconds": 120, "timeoutSeconds": 10, "failureThreshold": 3,
@@ -160,7 +158,7 @@ func (i *Install) pod() object {
 		}},
 		"volumes": []object{
 			{"name": "token", "secret": object{"secretName": i.Secret, "items": []object{{"key": "token", "path": "token"}}}},
-			// It survives the container, not the pod: what is lost then are states that were superseded meanwhile.
+			// Survives a restart of the container, not of the pod. The pod loses only reports that were superseded meanwhile.
 			{"name": "state", "emptyDir": object{"sizeLimit": "64Mi"}},
 		},
 	}

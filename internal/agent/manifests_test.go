@@ -1,12 +1,15 @@
 package agent
 
 import (
+	"net/url"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
 )
+
+var server = &url.URL{Scheme: "https", Host: "kalypso.example.com"}
 
 func TestManifests(t *testing.T) {
 	t.Parallel()
@@ -17,9 +20,9 @@ func TestManifests(t *testing.T) {
 	}
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	installs := map[string]Install{
-		"manifests_default": {Server: "https://kalypso.example.com", Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux},
+		"manifests_default": {Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1", Kinds: flux},
 		"manifests_more_kinds": {
-			Server: "https://kalypso.example.com", Cluster: "large-07", Image: "registry.example.com/kalypso:v1",
+			Server: server, Cluster: "large-07", Image: "registry.example.com/kalypso:v1",
 			Kinds: append([]schema.GroupResource{deployments}, flux...), More: []schema.GroupResource{deployments},
 			Namespace: "observe", Secret: "hub",
 		},
@@ -35,9 +38,8 @@ func TestManifests(t *testing.T) {
 
 func TestManifestsRefuse(t *testing.T) {
 	t.Parallel()
-	good := Install{Server: "https://kalypso.example.com", Cluster: "large-07", Image: "kalypso:v1"}
+	good := Install{Server: server, Cluster: "large-07", Image: "kalypso:v1"}
 	for name, damage := range map[string]func(*Install){
-		"server":    func(i *Install) { i.Server = "kalypso" },
 		"cluster":   func(i *Install) { i.Cluster = "a b" },
 		"no name":   func(i *Install) { i.Cluster = "" },
 		"namespace": func(i *Install) { i.Namespace = "x\n---\nkind: ClusterRoleBinding" },

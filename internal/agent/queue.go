@@ -4,42 +4,43 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// Snapshot is what all reconcilers of a cluster say at one time.
+// Snapshot is the state of all reconcilers of a cluster at one time.
 type Snapshot struct {
 	// Reports have no time yet.
 	Reports []hub.Report
-	// Complete says that everything was read: what is not in Reports is not in the cluster, unless its kind is in Unread.
+	// Complete is set when everything was read: a reconciler missing from Reports does not exist, unless its kind is in Unread.
 	Complete bool
-	// Alive says that the cluster answers.
+	// Alive is set while the cluster answers.
 	Alive bool
-	// Unread are kinds that could not be read.
+	// Unread lists kinds that could not be read.
 	Unread []string
 }
 
-// bound is how many superseded states wait for the server at most: some megabytes.
-const bound = 5000
+// maxSuperseded bounds the superseded reports that wait for the server: a few megabytes.
+const maxSuperseded = 5000
 
-// Queue holds what there is to report. The zero value is empty.
+// Queue holds the reports of a cluster until the server accepts them. The zero value is empty.
 type Queue struct {
 	latest map[reconciler]*entry
-	// superseded are states that were followed by others before they could be sent, the oldest first.
+	// superseded holds reports that were followed by others before they could be sent, the oldest first.
 	superseded []hub.Report
-	// dropped counts those that were forgotten.
+	// dropped counts reports that were given up.
 	dropped int64
-	// introduced says that the server was told which reconcilers there are.
+	// introduced is set when the server knows which reconcilers exist.
 	introduced bool
-	// floor is the last time that was said of a reconciler that is forgotten: it may come back.
+	// floor is the time of the last report about any forgotten reconciler: it may come back.
 	floor time.Time
 }
 
 type reconciler struct{ kind, namespace, name string }
 
-// entry is the last that is known of a reconciler.
+// entry is the last known report of a reconciler.
 type entry struct {
 	hub.Report
 	sent bool
@@ -47,33 +48,32 @@ type entry struct {
 
 func idOf(r *hub.Report) reconciler { return reconciler{r.Kind, r.Namespace, r.Name} }
 
-// Observe compares a snapshot with what is known, and says whether it has news.
-// A snapshot that is not complete is ignored.
+// Observe adds what is new in a snapshot and reports whether there was anything. An incomplete snapshot is ignored.
 func (q *Queue) Observe(s Snapshot, now time.Time) bool {
 	if !s.Complete {
 		return false
 	}
-	there := make(map[reconciler]bool, len(s.Reports))
-	news := false
+	present := make(map[reconciler]bool, len(s.Reports))
+	changed := false
 	for _, r := range s.Reports {
-		there[idOf(&r)] = true
-		news = q.note(r, now) || news
+		present[idOf(&r)] = true
+		changed = q.add(r, now) || changed
 	}
 	for id, e := range q.latest {
-		if !there[id] && !slices.Contains(s.Unread, id.kind) {
-			news = q.note(removed(e.Report), now) || news
+		if !present[id] && !slices.Contains(s.Unread, id.kind) {
+			changed = q.add(removed(e.Report), now) || changed
 		}
 	}
-	// The order of a map is random, and what is dropped should not be.
+	// The order of a map is random; which reports are dropped must not be.
 	slices.SortStableFunc(q.superseded, byTime)
-	for ; len(q.superseded) > bound; q.dropped++ {
+	for ; len(q.superseded) > maxSuperseded; q.dropped++ {
 		q.superseded = q.superseded[1:]
 	}
-	return news
+	return changed
 }
 
-// note takes what is said of a reconciler now, and says whether it is news.
-func (q *Queue) note(next hub.Report, now time.Time) bool {
+// add adds the current report of a reconciler and reports whether it is new.
+func (q *Queue) add(next hub.Report, now time.Time) bool {
 	if q.latest == nil {
 		q.latest = map[reconciler]*entry{}
 	}
@@ -95,10 +95,40 @@ func (q *Queue) note(next hub.Report, now time.Time) bool {
 	return true
 }
 
-// instant is a time as the ledger keeps it.
+// settle returns last if next only shows that the reconciler is repeating what it did before, and otherwise next.
+// Reconcilers retry all the time. A retry is not a change, nor is an error message in which only a duration differs.
+func settle(last, next hub.Report) hub.Report {
+	again := last.Repository == next.Repository && last.Ref == next.Ref && last.Path == next.Path && last.Revision == next.Revision
+	switch {
+	case !again:
+		return next
+	case next.State == hub.ReportedProgressing && next.Message == "" &&
+		(last.State == hub.ReportedReady || last.State == hub.ReportedFailed):
+		return last
+	case next.State == last.State && withoutDigits(next.Message) == withoutDigits(last.Message):
+		return last
+	}
+	return next
+}
+
+func withoutDigits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// removed returns the report of a reconciler that no longer exists.
+func removed(last hub.Report) hub.Report {
+	return last.Reconciler().Gone(last.Observed)
+}
+
+// instant returns a time in the precision of the ledger.
 func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// after is t, or when that is not after another time, the time after it.
+// after returns t, or the next possible time after other if t is not later.
 func after(other, t time.Time) time.Time {
 	if t.After(other) {
 		return t
@@ -106,7 +136,7 @@ func after(other, t time.Time) time.Time {
 	return other.Add(time.Microsecond)
 }
 
-// Next returns up to n reports that were not sent yet, in the order of their times. They stay in the queue.
+// Next returns up to n unsent reports, ordered by time. They stay in the queue.
 func (q *Queue) Next(n int) []hub.Report {
 	waiting := slices.Clone(q.superseded)
 	for _, e := range q.latest {
@@ -118,7 +148,7 @@ func (q *Queue) Next(n int) []hub.Report {
 	return waiting[:min(n, len(waiting))]
 }
 
-// Waiting is how many reports were not sent yet.
+// Waiting returns the number of unsent reports.
 func (q *Queue) Waiting() int {
 	n := len(q.superseded)
 	for _, e := range q.latest {
@@ -129,30 +159,33 @@ func (q *Queue) Waiting() int {
 	return n
 }
 
-// Sent takes out what the server has taken. What was observed in the meantime stays.
-func (q *Queue) Sent(reports []hub.Report) {
-	taken := make(map[hub.Report]bool, len(reports))
+// Accepted removes the reports of a batch that the server accepted. Reports observed in the meantime stay.
+// If the receipt says so, everything is sent again.
+func (q *Queue) Accepted(batch *hub.ReportBatch, receipt hub.ReportReceipt) {
+	q.sent(batch.Reports)
+	if batch.Present != nil {
+		q.introduced = true
+	}
+	if receipt.Resend {
+		q.introduced = false
+		for _, e := range q.latest {
+			e.sent = false
+		}
+	}
+}
+
+func (q *Queue) sent(reports []hub.Report) {
+	accepted := make(map[hub.Report]bool, len(reports))
 	for i := range reports {
-		taken[reports[i]] = true
-		e := q.latest[idOf(&reports[i])]
-		if e != nil && e.Report == reports[i] {
+		accepted[reports[i]] = true
+		if e := q.latest[idOf(&reports[i])]; e != nil && e.Report == reports[i] {
 			e.sent = true
 		}
 	}
-	q.superseded = slices.DeleteFunc(q.superseded, func(r hub.Report) bool { return taken[r] })
-	q.forgetRemoved()
-}
-
-// Drop gives up a report that the server does not take.
-func (q *Queue) Drop(r hub.Report) {
-	q.Sent([]hub.Report{r})
-	q.dropped++
-}
-
-// forgetRemoved forgets reconcilers that are gone, once the server knows.
-func (q *Queue) forgetRemoved() {
+	q.superseded = slices.DeleteFunc(q.superseded, func(r hub.Report) bool { return accepted[r] })
+	// Forget reconcilers that are gone once the server knows it.
 	for id, e := range q.latest {
-		if e.sent && e.SameOutcome(ptr(removed(e.Report))) {
+		if gone := removed(e.Report); e.sent && e.SameOutcome(&gone) {
 			delete(q.latest, id)
 			if e.Observed.After(q.floor) {
 				q.floor = e.Observed
@@ -161,10 +194,14 @@ func (q *Queue) forgetRemoved() {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
+// drop gives up a report that the server rejects.
+func (q *Queue) drop(r hub.Report) {
+	q.sent([]hub.Report{r})
+	q.dropped++
+}
 
-// Present lists what is in the cluster, until the server was told so: what was said of reconcilers that are gone may have been
-// forgotten with the queue. It is nil when the server knows, and when the list would be too long.
+// Present lists the reconcilers in the cluster until the server has accepted the list: if the queue was lost, so were the
+// reports about removed reconcilers. It is nil once the server knows, and if the list would be too long.
 func (q *Queue) Present(s Snapshot) *hub.Present {
 	if q.introduced || !s.Complete || !s.Alive || len(s.Reports) > hub.MaxPresent {
 		return nil
@@ -176,22 +213,11 @@ func (q *Queue) Present(s Snapshot) *hub.Present {
 	return p
 }
 
-// Introduced says that the server was told what [Queue.Present] lists.
-func (q *Queue) Introduced() { q.introduced = true }
-
-// Resend puts the last of each reconciler into the queue once more, with the time that it has, and the list of them.
-func (q *Queue) Resend() {
-	q.introduced = false
-	for _, e := range q.latest {
-		e.sent = false
-	}
-}
-
 func byTime(a, b hub.Report) int {
 	return cmp.Or(a.Observed.Compare(b.Observed), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// ids are all reconcilers that are known, sorted.
+// ids returns all known reconcilers, sorted.
 func (q *Queue) ids() []reconciler {
 	return slices.SortedFunc(maps.Keys(q.latest), func(a, b reconciler) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))

@@ -48,7 +48,7 @@ func TestQueueHoldsNews(t *testing.T) {
 		t.Error("the first snapshot is no news")
 	}
 	wantNext(t, q, "a ready@1 12:00:00, b ready@1 12:00:00")
-	q.Sent(q.Next(10))
+	q.sent(q.Next(10))
 	wantNext(t, q, "")
 	if q.Observe(snapshot(report("a", "1", "ready"), report("b", "1", "ready")), noon.Add(time.Minute)) {
 		t.Error("the same again is news")
@@ -58,10 +58,10 @@ func TestQueueHoldsNews(t *testing.T) {
 	onTheWay := q.Next(10)
 	q.Observe(snapshot(report("a", "2", "failed"), report("b", "1", "ready")), noon.Add(3*time.Minute))
 	wantNext(t, q, "a progressing@2 12:02:00, a failed@2 12:03:00")
-	q.Sent(onTheWay)
+	q.sent(onTheWay)
 	wantNext(t, q, "a failed@2 12:03:00")
-	q.Sent(q.Next(10))
-	q.Resend()
+	q.sent(q.Next(10))
+	q.Accepted(&hub.ReportBatch{}, hub.ReportReceipt{Resend: true})
 	wantNext(t, q, "b ready@1 12:00:00, a failed@2 12:03:00")
 }
 
@@ -77,7 +77,7 @@ func TestQueueReportsWhatIsGone(t *testing.T) {
 	t.Parallel()
 	q := &Queue{}
 	q.Observe(snapshot(report("a", "1", "ready")), noon)
-	q.Sent(q.Next(10))
+	q.sent(q.Next(10))
 	q.Observe(Snapshot{Complete: true, Unread: []string{"Kustomization"}}, noon.Add(time.Minute))
 	wantNext(t, q, "")
 	q.Observe(snapshot(), noon.Add(2*time.Minute))
@@ -92,7 +92,7 @@ func TestQueueReportsWhatIsGone(t *testing.T) {
 	if q.Observe(snapshot(), noon.Add(3*time.Minute)) {
 		t.Error("still gone is news")
 	}
-	q.Sent(gone)
+	q.sent(gone)
 	if len(q.latest) != 0 {
 		t.Errorf("it remembers %d reconcilers that are gone", len(q.latest))
 	}
@@ -112,11 +112,11 @@ func TestQueueIntroducesItself(t *testing.T) {
 	if p := q.Present(Snapshot{Reports: s.Reports, Complete: true}); p != nil {
 		t.Errorf("a cluster that does not answer: got %+v", p)
 	}
-	q.Introduced()
+	q.Accepted(&hub.ReportBatch{Present: &hub.Present{}}, hub.ReportReceipt{})
 	if p := q.Present(s); p != nil {
 		t.Errorf("introduced: got %+v", p)
 	}
-	q.Resend()
+	q.Accepted(&hub.ReportBatch{}, hub.ReportReceipt{Resend: true})
 	if q.Present(s) == nil {
 		t.Error("asked to send everything again: got no list")
 	}
@@ -133,11 +133,11 @@ func TestQueueWithAClockThatIsSetBack(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	q := &Queue{}
-	for i := range bound + 11 {
+	for i := range maxSuperseded + 11 {
 		q.Observe(snapshot(report("a", fmt.Sprint(i), "ready"), report("b", "1", "ready")), noon.Add(time.Duration(i)*time.Second))
 	}
-	if q.dropped != 10 || q.Waiting() != bound+2 {
-		t.Errorf("dropped %d, waiting %d, want 10 and %d", q.dropped, q.Waiting(), bound+2)
+	if q.dropped != 10 || q.Waiting() != maxSuperseded+2 {
+		t.Errorf("dropped %d, waiting %d, want 10 and %d", q.dropped, q.Waiting(), maxSuperseded+2)
 	}
 	if first := q.Next(2); first[0].Name != "b" || first[1].Revision != "10" {
 		t.Errorf("got %s, want the oldest of a dropped, and the latest of b kept", describe(first))
@@ -212,10 +212,10 @@ func TestQueueDelivers(t *testing.T) {
 				batch := q.Next(rapid.IntRange(1, 3).Draw(t, "limit"))
 				deliver(batch)
 				if rapid.Bool().Draw(t, "answered") {
-					q.Sent(batch)
+					q.sent(batch)
 				}
 			case 4:
-				q.Resend()
+				q.Accepted(&hub.ReportBatch{}, hub.ReportReceipt{Resend: true})
 			}
 			var reports []hub.Report
 			for _, r := range cluster {
@@ -226,7 +226,7 @@ func TestQueueDelivers(t *testing.T) {
 		for q.Waiting() > 0 {
 			batch := q.Next(2)
 			deliver(batch)
-			q.Sent(batch)
+			q.sent(batch)
 		}
 		for id, got := range server {
 			want, ok := cluster[id.name]

@@ -11,12 +11,12 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// Store keeps a queue in a folder; an empty one keeps it nowhere.
+// Store saves the queue as a file in a folder. Without a folder, nothing is saved.
 type Store struct {
 	Dir string
 }
 
-// stored is a queue as a file.
+// stored is the format of the file.
 type stored struct {
 	Version    int          `json:"version"`
 	Cluster    string       `json:"cluster,omitempty"`
@@ -29,9 +29,9 @@ const storedVersion = 1
 
 func (s Store) file() string { return filepath.Join(s.Dir, "queue.json") }
 
-// Load returns the queue of a cluster. Nothing counts as sent: whether the server still has it, only the server knows.
-// A file that cannot be used is put aside, with an error that says so, and the queue is empty.
-func (s Store) Load(cluster string) (*Queue, error) {
+// load returns the queue of a cluster; it is never nil. All its reports count as unsent: the server may have lost them.
+// An unusable file is renamed, the queue starts empty, and the error says so.
+func (s Store) load(cluster string) (*Queue, error) {
 	q := &Queue{latest: map[reconciler]*entry{}}
 	if s.Dir == "" {
 		return q, nil
@@ -46,7 +46,7 @@ func (s Store) Load(cluster string) (*Queue, error) {
 	var file stored
 	if err := decodeQueue(data, cluster, &file); err != nil {
 		aside := s.file() + ".unusable"
-		return q, errors.Join(fmt.Errorf("%w; it is now %s, and the queue starts empty", err, aside), os.Rename(s.file(), aside))
+		return q, errors.Join(fmt.Errorf("%w; the file was renamed to %s, and the queue starts empty", err, aside), os.Rename(s.file(), aside))
 	}
 	q.superseded, q.dropped = file.Superseded, file.Dropped
 	for _, r := range file.Latest {
@@ -60,7 +60,7 @@ func decodeQueue(data []byte, cluster string, file *stored) error {
 		return fmt.Errorf("read the queue: %w", err)
 	}
 	if file.Version != storedVersion || file.Cluster != cluster {
-		return fmt.Errorf("read the queue: it has version %d and is about cluster %q, want %d and %q", file.Version, file.Cluster, storedVersion, cluster)
+		return fmt.Errorf("read the queue: it has version %d and belongs to cluster %q, want %d and %q", file.Version, file.Cluster, storedVersion, cluster)
 	}
 	for _, r := range append(file.Superseded, file.Latest...) {
 		if err := r.Check(); err != nil {
@@ -70,8 +70,8 @@ func decodeQueue(data []byte, cluster string, file *stored) error {
 	return nil
 }
 
-// Save replaces the file. Whoever is killed meanwhile leaves the old or the new one.
-func (s Store) Save(q *Queue, cluster string) error {
+// save replaces the file atomically.
+func (s Store) save(q *Queue, cluster string) error {
 	if s.Dir == "" {
 		return nil
 	}
@@ -83,14 +83,14 @@ func (s Store) Save(q *Queue, cluster string) error {
 	if err != nil {
 		return fmt.Errorf("write the queue: %w", err)
 	}
-	if err := replace(s.file(), data); err != nil {
+	if err := WriteFile(s.file(), data); err != nil {
 		return fmt.Errorf("write the queue: %w", err)
 	}
 	return nil
 }
 
-// replace writes a file that is there as a whole or not at all.
-func replace(path string, data []byte) error {
+// WriteFile writes a file atomically: a crash leaves the old content or the new.
+func WriteFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err

@@ -16,17 +16,17 @@ func TestStoreKeepsTheQueue(t *testing.T) {
 	q := &Queue{dropped: 3}
 	q.Observe(snapshot(report("a", "1", "ready")), noon.Add(123456789*time.Nanosecond))
 	q.Observe(snapshot(report("a", "2", "failed"), report("b", "1", "ready")), noon.Add(time.Minute))
-	if err := store.Save(q, "large-07"); err != nil {
+	if err := store.save(q, "large-07"); err != nil {
 		t.Fatal(err)
 	}
-	back, err := store.Load("large-07")
+	back, err := store.load("large-07")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(q.Next(10), back.Next(10)); diff != "" || back.dropped != 3 {
 		t.Errorf("dropped %d, (-want +got):\n%s", back.dropped, diff)
 	}
-	back.Sent(q.Next(10))
+	back.sent(q.Next(10))
 	if back.Waiting() != 0 {
 		t.Errorf("%d reports wait: a time has changed on its way", back.Waiting())
 	}
@@ -47,7 +47,7 @@ func TestStoreStartsEmptyWithAnUnusableFile(t *testing.T) {
 		if err := os.WriteFile(store.file(), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		q, err := store.Load("a")
+		q, err := store.load("a")
 		if err == nil || !strings.Contains(err.Error(), "the queue starts empty") || q.Waiting() != 0 {
 			t.Errorf("%s: got %d reports and %v", name, q.Waiting(), err)
 		}
@@ -59,13 +59,13 @@ func TestStoreStartsEmptyWithAnUnusableFile(t *testing.T) {
 
 func TestStoreWithoutAFolder(t *testing.T) {
 	t.Parallel()
-	if err := (Store{}).Save(&Queue{}, "a"); err != nil {
+	if err := (Store{}).save(&Queue{}, "a"); err != nil {
 		t.Error(err)
 	}
-	if q, err := (Store{}).Load("a"); err != nil || q.Waiting() != 0 {
+	if q, err := (Store{}).load("a"); err != nil || q.Waiting() != 0 {
 		t.Errorf("got %v", err)
 	}
-	if err := (Store{Dir: "not/there"}).Save(&Queue{}, "a"); err == nil {
+	if err := (Store{Dir: "not/there"}).save(&Queue{}, "a"); err == nil {
 		t.Error("got no error for a folder that is not there")
 	}
 }

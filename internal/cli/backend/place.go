@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-io/kalypso/internal/agent"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
@@ -67,7 +64,7 @@ func (f *Flags) Find(cmd *cobra.Command, t *terminal.Terminal) (place, error) {
 
 // connect makes a client. Nothing is asked of the server yet.
 func (f *Flags) connect(cmd *cobra.Command, t *terminal.Terminal, server string) (*client.Client, error) {
-	address, err := agent.ParseServer(server)
+	address, err := client.ParseServer(server)
 	if err != nil {
 		return nil, cli.AsUsage(cmd, err)
 	}
@@ -75,7 +72,7 @@ func (f *Flags) connect(cmd *cobra.Command, t *terminal.Terminal, server string)
 	if err != nil {
 		return nil, err
 	}
-	if address.Scheme == "http" && !agent.IsLoopback(address.Hostname()) && !token.IsZero() {
+	if address.Scheme == "http" && !secret.IsLoopback(address.Hostname()) && !token.IsZero() {
 		fmt.Fprintf(t.Err, "%s the token is sent to %s without encryption: use https\n", t.ErrStyle.Yellow("warning:"), terminal.Printable(address.Host))
 	}
 	return &client.Client{
@@ -86,23 +83,15 @@ func (f *Flags) connect(cmd *cobra.Command, t *terminal.Terminal, server string)
 	}, nil
 }
 
-// token is who is asking; none asks as nobody in particular.
+// token returns the token from --token-file or the environment; zero for an anonymous client.
 func (f *Flags) token(t *terminal.Terminal) (secret.Value, error) {
-	text, from := t.Env[EnvToken], EnvToken
-	if f.tokenFile != "" {
-		data, err := os.ReadFile(f.tokenFile)
-		if err != nil {
-			return secret.Value{}, cli.Failed(fmt.Errorf("read the token: %w", err), "--token-file names a file that holds a token, and nothing else")
-		}
-		text, from = string(data), f.tokenFile
-		if strings.TrimSpace(text) == "" {
-			return secret.Value{}, fmt.Errorf("read the token: %s is empty", from)
-		}
+	switch text := t.Env[EnvToken]; {
+	case f.tokenFile != "":
+		return client.ReadToken(f.tokenFile)
+	case text != "":
+		return client.ParseToken(text, EnvToken)
 	}
-	if text = strings.TrimSpace(text); strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return secret.Value{}, fmt.Errorf("read the token: %s does not hold one token, and nothing else", from)
-	}
-	return secret.New(text), nil
+	return secret.Value{}, nil
 }
 
 // Hint adds to what a server says what to do now.

@@ -15,59 +15,62 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Root is where the API begins, below the address of the server.
-const Root = "/api/v1"
+// root is the path of the API below the server's address.
+const root = "/api/v1"
 
 const (
-	// MaxAnswer bounds an answer, in bytes. The largest are pages of thousands of reconcilers.
-	MaxAnswer = 64 << 20
-	// maxComplaint bounds what is read of an answer that says no.
-	maxComplaint = 64 << 10
-	// oneAnswer is how long one attempt may take.
-	oneAnswer = 60 * time.Second
+	// maxAnswer bounds an answer, in bytes. The largest are pages of thousands of reconcilers.
+	maxAnswer = 64 << 20
+	// maxRefusal bounds an error answer, in bytes.
+	maxRefusal = 64 << 10
+	// attemptTimeout bounds one attempt.
+	attemptTimeout = 60 * time.Second
 )
 
-// Client asks one server. Its methods may be called concurrently.
+// Client calls one server. Its methods may be called concurrently.
 type Client struct {
-	// Server is its address: scheme, host and perhaps a path. Required.
+	// Server is the address: scheme, host and optionally a path. Required.
 	Server *url.URL
-	// Token says who is asking; none asks as nobody in particular.
+	// Token authenticates the client; without one, requests are anonymous.
 	Token secret.Value
-	// UserAgent names the program that asks.
+	// TokenFile replaces Token. It is read before each attempt, so that a new token takes effect without a restart.
+	TokenFile string
+	// UserAgent names the program.
 	UserAgent string
-	// Transport is the way to the server; nil means the usual one.
+	// Transport sends the requests. Default: [http.DefaultTransport].
 	Transport http.RoundTripper
-	// Waiting hears why the client waits before it tries again, and for how long; may be nil.
+	// Waiting is called before the client pauses and tries again; optional.
 	Waiting func(reason error, pause time.Duration)
 
-	// sleep waits; nil means really.
+	// sleep replaces waiting in tests.
 	sleep func(context.Context, time.Duration) error
 }
 
-// Get asks for a path below [Root], such as "environments/dev", and decodes the answer into out.
-// Elements of the path are escaped with [Path].
+// Get requests a path below the API's root, such as "environments/dev", and decodes the answer into out.
+// Escape the elements of the path with [Path].
 func (c *Client) Get(ctx context.Context, path string, query url.Values, out any) error {
-	return c.ask(ctx, call{method: http.MethodGet, path: path, query: query}, out)
+	return c.send(ctx, call{method: http.MethodGet, path: path, query: query}, out)
 }
 
-// Post sends in to a path below [Root], which may have a query, and decodes the answer into out; either may be nil.
+// Post sends in, as JSON, to a path below the API's root, which may have a query, and decodes the answer into out.
+// Both in and out may be nil.
 func (c *Client) Post(ctx context.Context, path string, in, out any) error {
 	q := call{method: http.MethodPost, path: path, contentType: "application/json"}
 	if in != nil {
 		var err error
 		if q.body, err = json.Marshal(in); err != nil {
-			return fmt.Errorf("write a request: %w", err)
+			return fmt.Errorf("encode a request: %w", err)
 		}
 	}
-	return c.ask(ctx, q, out)
+	return c.send(ctx, q, out)
 }
 
-// PostFile sends a file of a type to a path below [Root] and decodes the answer into out.
+// PostFile sends a file of the given content type to a path below the API's root and decodes the answer into out.
 func (c *Client) PostFile(ctx context.Context, path, contentType string, file []byte, out any) error {
-	return c.ask(ctx, call{method: http.MethodPost, path: path, contentType: contentType, body: file}, out)
+	return c.send(ctx, call{method: http.MethodPost, path: path, contentType: contentType, body: file}, out)
 }
 
-// Path joins the elements of a path, each of which may hold anything.
+// Path escapes the elements of a path and joins them.
 func Path(elements ...string) string {
 	escaped := make([]string, len(elements))
 	for i, e := range elements {
@@ -76,24 +79,25 @@ func Path(elements ...string) string {
 	return strings.Join(escaped, "/")
 }
 
-// call is one thing to ask.
+// call is one request to the API.
 type call struct {
 	method, path string
 	query        url.Values
-	// contentType is that of the body; nil is none.
+	// contentType is the type of the body, if there is one.
 	contentType string
 	body        []byte
+	header      map[string]string // additional headers
 }
 
-// reads says whether asking twice is as good as asking once.
-func (q *call) reads() bool { return q.method == http.MethodGet }
+// safe reports whether the call can be repeated without effect.
+func (q *call) safe() bool { return q.method == http.MethodGet }
 
-// ask sends a call until there is an answer that counts.
-func (c *Client) ask(ctx context.Context, q call, out any) error {
+// send sends a call, with retries, and decodes the answer.
+func (c *Client) send(ctx context.Context, q call, out any) error {
 	return c.retry(ctx, &q, func(ctx context.Context) error {
-		ctx, done := context.WithTimeout(ctx, oneAnswer)
-		defer done()
-		response, err := c.do(ctx, &q, "application/json", "")
+		ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+		defer cancel()
+		response, err := c.do(ctx, &q)
 		if err != nil {
 			return err
 		}
@@ -102,18 +106,21 @@ func (c *Client) ask(ctx context.Context, q call, out any) error {
 	})
 }
 
-// do sends a call once. An answer that says no is an error. A stream goes on after its last event.
-func (c *Client) do(ctx context.Context, q *call, accept, last string) (*http.Response, error) {
-	request, err := c.request(ctx, q, accept)
+// do makes one attempt. It returns an error for every status but 2xx.
+func (c *Client) do(ctx context.Context, q *call) (*http.Response, error) {
+	token := c.Token
+	if c.TokenFile != "" {
+		var err error
+		if token, err = ReadToken(c.TokenFile); err != nil {
+			return nil, err
+		}
+	}
+	request, err := c.request(ctx, q, token)
 	if err != nil {
 		return nil, err
 	}
-	// What a stream called an event comes back in a header, where not everything may stand.
-	if last != "" && !strings.ContainsFunc(last, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		request.Header.Set("Last-Event-ID", last)
-	}
-	way := http.Client{Transport: c.Transport, CheckRedirect: sameOrigin}
-	response, err := way.Do(request)
+	h := http.Client{Transport: c.Transport, CheckRedirect: sameOrigin}
+	response, err := h.Do(request)
 	if err != nil {
 		return nil, unreachable(ctx, err)
 	}
@@ -121,12 +128,12 @@ func (c *Client) do(ctx context.Context, q *call, accept, last string) (*http.Re
 		return response, nil
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxComplaint))
-	return nil, refusal(response, body, c.Token)
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
+	return nil, newRefusal(response, body, token)
 }
 
-func (c *Client) request(ctx context.Context, q *call, accept string) (*http.Request, error) {
-	target := c.Server.JoinPath(Root).String() + "/" + q.path
+func (c *Client) request(ctx context.Context, q *call, token secret.Value) (*http.Request, error) {
+	target := c.Server.JoinPath(root).String() + "/" + q.path
 	if len(q.query) > 0 {
 		target += "?" + q.query.Encode()
 	}
@@ -136,21 +143,23 @@ func (c *Client) request(ctx context.Context, q *call, accept string) (*http.Req
 	}
 	request, err := http.NewRequestWithContext(ctx, q.method, target, body)
 	if err != nil {
-		return nil, fmt.Errorf("ask the server: %w", err)
+		return nil, fmt.Errorf("make a request: %w", err)
 	}
-	request.Header.Set("Accept", accept)
+	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", c.UserAgent)
 	if q.body != nil {
 		request.Header.Set("Content-Type", q.contentType)
 	}
-	if !c.Token.IsZero() {
-		request.Header.Set("Authorization", "Bearer "+c.Token.Reveal())
+	if !token.IsZero() {
+		request.Header.Set("Authorization", "Bearer "+token.Reveal())
+	}
+	for name, value := range q.header {
+		request.Header.Set(name, value)
 	}
 	return request, nil
 }
 
-// sameOrigin follows a few redirects of what only reads, within the server.
-// An answer that leads elsewhere counts as the answer: it says where to.
+// sameOrigin follows up to three redirects of a GET within the server. Any other redirect is returned as the answer.
 func sameOrigin(next *http.Request, before []*http.Request) error {
 	first := before[0]
 	if len(before) > 3 || first.Method != http.MethodGet || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host {
@@ -159,20 +168,20 @@ func sameOrigin(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// decode reads one JSON value, which has an end.
+// decode reads one JSON value of bounded size.
 func decode(body io.Reader, out any) error {
-	limited := &io.LimitedReader{R: body, N: MaxAnswer + 1}
+	limited := &io.LimitedReader{R: body, N: maxAnswer + 1}
 	text, err := io.ReadAll(limited)
 	switch {
 	case err != nil:
-		return lost{fmt.Errorf("read the server's answer: %w", err)}
+		return connectionError{fmt.Errorf("read the server's answer: %w", err)}
 	case limited.N == 0:
-		return fmt.Errorf("read the server's answer: it is longer than %d MiB; ask for less at once", MaxAnswer>>20)
+		return fmt.Errorf("read the server's answer: it is longer than %d MiB; request less at once", maxAnswer>>20)
 	case out == nil:
 		return nil
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return errors.Join(ErrNoAPI, fmt.Errorf("the answer is not what an API of this version says: %w", err))
+		return errors.Join(ErrNoAPI, fmt.Errorf("decode the server's answer: %w", err))
 	}
 	return nil
 }

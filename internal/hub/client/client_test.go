@@ -20,7 +20,7 @@ import (
 
 const token = "t0ken-of-ann"
 
-// newClient is a client of a handler. It notes how long it would have waited, and does not wait.
+// newClient returns a client of a handler, and the pauses that it would have made.
 func newClient(t *testing.T, handle http.HandlerFunc) (*Client, *[]time.Duration) {
 	t.Helper()
 	server := httptest.NewServer(handle)
@@ -43,7 +43,7 @@ type environment struct {
 	Name string `json:"name"`
 }
 
-func TestGetAsksBelowTheRootWithTheToken(t *testing.T) {
+func TestGetRequestsAPathWithTheToken(t *testing.T) {
 	var got []string
 	c, _ := newClient(t, func(w http.ResponseWriter, r *http.Request) {
 		got = []string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, r.Header.Get("Authorization"), r.Header.Get("Accept"), r.Header.Get("User-Agent")}
@@ -75,7 +75,7 @@ func TestPostSendsJSON(t *testing.T) {
 	}
 }
 
-func TestPostFileSendsItAsItIs(t *testing.T) {
+func TestPostFileSendsTheFileUnchanged(t *testing.T) {
 	c, _ := newClient(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.URL.Path != "/api/v1/reports/file" || r.Header.Get("Content-Type") != "application/x-ndjson" || string(body) != "{}\n{}\n" {
@@ -96,19 +96,19 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		text, hint       string
 	}{
 		{
-			name: "in the words of the API", status: 422, kind: "application/problem+json",
+			name: "an error of the API", status: 422, kind: "application/problem+json",
 			body: `{"title":"Unprocessable Entity","detail":"validation failed","errors":[{"message":"want a number","location":"query.limit"}]}`,
 			text: "validation failed: query.limit: want a number",
 		},
-		{name: "nobody", status: 401, kind: "application/problem+json", body: `{"detail":"a token is needed","next":"send a header"}`, text: "a token is needed", hint: "KALYPSO_TOKEN"},
+		{name: "no token", status: 401, kind: "application/problem+json", body: `{"detail":"a token is needed","next":"send a header"}`, text: "a token is needed", hint: "KALYPSO_TOKEN"},
 		{name: "the wrong role", status: 403, body: `{"detail":"an operator may"}`, text: "an operator may", hint: "another role"},
-		{name: "one that knows better", status: 403, body: `{"detail":"an operator may","next":"ask Ann"}`, text: "an operator may", hint: "ask Ann"},
-		{name: "a file of somebody else", status: 403, kind: "application/problem+json", body: `{"detail":"line 1: not signed"}`, text: "line 1: not signed"},
+		{name: "advice of the server", status: 403, body: `{"detail":"an operator may","next":"ask Ann"}`, text: "an operator may", hint: "ask Ann"},
+		{name: "a file signed by another cluster", status: 403, kind: "application/problem+json", body: `{"detail":"line 1: not signed"}`, text: "line 1: not signed"},
 		{name: "not there", status: 404, kind: "application/problem+json", body: `{"detail":"no environment \"x\""}`, text: `no environment "x"`},
 		{name: "another program", status: 404, body: "<html>nothing here", text: "the server answers 404 Not Found", hint: "/api/v1"},
-		{name: "broken", status: 500, body: `{"title":"oh"}`, text: "oh", hint: "the log of the server"},
+		{name: "broken", status: 500, body: `{"title":"oh"}`, text: "oh", hint: "the server's log"},
 		{
-			name: "one that repeats the token and paints the terminal", status: 400,
+			name: "token and control characters in the message", status: 400,
 			body: `{"detail":"you sent ` + token + ` \u001b[31m\n and https://ann:hunter2@x.example"}`,
 			text: "you sent *** [31m and https://x.example",
 		},
@@ -131,11 +131,11 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	}
 }
 
-func TestRedirects(t *testing.T) {
+func TestRedirectsStayOnTheServer(t *testing.T) {
 	var elsewhere atomic.Int32
 	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		elsewhere.Add(1)
-		t.Errorf("another server was asked, with %q", r.Header.Get("Authorization"))
+		t.Errorf("another server was called, with %q", r.Header.Get("Authorization"))
 	}))
 	defer thief.Close()
 	c, _ := newClient(t, func(w http.ResponseWriter, r *http.Request) {
@@ -169,11 +169,11 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreNone(t *testing.T) {
-	t.Run("without end", func(t *testing.T) {
+func TestUnusableAnswers(t *testing.T) {
+	t.Run("endless", func(t *testing.T) {
 		c, _ := newClient(t, func(w http.ResponseWriter, _ *http.Request) {
 			spaces := strings.Repeat(" ", 1<<20)
-			for range MaxAnswer>>20 + 2 {
+			for range maxAnswer>>20 + 2 {
 				if _, err := io.WriteString(w, spaces); err != nil {
 					return
 				}
@@ -189,7 +189,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("nobody", func(t *testing.T) {
+	t.Run("no server", func(t *testing.T) {
 		c := &Client{Server: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, sleep: func(context.Context, time.Duration) error { return nil }}
 		if err := c.Get(t.Context(), "x", nil, nil); !errors.Is(err, ErrUnreachable) || !strings.HasPrefix(err.Error(), "reach the server: dial ") {
 			t.Errorf("got %v", err)
@@ -204,16 +204,16 @@ func TestRetries(t *testing.T) {
 		status int
 		after  string
 		method string
-		want   []time.Duration // the pauses; the server gives in after two refusals
+		want   []time.Duration // the pauses; the third attempt succeeds
 		err    bool
 	}{
 		{name: "busy", status: 429, after: "3", method: "GET", want: []time.Duration{3 * s, 3 * s}},
 		{name: "busy for ever", status: 503, after: "999999999999", method: "GET", want: []time.Duration{60 * s, 60 * s}},
 		{name: "restarting behind a proxy", status: 502, method: "GET", want: []time.Duration{s / 2, s}},
-		{name: "busy, and not taken", status: 503, after: "1", method: "POST", want: []time.Duration{s, s}},
-		{name: "perhaps taken", status: 503, method: "POST", err: true},
-		{name: "broken, and silent about it", status: 500, method: "GET", err: true},
-		{name: "says no", status: 400, after: "1", method: "GET", err: true},
+		{name: "busy, and not accepted", status: 503, after: "1", method: "POST", want: []time.Duration{s, s}},
+		{name: "perhaps accepted", status: 503, method: "POST", err: true},
+		{name: "broken", status: 500, method: "GET", err: true},
+		{name: "bad request", status: 400, after: "1", method: "GET", err: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			asked := 0
@@ -225,7 +225,7 @@ func TestRetries(t *testing.T) {
 				w.Header().Set("Retry-After", tc.after)
 				w.WriteHeader(tc.status)
 			})
-			err := c.ask(t.Context(), call{method: tc.method, path: "x"}, nil)
+			err := c.send(t.Context(), call{method: tc.method, path: "x"}, nil)
 			if (err != nil) != tc.err {
 				t.Errorf("got %v", err)
 			}
@@ -236,7 +236,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-func TestItGivesUp(t *testing.T) {
+func TestRequestsGiveUpAfterFiveAttempts(t *testing.T) {
 	asked := 0
 	c, pauses := newClient(t, func(w http.ResponseWriter, _ *http.Request) {
 		asked++
@@ -245,14 +245,14 @@ func TestItGivesUp(t *testing.T) {
 	var said []error
 	c.Waiting = func(reason error, _ time.Duration) { said = append(said, reason) }
 	if err := c.Get(t.Context(), "x", nil, nil); err == nil {
-		t.Error("it was refused five times, and nothing is wrong")
+		t.Error("five refusals, and no error")
 	}
-	if asked != attempts || len(*pauses) != attempts-1 || len(said) != attempts-1 {
-		t.Errorf("asked %d times with %d pauses, of which it told %d", asked, len(*pauses), len(said))
+	if asked != maxAttempts || len(*pauses) != maxAttempts-1 || len(said) != maxAttempts-1 {
+		t.Errorf("%d requests with %d pauses, %d of them announced", asked, len(*pauses), len(said))
 	}
 }
 
-func TestACancelledContextIsNoMatterOfTheServer(t *testing.T) {
+func TestCancelledContextIsNotRetried(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c, pauses := newClient(t, func(_ http.ResponseWriter, r *http.Request) {
 		cancel()

@@ -1,19 +1,19 @@
-// Package client asks the API of a server, for commands that run elsewhere.
+// Package client calls the API of a Kalypso server. Commands, agents and simulated clusters use it.
 //
-//	Get, Post ─► one request ─► answer ─► a value, or what the server says is wrong
+//	Get, Post ─► one request ─► answer ─► a value or a [Refusal]
 //	                 ▲             │
-//	                 └── retries ──┘ busy, restarting, or the line broke
-//	Events    ─► a stream that connects again when it ends
+//	                 └── retries ──┘ server busy, restarting, or connection lost
+//	Send      ─► a batch of reports, one attempt
+//	Events    ─► a stream that reconnects when it ends
 //
-// # Whom it trusts
+// # Trust
 //
-// The token goes to the server that it was given for, and nowhere else: a redirect to another origin is an error that
-// names it. What the server says is text of somebody else. Answers are bounded, and what reaches an error is on one line
-// and without credentials, since errors end on terminals and in logs.
+// The token is sent only to the configured server: a redirect to another origin is an error that names it.
+// Answers are untrusted text. They are bounded in size, and what reaches an error is a single line without credentials,
+// because errors end up on terminals and in logs.
 //
-// # Patience
+// # Retries
 //
-// A server that is busy says when to come back, and one that restarts is back in a moment. Requests that only read are
-// tried again after both; others only when the server says that it did not take them.
-// The context bounds all of it.
+// A busy server says when to come back, and a restarting server is back in a moment. Requests that only read are
+// repeated in both cases, others only when the server says that it did not accept them. The context bounds all attempts.
 package client

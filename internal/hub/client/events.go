@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,30 +16,30 @@ import (
 )
 
 const (
-	// MaxEvent bounds one event, in bytes.
-	MaxEvent = 1 << 20
-	// silence is how long a stream may say nothing, not even a comment, before it counts as lost.
-	silence = 2 * time.Minute
-	// steady is how long a stream has to live so that the next pause is a short one again.
-	steady = 30 * time.Second
+	// maxEvent bounds one event, in bytes.
+	maxEvent = 1 << 20
+	// maxSilence is how long a stream may send nothing, not even a comment, before it counts as lost.
+	maxSilence = 2 * time.Minute
+	// stableAfter is how long a connection has to live before the next pause starts short again.
+	stableAfter = 30 * time.Second
 )
 
 // Event is one event of a stream.
 type Event struct {
-	// ID is what the stream goes on after; may be empty.
+	// ID is the position to resume after; may be empty.
 	ID string
-	// Type is the event's name; "message" where the server gives it none.
+	// Type is the event's name. Default: "message".
 	Type string
-	// Data is the text that came with it, most often JSON.
+	// Data is the content, usually JSON.
 	Data string
 }
 
-// Events yields what a path below [Root] streams, as server-sent events, until the caller stops or the context ends.
-// A stream that ends or breaks is connected again, where it was left. An answer that says no, and would say so again,
-// is the last that is yielded; so is the end of the context.
+// Events yields the server-sent events of a path below the API's root, until the caller stops or the context ends.
+// A stream that ends or breaks is connected again and resumes after the last event. A refusal that another attempt
+// would not change, or the end of the context, is yielded last, as an error.
 func (c *Client) Events(ctx context.Context, path string, query url.Values) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		s := &stream{client: c, call: call{method: http.MethodGet, path: path, query: query}, pause: firstPause, yield: yield}
+		s := &stream{client: c, path: path, query: query, pause: firstPause, yield: yield}
 		for s.connect(ctx) {
 		}
 	}
@@ -47,17 +48,18 @@ func (c *Client) Events(ctx context.Context, path string, query url.Values) iter
 // stream is a stream of events over any number of connections.
 type stream struct {
 	client *Client
-	call   call
+	path   string
+	query  url.Values
 	yield  func(Event, error) bool
 	// last is the ID of the last event.
 	last string
-	// pause is how long to wait before the next connection; base is what the server asks for.
+	// pause precedes the next connection; base is the pause that the server requests.
 	pause, base time.Duration
 }
 
-// connect reads one connection to its end. It reports whether another one is wanted.
+// connect reads one connection to its end and reports whether to connect again.
 func (s *stream) connect(ctx context.Context) bool {
-	began := time.Now()
+	start := time.Now()
 	err := s.read(ctx)
 	if errors.Is(err, errStopped) {
 		return false
@@ -66,12 +68,12 @@ func (s *stream) connect(ctx context.Context) bool {
 		s.yield(Event{}, context.Cause(ctx))
 		return false
 	}
-	wait, again := worthwhile(&s.call, err, s.pause)
+	wait, again := retryable(s.call(), err, s.pause)
 	if !again && err != nil {
 		s.yield(Event{}, err)
 		return false
 	}
-	if time.Since(began) > steady {
+	if time.Since(start) > stableAfter {
 		s.pause = max(firstPause, s.base)
 	}
 	if err == nil {
@@ -85,107 +87,111 @@ func (s *stream) connect(ctx context.Context) bool {
 	return true
 }
 
-// errStopped says that the caller has heard enough.
+// errStopped means that the caller stopped the iteration.
 var errStopped = errors.New("stopped")
 
-// read yields the events of one connection. Its end, by whomever, is nil or an error that is lost.
+// read yields the events of one connection. It always returns an error.
 func (s *stream) read(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	// Whoever says nothing for long may be gone without a word.
-	alarm := time.AfterFunc(silence, stop)
+	alarm := time.AfterFunc(maxSilence, stop)
 	defer alarm.Stop()
-	response, err := s.client.open(ctx, &s.call, s.last)
+	response, err := s.open(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
-			return lost{err}
+			return connectionError{err}
 		}
 		return err
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
 	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(make([]byte, 0, 4096), MaxEvent)
-	e := eventText{id: s.last}
+	lines.Buffer(make([]byte, 0, 4096), maxEvent)
+	p := eventParser{id: s.last}
 	for lines.Scan() {
-		alarm.Reset(silence)
-		complete, err := e.line(lines.Text())
+		alarm.Reset(maxSilence)
+		complete, err := p.line(lines.Text())
 		switch {
 		case err != nil:
 			return err
 		case !complete:
 			continue
 		}
-		if !s.deliver(&e) {
+		if !s.deliver(&p) {
 			return errStopped
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return errTooLong
 	}
-	return lost{fmt.Errorf("read the stream: %w", errors.Join(lines.Err(), io.EOF))}
+	return connectionError{fmt.Errorf("read the stream: %w", errors.Join(lines.Err(), io.EOF))}
 }
 
-// open connects to a stream.
-func (c *Client) open(ctx context.Context, q *call, last string) (*http.Response, error) {
-	response, err := c.do(ctx, q, "text/event-stream", last)
+// call is the request for what follows the last event.
+func (s *stream) call() *call {
+	header := map[string]string{"Accept": "text/event-stream"}
+	// The ID comes from the server and may hold characters that a header must not.
+	if s.last != "" && !strings.ContainsFunc(s.last, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		header["Last-Event-ID"] = s.last
+	}
+	return &call{method: http.MethodGet, path: s.path, query: s.query, header: header}
+}
+
+func (s *stream) open(ctx context.Context) (*http.Response, error) {
+	response, err := s.client.do(ctx, s.call())
 	if err != nil {
 		return nil, err
 	}
 	if kind := response.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/event-stream") {
-		return nil, errors.Join(ErrNoAPI, response.Body.Close(), fmt.Errorf("it streams %q, and no events", kind))
+		return nil, errors.Join(ErrNoAPI, response.Body.Close(), fmt.Errorf("the answer is %q instead of a stream of events", kind))
 	}
 	return response, nil
 }
 
-// deliver hands on an event, and starts the next one.
-func (s *stream) deliver(e *eventText) bool {
-	if e.retry > 0 {
-		s.base = e.retry
+// deliver yields a complete event and starts the next one. It reports whether the caller wants more.
+func (s *stream) deliver(p *eventParser) bool {
+	if p.retry > 0 {
+		s.base = p.retry
 	}
-	s.last = e.id
-	data := strings.Join(e.data, "\n")
-	event := Event{ID: e.id, Type: e.kind, Data: data}
-	if event.Type == "" {
-		event.Type = "message"
-	}
-	empty := len(e.data) == 0
-	*e = eventText{id: e.id}
+	s.last = p.id
+	event := Event{ID: p.id, Type: cmp.Or(p.kind, "message"), Data: strings.Join(p.data, "\n")}
+	empty := len(p.data) == 0
+	*p = eventParser{id: p.id}
 	return empty || s.yield(event, nil)
 }
 
-var errTooLong = fmt.Errorf("read the stream: an event is longer than %d MiB", MaxEvent>>20)
+var errTooLong = fmt.Errorf("read the stream: an event is longer than %d MiB", maxEvent>>20)
 
-// eventText is an event while its lines come in.
-type eventText struct {
+// eventParser collects the lines of one event.
+type eventParser struct {
 	id, kind string
 	data     []string
 	size     int
 	retry    time.Duration
 }
 
-// line takes a line, and says whether it ends the event. Fields that nobody knows are left out, as the format wants it.
-func (e *eventText) line(text string) (complete bool, err error) {
+// line adds a line and reports whether it completes the event. Unknown fields are ignored, as the format requires.
+func (p *eventParser) line(text string) (complete bool, err error) {
 	switch {
 	case text == "":
 		return true, nil
-	case text[0] == ':': // a comment, which keeps the line alive
+	case text[0] == ':': // a comment, which keeps the connection alive
 		return false, nil
 	}
-	if e.size += len(text) + 1; e.size > MaxEvent {
+	if p.size += len(text) + 1; p.size > maxEvent {
 		return false, errTooLong
 	}
 	field, value, _ := strings.Cut(text, ":")
 	value = strings.TrimPrefix(value, " ")
 	switch field {
 	case "id":
-		e.id = value
+		p.id = value
 	case "event":
-		e.kind = value
+		p.kind = value
 	case "data":
-		e.data = append(e.data, value)
+		p.data = append(p.data, value)
 	case "retry":
 		if ms, err := strconv.Atoi(value); err == nil && ms > 0 {
-			e.retry = min(time.Duration(min(ms, 3_600_000))*time.Millisecond, longestPause)
+			p.retry = min(time.Duration(min(ms, 3_600_000))*time.Millisecond, longestPause)
 		}
 	}
 	return false, nil

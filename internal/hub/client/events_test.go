@@ -19,8 +19,8 @@ func sendEvents(w http.ResponseWriter, text string) {
 	_ = http.NewResponseController(w).Flush()
 }
 
-// TestEventsGoOnWhereTheyWereLeft: the server cuts each connection after an event, and is away once.
-func TestEventsGoOnWhereTheyWereLeft(t *testing.T) {
+// The server cuts each connection after an event, and is unavailable once.
+func TestEventsResumeAfterTheLastEvent(t *testing.T) {
 	asked := 0
 	c, pauses := newClient(t, func(w http.ResponseWriter, r *http.Request) {
 		last := r.Header.Get("Last-Event-ID")
@@ -32,7 +32,7 @@ func TestEventsGoOnWhereTheyWereLeft(t *testing.T) {
 		case 3:
 			sendEvents(w, "data: after "+last+"\n\n")
 		default:
-			t.Errorf("it connects again though nobody listens")
+			t.Errorf("it connects again after the caller stopped")
 		}
 	})
 	var got []Event
@@ -60,8 +60,8 @@ func TestEventsEnd(t *testing.T) {
 		handle http.HandlerFunc
 		want   string
 	}{
-		{"when the server says no", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "401"},
-		{"when it is no stream", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, ErrNoAPI.Error()},
+		{"when the server refuses", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "401"},
+		{"when it is not a stream", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, ErrNoAPI.Error()},
 		{"when an event has no end", func(w http.ResponseWriter, _ *http.Request) {
 			sendEvents(w, "")
 			for err := error(nil); err == nil; _, err = io.WriteString(w, "data: "+strings.Repeat("x", 1000)+"\n") {
@@ -92,8 +92,7 @@ func TestEventsEnd(t *testing.T) {
 	}
 }
 
-// TestAServerThatOnlyHangsUp is asked less and less often.
-func TestAServerThatOnlyHangsUp(t *testing.T) {
+func TestEventsBackOffWhenConnectionsKeepEnding(t *testing.T) {
 	c, pauses := newClient(t, func(w http.ResponseWriter, _ *http.Request) { sendEvents(w, "") })
 	enough := errors.New("enough")
 	really := c.sleep

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/json"
@@ -15,67 +16,64 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Errors that are no answers. Match with [errors.Is].
+// Errors that do not come from a Kalypso server. Match with [errors.Is].
 var (
-	// ErrNoAPI means that what answers is no server of this kind: a page of a proxy, or another program.
-	ErrNoAPI = errors.New("this is no Kalypso server")
-	// ErrUnreachable means that nothing answers, or not to the end.
+	// ErrNoAPI means that something else answered: a proxy's page, or another program.
+	ErrNoAPI = errors.New("this is not a Kalypso server")
+	// ErrUnreachable means that there was no answer, or an incomplete one.
 	ErrUnreachable = errors.New("the server cannot be reached")
 )
 
-// Refusal is an answer that says no.
+// Refusal is an answer with a status other than 2xx. Its texts are safe to display.
 type Refusal struct {
-	// Status is that of HTTP.
+	// Status is the HTTP status code.
 	Status int
-	// Said is what the server says about it, fit to be shown; may be empty.
-	Said string
-	// Details are what is wrong with parts of the request, fit to be shown.
+	// Message is the server's explanation; may be empty.
+	Message string
+	// Details lists what is wrong with parts of the request.
 	Details []string
-	// Next is what the server says can be done about it, fit to be shown; may be empty.
+	// Next is the server's advice; may be empty.
 	Next string
-	// After is how long the server wants to be left alone; 0 when it does not say.
+	// After is how long the server wants to wait, at most an hour; 0 if it does not say.
 	After time.Duration
 
-	// problem says that the server spoke in the words of its API, and not some proxy before it.
+	// problem is set when the answer has the format of the API's errors, and does not come from a proxy.
 	problem bool
 }
 
-// Error says what the server said.
+// Error returns the server's explanation with its details.
 func (r *Refusal) Error() string {
-	text := fmt.Sprintf("the server answers %d %s", r.Status, http.StatusText(r.Status))
-	if r.Said != "" {
-		text = r.Said
-	}
+	text := cmp.Or(r.Message, fmt.Sprintf("the server answers %d %s", r.Status, http.StatusText(r.Status)))
 	if len(r.Details) > 0 {
 		text += ": " + strings.Join(r.Details, "; ")
 	}
 	return text
 }
 
-// Hint says what to do now: what the server says, or what its status suggests. May be empty.
+// Hint returns what to do: the server's advice, or what the status suggests. May be empty.
 func (r *Refusal) Hint() string {
 	switch {
-	// The server speaks of headers here, which nobody types.
+	// The server's advice is about HTTP headers, which users of commands do not type.
 	case r.Status == http.StatusUnauthorized:
-		return "say who you are with a token: in KALYPSO_TOKEN, or a file that --token-file names; an admin makes one with kalypso token create"
+		return "set KALYPSO_TOKEN to a token, or name a file with --token-file; an admin creates tokens with kalypso token create"
 	case r.Next != "":
 		return r.Next
-	// Our server says what to do about a role. Of all else that it denies, a token is not the reason.
+	// A Kalypso server adds its own advice where a role is missing. Its other 403 answers are not about the token.
 	case r.Status == http.StatusForbidden && !r.problem:
-		return "the token is good for less than this; ask for one with another role"
+		return "the token's role does not allow this; ask an admin for another role"
 	case r.Status == http.StatusNotFound && !r.problem:
-		return "is the address that of a Kalypso server? its API is below " + Root
+		return "check that this is the address of a Kalypso server: its API is below " + root
 	case r.Status/100 == 3:
-		return "the token goes nowhere else; if you trust that address, name it as the server"
+		return "the token is not sent to another address; if you trust that address, use it as the server"
 	case r.Status == http.StatusTooManyRequests, r.Status == http.StatusServiceUnavailable:
 		return "the server is busy; try again later"
 	case r.Status/100 == 5:
-		return "the log of the server says more"
+		return "see the server's log for details"
 	}
 	return ""
 }
 
-// problem is what an API says is wrong, as application/problem+json has it (RFC 9457), with what can be done about it.
+// problem is an error of the API, as application/problem+json (RFC 9457), with advice in next.
 type problem struct {
 	Title  string
 	Detail string
@@ -86,13 +84,13 @@ type problem struct {
 	}
 }
 
-// maxDetails is how many details are shown.
+// maxDetails bounds the details of a refusal.
 const maxDetails = 10
 
-func refusal(response *http.Response, body []byte, token secret.Value) error {
+func newRefusal(response *http.Response, body []byte, token secret.Value) error {
 	r := &Refusal{Status: response.StatusCode, After: retryAfter(response.Header.Get("Retry-After"))}
 	if to := response.Header.Get("Location"); r.Status/100 == 3 && to != "" {
-		r.Said = "the server redirects to " + secret.Scrub(to, token)
+		r.Message = "the server redirects to " + secret.Scrub(to, token)
 		return r
 	}
 	var p problem
@@ -100,10 +98,7 @@ func refusal(response *http.Response, body []byte, token secret.Value) error {
 		return r
 	}
 	r.problem = strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json")
-	if r.Said = p.Detail; r.Said == "" {
-		r.Said = p.Title
-	}
-	r.Said, r.Next = secret.Scrub(r.Said, token), secret.Scrub(p.Next, token)
+	r.Message, r.Next = secret.Scrub(cmp.Or(p.Detail, p.Title), token), secret.Scrub(p.Next, token)
 	for _, e := range p.Errors[:min(len(p.Errors), maxDetails)] {
 		text := e.Message
 		if e.Location != "" {
@@ -114,37 +109,37 @@ func refusal(response *http.Response, body []byte, token secret.Value) error {
 	return r
 }
 
-// retryAfter understands seconds, which is what our server says. A date is for those whose clocks agree.
+// retryAfter parses seconds, which is what a Kalypso server sends. Dates would need synchronized clocks and are ignored.
 func retryAfter(text string) time.Duration {
 	seconds, err := strconv.Atoi(text)
 	if err != nil || seconds <= 0 {
 		return 0
 	}
-	return min(time.Duration(min(seconds, 3600))*time.Second, longestPause)
+	return min(time.Duration(min(seconds, 3600))*time.Second, time.Hour)
 }
 
-// lost is an error of the way to the server, an [ErrUnreachable]: whether the server took the request is not known.
-type lost struct{ error }
+// connectionError is an [ErrUnreachable]. The server may or may not have received the request.
+type connectionError struct{ error }
 
-// Is makes it an [ErrUnreachable].
-func (e lost) Is(target error) bool { return target == ErrUnreachable }
+// Is matches [ErrUnreachable].
+func (e connectionError) Is(target error) bool { return target == ErrUnreachable }
 
-// Unwrap returns what happened.
-func (e lost) Unwrap() error { return e.error }
+// Unwrap returns the cause.
+func (e connectionError) Unwrap() error { return e.error }
 
-// unreachable adds to an error what to do, where something can be done.
+// unreachable shortens a transport error and adds advice for the cause that a user can fix.
 func unreachable(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return context.Canceled
 	}
-	// It begins with the method and the whole address, which nobody asked for.
-	var tried *url.Error
-	if errors.As(err, &tried) {
-		err = tried.Err
+	// Drop the method and the complete URL.
+	var request *url.Error
+	if errors.As(err, &request) {
+		err = request.Err
 	}
 	var authority x509.UnknownAuthorityError
 	if errors.As(err, &authority) {
-		return fmt.Errorf("reach the server: %w; if its certificate is of your own authority, name the authority's file in SSL_CERT_FILE", err)
+		return fmt.Errorf("reach the server: %w; if you use a private certificate authority, set SSL_CERT_FILE to its certificate", err)
 	}
-	return lost{fmt.Errorf("reach the server: %w", err)}
+	return connectionError{fmt.Errorf("reach the server: %w", err)}
 }

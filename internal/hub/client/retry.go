@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// attempts is how often a request is sent at most.
-	attempts = 5
-	// firstPause is the one after the first attempt; each further one is twice as long, up to longestPause.
+	// maxAttempts is how often a request is sent at most.
+	maxAttempts = 5
+	// firstPause follows the first attempt. Each further pause is twice as long, up to longestPause.
 	firstPause   = 500 * time.Millisecond
 	longestPause = time.Minute
 )
 
-// retry asks until there is an answer that counts, or it was asked often enough.
-func (c *Client) retry(ctx context.Context, q *call, once func(context.Context) error) error {
+// retry calls attempt until it succeeds, fails for good, or was called maxAttempts times.
+func (c *Client) retry(ctx context.Context, q *call, attempt func(context.Context) error) error {
 	pause := firstPause
-	for attempt := 1; ; attempt++ {
-		err := once(ctx)
-		wait, again := worthwhile(q, err, pause)
-		if !again || attempt == attempts || ctx.Err() != nil {
+	for n := 1; ; n++ {
+		err := attempt(ctx)
+		wait, again := retryable(q, err, pause)
+		if !again || n == maxAttempts || ctx.Err() != nil {
 			return err
 		}
 		if c.pause(ctx, err, wait) != nil {
@@ -31,19 +31,19 @@ func (c *Client) retry(ctx context.Context, q *call, once func(context.Context) 
 	}
 }
 
-// worthwhile says whether, and when, another attempt may end better.
-// A request that changes something is sent again only when the server says that it did not take it.
-func worthwhile(q *call, err error, pause time.Duration) (time.Duration, bool) {
+// retryable reports whether another attempt may succeed, and how long to wait before it.
+// A request that changes something is repeated only when the server says that it did not accept it.
+func retryable(q *call, err error, pause time.Duration) (time.Duration, bool) {
 	var r *Refusal
 	if errors.As(err, &r) {
 		busy := r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable
 		away := r.Status == http.StatusBadGateway || r.Status == http.StatusGatewayTimeout
-		return max(r.After, pause), busy && (q.reads() || r.After > 0) || away && q.reads()
+		return max(min(r.After, longestPause), pause), busy && (q.safe() || r.After > 0) || away && q.safe()
 	}
-	return pause, q.reads() && errors.Is(err, ErrUnreachable)
+	return pause, q.safe() && errors.Is(err, ErrUnreachable)
 }
 
-// pause waits, and says why.
+// pause tells Waiting, and waits until the pause or the context ends.
 func (c *Client) pause(ctx context.Context, reason error, d time.Duration) error {
 	if c.Waiting != nil {
 		c.Waiting(reason, d)

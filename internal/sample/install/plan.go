@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -85,7 +86,7 @@ func agentAccount() ([]*unstructured.Unstructured, error) {
 	for _, k := range reconciler.Known() {
 		kinds = append(kinds, k.GroupResource())
 	}
-	text, err := agent.Manifests(agent.Install{Server: "https://nowhere.invalid", Cluster: "sample", Image: "none", Kinds: kinds, Namespace: Agent})
+	text, err := agent.Manifests(agent.Install{Server: &url.URL{Scheme: "https", Host: "nowhere.invalid"}, Cluster: "sample", Image: "none", Kinds: kinds, Namespace: Agent})
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (j *Joiner) Register(ctx context.Context, c Cluster) (agent.Server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("register simulated cluster %q: %w", c.Name, err)
 	}
-	return &agent.Client{Server: j.Server, TokenFile: file, UserAgent: userAgent, Transport: j.Transport}, nil
+	return &client.Client{Server: j.Server, TokenFile: file, UserAgent: userAgent, Transport: j.Transport}, nil
 }
 
 func (j *Joiner) join(ctx context.Context, c Cluster, file string) error {

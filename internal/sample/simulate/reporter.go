@@ -96,13 +96,7 @@ func (m *machine) send(ctx context.Context, now time.Time) (taken, more bool) {
 		return false, true
 	}
 	r.retry, r.pause, r.problem, r.sent = nil, shortestPause, "", now
-	r.queue.Sent(batch.Reports)
-	if batch.Present != nil {
-		r.queue.Introduced()
-	}
-	if receipt.Resend {
-		r.queue.Resend()
-	}
+	r.queue.Accepted(&batch, receipt)
 	return true, r.queue.Waiting() > 0
 }
 

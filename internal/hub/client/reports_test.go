@@ -1,4 +1,4 @@
-package agent
+package client
 
 import (
 	"compress/gzip"
@@ -20,8 +20,8 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// newClient returns a client of a server that answers with a handler. Its token is "t0ken-one".
-func newClient(t *testing.T, answer http.HandlerFunc) *Client {
+// newAgentClient returns a client of a handler, with a token file that holds "t0ken-one".
+func newAgentClient(t *testing.T, answer http.HandlerFunc) *Client {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
@@ -36,12 +36,12 @@ func newClient(t *testing.T, answer http.HandlerFunc) *Client {
 	return &Client{Server: u, TokenFile: file, UserAgent: "kalypso-agent/test"}
 }
 
-func TestClientSends(t *testing.T) {
+func TestSendPostsACompressedBatch(t *testing.T) {
 	t.Parallel()
-	r := report("a", "1", "ready")
-	r.Observed = noon
+	noon := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
+	r := hub.Report{Kind: "Kustomization", Namespace: "flux-system", Name: "a", Revision: "1", State: hub.ReportedReady, Observed: noon}
 	batch := hub.NewReportBatch("large-07", noon, []hub.Report{r})
-	client := newClient(t, func(w http.ResponseWriter, r *http.Request) {
+	client := newAgentClient(t, func(w http.ResponseWriter, r *http.Request) {
 		header := map[string]string{}
 		for _, name := range []string{"Authorization", "Content-Type", "Content-Encoding", "Idempotency-Key", "User-Agent"} {
 			header[name] = r.Header.Get(name)
@@ -73,21 +73,20 @@ func TestClientSends(t *testing.T) {
 	}
 }
 
-func TestClientTakesAnyGoodAnswer(t *testing.T) {
+func TestSendAcceptsAnyAnswerWithASuccessStatus(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"", "ok", "[]", `{"resend":"perhaps"}`} {
-		client := newClient(t, func(w http.ResponseWriter, _ *http.Request) {
+		client := newAgentClient(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusAccepted)
 			_, _ = w.Write([]byte(answer))
 		})
-		if receipt, err := client.Send(t.Context(), hub.NewReportBatch("", noon, nil)); err != nil || receipt.Resend {
+		if receipt, err := client.Send(t.Context(), hub.NewReportBatch("", time.Now(), nil)); err != nil || receipt.Resend {
 			t.Errorf("%q: got %v, %v", answer, receipt, err)
 		}
 	}
 }
 
-// Each refusal says what to do, and never the token, even when the server repeats it.
-func TestClientExplainsRefusals(t *testing.T) {
+func TestReportRefusalsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		status int
@@ -96,25 +95,25 @@ func TestClientExplainsRefusals(t *testing.T) {
 		want   string
 		after  time.Duration
 	}{
-		{401, nil, `{"detail":"no token t0ken-one"}`, `401 Unauthorized (no token ***): the token is wrong or was revoked; put a new one`, 0},
-		{403, nil, `{"title":"Forbidden"}`, "403 Forbidden (Forbidden): the token may not report about this cluster", 0},
+		{401, nil, `{"detail":"no token t0ken-one"}`, `401 Unauthorized (no token ***): the token is wrong or revoked; get a new one`, 0},
+		{403, nil, `{"title":"Forbidden"}`, "403 Forbidden (Forbidden): the token belongs to another cluster", 0},
 		{404, nil, "<html>", "404 Not Found: the cluster is not registered", 0},
-		{307, map[string]string{"Location": "https://ann:hunter2@evil.example.com/?x"}, "", "(it redirects to https://evil.example.com/): set --server", 0},
-		{413, nil, "", "smaller ones", 0},
-		{422, nil, `{"detail":"a\u001b[2Jb\nc"}`, "(a [2Jb c): what it does not understand is left out", 0},
-		{429, map[string]string{"Retry-After": "30"}, "", "it is tried again", 30 * time.Second},
-		{503, map[string]string{"Retry-After": "999999999"}, "", "it is tried again", longest},
-		{400, nil, "", "is --server the address of a Kalypso server", 0},
+		{307, map[string]string{"Location": "https://ann:hunter2@evil.example.com/?x"}, "", "the server redirects to https://evil.example.com/: set --server", 0},
+		{413, nil, "", "the batch is split", 0},
+		{422, nil, `{"detail":"a\u001b[2Jb\nc"}`, "(a [2Jb c): the rejected report is left out", 0},
+		{429, map[string]string{"Retry-After": "30"}, "", "the agent tries again", 30 * time.Second},
+		{503, map[string]string{"Retry-After": "999999999"}, "", "the agent tries again", time.Hour},
+		{400, nil, "", "check that --server is the address", 0},
 	} {
-		client := newClient(t, func(w http.ResponseWriter, _ *http.Request) {
+		client := newAgentClient(t, func(w http.ResponseWriter, _ *http.Request) {
 			for name, value := range test.header {
 				w.Header().Set(name, value)
 			}
 			w.WriteHeader(test.status)
 			_, _ = w.Write([]byte(test.body))
 		})
-		_, err := client.Send(t.Context(), hub.NewReportBatch("", noon, nil))
-		var refused *Refusal
+		_, err := client.Send(t.Context(), hub.NewReportBatch("", time.Now(), nil))
+		var refused *ReportRefusal
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) || refused.After != test.after {
 			t.Errorf("%d: got %v, want %q, after %v", test.status, err, test.want, test.after)
 		}
@@ -124,18 +123,18 @@ func TestClientExplainsRefusals(t *testing.T) {
 	}
 }
 
-func TestClientReadsTheTokenEachTime(t *testing.T) {
+func TestTokenFileIsReadBeforeEachAttempt(t *testing.T) {
 	t.Parallel()
 	var got []string
-	client := newClient(t, func(_ http.ResponseWriter, r *http.Request) { got = append(got, r.Header.Get("Authorization")) })
+	client := newAgentClient(t, func(_ http.ResponseWriter, r *http.Request) { got = append(got, r.Header.Get("Authorization")) })
 	send := func() error {
-		_, err := client.Send(t.Context(), hub.NewReportBatch("", noon, nil))
+		_, err := client.Send(t.Context(), hub.NewReportBatch("", time.Now(), nil))
 		return err
 	}
 	if err := send(); err != nil {
 		t.Error(err)
 	}
-	for text, want := range map[string]string{"": "does not hold one token", "a b": "does not hold one token"} {
+	for text, want := range map[string]string{"": "is empty", "a b": "must contain one token"} {
 		if err := os.WriteFile(client.TokenFile, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -160,11 +159,11 @@ func TestClientReadsTheTokenEachTime(t *testing.T) {
 	}
 }
 
-func TestClientWithoutAServer(t *testing.T) {
+func TestSendToAnUnreachableServer(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, nil)
+	client := newAgentClient(t, nil)
 	client.Server = &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
-	if _, err := client.Send(t.Context(), hub.NewReportBatch("", noon, nil)); err == nil || !strings.Contains(err.Error(), "reach the server: ") {
+	if _, err := client.Send(t.Context(), hub.NewReportBatch("", time.Now(), nil)); err == nil || !strings.Contains(err.Error(), "reach the server: ") {
 		t.Errorf("got %v", err)
 	}
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -174,7 +173,7 @@ func TestClientWithoutAServer(t *testing.T) {
 	if client.Server, _ = ParseServer(secure.URL); client.Server == nil {
 		t.Fatal("no URL")
 	}
-	if _, err := client.Send(t.Context(), hub.NewReportBatch("", noon, nil)); err == nil || !strings.Contains(err.Error(), "SSL_CERT_FILE") {
+	if _, err := client.Send(t.Context(), hub.NewReportBatch("", time.Now(), nil)); err == nil || !strings.Contains(err.Error(), "SSL_CERT_FILE") {
 		t.Errorf("got %v, want what to do about the certificate", err)
 	}
 }
