@@ -51,7 +51,7 @@ func TestAutoMergeWaitsForChecks(t *testing.T) {
 // protect makes the base branch demand checks.
 func (w *world) protect(checks ...string) {
 	w.Helper()
-	if err := w.repo(gitOpsRepo).(forge.Protector).Protect(w.Context(), "dev", forge.Protection{ChangesOnly: true, Checks: checks}); err != nil {
+	if err := w.repo(gitOpsRepo).(forge.Protector).Protect(w.Context(), "dev", forge.Protection{PullRequestsOnly: true, Checks: checks}); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -149,7 +149,7 @@ func TestAChangeThatTheForgeClosed(t *testing.T) {
 	w.push(gitOpsRepo, "dev", map[string]string{"README.md": "started\n"})
 	first, closed := w.round("dev").Change, forge.Closed
 	w.deleteBranch(gitOpsRepo, "dev")
-	w.change(first.Number, forge.ChangeEdit{State: &closed})
+	w.change(first.Number, forge.PullRequestEdit{State: &closed})
 	w.push(gitOpsRepo, "dev", map[string]string{"README.md": "again\n"})
 	w.round("dev")
 	if again := w.living(); again.Number == first.Number {

@@ -72,7 +72,7 @@ func TestTwoThatDeliverAtOnce(t *testing.T) {
 	if err != nil || o.Change == nil || len(o.Draft.Changes()) == 0 {
 		t.Fatalf("afterwards got %+v, %v; before %v", o, err, failed)
 	}
-	changes, err := s.repo(shopGitOps).FindChanges(t.Context(), forge.ChangeFilter{})
+	changes, err := s.repo(shopGitOps).FindPullRequests(t.Context(), forge.PullRequestFilter{})
 	if err != nil || len(changes) != 1 {
 		t.Errorf("%d changes (%v); the rounds ended with %v", len(changes), err, failed)
 	}

@@ -88,14 +88,14 @@ func (s *scannedShop) until(what string, so func() bool) {
 }
 
 // change is the newest change of an environment, and its status.
-func (s *scannedShop) change(environment string) (c forge.Change, status string) {
+func (s *scannedShop) change(environment string) (c forge.PullRequest, status string) {
 	s.Helper()
-	changes, err := s.repo(shopGitOps).FindChanges(s.Context(), forge.ChangeFilter{Base: environment})
+	changes, err := s.repo(shopGitOps).FindPullRequests(s.Context(), forge.PullRequestFilter{Base: environment})
 	if err != nil {
 		s.Fatal(err)
 	}
 	if len(changes) == 0 {
-		return forge.Change{}, ""
+		return forge.PullRequest{}, ""
 	}
 	return changes[0], s.shown(shopGitOps, changes[0].Head.Commit, deliver.StatusScan)
 }

@@ -157,7 +157,7 @@ func TestManualChangesAreRestoredUnlessToldOtherwise(t *testing.T) {
 	if got := s.files(shopGitOps, "dev")[file]; got != by {
 		t.Errorf("it was not restored:\n%s\n%s", got, s.story(d))
 	}
-	changes, err := s.repo(shopGitOps).FindChanges(t.Context(), forge.ChangeFilter{Base: "dev", Limit: 1})
+	changes, err := s.repo(shopGitOps).FindPullRequests(t.Context(), forge.PullRequestFilter{Base: "dev", Limit: 1})
 	if err != nil || !strings.Contains(changes[0].Body, "Changed by hand, and restored") {
 		t.Errorf("the change does not tell (%v):\n%s", err, changes[0].Body)
 	}
@@ -168,7 +168,7 @@ func TestTurnedDownCommitDoesNotComeBack(t *testing.T) {
 	commit := s.built("1.4.0")
 	s.quiet()
 	closed := forge.Closed
-	if err := s.repo(shopGitOps).EditChange(t.Context(), s.open("stage").Number, forge.ChangeEdit{State: &closed}); err != nil {
+	if err := s.repo(shopGitOps).EditPullRequest(t.Context(), s.open("stage").Number, forge.PullRequestEdit{State: &closed}); err != nil {
 		t.Fatal(err)
 	}
 	d := s.quiet()
@@ -226,7 +226,7 @@ func TestKilledAnywhereItEndsInTheSameState(t *testing.T) {
 		if diff := cmp.Diff(want, state(s)); diff != "" {
 			t.Fatalf("killed after %d steps: %s\n%s", n, diff, s.story(d))
 		}
-		changes, err := s.repo(shopGitOps).FindChanges(t.Context(), forge.ChangeFilter{})
+		changes, err := s.repo(shopGitOps).FindPullRequests(t.Context(), forge.PullRequestFilter{})
 		if err != nil || len(changes) != 2 {
 			t.Fatalf("killed after %d steps: %d changes (%v)", n, len(changes), err)
 		}

@@ -62,7 +62,7 @@ func TestUpdateProposesNewerCharts(t *testing.T) {
 		t.Errorf("the change does not show what it changes:\n%s", u.Change.Body)
 	}
 	merge := forge.Merge{Head: s.head(shopSource, "kalypso-update/charts")}
-	if _, err := s.repo(shopSource).MergeChange(t.Context(), 1, merge); err != nil {
+	if _, err := s.repo(shopSource).MergePullRequest(t.Context(), 1, merge); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.files(shopSource, "main")["delivery.yaml"]; !strings.Contains(got, "version: 1.4.0}} # keep this") {

@@ -221,9 +221,9 @@ func (s *shop) quiet() *deliver.Delivered {
 }
 
 // open returns the open change of an environment.
-func (s *shop) open(environment string) forge.Change {
+func (s *shop) open(environment string) forge.PullRequest {
 	s.Helper()
-	changes, err := s.repo(shopGitOps).FindChanges(s.Context(), forge.ChangeFilter{State: forge.Open, Base: environment})
+	changes, err := s.repo(shopGitOps).FindPullRequests(s.Context(), forge.PullRequestFilter{State: forge.Open, Base: environment})
 	if err != nil || len(changes) != 1 {
 		s.Fatalf("%d changes of %s are open, want one (%v)", len(changes), environment, err)
 	}
@@ -233,7 +233,7 @@ func (s *shop) open(environment string) forge.Change {
 func (s *shop) mergeIn(environment string) {
 	s.Helper()
 	c := s.open(environment)
-	if _, err := s.repo(shopGitOps).MergeChange(s.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); err != nil {
+	if _, err := s.repo(shopGitOps).MergePullRequest(s.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -15,7 +15,7 @@ func TestAChangeFromAForkIsNotPlannedByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.push(controlPlaneRepo, "topic", map[string]string{"notes.md": "by a stranger\n"})
-	change, err := repo.OpenChange(t.Context(), forge.NewChange{Head: "topic", Base: "dev", Title: "mine"})
+	change, err := repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "topic", Base: "dev", Title: "mine"})
 	if err != nil {
 		t.Fatal(err)
 	}

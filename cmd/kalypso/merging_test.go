@@ -19,16 +19,16 @@ func (f slowForge) Repository(url string) (forge.Repository, error) {
 
 type slowRepository struct{ forge.Repository }
 
-func (r slowRepository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]forge.Change, error) {
-	changes, err := r.Repository.FindChanges(ctx, f)
+func (r slowRepository) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
+	changes, err := r.Repository.FindPullRequests(ctx, f)
 	for i := range changes {
 		changes[i].State = forge.Open
 	}
 	return changes, err
 }
 
-func (r slowRepository) Change(ctx context.Context, number int) (forge.Change, error) {
-	c, err := r.Repository.Change(ctx, number)
+func (r slowRepository) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
+	c, err := r.Repository.PullRequest(ctx, number)
 	c.State = forge.Open
 	return c, err
 }

@@ -103,7 +103,7 @@ func (w *world) populate() {
 		w.Fatalf("%v: %s", err, out)
 	}
 	repo := w.repo(gitOpsRepo)
-	change, err := repo.OpenChange(w.Context(), forge.NewChange{Head: "feature", Base: "dev", Title: "mine", Body: "kalypso:{}"})
+	change, err := repo.OpenPullRequest(w.Context(), forge.NewPullRequest{Head: "feature", Base: "dev", Title: "mine", Body: "kalypso:{}"})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -142,25 +142,25 @@ func (f failing) ask(name string) error {
 	return nil
 }
 
-func (r failingRepository) FindChanges(ctx context.Context, q forge.ChangeFilter) ([]forge.Change, error) {
+func (r failingRepository) FindPullRequests(ctx context.Context, q forge.PullRequestFilter) ([]forge.PullRequest, error) {
 	if err := r.ask("find"); err != nil {
 		return nil, err
 	}
-	return r.Repository.FindChanges(ctx, q)
+	return r.Repository.FindPullRequests(ctx, q)
 }
 
-func (r failingRepository) OpenChange(ctx context.Context, c forge.NewChange) (forge.Change, error) {
+func (r failingRepository) OpenPullRequest(ctx context.Context, c forge.NewPullRequest) (forge.PullRequest, error) {
 	if err := r.ask("open"); err != nil {
-		return forge.Change{}, err
+		return forge.PullRequest{}, err
 	}
-	return r.Repository.OpenChange(ctx, c)
+	return r.Repository.OpenPullRequest(ctx, c)
 }
 
-func (r failingRepository) EditChange(ctx context.Context, number int, e forge.ChangeEdit) error {
+func (r failingRepository) EditPullRequest(ctx context.Context, number int, e forge.PullRequestEdit) error {
 	if err := r.ask("edit"); err != nil {
 		return err
 	}
-	return r.Repository.EditChange(ctx, number, e)
+	return r.Repository.EditPullRequest(ctx, number, e)
 }
 
 func (r failingRepository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
@@ -286,7 +286,7 @@ func TestABranchThatIsProtected(t *testing.T) {
 	w := newPromotionWorld(t, map[string]string{"dev": "{}"})
 	w.quiet()
 	protector := w.repo(controlPlaneRepo).(forge.Protector)
-	if err := protector.Protect(t.Context(), "dev", forge.Protection{ChangesOnly: true}); err != nil {
+	if err := protector.Protect(t.Context(), "dev", forge.Protection{PullRequestsOnly: true}); err != nil {
 		t.Fatal(err)
 	}
 	commit := w.commit("one")

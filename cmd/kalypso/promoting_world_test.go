@@ -270,9 +270,9 @@ func (w *promotionWorld) commit(what string) string {
 }
 
 // proposed returns the open proposals of the control plane.
-func (w *promotionWorld) proposed() []forge.Change {
+func (w *promotionWorld) proposed() []forge.PullRequest {
 	w.Helper()
-	open, err := w.repo(controlPlaneRepo).FindChanges(w.Context(), forge.ChangeFilter{State: forge.Open})
+	open, err := w.repo(controlPlaneRepo).FindPullRequests(w.Context(), forge.PullRequestFilter{State: forge.Open})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func (w *promotionWorld) agree() {
 	if len(open) != 1 {
 		w.Fatalf("%d proposals are open, want one", len(open))
 	}
-	if _, err := w.repo(controlPlaneRepo).MergeChange(w.Context(), open[0].Number, forge.Merge{Head: open[0].Head.Commit}); err != nil {
+	if _, err := w.repo(controlPlaneRepo).MergePullRequest(w.Context(), open[0].Number, forge.Merge{Head: open[0].Head.Commit}); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -333,7 +333,7 @@ func (w *promotionWorld) story() string {
 			fmt.Fprintf(&b, "  %s shows %q\n", branch, w.shown(w.head(controlPlaneRepo, branch), environment))
 		}
 	}
-	changes, err := w.repo(controlPlaneRepo).FindChanges(w.Context(), forge.ChangeFilter{})
+	changes, err := w.repo(controlPlaneRepo).FindPullRequests(w.Context(), forge.PullRequestFilter{})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -382,7 +382,7 @@ func (w *promotionWorld) crashed(n int) (name *string) {
 func (w *promotionWorld) close(number int) {
 	w.Helper()
 	closed := forge.Closed
-	if err := w.repo(controlPlaneRepo).EditChange(w.Context(), number, forge.ChangeEdit{State: &closed}); err != nil {
+	if err := w.repo(controlPlaneRepo).EditPullRequest(w.Context(), number, forge.PullRequestEdit{State: &closed}); err != nil {
 		w.Fatal(err)
 	}
 }

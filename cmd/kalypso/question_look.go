@@ -191,7 +191,7 @@ func (p *plannedRollouts) plan(ctx context.Context, environment string) (*schedu
 }
 
 // open finds the open change of an environment; nil when there is none, or nobody may ask.
-func (p *plannedRollouts) open(ctx context.Context, at schedule.Location, environment string) (*forge.Change, error) {
+func (p *plannedRollouts) open(ctx context.Context, at schedule.Location, environment string) (*forge.PullRequest, error) {
 	host, err := p.forges.Forge(at.Repo)
 	if err != nil {
 		return nil, nil //nolint:nilerr // a look goes without a forge as well
@@ -200,7 +200,7 @@ func (p *plannedRollouts) open(ctx context.Context, at schedule.Location, enviro
 	if err != nil {
 		return nil, err
 	}
-	open, err := repo.FindChanges(ctx, forge.ChangeFilter{State: forge.Open, Head: schedule.HeadBranch(environment), Base: at.Branch, Limit: 1})
+	open, err := repo.FindPullRequests(ctx, forge.PullRequestFilter{State: forge.Open, Head: schedule.HeadBranch(environment), Base: at.Branch, Limit: 1})
 	if err != nil || len(open) == 0 {
 		return nil, err
 	}

@@ -144,12 +144,12 @@ func TestTwoServersAtOnceOpenOneChange(t *testing.T) {
 func TestWhatPeopleDoToAChangeIsRespectedOrMended(t *testing.T) {
 	closed, title := forge.Closed, "my own words"
 	tests := map[string]struct {
-		person func(w *world, c forge.Change)
-		check  func(w *world, c forge.Change)
+		person func(w *world, c forge.PullRequest)
+		check  func(w *world, c forge.PullRequest)
 	}{
 		"retitled: it says what it does again": {
-			func(w *world, c forge.Change) { w.change(c.Number, forge.ChangeEdit{Title: &title}) },
-			func(w *world, c forge.Change) {
+			func(w *world, c forge.PullRequest) { w.change(c.Number, forge.PullRequestEdit{Title: &title}) },
+			func(w *world, c forge.PullRequest) {
 				w.round("dev")
 				if got := w.living().Title; got != c.Title {
 					w.Errorf("title %q", got)
@@ -157,12 +157,12 @@ func TestWhatPeopleDoToAChangeIsRespectedOrMended(t *testing.T) {
 			},
 		},
 		"branch deleted: it is there again": {
-			func(w *world, _ forge.Change) {
+			func(w *world, _ forge.PullRequest) {
 				if err := w.repo(gitOpsRepo).(forge.Brancher).DeleteBranch(w.Context(), "kalypso/dev"); err != nil {
 					w.Fatal(err)
 				}
 			},
-			func(w *world, c forge.Change) {
+			func(w *world, c forge.PullRequest) {
 				w.round("dev")
 				if got := w.head(gitOpsRepo, "kalypso/dev"); got != c.Head.Commit {
 					w.Errorf("the branch is at %q", got)
@@ -170,10 +170,10 @@ func TestWhatPeopleDoToAChangeIsRespectedOrMended(t *testing.T) {
 			},
 		},
 		"pushed to: the branch has what is wanted again": {
-			func(w *world, _ forge.Change) {
+			func(w *world, _ forge.PullRequest) {
 				w.push(gitOpsRepo, "kalypso/dev", map[string]string{"mine.txt": "mine"})
 			},
-			func(w *world, c forge.Change) {
+			func(w *world, c forge.PullRequest) {
 				w.round("dev")
 				if got := w.living().Head.Commit; got != c.Head.Commit {
 					w.Errorf("the branch is at %q", got)
@@ -181,8 +181,8 @@ func TestWhatPeopleDoToAChangeIsRespectedOrMended(t *testing.T) {
 			},
 		},
 		"closed: it stays closed until something else is wanted": {
-			func(w *world, c forge.Change) { w.change(c.Number, forge.ChangeEdit{State: &closed}) },
-			func(w *world, _ forge.Change) {
+			func(w *world, c forge.PullRequest) { w.change(c.Number, forge.PullRequestEdit{State: &closed}) },
+			func(w *world, _ forge.PullRequest) {
 				if o := w.round("dev"); o.Change != nil || o.Waits == "" {
 					w.Errorf("opened again: %v", o.Did)
 				}
@@ -192,8 +192,10 @@ func TestWhatPeopleDoToAChangeIsRespectedOrMended(t *testing.T) {
 			},
 		},
 		"the base moves: the change is made anew on top": {
-			func(w *world, _ forge.Change) { w.push(gitOpsRepo, "dev", map[string]string{"notes.md": "mine\n"}) },
-			func(w *world, c forge.Change) {
+			func(w *world, _ forge.PullRequest) {
+				w.push(gitOpsRepo, "dev", map[string]string{"notes.md": "mine\n"})
+			},
+			func(w *world, c forge.PullRequest) {
 				w.round("dev")
 				if got := w.living(); got.Number != c.Number || got.Head.Commit == c.Head.Commit || w.files(gitOpsRepo, "kalypso/dev")["notes.md"] == "" {
 					w.Errorf("the change is still %+v", got)
@@ -201,11 +203,11 @@ func TestWhatPeopleDoToAChangeIsRespectedOrMended(t *testing.T) {
 			},
 		},
 		"somebody does it by hand: the change has nothing to do and is closed": {
-			func(w *world, _ forge.Change) {
+			func(w *world, _ forge.PullRequest) {
 				files := w.files(gitOpsRepo, "kalypso/dev")
 				w.push(gitOpsRepo, "dev", files)
 			},
-			func(w *world, c forge.Change) {
+			func(w *world, c forge.PullRequest) {
 				w.round("dev")
 				for _, got := range w.changes() {
 					if got.Number == c.Number && got.State == forge.Open {
@@ -296,7 +298,7 @@ func TestAChangeOfTheControlPlaneSaysWhatItWouldDo(t *testing.T) {
 	}
 	w.push(controlPlaneRepo, "topic", map[string]string{westConfig: strings.ReplaceAll(content, "mysql://west:", "mysql://west-2:")})
 	w.push(controlPlaneRepo, "dev", map[string]string{"notes.md": "the base moves on\n"})
-	opened, err := repo.OpenChange(t.Context(), forge.NewChange{Head: "topic", Base: "dev", Title: "another database"})
+	opened, err := repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "topic", Base: "dev", Title: "another database"})
 	if err != nil {
 		t.Fatal(err)
 	}

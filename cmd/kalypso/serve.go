@@ -77,7 +77,7 @@ func (f *flows) Round(ctx context.Context, controlPlane, environment string) (o 
 }
 
 // Changes returns the open changes of a control plane; none where no forge hosts it.
-func (f *flows) Changes(ctx context.Context, controlPlane string) ([]forge.Change, error) {
+func (f *flows) Changes(ctx context.Context, controlPlane string) ([]forge.PullRequest, error) {
 	host, err := f.forges.Forge(controlPlane)
 	if err != nil {
 		return nil, nil //nolint:nilerr // a control plane may lie where there are no changes, such as a folder
@@ -86,11 +86,11 @@ func (f *flows) Changes(ctx context.Context, controlPlane string) ([]forge.Chang
 	if err != nil {
 		return nil, err
 	}
-	return repo.FindChanges(ctx, forge.ChangeFilter{State: forge.Open})
+	return repo.FindPullRequests(ctx, forge.PullRequestFilter{State: forge.Open})
 }
 
 // Preview says on a change of a control plane what it would do; nil for one from a fork that is not planned.
-func (f *flows) Preview(ctx context.Context, controlPlane string, change forge.Change) (preview *schedule.Preview, err error) {
+func (f *flows) Preview(ctx context.Context, controlPlane string, change forge.PullRequest) (preview *schedule.Preview, err error) {
 	if f.tracing != nil {
 		var end func(error)
 		ctx, end = f.tracing.begin(ctx, "preview", attribute.Int("kalypso.change", change.Number))

@@ -231,7 +231,7 @@ func (f *workflowForge) settle() {
 		f.world.Lock()
 		defer f.world.Unlock()
 		r := f.world.Repo(path)
-		for _, c := range r.Changes {
+		for _, c := range r.PullRequests {
 			if c.State == forge.Merged && r.Branches[c.Base.Branch] == c.MergeCommit && c.MergeCommit != c.Head.Commit {
 				c.MergeCommit, r.Branches[c.Base.Branch] = c.Head.Commit, c.Head.Commit
 			}

@@ -235,23 +235,23 @@ func (s *workflowStory) shell(script, dir string, env map[string]string) string 
 }
 
 // change is the newest one to a branch, whose title says something.
-func (s *workflowStory) change(base, title string) forgetest.Change {
+func (s *workflowStory) change(base, title string) forgetest.PullRequest {
 	s.Helper()
 	s.world.Lock()
 	defer s.world.Unlock()
 	var titles []string
-	for _, c := range slices.Backward(s.world.Repo(s.kind.path + "shop-gitops").Changes) {
+	for _, c := range slices.Backward(s.world.Repo(s.kind.path + "shop-gitops").PullRequests) {
 		if c.Base.Branch == base && strings.Contains(c.Title+c.Body, title) {
 			return *c
 		}
 		titles = append(titles, c.Title)
 	}
 	s.Fatalf("no change to %s says %q, of %q", base, title, titles)
-	return forgetest.Change{}
+	return forgetest.PullRequest{}
 }
 
 // wantMerged wants a change of a commit to be merged already.
-func (s *workflowStory) wantMerged(c forgetest.Change) {
+func (s *workflowStory) wantMerged(c forgetest.PullRequest) {
 	s.Helper()
 	if c.State != forge.Merged || !c.HasLabel(deliver.LabelPromoted) {
 		s.Errorf("%q is %s and wears %q", c.Title, c.State, c.Labels)
@@ -259,7 +259,7 @@ func (s *workflowStory) wantMerged(c forgetest.Change) {
 }
 
 // wantText wants the text of a change to say something.
-func (s *workflowStory) wantText(c forgetest.Change, texts ...string) {
+func (s *workflowStory) wantText(c forgetest.PullRequest, texts ...string) {
 	s.Helper()
 	for _, text := range texts {
 		if !strings.Contains(c.Body, text) {
@@ -269,14 +269,14 @@ func (s *workflowStory) wantText(c forgetest.Change, texts ...string) {
 }
 
 // merge merges a change, as a person does.
-func (s *workflowStory) merge(c forgetest.Change) {
+func (s *workflowStory) merge(c forgetest.PullRequest) {
 	s.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.look()
 	s.world.Lock()
 	r := s.world.Repo(s.kind.path + "shop-gitops")
-	err := r.Merge("a-person", r.Change(c.Number), forge.Merge{})
+	err := r.Merge("a-person", r.PullRequest(c.Number), forge.Merge{})
 	s.world.Unlock()
 	if err != nil {
 		s.Fatalf("merge %q: %v", c.Title, err)

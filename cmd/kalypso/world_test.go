@@ -256,9 +256,9 @@ func (w *world) repo(path string) forge.Repository {
 	return r
 }
 
-func (w *world) changes() []forge.Change {
+func (w *world) changes() []forge.PullRequest {
 	w.Helper()
-	changes, err := w.repo(gitOpsRepo).FindChanges(w.Context(), forge.ChangeFilter{})
+	changes, err := w.repo(gitOpsRepo).FindPullRequests(w.Context(), forge.PullRequestFilter{})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -266,9 +266,9 @@ func (w *world) changes() []forge.Change {
 }
 
 // living returns the one open change.
-func (w *world) living() forge.Change {
+func (w *world) living() forge.PullRequest {
 	w.Helper()
-	var open []forge.Change
+	var open []forge.PullRequest
 	for _, c := range w.changes() {
 		if c.State == forge.Open {
 			open = append(open, c)
@@ -283,7 +283,7 @@ func (w *world) living() forge.Change {
 func (w *world) merge() {
 	w.Helper()
 	c := w.living()
-	if _, err := w.repo(gitOpsRepo).MergeChange(w.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); err != nil {
+	if _, err := w.repo(gitOpsRepo).MergePullRequest(w.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -332,9 +332,9 @@ func (w *world) describe() string {
 	return strings.ReplaceAll(b.String(), w.url, "URL")
 }
 
-func (w *world) change(number int, edit forge.ChangeEdit) {
+func (w *world) change(number int, edit forge.PullRequestEdit) {
 	w.Helper()
-	if err := w.repo(gitOpsRepo).EditChange(w.Context(), number, edit); err != nil {
+	if err := w.repo(gitOpsRepo).EditPullRequest(w.Context(), number, edit); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -61,7 +61,7 @@ type Outcome struct {
 	Build Build
 	// Change is the living change as it is after the round; nil when there is none. Refused is the one that a person
 	// closed, and that is not opened again until it would propose something else.
-	Change, Refused *forge.Change
+	Change, Refused *forge.PullRequest
 	// Closed is the build of the newest change, where a person closed it and nothing was merged since.
 	Closed Build
 	// Stray says that the commit that the environment has is not on the branch any more, which was pushed over. Then the files stay

@@ -42,8 +42,8 @@ type Updated struct {
 	Plans  []*Plan           `json:"plans"`
 	Errors map[string]string `json:"errors,omitempty"`
 	// Did lists what was done, and Change is the open change.
-	Did    []string      `json:"did,omitempty"`
-	Change *forge.Change `json:"-"`
+	Did    []string           `json:"did,omitempty"`
+	Change *forge.PullRequest `json:"-"`
 
 	app *Application
 }

@@ -49,7 +49,7 @@ type Brancher interface {
 
 // LabelHistorian knows who did what with labels.
 type LabelHistorian interface {
-	// LabeledBy returns who added a label to a change last; empty when the change does not have it.
+	// LabeledBy returns who added a label to a pull request last; empty when the pull request does not have it.
 	LabeledBy(ctx context.Context, change int, label string) (string, error)
 }
 
@@ -62,7 +62,7 @@ type Checker interface {
 
 // AutoMerger merges later.
 type AutoMerger interface {
-	// AutoMerge asks the forge to merge a change once its required checks and reviews are there; at once when they are.
+	// AutoMerge asks the forge to merge a pull request once its required checks and reviews are there; at once when they are.
 	// [ErrConflict] when the forge will not, for instance because the head is another one.
 	AutoMerge(ctx context.Context, number int, m Merge) error
 }
@@ -77,11 +77,11 @@ type Protector interface {
 
 // Protection is what a branch demands before it changes.
 type Protection struct {
-	// ChangesOnly forbids to push; the branch moves by merging changes.
-	ChangesOnly bool
-	// Approvals is how many people have to approve a change.
+	// PullRequestsOnly forbids to push; the branch moves by merging pull requests.
+	PullRequestsOnly bool
+	// Approvals is how many people have to approve a pull request.
 	Approvals int
-	// CodeOwners demands the approval of the owners of what a change touches.
+	// CodeOwners demands the approval of the owners of what a pull request touches.
 	CodeOwners bool
 	// Checks are the contexts of statuses that have to succeed; sorted.
 	Checks []string
@@ -89,7 +89,7 @@ type Protection struct {
 
 // Protected reports whether the branch demands anything.
 func (p Protection) Protected() bool {
-	return p.ChangesOnly || p.Approvals > 0 || p.CodeOwners || len(p.Checks) > 0
+	return p.PullRequestsOnly || p.Approvals > 0 || p.CodeOwners || len(p.Checks) > 0
 }
 
 // CodeOwned says where a repository names who owns its files.

@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// MaxAnnotations is how many annotations of one name are shown on a change.
+// MaxAnnotations is how many annotations of one name are shown on a pull request.
 const MaxAnnotations = 20
 
-// Annotator shows findings at their places in a change.
+// Annotator shows findings at their places in a pull request.
 type Annotator interface {
-	// Annotate makes the annotations of a name on a change be exactly these; none takes all of them away.
+	// Annotate makes the annotations of a name on a pull request be exactly these; none takes all of them away.
 	// At most [MaxAnnotations] are shown, and the last of them says how many there are besides.
 	// One at a line that the forge shows no difference of is shown at its file, and one that it has no place for is left out.
 	// Those of other names, and of other accounts, stay as they are.
-	// [ErrConflict] means that the forge has not noticed the head of the change yet.
+	// [ErrConflict] means that the forge has not noticed the head of the pull request yet.
 	Annotate(ctx context.Context, change int, a Annotations) error
 }
 
-// Annotations are all that one program has to say about places in a change.
+// Annotations are all that one program has to say about places in a pull request.
 type Annotations struct {
 	// Name tells them from those of other programs: "kalypso/checks".
 	Name string // required
-	// Commit is the head of the change that they are about.
+	// Commit is the head of the pull request that they are about.
 	Commit string // required
 	All    []Annotation
 }
 
-// Annotation is something to say about a place in a change. All its texts are plain.
+// Annotation is something to say about a place in a pull request. All its texts are plain.
 type Annotation struct {
 	// File is its path in the repository.
 	File string // required
@@ -49,7 +49,7 @@ type AnnotationLevel string
 
 // The levels, from the severest on.
 const (
-	// Refusal keeps the change from being merged.
+	// Refusal keeps the pull request from being merged.
 	Refusal AnnotationLevel = "refusal"
 	Warning AnnotationLevel = "warning"
 	Notice  AnnotationLevel = "notice"

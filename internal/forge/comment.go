@@ -16,7 +16,7 @@ type Label struct {
 // DefaultColor is the colour of a label that has none.
 const DefaultColor = "ededed"
 
-// Comment is a part of the conversation on a change.
+// Comment is a part of the conversation on a pull request.
 type Comment struct {
 	// ID is the forge's name for it.
 	ID     string

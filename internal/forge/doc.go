@@ -7,14 +7,14 @@
 //	site      where it is, and which URLs are its repositories'
 //	change    a request to merge a branch into another: a pull request, or merge request
 //	status    what a program says about a commit, under a name of its own, its context
-//	note      something that is said at a place in a change, in the words of an annotation
+//	note      something that is said at a place in a pull request, in the words of an annotation
 //	marker    an invisible line in a text by which its writer finds it again
 //	right     what a token lacks when the forge says no
 //
 // # Shape
 //
 // A [Forge] gives a [Repository] for a URL, without asking anybody. A repository is the sum of five small interfaces,
-// [Changes], [Labels], [Statuses], [Comments] and [Issues]; callers declare the part they need. What only some forges,
+// [PullRequests], [Labels], [Statuses], [Comments] and [Issues]; callers declare the part they need. What only some forges,
 // or some tokens, can do is an interface of its own that is found by type assertion, such as [Protector] or [AutoMerger].
 //
 // # Rules

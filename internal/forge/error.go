@@ -36,7 +36,7 @@ var (
 type Error struct {
 	// Kind is one of the Err variables of this package.
 	Kind error
-	// Op is the attempt in plain verb form: "open change".
+	// Op is the attempt in plain verb form: "open pull request".
 	Op string
 	// Where is the repository or URL, redacted.
 	Where string
@@ -54,7 +54,7 @@ type Error struct {
 	Cause error
 }
 
-// Error returns `open change "github.com/o/r": denied: detail (needs pull_requests=write); hint`.
+// Error returns `open pull request "github.com/o/r": denied: detail (needs pull_requests=write); hint`.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op)

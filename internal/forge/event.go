@@ -9,13 +9,13 @@ type EventKind string
 const (
 	// EventPush: a branch moved, was created, or was deleted.
 	EventPush EventKind = "push"
-	// EventChange: a change was opened, edited, closed, merged, opened again, or got new commits.
-	EventChange EventKind = "change"
-	// EventLabel: a change got or lost a label.
+	// EventPullRequest: a pull request was opened, edited, closed, merged, opened again, or got new commits.
+	EventPullRequest EventKind = "change"
+	// EventLabel: a pull request got or lost a label.
 	EventLabel EventKind = "label"
 	// EventStatus: something was said about a commit.
 	EventStatus EventKind = "status"
-	// EventComment: a comment on a change or an issue.
+	// EventComment: a comment on a pull request or an issue.
 	EventComment EventKind = "comment"
 	// EventPing: the forge tries whether we listen.
 	EventPing EventKind = "ping"
@@ -29,12 +29,12 @@ type Event struct {
 	Kind EventKind
 	// Repository is the path of the repository, as in [ID].
 	Repository string
-	// Branch is the one that was pushed, or the base of the change.
+	// Branch is the one that was pushed, or the base of the pull request.
 	Branch string
-	// Commit is the branch's new head, the change's head, or the status'; empty for a deleted branch.
+	// Commit is the branch's new head, the pull request's head, or the status'; empty for a deleted branch.
 	Commit string
-	// Change is the number of the change; 0 when there is none.
-	Change int
+	// PullRequest is the number of the pull request; 0 when there is none.
+	PullRequest int
 	// Sender is who did it.
 	Sender string
 	// Delivery is the forge's name for the delivery, by which repeated ones are recognized. It is not signed.

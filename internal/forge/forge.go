@@ -19,28 +19,28 @@ type Forge interface {
 // Repository is one repository on a forge. Callers declare which of its parts they use.
 type Repository interface {
 	ID() ID
-	Changes
+	PullRequests
 	Labels
 	Statuses
 	Comments
 	Issues
 }
 
-// Changes are the requests to merge a branch of a repository into another one.
-type Changes interface {
-	// FindChanges returns the changes that a filter lets through, the newest first: by descending number.
-	FindChanges(ctx context.Context, f ChangeFilter) ([]Change, error)
-	// Change returns one change with everything the forge knows of it.
-	Change(ctx context.Context, number int) (Change, error)
-	// OpenChange opens a change. That one is open already from the same head to the same base is [ErrConflict];
+// PullRequests are the requests to merge a branch of a repository into another one.
+type PullRequests interface {
+	// FindPullRequests returns the pull requests that a filter lets through, the newest first: by descending number.
+	FindPullRequests(ctx context.Context, f PullRequestFilter) ([]PullRequest, error)
+	// PullRequest returns one pull request with everything the forge knows of it.
+	PullRequest(ctx context.Context, number int) (PullRequest, error)
+	// OpenPullRequest opens a pull request. That one is open already from the same head to the same base is [ErrConflict];
 	// that a branch does not exist, [ErrInvalid] or [ErrNotFound], as the forge sees it.
-	OpenChange(ctx context.Context, c NewChange) (Change, error)
-	// EditChange makes a change what the edit says. To open a merged change again is [ErrConflict].
-	EditChange(ctx context.Context, number int, e ChangeEdit) error
-	// MergeChange merges a change and returns the commit that is then on the base branch.
+	OpenPullRequest(ctx context.Context, c NewPullRequest) (PullRequest, error)
+	// EditPullRequest makes a pull request what the edit says. To open a merged pull request again is [ErrConflict].
+	EditPullRequest(ctx context.Context, number int, e PullRequestEdit) error
+	// MergePullRequest merges a pull request and returns the commit that is then on the base branch.
 	// [ErrConflict] means not now: the head is another one than m.Head, the branches conflict, a required check is missing,
-	// or the change is closed. To merge what was merged already, at the same head, is no error.
-	MergeChange(ctx context.Context, number int, m Merge) (commit string, err error)
+	// or the pull request is closed. To merge what was merged already, at the same head, is no error.
+	MergePullRequest(ctx context.Context, number int, m Merge) (commit string, err error)
 }
 
 // Labels are the words that changes are tagged with.
@@ -48,9 +48,9 @@ type Labels interface {
 	// EnsureLabel creates a label that the repository does not have. One that is there stays as it is,
 	// since people may have given it another colour.
 	EnsureLabel(ctx context.Context, l Label) error
-	// AddLabels adds labels that exist in the repository to a change.
+	// AddLabels adds labels that exist in the repository to a pull request.
 	AddLabels(ctx context.Context, change int, names ...string) error
-	// RemoveLabel takes a label from a change. That the change does not have it is no error.
+	// RemoveLabel takes a label from a pull request. That the pull request does not have it is no error.
 	RemoveLabel(ctx context.Context, change int, name string) error
 }
 
@@ -63,9 +63,9 @@ type Statuses interface {
 	Statuses(ctx context.Context, commit string) ([]Status, error)
 }
 
-// Comments are the conversation on a change.
+// Comments are the conversation on a pull request.
 type Comments interface {
-	// Comments returns the comments on a change, the oldest first.
+	// Comments returns the comments on a pull request, the oldest first.
 	Comments(ctx context.Context, change int) ([]Comment, error)
 	// UpsertComment makes the one comment with a marker say body: it creates it, or edits the one that is there
 	// if it says something else. A marker that somebody else wrote or quoted does not count.

@@ -219,14 +219,14 @@ func TestSigned(t *testing.T) {
 
 func ExampleError() {
 	err := fmt.Errorf("propose dev: %w", &forge.Error{
-		Kind: forge.ErrDenied, Op: "open change", Where: "github.com/acme/gitops", Detail: "Resource not accessible by integration",
+		Kind: forge.ErrDenied, Op: "open pull request", Where: "github.com/acme/gitops", Detail: "Resource not accessible by integration",
 		Right: "pull_requests=write", Hint: "give the token this right",
 	})
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, forge.ErrDenied))
-	fmt.Println(&forge.Error{Kind: forge.ErrRateLimited, Op: "find changes", RetryAfter: 90 * time.Second})
+	fmt.Println(&forge.Error{Kind: forge.ErrRateLimited, Op: "find pull requests", RetryAfter: 90 * time.Second})
 	// Output:
-	// propose dev: open change "github.com/acme/gitops": denied: Resource not accessible by integration (needs pull_requests=write); give the token this right
+	// propose dev: open pull request "github.com/acme/gitops": denied: Resource not accessible by integration (needs pull_requests=write); give the token this right
 	// true
-	// find changes: rate limited; again in 1m30s
+	// find pull requests: rate limited; again in 1m30s
 }

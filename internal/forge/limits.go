@@ -5,7 +5,7 @@ import "strings"
 // Limits are how many characters a forge takes at most; 0 means no limit.
 type Limits struct {
 	Title             int
-	Body              int // of changes and issues
+	Body              int // of pull requests and issues
 	Comment           int
 	StatusDescription int
 }

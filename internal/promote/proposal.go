@@ -23,7 +23,7 @@ const (
 
 // question is what a change asks people: whether an environment goes from one commit to another.
 // What was withdrawn asks nothing.
-func question(c forge.Change) (from, commit string) {
+func question(c forge.PullRequest) (from, commit string) {
 	mark := pullrequest.MarkOf(c.Body)
 	if mark.Digest == "" {
 		return "", ""
@@ -32,8 +32,8 @@ func question(c forge.Change) (from, commit string) {
 }
 
 // changes finds the open change of an environment, and those that were closed since the last that was merged.
-func (p *Platform) changes(ctx context.Context, repo forge.Repository, t *town) (open *forge.Change, closed []forge.Change, err error) {
-	all, err := repo.FindChanges(ctx, forge.ChangeFilter{Head: ProposalBranch(t.name), Base: t.at.Branch, Limit: 20})
+func (p *Platform) changes(ctx context.Context, repo forge.Repository, t *town) (open *forge.PullRequest, closed []forge.PullRequest, err error) {
+	all, err := repo.FindPullRequests(ctx, forge.PullRequestFilter{Head: ProposalBranch(t.name), Base: t.at.Branch, Limit: 20})
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the proposals: %w", err)
 	}

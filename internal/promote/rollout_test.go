@@ -33,7 +33,7 @@ func held(source string, kind fleet.ProblemKind) plan.Change {
 }
 
 func TestRolloutOf(t *testing.T) {
-	open := &forge.Change{State: forge.Open, URL: "u"}
+	open := &forge.PullRequest{State: forge.Open, URL: "u"}
 	tooMuch := []plan.Refusal{{Message: "12 removals"}}
 	for name, tc := range map[string]struct {
 		outcome *schedule.Outcome
@@ -53,7 +53,7 @@ func TestRolloutOf(t *testing.T) {
 			found(func(o *schedule.Outcome) { o.Files, o.Change = 3, open }), decide.Rollout{State: decide.RolloutOpen, URL: "u"},
 		},
 		"merged a moment ago": {
-			found(func(o *schedule.Outcome) { o.Files, o.Change = 3, &forge.Change{State: forge.Merged, URL: "u"} }),
+			found(func(o *schedule.Outcome) { o.Files, o.Change = 3, &forge.PullRequest{State: forge.Merged, URL: "u"} }),
 			decide.Rollout{State: decide.RolloutOpen, URL: "u"},
 		},
 		"too many removals": {
@@ -63,12 +63,12 @@ func TestRolloutOf(t *testing.T) {
 		"too many removals, agreed to": {
 			found(func(o *schedule.Outcome) {
 				o.Files, o.Plan.Refusals = 3, tooMuch
-				o.Change = &forge.Change{State: forge.Open, URL: "u", Labels: []string{schedule.LabelAllowDeletions}}
+				o.Change = &forge.PullRequest{State: forge.Open, URL: "u", Labels: []string{schedule.LabelAllowDeletions}}
 			}),
 			decide.Rollout{State: decide.RolloutOpen, URL: "u"},
 		},
 		"closed by a person": {
-			found(func(o *schedule.Outcome) { o.Files, o.Refused = 3, &forge.Change{State: forge.Closed, URL: "u"} }),
+			found(func(o *schedule.Outcome) { o.Files, o.Refused = 3, &forge.PullRequest{State: forge.Closed, URL: "u"} }),
 			decide.Rollout{State: decide.RolloutClosed, URL: "u"},
 		},
 		"held because of the control plane": {

@@ -24,7 +24,7 @@ func (a *annotated) Annotate(_ context.Context, _ int, all forge.Annotations) er
 	return a.says
 }
 
-func (a *annotated) EditChange(context.Context, int, forge.ChangeEdit) error {
+func (a *annotated) EditPullRequest(context.Context, int, forge.PullRequestEdit) error {
 	a.edits++
 	return nil
 }
@@ -38,7 +38,7 @@ func aProposal(findings ...check.Finding) *Proposal {
 }
 
 func aLiving(repo forge.Repository, did *[]string) *Living {
-	return &Living{Repository: repo, Open: &forge.Change{Number: 7, State: forge.Open}, Done: func(_, what string) error {
+	return &Living{Repository: repo, Open: &forge.PullRequest{Number: 7, State: forge.Open}, Done: func(_, what string) error {
 		*did = append(*did, what)
 		return nil
 	}}

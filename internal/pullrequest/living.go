@@ -35,14 +35,14 @@ type Living struct {
 	Trace func(ctx context.Context, part string) (context.Context, func(error))
 
 	// Open is the change; nil when there is none.
-	Open *forge.Change
+	Open *forge.PullRequest
 	// Refused is the change that a person closed, and that is not opened again until it would propose something else.
-	Refused *forge.Change
+	Refused *forge.PullRequest
 	// Waits says why the change is not opened, or not merged though it may be.
 	Waits string
 
 	// ended is the newest change that was closed without merging.
-	ended *forge.Change
+	ended *forge.PullRequest
 }
 
 // Proposal is what a change should be.
@@ -83,7 +83,7 @@ type Label struct {
 
 // Find asks the forge for the change.
 func (l *Living) Find(ctx context.Context) error {
-	changes, err := l.Repository.FindChanges(ctx, forge.ChangeFilter{Head: l.Head, Base: l.Base, Limit: 10})
+	changes, err := l.Repository.FindPullRequests(ctx, forge.PullRequestFilter{Head: l.Head, Base: l.Base, Limit: 10})
 	if err != nil {
 		return fmt.Errorf("find the change: %w", err)
 	}
@@ -94,7 +94,7 @@ func (l *Living) Find(ctx context.Context) error {
 		case c.State == forge.Closed && l.ended == nil:
 			l.ended = c
 		case c.State == forge.Merged && l.ended == nil:
-			l.ended = &forge.Change{} // what was closed before a merge has no say any more
+			l.ended = &forge.PullRequest{} // what was closed before a merge has no say any more
 		}
 	}
 	return nil
@@ -102,7 +102,7 @@ func (l *Living) Find(ctx context.Context) error {
 
 // Closed is the newest change, if it was closed without being merged; nil when it was not, or something is open.
 // Whether that refuses what is to be proposed, [Living.Propose] finds out.
-func (l *Living) Closed() *forge.Change {
+func (l *Living) Closed() *forge.PullRequest {
 	if l.Open != nil || l.ended == nil || l.ended.State != forge.Closed {
 		return nil
 	}
@@ -252,14 +252,14 @@ func (l *Living) body(p *Proposal, mark *Mark) string {
 func (l *Living) describe(ctx context.Context, p *Proposal, mark *Mark) error {
 	body := l.body(p, mark)
 	if l.Open == nil {
-		opened, err := l.Repository.OpenChange(ctx, forge.NewChange{Head: l.Head, Base: l.Base, Title: p.Title, Body: body})
+		opened, err := l.Repository.OpenPullRequest(ctx, forge.NewPullRequest{Head: l.Head, Base: l.Base, Title: p.Title, Body: body})
 		if err != nil {
 			return fmt.Errorf("open the change: %w", err)
 		}
 		l.Open = &opened
 		return l.done("opened", fmt.Sprintf("opened change %d", opened.Number))
 	}
-	edit := forge.ChangeEdit{}
+	edit := forge.PullRequestEdit{}
 	if l.Open.Title != p.Title {
 		edit.Title = &p.Title
 	}
@@ -269,7 +269,7 @@ func (l *Living) describe(ctx context.Context, p *Proposal, mark *Mark) error {
 	if edit.Empty() {
 		return nil
 	}
-	if err := l.Repository.EditChange(ctx, l.Open.Number, edit); err != nil {
+	if err := l.Repository.EditPullRequest(ctx, l.Open.Number, edit); err != nil {
 		return fmt.Errorf("edit change %d: %w", l.Open.Number, err)
 	}
 	l.Open.Title, l.Open.Body = p.Title, body
@@ -279,7 +279,7 @@ func (l *Living) describe(ctx context.Context, p *Proposal, mark *Mark) error {
 // remark makes the text carry a mark that changed after it was written.
 func (l *Living) remark(ctx context.Context, p *Proposal, mark *Mark) error {
 	body := l.body(p, mark)
-	if err := l.Repository.EditChange(ctx, l.Open.Number, forge.ChangeEdit{Body: &body}); err != nil {
+	if err := l.Repository.EditPullRequest(ctx, l.Open.Number, forge.PullRequestEdit{Body: &body}); err != nil {
 		return fmt.Errorf("edit change %d: %w", l.Open.Number, err)
 	}
 	l.Open.Body = body

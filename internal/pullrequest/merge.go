@@ -33,7 +33,7 @@ func (l *Living) merge(ctx context.Context, p *Proposal, mark *Mark) error {
 		l.Waits = waits
 		return err
 	}
-	_, err = l.Repository.MergeChange(ctx, l.Open.Number, forge.Merge{Head: mark.Commit, Title: p.Title})
+	_, err = l.Repository.MergePullRequest(ctx, l.Open.Number, forge.Merge{Head: mark.Commit, Title: p.Title})
 	if errors.Is(err, forge.ErrConflict) {
 		l.Waits = "the forge does not merge it yet: " + err.Error()
 		return nil

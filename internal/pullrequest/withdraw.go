@@ -27,7 +27,7 @@ func (l *Living) Withdraw(ctx context.Context, why string) error {
 	}
 	if MarkOf(l.Open.Body).Digest != "" {
 		body := forge.Mark(without(l.Open.Body), Mark{Name: l.Name}.String(), l.Limits.Body)
-		if err := l.Repository.EditChange(ctx, number, forge.ChangeEdit{Body: &body}); err != nil {
+		if err := l.Repository.EditPullRequest(ctx, number, forge.PullRequestEdit{Body: &body}); err != nil {
 			return fmt.Errorf("edit change %d: %w", number, err)
 		}
 		if err := l.done("withdrawn", fmt.Sprintf("withdrew change %d, nothing is left to change", number)); err != nil {
@@ -43,7 +43,7 @@ func (l *Living) Withdraw(ctx context.Context, why string) error {
 		}
 	}
 	closed := forge.Closed
-	if err := l.Repository.EditChange(ctx, number, forge.ChangeEdit{State: &closed}); errors.Is(err, forge.ErrConflict) {
+	if err := l.Repository.EditPullRequest(ctx, number, forge.PullRequestEdit{State: &closed}); errors.Is(err, forge.ErrConflict) {
 		return errors.Join(ErrMoved, err) // it was merged meanwhile
 	} else if err != nil {
 		return fmt.Errorf("close change %d: %w", number, err)
@@ -58,7 +58,7 @@ const mergeLag = time.Minute
 // merging reports whether the open change is, or was just now, merged: forges move the branch first and say so a moment later.
 // One whose commit came onto the branch longer ago, by hand and unnoticed by the forge, has nothing to do any more.
 func (l *Living) merging(ctx context.Context) (bool, error) {
-	c, err := l.Repository.Change(ctx, l.Open.Number)
+	c, err := l.Repository.PullRequest(ctx, l.Open.Number)
 	if err != nil {
 		return false, fmt.Errorf("read change %d: %w", l.Open.Number, err)
 	}

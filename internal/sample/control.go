@@ -104,17 +104,17 @@ func (c *Control) pulls(ctx context.Context) ([]Pull, error) {
 	return all, nil
 }
 
-func pull(r Repository, c forge.Change) Pull {
+func pull(r Repository, c forge.PullRequest) Pull {
 	return Pull{Repository: r.Name, Branch: c.Base.Branch, Number: c.Number, Title: c.Title, URL: c.URL}
 }
 
 // open finds the open changes to a branch of a repository; without one, to all.
-func (c *Control) open(ctx context.Context, r Repository, branch string) ([]forge.Change, error) {
+func (c *Control) open(ctx context.Context, r Repository, branch string) ([]forge.PullRequest, error) {
 	on, err := c.Forge(r.Team).Repository(r.URL)
 	if err != nil {
 		return nil, err
 	}
-	return on.FindChanges(ctx, forge.ChangeFilter{State: forge.Open, Base: branch})
+	return on.FindPullRequests(ctx, forge.PullRequestFilter{State: forge.Open, Base: branch})
 }
 
 // merge merges the one change that is open to a branch, as somebody of the team that works with the repository.
@@ -141,7 +141,7 @@ func (c *Control) merge(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	commit, err := on.MergeChange(r.Context(), found[0].Number, forge.Merge{Head: found[0].Head.Commit})
+	commit, err := on.MergePullRequest(r.Context(), found[0].Number, forge.Merge{Head: found[0].Head.Commit})
 	return Merged{pull(repository, found[0]), who(r.Context(), host), commit}, err
 }
 

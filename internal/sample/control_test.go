@@ -81,7 +81,7 @@ func propose(t *testing.T, p *Publisher, r Repository) {
 	if _, err := p.branch(t.Context(), repo, r, hello, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := on.OpenChange(t.Context(), forge.NewChange{Head: "hello", Base: "main", Title: "Say hello"}); err != nil {
+	if _, err := on.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "hello", Base: "main", Title: "Say hello"}); err != nil {
 		t.Fatal(err)
 	}
 }

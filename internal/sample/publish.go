@@ -75,7 +75,7 @@ func (p *Publisher) protect(ctx context.Context, on forge.Repository, b Branch) 
 	if !b.Protected || !ok {
 		return nil
 	}
-	err := protector.Protect(ctx, b.Name, forge.Protection{ChangesOnly: true, Checks: b.Checks})
+	err := protector.Protect(ctx, b.Name, forge.Protection{PullRequestsOnly: true, Checks: b.Checks})
 	if errors.Is(err, forge.ErrDenied) && p.Notice != nil {
 		p.Notice(fmt.Sprintf("branch %q is not protected: %v", b.Name, err))
 		return nil

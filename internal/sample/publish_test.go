@@ -93,7 +93,7 @@ func TestPublishPinsTheFirstCommitAndProtects(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := on.(forge.Protector).Protection(t.Context(), "stage")
-	if err != nil || !got.ChangesOnly || len(got.Checks) != 2 {
+	if err != nil || !got.PullRequestsOnly || len(got.Checks) != 2 {
 		t.Errorf("%s: got %+v, %v, want pull requests with checks only", all[1].Name, got, err)
 	}
 }

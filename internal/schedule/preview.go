@@ -38,7 +38,7 @@ type Preview struct {
 	// Problems are errors that the change brings in, by environment.
 	Problems map[string][]fleet.Problem
 	// Change is the one that a [Trial] asked about; nil where it asked about something else.
-	Change *forge.Change
+	Change *forge.PullRequest
 }
 
 // Preview compares the control plane with and without a change, for each environment that it touches,
@@ -48,7 +48,7 @@ type Preview struct {
 // each as it will be when the change is promoted to it.
 //
 // Nothing is read of a change from a fork unless [Previewer.Forks] allows it: its status says so, and the preview is nil.
-func (p *Previewer) Preview(ctx context.Context, controlPlane string, change forge.Change) (*Preview, error) {
+func (p *Previewer) Preview(ctx context.Context, controlPlane string, change forge.PullRequest) (*Preview, error) {
 	host, err := p.Forges.Forge(controlPlane)
 	if err != nil {
 		return nil, fmt.Errorf("find the control plane: %w", err)
@@ -81,7 +81,7 @@ type merge struct {
 	environment string
 }
 
-func mergeOf(c forge.Change) merge {
+func mergeOf(c forge.PullRequest) merge {
 	return merge{head: c.Head.Commit, base: c.Base.Branch, fetch: c.Fetch}
 }
 
@@ -162,7 +162,7 @@ func newErrors(before, after []fleet.Problem) []fleet.Problem {
 }
 
 // say writes the comment, and then the status that leads to it.
-func (p *Previewer) say(ctx context.Context, repo forge.Repository, limits forge.Limits, change forge.Change, preview *Preview) error {
+func (p *Previewer) say(ctx context.Context, repo forge.Repository, limits forge.Limits, change forge.PullRequest, preview *Preview) error {
 	comment, err := repo.UpsertComment(ctx, change.Number, previewMarker, previewText(preview, limits.Comment))
 	if err != nil {
 		return fmt.Errorf("comment on change %d: %w", change.Number, err)
@@ -180,7 +180,7 @@ func (p *Previewer) say(ctx context.Context, repo forge.Repository, limits forge
 }
 
 // unable says on the change that it could not be planned, and returns why.
-func (p *Previewer) unable(ctx context.Context, repo forge.Repository, limits forge.Limits, change forge.Change, cause error) error {
+func (p *Previewer) unable(ctx context.Context, repo forge.Repository, limits forge.Limits, change forge.PullRequest, cause error) error {
 	if ctx.Err() != nil {
 		return cause
 	}

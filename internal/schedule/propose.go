@@ -86,9 +86,9 @@ type Outcome struct {
 	// Files is how many files are to change: with a plan and none, the branch has all that the inputs ask for.
 	Files int
 	// Change is the living change as it is after the round; nil when there is none.
-	Change *forge.Change
+	Change *forge.PullRequest
 	// Refused is the change that a person closed, and that is not opened again until it would propose something else; nil when there is none.
-	Refused *forge.Change
+	Refused *forge.PullRequest
 	// Did lists what was done, in order; empty for a round in which nothing had to be.
 	Did []string
 	// Read are the places that were read, with the branch the change comes from: when one of them moves, a round may have to do.

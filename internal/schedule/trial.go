@@ -64,7 +64,7 @@ func (p *Previewer) tryChange(ctx context.Context, t Trial) (*Preview, error) {
 	if err != nil {
 		return nil, err
 	}
-	change, err := repo.Change(ctx, t.Change)
+	change, err := repo.PullRequest(ctx, t.Change)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func (h history) Fork(context.Context, Location, string, string) (string, error)
 // oneForge hosts everything, with one change.
 type oneForge struct {
 	anyForge
-	change forge.Change
+	change forge.PullRequest
 }
 
 type anyForge = forge.Forge
@@ -34,12 +34,12 @@ func (f oneForge) Repository(string) (forge.Repository, error) {
 
 type oneRepository struct {
 	forge.Repository
-	change forge.Change
+	change forge.PullRequest
 }
 
-func (r oneRepository) Change(_ context.Context, number int) (forge.Change, error) {
+func (r oneRepository) PullRequest(_ context.Context, number int) (forge.PullRequest, error) {
 	if number != r.change.Number {
-		return forge.Change{}, forge.ErrNotFound
+		return forge.PullRequest{}, forge.ErrNotFound
 	}
 	return r.change, nil
 }
@@ -62,7 +62,7 @@ func trials(t *testing.T) (*Previewer, *shelf) {
 			s.files["control-plane/topic/"+rest], s.files["control-plane/main@"+topic+"/"+rest] = content, content
 		}
 	}
-	host := oneForge{change: forge.Change{Number: 7, Head: forge.Ref{Branch: "topic", Commit: topic}, Base: forge.Ref{Branch: "main"}}}
+	host := oneForge{change: forge.PullRequest{Number: 7, Head: forge.Ref{Branch: "topic", Commit: topic}, Base: forge.Ref{Branch: "main"}}}
 	return &Previewer{Loader: &Loader{Repositories: history{s}}, Forges: host, Answers: &Answers{}}, s
 }
 

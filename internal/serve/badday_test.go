@@ -66,7 +66,7 @@ func TestLogsHaveALineForEachThingDone(t *testing.T) {
 	k.start()
 	i := item{task: doRound, controlPlane: controlPlane, environment: "dev"}
 	o := &schedule.Outcome{
-		Change: &forge.Change{Number: 7, URL: "https://forge.example.com/7"},
+		Change: &forge.PullRequest{Number: 7, URL: "https://forge.example.com/7"},
 		Did:    []string{"committed 1f0c2aa", "opened change 7"},
 		Waits:  "status build is pending",
 		Read:   []schedule.Location{{Repo: controlPlane, Branch: "dev"}},

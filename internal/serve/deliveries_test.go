@@ -99,7 +99,7 @@ func TestEventsWakeTheApplicationThatTheyAreAbout(t *testing.T) {
 			{forge.Event{Kind: forge.EventPush, Repository: "teams/cart", Branch: "trunk"}, []string{"deliver cart"}},
 			{forge.Event{Kind: forge.EventPush, Repository: "teams/cart-configs", Branch: "dev"}, []string{"deliver cart"}},
 			{forge.Event{Kind: forge.EventPush, Repository: "teams/cart-configs", Branch: "stage"}, nil},
-			{forge.Event{Kind: forge.EventChange, Repository: "teams/cart-gitops", Branch: "dev"}, []string{"deliver cart"}},
+			{forge.Event{Kind: forge.EventPullRequest, Repository: "teams/cart-gitops", Branch: "dev"}, []string{"deliver cart"}},
 			{forge.Event{Kind: forge.EventStatus, Repository: "teams/cart-gitops"}, []string{"deliver cart"}},
 			{forge.Event{Kind: forge.EventPush, Repository: "teams/other", Branch: "main"}, nil},
 		} {

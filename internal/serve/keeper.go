@@ -22,9 +22,9 @@ type Flows interface {
 	// Round makes the change of an environment what it should be.
 	Round(ctx context.Context, controlPlane, environment string) (*schedule.Outcome, error)
 	// Changes returns the open changes of a control plane.
-	Changes(ctx context.Context, controlPlane string) ([]forge.Change, error)
+	Changes(ctx context.Context, controlPlane string) ([]forge.PullRequest, error)
 	// Preview says on a change of a control plane what it would do. It returns nil for a change that it does not plan.
-	Preview(ctx context.Context, controlPlane string, change forge.Change) (*schedule.Preview, error)
+	Preview(ctx context.Context, controlPlane string, change forge.PullRequest) (*schedule.Preview, error)
 }
 
 // task is what is to be done.
@@ -100,7 +100,7 @@ type Keeper struct {
 	// rounds are what the last round of each environment found.
 	rounds map[item]found
 	// changes are the open changes of each control plane, by number.
-	changes map[string]map[int]forge.Change
+	changes map[string]map[int]forge.PullRequest
 	// looks are how long the last look at the chain of each control plane took.
 	looks map[string]time.Duration
 	// seen are the environments of the control planes that were looked at; when all were, the server is ready.
@@ -139,7 +139,7 @@ func (k *Keeper) start() {
 		return
 	}
 	k.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[item](firstRetry, lastRetry))
-	k.rounds, k.changes, k.seen = map[item]found{}, map[string]map[int]forge.Change{}, map[string][]string{}
+	k.rounds, k.changes, k.seen = map[item]found{}, map[string]map[int]forge.PullRequest{}, map[string][]string{}
 	k.looks, k.applications = map[string]time.Duration{}, map[string][]string{}
 	k.Metrics.observeQueue(k.queue.Len)
 }
@@ -289,7 +289,7 @@ func (k *Keeper) lookAtChanges(ctx context.Context, controlPlane string) error {
 	if err != nil {
 		return err
 	}
-	open := map[int]forge.Change{}
+	open := map[int]forge.PullRequest{}
 	for _, c := range changes {
 		open[c.Number] = c
 	}

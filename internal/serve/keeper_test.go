@@ -23,7 +23,7 @@ const controlPlane = "https://forge.example.com/platform/control-plane"
 type fakeFlows struct {
 	mu      sync.Mutex
 	calls   []string
-	changes []forge.Change
+	changes []forge.PullRequest
 	// err answers the next rounds; with failing only those of that environment. With hold they wait until wait is closed, which is made within the bubble.
 	err     error
 	failing string
@@ -58,7 +58,7 @@ func (f *fakeFlows) Environments(context.Context, string) ([]string, error) {
 	return slices.DeleteFunc([]string{"dev", "stage"}, func(name string) bool { return name == f.without }), nil
 }
 
-func (f *fakeFlows) Changes(context.Context, string) ([]forge.Change, error) {
+func (f *fakeFlows) Changes(context.Context, string) ([]forge.PullRequest, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.changes, nil
@@ -79,9 +79,9 @@ func (f *fakeFlows) Round(ctx context.Context, url, environment string) (*schedu
 	if f.failing != "" && f.failing != environment {
 		err = nil
 	}
-	var merged *forge.Change
+	var merged *forge.PullRequest
 	if f.merges == environment {
-		f.merges, merged = "", &forge.Change{Number: 7, State: forge.Merged}
+		f.merges, merged = "", &forge.PullRequest{Number: 7, State: forge.Merged}
 	}
 	return &schedule.Outcome{Change: merged, Read: []schedule.Location{
 		{Repo: url, Branch: environment},
@@ -91,7 +91,7 @@ func (f *fakeFlows) Round(ctx context.Context, url, environment string) (*schedu
 	}}, err
 }
 
-func (f *fakeFlows) Preview(_ context.Context, _ string, c forge.Change) (*schedule.Preview, error) {
+func (f *fakeFlows) Preview(_ context.Context, _ string, c forge.PullRequest) (*schedule.Preview, error) {
 	f.note("preview " + c.Head.Commit)
 	if c.Head.Fork != "" {
 		return nil, nil
@@ -248,17 +248,17 @@ func TestTheForgesWishToWaitIsKept(t *testing.T) {
 }
 
 func TestAChangeIsPreviewedWhenOneOfItsEndsMoves(t *testing.T) {
-	change := func(head string) forge.Change {
-		return forge.Change{Number: 7, Head: forge.Ref{Branch: "topic", Commit: head}, Base: forge.Ref{Branch: "dev", Commit: "b"}}
+	change := func(head string) forge.PullRequest {
+		return forge.PullRequest{Number: 7, Head: forge.Ref{Branch: "topic", Commit: head}, Base: forge.Ref{Branch: "dev", Commit: "b"}}
 	}
-	f := &fakeFlows{changes: []forge.Change{change("one")}}
-	event := forge.Event{Kind: forge.EventChange, Repository: "platform/control-plane", Branch: "other", Change: 7}
+	f := &fakeFlows{changes: []forge.PullRequest{change("one")}}
+	event := forge.Event{Kind: forge.EventPullRequest, Repository: "platform/control-plane", Branch: "other", PullRequest: 7}
 	keep(t, f, func(k *Keeper) {
 		want(t, f, "environments", "preview one", "round dev", "round stage")
 		k.Handle(event)
 		want(t, f)
 		f.mu.Lock()
-		f.changes = []forge.Change{change("two")}
+		f.changes = []forge.PullRequest{change("two")}
 		f.mu.Unlock()
 		k.Handle(event)
 		want(t, f, "preview two")
@@ -267,8 +267,8 @@ func TestAChangeIsPreviewedWhenOneOfItsEndsMoves(t *testing.T) {
 
 // What is not planned is done with: it is not tried again.
 func TestAChangeThatIsNotPlanned(t *testing.T) {
-	fork := forge.Change{Number: 8, Head: forge.Ref{Branch: "topic", Commit: "theirs", Fork: "stranger/control-plane"}}
-	keep(t, &fakeFlows{changes: []forge.Change{fork}}, func(k *Keeper) {
+	fork := forge.PullRequest{Number: 8, Head: forge.Ref{Branch: "topic", Commit: "theirs", Fork: "stranger/control-plane"}}
+	keep(t, &fakeFlows{changes: []forge.PullRequest{fork}}, func(k *Keeper) {
 		want(t, k.Flows.(*fakeFlows), "environments", "preview theirs", "round dev", "round stage")
 		time.Sleep(10 * time.Second)
 		want(t, k.Flows.(*fakeFlows))

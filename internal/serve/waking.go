@@ -76,7 +76,7 @@ func (k *Keeper) remember(i item, o *schedule.Outcome) (before found) {
 // Handle looks again at what an event may have changed. It returns at once.
 func (k *Keeper) Handle(e forge.Event) {
 	switch e.Kind {
-	case forge.EventPush, forge.EventChange, forge.EventLabel, forge.EventStatus:
+	case forge.EventPush, forge.EventPullRequest, forge.EventLabel, forge.EventStatus:
 	default:
 		return
 	}

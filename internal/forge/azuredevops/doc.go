@@ -10,7 +10,7 @@
 //     iteration that was judged. Each status of a commit is therefore repeated on the pull requests that have it as head.
 //     A context "a/b" is the genre "a" and the name "b".
 //   - Pull requests are completed in the background; a merge waits a few seconds for that.
-//   - Any required policy forbids to push, so that a branch with one is always open to changes only. Owners of code are unknown.
+//   - Any required policy forbids to push, so that a branch with one is always open to pull requests only. Owners of code are unknown.
 //   - Labels come into being when they are added. Nobody tells who added one.
 //   - Issues are work items of the project, of a configured type, with a tag that names the repository; others are not seen.
 //     A description is HTML, from which invisible comments are removed, so that ours is preformatted text with its marker visible.

@@ -17,9 +17,9 @@ const (
 	apart = 500 * time.Millisecond
 )
 
-// MergeChange completes a pull request and waits until the forge has done it.
-func (r *Repository) MergeChange(ctx context.Context, number int, m forge.Merge) (string, error) {
-	p, err := r.judged(ctx, "merge change", number, m)
+// MergePullRequest completes a pull request and waits until the forge has done it.
+func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.Merge) (string, error) {
+	p, err := r.judged(ctx, "merge pull request", number, m)
 	if err != nil {
 		return "", err
 	}
@@ -27,7 +27,7 @@ func (r *Repository) MergeChange(ctx context.Context, number int, m forge.Merge)
 		return p.Merge.ID, nil
 	}
 	in := map[string]any{"status": completed, "lastMergeSourceCommit": commitRef{m.Head}, "completionOptions": completion(m)}
-	if err := r.complete(ctx, "merge change", p, in); err != nil {
+	if err := r.complete(ctx, "merge pull request", p, in); err != nil {
 		return "", err
 	}
 	for range looks {
@@ -38,19 +38,19 @@ func (r *Repository) MergeChange(ctx context.Context, number int, m forge.Merge)
 		case p.Status == completed:
 			return p.Merge.ID, nil
 		case p.Status == abandoned, p.MergeStatus == "conflicts", p.MergeStatus == "rejectedByPolicy", p.MergeStatus == "failure":
-			return "", r.fail(forge.ErrConflict, "merge change", "the forge did not merge it: "+p.MergeStatus)
+			return "", r.fail(forge.ErrConflict, "merge pull request", "the forge did not merge it: "+p.MergeStatus)
 		}
 		if err := r.forge.clock.Sleep(ctx, apart); err != nil {
-			return "", &forge.Error{Kind: forge.ErrUnavailable, Op: "merge change", Where: r.id.String(), Detail: err.Error(), Cause: err}
+			return "", &forge.Error{Kind: forge.ErrUnavailable, Op: "merge pull request", Where: r.id.String(), Detail: err.Error(), Cause: err}
 		}
 	}
-	return "", r.fail(forge.ErrConflict, "merge change", "the forge is still at it")
+	return "", r.fail(forge.ErrConflict, "merge pull request", "the forge is still at it")
 }
 
 // AutoMerge asks the forge to complete a pull request once its policies allow it; at once when they do.
 // The forge does not keep the head: that a later push is judged anew is for the policies, as those of [Repository.Protect] do.
 func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) error {
-	p, err := r.judged(ctx, "merge change later", number, m)
+	p, err := r.judged(ctx, "merge pull request later", number, m)
 	if err != nil || p.Status == completed {
 		return err
 	}
@@ -58,7 +58,7 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 	if err != nil {
 		return err
 	}
-	return r.complete(ctx, "merge change later", p, map[string]any{
+	return r.complete(ctx, "merge pull request later", p, map[string]any{
 		"autoCompleteSetBy": map[string]any{"id": viewer.ID}, "completionOptions": completion(m),
 	})
 }

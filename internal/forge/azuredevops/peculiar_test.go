@@ -45,10 +45,10 @@ func (w *world) must(err error) {
 	}
 }
 
-func (w *world) open(head string) forge.Change {
+func (w *world) open(head string) forge.PullRequest {
 	w.T.Helper()
 	w.Server.Commit(w.url, head)
-	c, err := w.repo.OpenChange(w.Context(), forge.NewChange{Head: head, Base: "main", Title: "Change " + head})
+	c, err := w.repo.OpenPullRequest(w.Context(), forge.NewPullRequest{Head: head, Base: "main", Title: "Change " + head})
 	w.must(err)
 	return c
 }
@@ -69,15 +69,15 @@ func (w *world) wantKind(err, kind error, words ...string) {
 func TestATokenThatMayOnlyRead(t *testing.T) {
 	w := newWorld(t)
 	c, weak := w.open("readable"), w.as(w.Weak)
-	if _, err := weak.Change(t.Context(), c.Number); err != nil {
+	if _, err := weak.PullRequest(t.Context(), c.Number); err != nil {
 		t.Errorf("read: %v", err)
 	}
-	_, opened := weak.OpenChange(t.Context(), forge.NewChange{Head: "readable", Base: "main", Title: "T"})
+	_, opened := weak.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "readable", Base: "main", Title: "T"})
 	_, commented := weak.UpsertComment(t.Context(), c.Number, "m", "text")
-	_, merged := weak.MergeChange(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+	_, merged := weak.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
 	for _, err := range []error{
 		opened, commented, merged,
-		weak.EditChange(t.Context(), c.Number, forge.ChangeEdit{Title: new("T")}),
+		weak.EditPullRequest(t.Context(), c.Number, forge.PullRequestEdit{Title: new("T")}),
 		weak.AddLabels(t.Context(), c.Number, "promoted"),
 		weak.SetStatus(t.Context(), c.Head.Commit, forge.Status{Context: "ci", State: forge.Success}),
 		weak.CreateBranch(t.Context(), "b", c.Head.Commit),
@@ -94,7 +94,7 @@ func TestASignInPageMeansDenied(t *testing.T) {
 	} {
 		w := newWorld(t)
 		w.Faults.Inject(forgetest.Fault{Times: -1, Answer: answer})
-		_, found := w.repo.FindChanges(t.Context(), forge.ChangeFilter{})
+		_, found := w.repo.FindPullRequests(t.Context(), forge.PullRequestFilter{})
 		set := w.repo.SetStatus(t.Context(), "c", forge.Status{Context: "ci", State: forge.Success})
 		for _, err := range []error{found, set} {
 			w.wantKind(err, forge.ErrDenied, "a valid token", "configure a new one")
@@ -107,14 +107,14 @@ func TestProtectionIsReadAsItWasSet(t *testing.T) {
 	w := newWorld(t)
 	for _, tc := range []struct{ set, want forge.Protection }{
 		{forge.Protection{}, forge.Protection{}},
-		{forge.Protection{ChangesOnly: true}, forge.Protection{ChangesOnly: true}},
+		{forge.Protection{PullRequestsOnly: true}, forge.Protection{PullRequestsOnly: true}},
 		{
-			forge.Protection{ChangesOnly: true, Checks: []string{"ci", "kalypso/deletions", "kalypso/plan"}},
-			forge.Protection{ChangesOnly: true, Checks: []string{"ci", "kalypso/deletions", "kalypso/plan"}},
+			forge.Protection{PullRequestsOnly: true, Checks: []string{"ci", "kalypso/deletions", "kalypso/plan"}},
+			forge.Protection{PullRequestsOnly: true, Checks: []string{"ci", "kalypso/deletions", "kalypso/plan"}},
 		},
 		// A policy forbids to push, whatever else it demands.
-		{forge.Protection{Approvals: 2}, forge.Protection{ChangesOnly: true, Approvals: 2}},
-		{forge.Protection{Checks: []string{"ci"}}, forge.Protection{ChangesOnly: true, Checks: []string{"ci"}}},
+		{forge.Protection{Approvals: 2}, forge.Protection{PullRequestsOnly: true, Approvals: 2}},
+		{forge.Protection{Checks: []string{"ci"}}, forge.Protection{PullRequestsOnly: true, Checks: []string{"ci"}}},
 		{forge.Protection{}, forge.Protection{}},
 	} {
 		for range 2 {
@@ -136,7 +136,7 @@ func TestProtectionIsReadAsItWasSet(t *testing.T) {
 
 func TestProtectingTwiceWritesOnce(t *testing.T) {
 	w := newWorld(t)
-	p := forge.Protection{ChangesOnly: true, Approvals: 1, Checks: []string{"a", "b/c", "b/d"}}
+	p := forge.Protection{PullRequestsOnly: true, Approvals: 1, Checks: []string{"a", "b/c", "b/d"}}
 	w.must(w.repo.Protect(t.Context(), "main", p))
 	w.Faults.Clear()
 	w.must(w.repo.Protect(t.Context(), "main", p))
@@ -155,18 +155,18 @@ func TestAStatusReachesPullRequests(t *testing.T) {
 
 	before := w.Server.Commit(w.url, "said-before")
 	w.must(w.repo.SetStatus(t.Context(), before, good))
-	c, err := w.repo.OpenChange(t.Context(), forge.NewChange{Head: "said-before", Base: "main", Title: "T"})
+	c, err := w.repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "said-before", Base: "main", Title: "T"})
 	w.must(err)
-	_, err = w.repo.MergeChange(t.Context(), c.Number, forge.Merge{Head: before})
+	_, err = w.repo.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: before})
 	w.must(err)
 
 	c = w.open("pushed-again")
 	w.must(w.repo.SetStatus(t.Context(), c.Head.Commit, good))
 	next := w.Server.Commit(w.url, "pushed-again")
-	_, err = w.repo.MergeChange(t.Context(), c.Number, forge.Merge{Head: next})
+	_, err = w.repo.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: next})
 	w.wantKind(err, forge.ErrConflict, "policy")
 	w.must(w.repo.SetStatus(t.Context(), next, good))
-	_, err = w.repo.MergeChange(t.Context(), c.Number, forge.Merge{Head: next})
+	_, err = w.repo.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: next})
 	w.must(err)
 }
 
@@ -187,7 +187,7 @@ func TestAMergeIsWaitedFor(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("slow")
 	w.Fake.Clock.Slept()
-	_, err := w.repo.MergeChange(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+	_, err := w.repo.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
 	w.must(err)
 	if slept := w.Fake.Clock.Slept(); len(slept) != 1 {
 		t.Errorf("waited %v", slept)
@@ -200,16 +200,16 @@ func TestAMergeThatSomebodyElseMadeIsOne(t *testing.T) {
 	w.Faults.Inject(forgetest.Fault{Method: "PATCH", Answer: func(out http.ResponseWriter, r *http.Request) {
 		w.World.Lock()
 		repo := w.World.Repo("fabrikam/Fleet/gitops-1")
-		err := repo.Merge("a-person", repo.Change(c.Number), forge.Merge{})
+		err := repo.Merge("a-person", repo.PullRequest(c.Number), forge.Merge{})
 		w.World.Unlock()
 		if err != nil {
 			t.Error(err)
 		}
 		forgetest.Answer(http.StatusConflict, `{"message":"TF401181: The pull request cannot be edited due to its state."}`)(out, r)
 	}})
-	commit, err := w.repo.MergeChange(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+	commit, err := w.repo.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
 	w.must(err)
-	if got, err := w.repo.Change(t.Context(), c.Number); err != nil || got.MergeCommit != commit || got.EndedBy != "a-person@example.com" {
+	if got, err := w.repo.PullRequest(t.Context(), c.Number); err != nil || got.MergeCommit != commit || got.EndedBy != "a-person@example.com" {
 		t.Errorf("got %q, %+v, %v", commit, got, err)
 	}
 }
@@ -221,11 +221,11 @@ func TestAMissedStatusIsRepeatedByWhoMerges(t *testing.T) {
 	head := w.Server.Commit(w.url, "missed")
 	w.must(w.repo.SetStatus(t.Context(), head, forge.Status{Context: "ci", State: forge.Success}))
 	w.Faults.Inject(forgetest.Fault{Path: "/iterations", Answer: forgetest.Answer(http.StatusOK, `{"value":[]}`)})
-	_, err := w.repo.OpenChange(t.Context(), forge.NewChange{Head: "missed", Base: "main", Title: "T"})
+	_, err := w.repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "missed", Base: "main", Title: "T"})
 	w.wantKind(err, forge.ErrConflict, "does not know")
-	found, err := w.repo.FindChanges(t.Context(), forge.ChangeFilter{Head: "missed"})
+	found, err := w.repo.FindPullRequests(t.Context(), forge.PullRequestFilter{Head: "missed"})
 	w.must(err)
-	_, err = w.repo.MergeChange(t.Context(), found[0].Number, forge.Merge{Head: head})
+	_, err = w.repo.MergePullRequest(t.Context(), found[0].Number, forge.Merge{Head: head})
 	w.must(err)
 }
 
@@ -245,7 +245,7 @@ func TestWhoWeAre(t *testing.T) {
 func TestAnUnauthorizedTokenMayLackAScope(t *testing.T) {
 	w := newWorld(t)
 	w.Faults.Inject(forgetest.Fault{Method: "POST", Answer: forgetest.Answer(http.StatusUnauthorized, "")})
-	_, err := w.repo.OpenChange(t.Context(), forge.NewChange{Head: "h", Base: "main", Title: "T"})
+	_, err := w.repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "h", Base: "main", Title: "T"})
 	w.wantKind(err, forge.ErrDenied, "a valid token with scope Code (read & write)")
 }
 
@@ -253,7 +253,7 @@ func TestABearerIsSentAsOne(t *testing.T) {
 	w := newWorld(t)
 	f, err := azuredevops.New(azuredevops.Options{URL: w.Server.URL, Token: forge.NewSecret(azuredevopstest.Token), Auth: azuredevops.BearerToken, APIVersion: "7.0-preview"})
 	w.must(err)
-	if _, err := w.as(f).FindChanges(t.Context(), forge.ChangeFilter{}); err != nil {
+	if _, err := w.as(f).FindPullRequests(t.Context(), forge.PullRequestFilter{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -263,7 +263,7 @@ func TestAMergeThatNeverEndsIsAConflict(t *testing.T) {
 	c := w.open("endless")
 	shape := `{"pullRequestId":1,"status":"active","mergeStatus":"queued","lastMergeSourceCommit":{"commitId":"` + c.Head.Commit + `"}}`
 	w.Faults.Inject(forgetest.Fault{Method: "GET", Path: "/pullrequests/", Times: -1, Answer: forgetest.Answer(http.StatusOK, shape)})
-	_, err := w.repo.MergeChange(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+	_, err := w.repo.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
 	w.wantKind(err, forge.ErrConflict, "still at it")
 }
 
@@ -271,9 +271,9 @@ func TestWholeTextsOfWhatIsListed(t *testing.T) {
 	w := newWorld(t)
 	body := forge.Mark(strings.Repeat("Zeile 🚀\n", 1000), "kalypso digest 1", w.Forge.Limits().Body)
 	w.Server.Commit(w.url, "long")
-	c, err := w.repo.OpenChange(t.Context(), forge.NewChange{Head: "long", Base: "main", Title: "Long", Body: body})
+	c, err := w.repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "long", Base: "main", Title: "Long", Body: body})
 	w.must(err)
-	found, err := w.repo.FindChanges(t.Context(), forge.ChangeFilter{State: forge.Open})
+	found, err := w.repo.FindPullRequests(t.Context(), forge.PullRequestFilter{State: forge.Open})
 	w.must(err)
 	if len(found) != 1 || found[0].Number != c.Number || !forge.Marked(found[0].Body, "kalypso digest 1") {
 		t.Errorf("got %+v", found)
@@ -309,9 +309,9 @@ func TestAForkIsNamed(t *testing.T) {
 	w.AddRepository("fork")
 	for fork, want := range map[string]string{"fabrikam/Fleet/fork": "fabrikam/Fleet/fork", "fabrikam/Fleet/gone": "unknown"} {
 		w.World.Lock()
-		w.World.Repo("fabrikam/Fleet/gitops-1").Change(c.Number).Head.Fork = fork
+		w.World.Repo("fabrikam/Fleet/gitops-1").PullRequest(c.Number).Head.Fork = fork
 		w.World.Unlock()
-		got, err := w.repo.Change(t.Context(), c.Number)
+		got, err := w.repo.PullRequest(t.Context(), c.Number)
 		w.must(err)
 		if got.Head.Fork != want || got.Fetch != "refs/pull/1/merge" {
 			t.Errorf("got %+v, want %q", got, want)

@@ -70,7 +70,7 @@ func (r *Repository) Protection(ctx context.Context, branch string) (forge.Prote
 	if err != nil {
 		return forge.Protection{}, err
 	}
-	demanded := forge.Protection{ChangesOnly: len(policies) > 0}
+	demanded := forge.Protection{PullRequestsOnly: len(policies) > 0}
 	for _, p := range policies {
 		switch p.Type.ID {
 		case reviewersPolicy:
@@ -134,7 +134,7 @@ func wanted(p forge.Protection, here scope) []policy {
 		s.Scope = []scope{here}
 		all = append(all, policy{Enabled: true, Blocking: true, Type: policyType{kind}, Settings: s})
 	}
-	if p.ChangesOnly {
+	if p.PullRequestsOnly {
 		add(mergeStrategyPolicy, settings{Squash: true, NoFastForward: true, Rebase: true, RebaseMerge: true})
 	}
 	if p.Approvals > 0 {

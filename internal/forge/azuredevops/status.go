@@ -64,7 +64,7 @@ func stateOf(state string) forge.StatusState {
 // when that does not succeed, the commit does not look as if it had been said.
 func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	var mine []pullRequest
-	open := rest.Request{Op: "find changes", Path: "/pullrequests", Query: url.Values{"searchCriteria.status": {active}}}
+	open := rest.Request{Op: "find pull requests", Path: "/pullrequests", Query: url.Values{"searchCriteria.status": {active}}}
 	err := list(ctx, r, open, "$", func(p pullRequest) bool {
 		if p.Head.ID == commit {
 			mine = append(mine, p)

@@ -83,9 +83,9 @@ func (p payload) locate(e *forge.Event) repository {
 		}
 		return at
 	case opened:
-		e.Kind, e.Sender = forge.EventChange, change.CreatedBy.name()
+		e.Kind, e.Sender = forge.EventPullRequest, change.CreatedBy.name()
 	case updated, merged:
-		e.Kind, e.Sender = forge.EventChange, change.ClosedBy.name()
+		e.Kind, e.Sender = forge.EventPullRequest, change.ClosedBy.name()
 	case commented:
 		e.Kind = forge.EventComment
 		if resource.Comment != nil {
@@ -97,6 +97,6 @@ func (p payload) locate(e *forge.Event) repository {
 	default:
 		return at
 	}
-	e.Change, e.Branch, e.Commit = change.Number, strings.TrimPrefix(change.Target, heads), change.Head.ID
+	e.PullRequest, e.Branch, e.Commit = change.Number, strings.TrimPrefix(change.Target, heads), change.Head.ID
 	return at
 }

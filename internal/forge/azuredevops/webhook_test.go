@@ -39,7 +39,7 @@ func verify(f *azuredevops.Forge, body, user, password string, key forge.Secret)
 }
 
 func TestDeliveriesAreUnderstood(t *testing.T) {
-	change := forge.Event{Kind: forge.EventChange, Repository: "org/My Project/repo", Branch: "main", Commit: "c0", Change: 1, Delivery: "d"}
+	change := forge.Event{Kind: forge.EventPullRequest, Repository: "org/My Project/repo", Branch: "main", Commit: "c0", PullRequest: 1, Delivery: "d"}
 	by := func(e forge.Event, sender string) forge.Event { e.Sender = sender; return e }
 	comment := by(change, "ann@example.com")
 	comment.Kind = forge.EventComment
@@ -112,14 +112,14 @@ func TestWhatHappensIsDelivered(t *testing.T) {
 	c := w.open("watched")
 	_, err := w.repo.UpsertComment(t.Context(), c.Number, "m", "text")
 	w.must(err)
-	_, err = w.repo.MergeChange(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+	_, err = w.repo.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
 	w.must(err)
 	path := w.repo.ID().Path
 	for _, want := range []forge.Event{
 		{Kind: forge.EventPush, Repository: path, Branch: "watched", Commit: c.Head.Commit},
-		{Kind: forge.EventChange, Repository: path, Branch: "main", Commit: c.Head.Commit, Change: c.Number},
-		{Kind: forge.EventComment, Repository: path, Branch: "main", Commit: c.Head.Commit, Change: c.Number},
-		{Kind: forge.EventChange, Repository: path, Branch: "main", Commit: c.Head.Commit, Change: c.Number},
+		{Kind: forge.EventPullRequest, Repository: path, Branch: "main", Commit: c.Head.Commit, PullRequest: c.Number},
+		{Kind: forge.EventComment, Repository: path, Branch: "main", Commit: c.Head.Commit, PullRequest: c.Number},
+		{Kind: forge.EventPullRequest, Repository: path, Branch: "main", Commit: c.Head.Commit, PullRequest: c.Number},
 	} {
 		got := <-events
 		if got.Delivery == "" || got.Time.IsZero() || got.Sender == "" {

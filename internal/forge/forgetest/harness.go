@@ -19,10 +19,10 @@ type Harness struct {
 	// Commit adds a commit to a branch and returns it. A branch that does not exist starts at main.
 	Commit func(t *testing.T, url, branch string) string // required
 
-	// Fork opens a change to main, from a branch of a fork that somebody else has, and returns its number; may be nil.
+	// Fork opens a pull request to main, from a branch of a fork that somebody else has, and returns its number; may be nil.
 	Fork func(t *testing.T, url, branch string) int
 
-	// Notes returns what is shown at places of a change; nil skips the rules about annotations.
+	// Notes returns what is shown at places of a pull request; nil skips the rules about annotations.
 	Notes func(t *testing.T, url string, change int) []Note
 	// Put adds a commit with a file to a branch; nil for forges that do not look into files.
 	Put func(t *testing.T, url, branch, file, text string)
@@ -111,25 +111,25 @@ func (s *suite) eventually(what string, done func() bool) {
 	}
 }
 
-// open commits to a branch and opens a change from it to main.
-func (s *suite) open(head string) forge.Change {
+// open commits to a branch and opens a pull request from it to main.
+func (s *suite) open(head string) forge.PullRequest {
 	s.Helper()
 	s.Commit(s.T, s.url, head)
-	c, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: head, Base: "main", Title: "Change " + head, Body: "What " + head + " does."})
+	c, err := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: head, Base: "main", Title: "Change " + head, Body: "What " + head + " does."})
 	s.must(err)
 	return c
 }
 
-func (s *suite) change(number int) forge.Change {
+func (s *suite) change(number int) forge.PullRequest {
 	s.Helper()
-	c, err := s.repo.Change(s.ctx, number)
+	c, err := s.repo.PullRequest(s.ctx, number)
 	s.must(err)
 	return c
 }
 
-func (s *suite) find(f forge.ChangeFilter) []int {
+func (s *suite) find(f forge.PullRequestFilter) []int {
 	s.Helper()
-	changes, err := s.repo.FindChanges(s.ctx, f)
+	changes, err := s.repo.FindPullRequests(s.ctx, f)
 	s.must(err)
 	numbers := []int{}
 	for _, c := range changes {
@@ -138,13 +138,13 @@ func (s *suite) find(f forge.ChangeFilter) []int {
 	return numbers
 }
 
-// merge merges a change, as soon as a forge that thinks in the background is ready for it.
-func (s *suite) merge(r forge.Repository, c forge.Change) string {
+// merge merges a pull request, as soon as a forge that thinks in the background is ready for it.
+func (s *suite) merge(r forge.Repository, c forge.PullRequest) string {
 	s.Helper()
 	var commit string
 	var err error
 	s.eventually("the change cannot be merged", func() bool {
-		commit, err = r.MergeChange(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
+		commit, err = r.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
 		return err == nil || !errors.Is(err, forge.ErrConflict)
 	})
 	s.must(err)

@@ -25,8 +25,8 @@ var abilityRules = []rule{
 		protector := can[forge.Protector](s, s.repo)
 		for _, want := range []forge.Protection{
 			{},
-			{ChangesOnly: true, Checks: []string{"kalypso/deletions", "kalypso/plan"}},
-			{ChangesOnly: true, Approvals: 2, CodeOwners: true},
+			{PullRequestsOnly: true, Checks: []string{"kalypso/deletions", "kalypso/plan"}},
+			{PullRequestsOnly: true, Approvals: 2, CodeOwners: true},
 			{Checks: []string{"ci"}},
 			{},
 			{},
@@ -108,12 +108,12 @@ var hookRules = []rule{
 		}
 		head := s.Commit(s.T, s.url, "watched")
 		receiver.wait(s, forge.Event{Kind: forge.EventPush, Branch: "watched", Commit: head})
-		c, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "watched", Base: "main", Title: "Watched"})
+		c, err := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "watched", Base: "main", Title: "Watched"})
 		s.must(err)
-		receiver.wait(s, forge.Event{Kind: forge.EventChange, Branch: "main", Commit: head, Change: c.Number})
+		receiver.wait(s, forge.Event{Kind: forge.EventPullRequest, Branch: "main", Commit: head, PullRequest: c.Number})
 		s.must(s.repo.EnsureLabel(s.ctx, promoted))
 		s.must(s.repo.AddLabels(s.ctx, c.Number, "promoted"))
-		receiver.wait(s, forge.Event{Kind: forge.EventLabel, Branch: "main", Commit: head, Change: c.Number})
+		receiver.wait(s, forge.Event{Kind: forge.EventLabel, Branch: "main", Commit: head, PullRequest: c.Number})
 		s.must(s.repo.SetStatus(s.ctx, head, forge.Status{Context: "ci", State: forge.Success}))
 		receiver.wait(s, forge.Event{Kind: forge.EventStatus, Commit: head})
 		if n := receiver.count(forge.EventStatus); n > 0 {
@@ -121,9 +121,9 @@ var hookRules = []rule{
 		}
 		_, err = s.repo.UpsertComment(s.ctx, c.Number, "m", "text")
 		s.must(err)
-		receiver.wait(s, forge.Event{Kind: forge.EventComment, Change: c.Number})
+		receiver.wait(s, forge.Event{Kind: forge.EventComment, PullRequest: c.Number})
 		s.merge(s.repo, c)
-		receiver.wait(s, forge.Event{Kind: forge.EventChange, Branch: "main", Commit: head, Change: c.Number})
+		receiver.wait(s, forge.Event{Kind: forge.EventPullRequest, Branch: "main", Commit: head, PullRequest: c.Number})
 	}},
 	{"a delivery with another signature is denied", func(s *suite) {
 		verifier := can[forge.WebhookVerifier](s, s.Forge)
@@ -196,7 +196,7 @@ func (r *receiver) wait(s *suite, want forge.Event) {
 		select {
 		case e := <-r.events:
 			seen = append(seen, e)
-			got := forge.Event{Kind: e.Kind, Repository: e.Repository, Branch: want.Branch, Commit: want.Commit, Change: e.Change}
+			got := forge.Event{Kind: e.Kind, Repository: e.Repository, Branch: want.Branch, Commit: want.Commit, PullRequest: e.PullRequest}
 			if want.Branch != "" {
 				got.Branch = e.Branch
 			}

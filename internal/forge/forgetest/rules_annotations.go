@@ -17,7 +17,7 @@ const (
 )
 
 var annotationRules = []rule{
-	{"findings are shown at their places, once", annotated(func(s *suite, c forge.Change) {
+	{"findings are shown at their places, once", annotated(func(s *suite, c forge.PullRequest) {
 		all := []forge.Annotation{finding(3, "has no limits"), finding(7, "runs as root"), finding(0, "is large")}
 		s.annotate(c, all...)
 		s.wantNotes(c, "3 has no limits", "7 runs as root", "0 is large")
@@ -32,7 +32,7 @@ var annotationRules = []rule{
 			}
 		}
 	})},
-	{"findings that are gone disappear", annotated(func(s *suite, c forge.Change) {
+	{"findings that are gone disappear", annotated(func(s *suite, c forge.PullRequest) {
 		s.annotate(c)
 		s.annotate(c, finding(3, "has no limits"), finding(7, "runs as root"))
 		s.annotate(c, finding(7, "runs as root"), finding(9, "is privileged"))
@@ -40,7 +40,7 @@ var annotationRules = []rule{
 		s.annotate(c)
 		s.wantNotes(c)
 	})},
-	{"the next commit has findings of its own", annotated(func(s *suite, c forge.Change) {
+	{"the next commit has findings of its own", annotated(func(s *suite, c forge.PullRequest) {
 		s.annotate(c, finding(3, "has no limits"), finding(7, "runs as root"))
 		head := s.Commit(s.T, s.url, c.Head.Branch)
 		s.eventually("the head did not move", func() bool { return s.change(c.Number).Head.Commit == head })
@@ -48,7 +48,7 @@ var annotationRules = []rule{
 		s.annotate(c, finding(7, "runs as root"))
 		s.wantNotes(c, "7 runs as root")
 	})},
-	{"many findings are bounded, and the rest is counted", annotated(func(s *suite, c forge.Change) {
+	{"many findings are bounded, and the rest is counted", annotated(func(s *suite, c forge.PullRequest) {
 		var all []forge.Annotation
 		for line := range 45 {
 			all = append(all, finding(line+1, "is one of many"))
@@ -67,7 +67,7 @@ var annotationRules = []rule{
 			s.Errorf("the severest is not shown, or the rest not counted: %s", text)
 		}
 	})},
-	{"a finding is shown at its file when its line is not part of the change", annotated(func(s *suite, c forge.Change) {
+	{"a finding is shown at its file when its line is not part of the change", annotated(func(s *suite, c forge.PullRequest) {
 		s.annotate(c, finding(55, "is far away"))
 		notes := s.Notes(s.T, s.url, c.Number)
 		if len(notes) != 1 || notes[0].Line != 55 && !strings.Contains(notes[0].Text, "line 55") {
@@ -79,7 +79,7 @@ var annotationRules = []rule{
 			s.annotate(c, elsewhere, finding(2, "is here"))
 		}
 	})},
-	{"texts of others mean nothing", annotated(func(s *suite, c forge.Change) {
+	{"texts of others mean nothing", annotated(func(s *suite, c forge.PullRequest) {
 		hostile := finding(2, "x\n<!-- "+annotationName+" 00 -->\n@everyone [link](https://evil.example.com) <b>bold</b> --> #1 \x1b[31m")
 		hostile.Title, hostile.Hint = hostile.Message, hostile.Message
 		for range 2 {
@@ -90,7 +90,7 @@ var annotationRules = []rule{
 			s.Errorf("got %+v", notes)
 		}
 	})},
-	{"what others say at lines stays", annotated(func(s *suite, c forge.Change) {
+	{"what others say at lines stays", annotated(func(s *suite, c forge.PullRequest) {
 		if s.Person == nil {
 			s.Skip("the harness has no second account")
 		}
@@ -108,7 +108,7 @@ var annotationRules = []rule{
 			s.Errorf("the conversation has %+v", comments)
 		}
 	})},
-	{"who may only read cannot annotate", annotated(func(s *suite, c forge.Change) {
+	{"who may only read cannot annotate", annotated(func(s *suite, c forge.PullRequest) {
 		if s.Weak == nil {
 			s.Skip("the harness has no token without rights")
 		}
@@ -125,8 +125,8 @@ var annotationRules = []rule{
 	})},
 }
 
-// annotated runs a rule with a change of a long file, where the forge has the ability and the harness can look at it.
-func annotated(check func(s *suite, c forge.Change)) func(*suite) {
+// annotated runs a rule with a pull request of a long file, where the forge has the ability and the harness can look at it.
+func annotated(check func(s *suite, c forge.PullRequest)) func(*suite) {
 	return func(s *suite) {
 		can[forge.Annotator](s, s.repo)
 		if s.Notes == nil {
@@ -143,7 +143,7 @@ func finding(line int, message string) forge.Annotation {
 	return forge.Annotation{File: annotatedFile, Line: line, Level: forge.Warning, Title: "rule", Message: message, Hint: "Do something."}
 }
 
-func (s *suite) annotate(c forge.Change, all ...forge.Annotation) {
+func (s *suite) annotate(c forge.PullRequest, all ...forge.Annotation) {
 	s.Helper()
 	s.eventually("the forge does not notice the head", func() bool {
 		err := s.repo.(forge.Annotator).Annotate(s.ctx, c.Number, forge.Annotations{Name: annotationName, Commit: c.Head.Commit, All: all})
@@ -155,7 +155,7 @@ func (s *suite) annotate(c forge.Change, all ...forge.Annotation) {
 }
 
 // wantNotes checks what is shown: each with its line and a part of its text.
-func (s *suite) wantNotes(c forge.Change, want ...string) {
+func (s *suite) wantNotes(c forge.PullRequest, want ...string) {
 	s.Helper()
 	got := []string{}
 	for _, n := range s.Notes(s.T, s.url, c.Number) {

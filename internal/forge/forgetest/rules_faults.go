@@ -19,17 +19,17 @@ var rightRules = []rule{
 		}
 		c := s.open("readable")
 		weak := s.as(s.Weak)
-		if _, err := weak.Change(s.ctx, c.Number); err != nil {
+		if _, err := weak.PullRequest(s.ctx, c.Number); err != nil {
 			s.Errorf("read: %v", err)
 		}
-		_, opened := weak.OpenChange(s.ctx, forge.NewChange{Head: "readable", Base: "main", Title: "T"})
+		_, opened := weak.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "readable", Base: "main", Title: "T"})
 		_, commented := weak.UpsertComment(s.ctx, c.Number, "m", "text")
-		_, merged := weak.MergeChange(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
+		_, merged := weak.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
 		for name, err := range map[string]error{
 			"open":    opened,
 			"comment": commented,
 			"merge":   merged,
-			"edit":    weak.EditChange(s.ctx, c.Number, forge.ChangeEdit{Title: new("T")}),
+			"edit":    weak.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{Title: new("T")}),
 			"label":   weak.EnsureLabel(s.ctx, promoted),
 			"status":  weak.SetStatus(s.ctx, c.Head.Commit, forge.Status{Context: "ci", State: forge.Success}),
 		} {
@@ -60,7 +60,7 @@ var faultRules = []rule{
 	})},
 	{"trying again ends", fake(func(s *suite) {
 		s.inject(Fault{Times: -1, Answer: Answer(http.StatusInternalServerError, `{"message":"boom"}`)})
-		_, err := s.repo.FindChanges(s.ctx, forge.ChangeFilter{})
+		_, err := s.repo.FindPullRequests(s.ctx, forge.PullRequestFilter{})
 		s.wantKind(err, forge.ErrUnavailable)
 		if n := len(s.Fake.Faults.Requests("")); n < 2 || n > 10 {
 			s.Errorf("asked %d times", n)
@@ -70,9 +70,9 @@ var faultRules = []rule{
 		s.Commit(s.T, s.url, "lost")
 		s.inject(Fault{Method: "POST", Path: "/pull", After: true, Answer: Answer(http.StatusBadGateway, "")})
 		s.inject(Fault{Method: "POST", Path: "/merge_requests", After: true, Answer: Answer(http.StatusBadGateway, "")})
-		_, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "lost", Base: "main", Title: "Lost"})
+		_, err := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "lost", Base: "main", Title: "Lost"})
 		s.wantKind(err, forge.ErrUnavailable)
-		if got := s.find(forge.ChangeFilter{Head: "lost"}); len(got) != 1 {
+		if got := s.find(forge.PullRequestFilter{Head: "lost"}); len(got) != 1 {
 			s.Errorf("found %v, want one", got)
 		}
 	})},
@@ -80,13 +80,13 @@ var faultRules = []rule{
 		for name, limit := range s.Fake.RateLimits {
 			s.Commit(s.T, s.url, "limited-"+name)
 			s.inject(limit(7 * time.Second))
-			_, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "limited-" + name, Base: "main", Title: "Limited"})
+			_, err := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "limited-" + name, Base: "main", Title: "Limited"})
 			s.must(err)
 			if slept := total(s.Fake.Clock.Slept()); slept < 7*time.Second || slept > 10*time.Second {
 				s.Errorf("%s: waited %v, want 7 seconds", name, slept)
 			}
 			s.inject(limit(3 * time.Second))
-			s.find(forge.ChangeFilter{Limit: 1})
+			s.find(forge.PullRequestFilter{Limit: 1})
 			if slept := total(s.Fake.Clock.Slept()); slept < 3*time.Second || slept > 6*time.Second {
 				s.Errorf("%s: waited %v, want 3 seconds", name, slept)
 			}
@@ -96,7 +96,7 @@ var faultRules = []rule{
 		for name, limit := range s.Fake.RateLimits {
 			s.inject(limit(30 * time.Minute))
 			for range 2 {
-				_, err := s.repo.FindChanges(s.ctx, forge.ChangeFilter{})
+				_, err := s.repo.FindPullRequests(s.ctx, forge.PullRequestFilter{})
 				e := s.wantKind(err, forge.ErrRateLimited)
 				if e.RetryAfter < 29*time.Minute || e.RetryAfter > 31*time.Minute {
 					s.Errorf("%s: %v: retry after %v, want half an hour", name, err, e.RetryAfter)
@@ -106,19 +106,19 @@ var faultRules = []rule{
 				s.Errorf("%s: asked %q", name, asked)
 			}
 			s.must(s.Fake.Clock.Sleep(s.ctx, time.Hour))
-			s.find(forge.ChangeFilter{Limit: 1})
+			s.find(forge.PullRequestFilter{Limit: 1})
 		}
 	})},
 	{"a token that the forge does not know is denied", fake(func(s *suite) {
 		stranger := s.as(s.Fake.Stranger)
-		_, err := stranger.FindChanges(s.ctx, forge.ChangeFilter{})
+		_, err := stranger.FindPullRequests(s.ctx, forge.PullRequestFilter{})
 		if e := s.wantKind(err, forge.ErrDenied); e.Right == "" || e.Hint == "" {
 			s.Errorf("%v does not say what to do", err)
 		}
 	})},
 	{"no answer in time is unavailable", fake(func(s *suite) {
 		s.inject(Fault{Times: -1, Answer: Hang})
-		_, err := s.as(s.Fake.Impatient).FindChanges(s.ctx, forge.ChangeFilter{})
+		_, err := s.as(s.Fake.Impatient).FindPullRequests(s.ctx, forge.PullRequestFilter{})
 		s.wantKind(err, forge.ErrUnavailable)
 		if errors.Is(err, context.DeadlineExceeded) {
 			s.Errorf("%v looks like the end of the caller's context", err)
@@ -127,7 +127,7 @@ var faultRules = []rule{
 	{"the end of the caller's context is told as such", fake(func(s *suite) {
 		ctx, cancel := context.WithCancel(s.ctx)
 		s.inject(Fault{Times: -1, Answer: func(w http.ResponseWriter, r *http.Request) { cancel(); Hang(w, r) }})
-		_, err := s.repo.FindChanges(ctx, forge.ChangeFilter{})
+		_, err := s.repo.FindPullRequests(ctx, forge.PullRequestFilter{})
 		if !errors.Is(err, context.Canceled) {
 			s.Errorf("got %v", err)
 		}
@@ -140,7 +140,7 @@ var faultRules = []rule{
 			"too much":       Huge(64 << 20),
 		} {
 			s.inject(Fault{Times: -1, Answer: answer})
-			if _, err := s.repo.FindChanges(s.ctx, forge.ChangeFilter{}); !errors.Is(err, forge.ErrUnavailable) {
+			if _, err := s.repo.FindPullRequests(s.ctx, forge.PullRequestFilter{}); !errors.Is(err, forge.ErrUnavailable) {
 				s.Errorf("%s: got %v", name, err)
 			}
 			s.Fake.Faults.Clear()
@@ -151,7 +151,7 @@ var faultRules = []rule{
 		elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 		defer elsewhere.Close()
 		s.inject(Fault{Times: -1, Answer: Answer(http.StatusFound, "", "Location", elsewhere.URL+"/x")})
-		_, err := s.repo.FindChanges(s.ctx, forge.ChangeFilter{})
+		_, err := s.repo.FindPullRequests(s.ctx, forge.PullRequestFilter{})
 		s.wantKind(err, forge.ErrDenied)
 		if asked {
 			s.Error("the other host was asked")
@@ -161,8 +161,8 @@ var faultRules = []rule{
 		quoting := `{"message":"bad token ` + strings.Join(s.Fake.Secrets, " ") + `"}`
 		for _, status := range []int{400, 401, 403, 404, 409, 422, 500} {
 			s.inject(Fault{Times: -1, Answer: Answer(status, quoting)})
-			_, found := s.repo.FindChanges(s.ctx, forge.ChangeFilter{})
-			_, opened := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "h", Base: "main", Title: "T"})
+			_, found := s.repo.FindPullRequests(s.ctx, forge.PullRequestFilter{})
+			_, opened := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "h", Base: "main", Title: "T"})
 			for _, err := range []error{found, opened, s.repo.SetStatus(s.ctx, "c", forge.Status{Context: "ci", State: forge.Success})} {
 				for _, token := range s.Fake.Secrets {
 					if err == nil || strings.Contains(err.Error(), token) {

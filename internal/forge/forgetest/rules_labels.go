@@ -25,7 +25,7 @@ var labelRules = []rule{
 		if got := s.change(c.Number).Labels; !slices.Equal(got, []string{"kalypso/allow-deletions", "promoted"}) {
 			s.Errorf("got labels %q", got)
 		}
-		changes, err := s.repo.FindChanges(s.ctx, forge.ChangeFilter{Head: "labels"})
+		changes, err := s.repo.FindPullRequests(s.ctx, forge.PullRequestFilter{Head: "labels"})
 		s.must(err)
 		if len(changes) != 1 || !changes[0].HasLabel("Promoted") {
 			s.Errorf("the list does not have the labels: %+v", changes)

@@ -17,17 +17,17 @@ var mergeRules = []rule{
 		if got.Head.Commit != c.Head.Commit {
 			s.Errorf("merged head %s, want %s", got.Head.Commit, c.Head.Commit)
 		}
-		if found := s.find(forge.ChangeFilter{State: forge.Closed}); len(found) != 0 {
+		if found := s.find(forge.PullRequestFilter{State: forge.Closed}); len(found) != 0 {
 			s.Errorf("found among the closed: %v", found)
 		}
-		if found := s.find(forge.ChangeFilter{State: forge.Merged}); len(found) != 1 {
+		if found := s.find(forge.PullRequestFilter{State: forge.Merged}); len(found) != 1 {
 			s.Errorf("found among the merged: %v", found)
 		}
 	}},
 	{"merging again is no error", func(s *suite) {
 		c := s.open("merged-twice")
 		commit := s.merge(s.repo, c)
-		again, err := s.repo.MergeChange(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
+		again, err := s.repo.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
 		s.must(err)
 		if again != commit {
 			s.Errorf("got %s, want %s", again, commit)
@@ -38,14 +38,14 @@ var mergeRules = []rule{
 		judged := c.Head.Commit
 		c.Head.Commit = s.Commit(s.T, s.url, "merged-otherwise")
 		s.merge(s.repo, c)
-		_, err := s.repo.MergeChange(s.ctx, c.Number, forge.Merge{Head: judged})
+		_, err := s.repo.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: judged})
 		s.wantKind(err, forge.ErrConflict)
 	}},
 	{"only the head that was judged is merged", func(s *suite) {
 		c := s.open("judged")
 		next := s.Commit(s.T, s.url, "judged")
 		s.eventually("the change has the old head", func() bool { return s.change(c.Number).Head.Commit == next })
-		_, err := s.repo.MergeChange(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
+		_, err := s.repo.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
 		s.wantKind(err, forge.ErrConflict)
 		if got := s.change(c.Number); got.State != forge.Open {
 			s.Errorf("the change is %s", got.State)
@@ -53,19 +53,19 @@ var mergeRules = []rule{
 	}},
 	{"a merge without a judged head is refused", func(s *suite) {
 		c := s.open("unjudged")
-		_, err := s.repo.MergeChange(s.ctx, c.Number, forge.Merge{})
+		_, err := s.repo.MergePullRequest(s.ctx, c.Number, forge.Merge{})
 		s.wantKind(err, forge.ErrInvalid)
 	}},
 	{"a closed change is not merged", func(s *suite) {
 		c := s.open("closed")
-		s.must(s.repo.EditChange(s.ctx, c.Number, forge.ChangeEdit{State: new(forge.Closed)}))
-		_, err := s.repo.MergeChange(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
+		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: new(forge.Closed)}))
+		_, err := s.repo.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
 		s.wantKind(err, forge.ErrConflict)
 	}},
 	{"a merged change does not open again", func(s *suite) {
 		c := s.open("done")
 		s.merge(s.repo, c)
-		s.wantKind(s.repo.EditChange(s.ctx, c.Number, forge.ChangeEdit{State: new(forge.Open)}), forge.ErrConflict)
+		s.wantKind(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: new(forge.Open)}), forge.ErrConflict)
 	}},
 	{"squashing makes one commit", func(s *suite) {
 		c := s.open("squashed")
@@ -74,7 +74,7 @@ var mergeRules = []rule{
 		s.eventually("the change cannot be merged", func() bool {
 			var err error
 			m := forge.Merge{Head: c.Head.Commit, Method: forge.MergeSquash, Title: "All of it", Message: "In one."}
-			commit, err = s.repo.MergeChange(s.ctx, c.Number, m)
+			commit, err = s.repo.MergePullRequest(s.ctx, c.Number, m)
 			return err == nil
 		})
 		if got := s.change(c.Number); got.State != forge.Merged || got.MergeCommit != commit {
@@ -96,7 +96,7 @@ var mergeRules = []rule{
 		s.must(protector.Protect(s.ctx, "main", forge.Protection{Checks: []string{"kalypso/deletions"}}))
 		c := s.open("checked")
 		s.must(s.repo.SetStatus(s.ctx, c.Head.Commit, forge.Status{Context: "kalypso/deletions", State: forge.Failure}))
-		_, err := s.repo.MergeChange(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
+		_, err := s.repo.MergePullRequest(s.ctx, c.Number, forge.Merge{Head: c.Head.Commit})
 		s.wantKind(err, forge.ErrConflict)
 		s.must(s.repo.SetStatus(s.ctx, c.Head.Commit, forge.Status{Context: "kalypso/deletions", State: forge.Success}))
 		s.merge(s.repo, c)

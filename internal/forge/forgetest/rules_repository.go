@@ -25,26 +25,26 @@ var repositoryRules = []rule{
 	{"what does not exist is not found", func(s *suite) {
 		gone, err := s.Forge.Repository(s.url + "-that-does-not-exist")
 		s.must(err)
-		_, err = gone.FindChanges(s.ctx, forge.ChangeFilter{})
+		_, err = gone.FindPullRequests(s.ctx, forge.PullRequestFilter{})
 		s.wantKind(err, forge.ErrNotFound)
-		_, err = s.repo.Change(s.ctx, 4711)
+		_, err = s.repo.PullRequest(s.ctx, 4711)
 		s.wantKind(err, forge.ErrNotFound)
-		s.wantKind(s.repo.EditChange(s.ctx, 4711, forge.ChangeEdit{Title: new("new")}), forge.ErrNotFound)
+		s.wantKind(s.repo.EditPullRequest(s.ctx, 4711, forge.PullRequestEdit{Title: new("new")}), forge.ErrNotFound)
 		_, err = s.repo.Comments(s.ctx, 4711)
 		s.wantKind(err, forge.ErrNotFound)
 	}},
 }
 
-var changeRules = []rule{
+var pullRequestRules = []rule{
 	{"what was opened is read", func(s *suite) {
 		head := s.Commit(s.T, s.url, "kalypso/dev")
-		opened, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "kalypso/dev", Base: "main", Title: "Add shop", Body: "- one\n- two\n"})
+		opened, err := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "kalypso/dev", Base: "main", Title: "Add shop", Body: "- one\n- two\n"})
 		s.must(err)
 		c := s.change(opened.Number)
-		got := forge.Change{
+		got := forge.PullRequest{
 			Title: c.Title, Body: strings.TrimSpace(c.Body), State: c.State, Head: c.Head, Base: forge.Ref{Branch: c.Base.Branch},
 		}
-		want := forge.Change{
+		want := forge.PullRequest{
 			Title: "Add shop", Body: "- one\n- two", State: forge.Open,
 			Head: forge.Ref{Branch: "kalypso/dev", Commit: head}, Base: forge.Ref{Branch: "main"},
 		}
@@ -57,7 +57,7 @@ var changeRules = []rule{
 	}},
 	{"a draft is opened as one", func(s *suite) {
 		s.Commit(s.T, s.url, "unfinished")
-		opened, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "unfinished", Base: "main", Title: "Unfinished", Draft: true})
+		opened, err := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "unfinished", Base: "main", Title: "Unfinished", Draft: true})
 		s.must(err)
 		if c := s.change(opened.Number); !c.Draft || c.State != forge.Open || !strings.Contains(c.Title, "Unfinished") {
 			s.Errorf("got %+v", c)
@@ -68,14 +68,14 @@ var changeRules = []rule{
 	}},
 	{"a second one from the same head is a conflict", func(s *suite) {
 		s.open("twice")
-		_, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "twice", Base: "main", Title: "Again"})
+		_, err := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "twice", Base: "main", Title: "Again"})
 		s.wantKind(err, forge.ErrConflict)
-		if got := s.find(forge.ChangeFilter{Head: "twice"}); len(got) != 1 {
+		if got := s.find(forge.PullRequestFilter{Head: "twice"}); len(got) != 1 {
 			s.Errorf("got changes %v, want one", got)
 		}
 	}},
 	{"one from a branch that does not exist is refused", func(s *suite) {
-		_, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "nowhere", Base: "main", Title: "From nowhere"})
+		_, err := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "nowhere", Base: "main", Title: "From nowhere"})
 		if err == nil {
 			s.Fatal("opened")
 		}
@@ -84,25 +84,25 @@ var changeRules = []rule{
 		a := s.open("a")
 		s.Commit(s.T, s.url, "release")
 		b := s.open("b")
-		s.must(s.repo.EditChange(s.ctx, a.Number, forge.ChangeEdit{State: new(forge.Closed)}))
-		s.must(s.repo.EditChange(s.ctx, b.Number, forge.ChangeEdit{Base: new("release")}))
+		s.must(s.repo.EditPullRequest(s.ctx, a.Number, forge.PullRequestEdit{State: new(forge.Closed)}))
+		s.must(s.repo.EditPullRequest(s.ctx, b.Number, forge.PullRequestEdit{Base: new("release")}))
 		c := s.open("c")
-		a2, err := s.repo.OpenChange(s.ctx, forge.NewChange{Head: "a", Base: "main", Title: "Again"})
+		a2, err := s.repo.OpenPullRequest(s.ctx, forge.NewPullRequest{Head: "a", Base: "main", Title: "Again"})
 		s.must(err)
 		for _, tc := range []struct {
-			filter forge.ChangeFilter
+			filter forge.PullRequestFilter
 			want   []int
 		}{
-			{forge.ChangeFilter{}, []int{a2.Number, c.Number, b.Number, a.Number}},
-			{forge.ChangeFilter{Limit: 2}, []int{a2.Number, c.Number}},
-			{forge.ChangeFilter{State: forge.Open}, []int{a2.Number, c.Number, b.Number}},
-			{forge.ChangeFilter{State: forge.Closed}, []int{a.Number}},
-			{forge.ChangeFilter{State: forge.Merged}, []int{}},
-			{forge.ChangeFilter{Head: "a"}, []int{a2.Number, a.Number}},
-			{forge.ChangeFilter{Head: "a", Limit: 1}, []int{a2.Number}},
-			{forge.ChangeFilter{Base: "release"}, []int{b.Number}},
-			{forge.ChangeFilter{Head: "a", Base: "release"}, []int{}},
-			{forge.ChangeFilter{Head: "nowhere"}, []int{}},
+			{forge.PullRequestFilter{}, []int{a2.Number, c.Number, b.Number, a.Number}},
+			{forge.PullRequestFilter{Limit: 2}, []int{a2.Number, c.Number}},
+			{forge.PullRequestFilter{State: forge.Open}, []int{a2.Number, c.Number, b.Number}},
+			{forge.PullRequestFilter{State: forge.Closed}, []int{a.Number}},
+			{forge.PullRequestFilter{State: forge.Merged}, []int{}},
+			{forge.PullRequestFilter{Head: "a"}, []int{a2.Number, a.Number}},
+			{forge.PullRequestFilter{Head: "a", Limit: 1}, []int{a2.Number}},
+			{forge.PullRequestFilter{Base: "release"}, []int{b.Number}},
+			{forge.PullRequestFilter{Head: "a", Base: "release"}, []int{}},
+			{forge.PullRequestFilter{Head: "nowhere"}, []int{}},
 		} {
 			if diff := cmp.Diff(tc.want, s.find(tc.filter)); diff != "" {
 				s.Errorf("%+v: %s", tc.filter, diff)
@@ -115,10 +115,10 @@ var changeRules = []rule{
 		}
 		ours := s.open("kalypso/dev")
 		theirs := s.Fork(s.T, s.url, "kalypso/dev")
-		if diff := cmp.Diff([]int{ours.Number}, s.find(forge.ChangeFilter{Head: "kalypso/dev"})); diff != "" {
+		if diff := cmp.Diff([]int{ours.Number}, s.find(forge.PullRequestFilter{Head: "kalypso/dev"})); diff != "" {
 			s.Error(diff)
 		}
-		if diff := cmp.Diff([]int{theirs, ours.Number}, s.find(forge.ChangeFilter{State: forge.Open, Base: "main"})); diff != "" {
+		if diff := cmp.Diff([]int{theirs, ours.Number}, s.find(forge.PullRequestFilter{State: forge.Open, Base: "main"})); diff != "" {
 			s.Error(diff)
 		}
 		if c := s.change(theirs); c.Head.Fork == "" || c.Head.Commit == "" || c.Head.Branch != "kalypso/dev" {
@@ -127,16 +127,16 @@ var changeRules = []rule{
 	}},
 	{"an edit changes what it names and nothing else", func(s *suite) {
 		c := s.open("edited")
-		s.must(s.repo.EditChange(s.ctx, c.Number, forge.ChangeEdit{}))
-		s.must(s.repo.EditChange(s.ctx, c.Number, forge.ChangeEdit{Title: new("New title")}))
+		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{}))
+		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{Title: new("New title")}))
 		if got := s.change(c.Number); got.Title != "New title" || got.Body != c.Body || got.State != forge.Open {
 			s.Errorf("after the title: %+v", got)
 		}
-		s.must(s.repo.EditChange(s.ctx, c.Number, forge.ChangeEdit{Body: new("New body")}))
+		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{Body: new("New body")}))
 		if got := s.change(c.Number); got.Title != "New title" || got.Body != "New body" || got.Base.Branch != "main" {
 			s.Errorf("after the body: %+v", got)
 		}
-		s.must(s.repo.EditChange(s.ctx, c.Number, forge.ChangeEdit{Body: new("")}))
+		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{Body: new("")}))
 		if got := s.change(c.Number); got.Body != "" {
 			s.Errorf("the body is not empty: %+v", got)
 		}
@@ -144,7 +144,7 @@ var changeRules = []rule{
 	{"closing and opening again may be repeated", func(s *suite) {
 		c := s.open("wavering")
 		for _, state := range []forge.State{forge.Closed, forge.Closed, forge.Open, forge.Open} {
-			s.must(s.repo.EditChange(s.ctx, c.Number, forge.ChangeEdit{State: &state}))
+			s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: &state}))
 			if got := s.change(c.Number); got.State != state || got.EndedAt.IsZero() != (state == forge.Open) {
 				s.Errorf("want %s, got %+v", state, got)
 			}
@@ -160,13 +160,13 @@ var changeRules = []rule{
 			s.Skip("the harness has no second account")
 		}
 		c := s.open("closed-by-a-person")
-		s.must(s.as(s.Person).EditChange(s.ctx, c.Number, forge.ChangeEdit{State: new(forge.Closed)}))
+		s.must(s.as(s.Person).EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: new(forge.Closed)}))
 		got := s.change(c.Number)
 		if got.EndedBy == "" || got.EndedBy == got.Author {
 			s.Errorf("ended by %q, opened by %q", got.EndedBy, got.Author)
 		}
-		s.must(s.repo.EditChange(s.ctx, c.Number, forge.ChangeEdit{State: new(forge.Open)}))
-		s.must(s.repo.EditChange(s.ctx, c.Number, forge.ChangeEdit{State: new(forge.Closed)}))
+		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: new(forge.Open)}))
+		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{State: new(forge.Closed)}))
 		if got := s.change(c.Number); got.EndedBy != got.Author {
 			s.Errorf("closed again by ourselves, %q, but told %q", got.Author, got.EndedBy)
 		}
@@ -174,7 +174,7 @@ var changeRules = []rule{
 	{"text in every script survives", func(s *suite) {
 		c := s.open("unicode")
 		title, body := "Grüße 世界 🚀 <b>&amp;", "```diff\n- ä\n+ 🧑‍🚀\n```\n\n| a | b |\n|---|---|\n| \\| | `x` |\n\n<!-- kept -->"
-		s.must(s.repo.EditChange(s.ctx, c.Number, forge.ChangeEdit{Title: &title, Body: &body}))
+		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{Title: &title, Body: &body}))
 		got := s.change(c.Number)
 		if got.Title != title || got.Body != body {
 			s.Errorf("got %q, %q", got.Title, got.Body)
@@ -184,7 +184,7 @@ var changeRules = []rule{
 		c := s.open("long")
 		limits := s.Forge.Limits()
 		title, body := strings.Repeat("título ", 1000), strings.Repeat("línea 🚀\n", 8_000)
-		s.must(s.repo.EditChange(s.ctx, c.Number, forge.ChangeEdit{Title: &title, Body: &body}))
+		s.must(s.repo.EditPullRequest(s.ctx, c.Number, forge.PullRequestEdit{Title: &title, Body: &body}))
 		got := s.change(c.Number)
 		if n := len([]rune(got.Title)); n < 20 || (limits.Title > 0 && n > limits.Title) || !strings.HasPrefix(title, strings.TrimSuffix(got.Title, "…")) {
 			s.Errorf("title of %d characters", n)
@@ -198,10 +198,10 @@ var changeRules = []rule{
 		for i := range many {
 			s.open(branchNumber(i))
 		}
-		if got := s.find(forge.ChangeFilter{State: forge.Open, Base: "main"}); len(got) != many {
+		if got := s.find(forge.PullRequestFilter{State: forge.Open, Base: "main"}); len(got) != many {
 			s.Errorf("found %d, want %d", len(got), many)
 		}
-		oldest := s.find(forge.ChangeFilter{Head: branchNumber(0)})
+		oldest := s.find(forge.PullRequestFilter{Head: branchNumber(0)})
 		if len(oldest) != 1 {
 			s.Errorf("the oldest is found as %v", oldest)
 		}

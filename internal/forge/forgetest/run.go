@@ -15,7 +15,7 @@ func Run(t *testing.T, start func(t *testing.T) Harness) {
 		rules []rule
 	}{
 		{"repository", repositoryRules},
-		{"changes", changeRules},
+		{"pull requests", pullRequestRules},
 		{"merge", mergeRules},
 		{"labels", labelRules},
 		{"statuses", statusRules},

@@ -20,7 +20,7 @@ type World struct {
 	sync.Mutex
 	// Users are account names by token; Rights says what a token may do: "read", "write" or "admin".
 	Users, Rights map[string]string
-	// SharedNumbers makes issues and changes count together.
+	// SharedNumbers makes issues and pull requests count together.
 	SharedNumbers bool
 	// Deliver is called for everything that happens, with the world unlocked, once a request is over.
 	Deliver func(r *Repo, h forge.Hook, e Happening)
@@ -33,14 +33,14 @@ type World struct {
 
 // Happening is something that hooks are told about.
 type Happening struct {
-	Kind   forge.EventKind
-	Actor  string
-	Action string // "opened", "closed", "synchronized", "labeled"...
-	Change *Change
-	Label  string
-	Branch string
-	Commit string
-	Status forge.Status
+	Kind        forge.EventKind
+	Actor       string
+	Action      string // "opened", "closed", "synchronized", "labeled"...
+	PullRequest *PullRequest
+	Label       string
+	Branch      string
+	Commit      string
+	Status      forge.Status
 }
 
 // NewWorld returns a world without repositories.
@@ -129,7 +129,7 @@ type Repo struct {
 	Private       bool
 	Branches      map[string]string
 	Labels        []*LabelEntry
-	Changes       []*Change
+	PullRequests  []*PullRequest
 	Issues        []*Issue
 	// Statuses are in the order in which they were set, by commit.
 	Statuses    map[string][]forge.Status
@@ -170,10 +170,10 @@ func (r *Repo) Move(branch, commit, actor string) {
 	} else {
 		r.Branches[branch] = commit
 	}
-	for _, c := range r.Changes {
+	for _, c := range r.PullRequests {
 		if c.State == forge.Open && c.Head.Branch == branch && c.Head.Fork == "" && commit != "" {
 			c.Head.Commit = commit
-			r.Tell(Happening{Kind: forge.EventChange, Actor: actor, Action: "synchronized", Change: c})
+			r.Tell(Happening{Kind: forge.EventPullRequest, Actor: actor, Action: "synchronized", PullRequest: c})
 		}
 	}
 	r.Tell(Happening{Kind: forge.EventPush, Actor: actor, Branch: branch, Commit: commit})
@@ -185,9 +185,9 @@ func (r *Repo) Tell(h Happening) {
 		return
 	}
 	for _, hook := range r.Hooks {
-		if h.Change != nil {
-			seen := *h.Change
-			h.Change = &seen
+		if h.PullRequest != nil {
+			seen := *h.PullRequest
+			h.PullRequest = &seen
 		}
 		r.world.queue = append(r.world.queue, func() { r.world.Deliver(r, hook, h) })
 	}
@@ -238,7 +238,7 @@ func (w *World) CommitTo(path string) func(t *testing.T, url, branch string) str
 	}
 }
 
-// ForkOf returns a harness' way to open changes from a fork of a repository.
+// ForkOf returns a harness' way to open pull requests from a fork of a repository.
 func (w *World) ForkOf(path, fork string) func(t *testing.T, url, branch string) int {
 	return func(_ *testing.T, _, branch string) int {
 		w.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Note is something that is shown at a place of a change: a comment at a line.
+// Note is something that is shown at a place of a pull request: a comment at a line.
 type Note struct {
 	ID, Author string
 	File       string
@@ -22,14 +22,14 @@ type Note struct {
 	Resolved bool
 }
 
-// The difference that a change of a [World] makes has every file but those of a folder, and the first lines of each.
+// The difference that a pull request of a [World] makes has every file but those of a folder, and the first lines of each.
 const (
 	notInChange = "unchanged/"
 	lastLine    = 50
 )
 
-// AddNote adds a comment at a place, if the change has it.
-func (r *Repo) AddNote(c *Change, commit string, n Note) (*Note, error) {
+// AddNote adds a comment at a place, if the pull request has it.
+func (r *Repo) AddNote(c *PullRequest, commit string, n Note) (*Note, error) {
 	switch {
 	case commit != c.Head.Commit:
 		return nil, refuse(forge.ErrInvalid, "commit_id is not part of the pull request")
@@ -44,9 +44,9 @@ func (r *Repo) AddNote(c *Change, commit string, n Note) (*Note, error) {
 	return &n, nil
 }
 
-// Note finds a comment at a place, and the change it is on; nil when there is none.
-func (r *Repo) Note(id string) (*Note, *Change) {
-	for _, c := range r.Changes {
+// Note finds a comment at a place, and the pull request it is on; nil when there is none.
+func (r *Repo) Note(id string) (*Note, *PullRequest) {
+	for _, c := range r.PullRequests {
 		for _, n := range c.Notes {
 			if n.ID == id {
 				return n, c
@@ -58,27 +58,27 @@ func (r *Repo) Note(id string) (*Note, *Change) {
 
 // RemoveNote deletes a comment at a place.
 func (r *Repo) RemoveNote(n *Note) {
-	for _, c := range r.Changes {
+	for _, c := range r.PullRequests {
 		c.Notes = slices.DeleteFunc(c.Notes, func(other *Note) bool { return other == n })
 	}
 }
 
-// Outdate makes what is shown at places of a change outdated, as when its lines are not in the difference any more.
+// Outdate makes what is shown at places of a pull request outdated, as when its lines are not in the difference any more.
 func (w *World) Outdate(path string, change int) {
 	w.Lock()
 	defer w.Unlock()
-	for _, n := range w.Repo(path).Change(change).Notes {
+	for _, n := range w.Repo(path).PullRequest(change).Notes {
 		n.Outdated = true
 	}
 }
 
-// NotesOf returns a harness' way to see what is shown at places of the changes of a repository.
+// NotesOf returns a harness' way to see what is shown at places of the pull requests of a repository.
 func (w *World) NotesOf(path string) func(t *testing.T, url string, change int) []Note {
 	return func(_ *testing.T, _ string, change int) []Note {
 		w.Lock()
 		defer w.Unlock()
 		var notes []Note
-		for _, n := range w.Repo(path).Change(change).Notes {
+		for _, n := range w.Repo(path).PullRequest(change).Notes {
 			notes = append(notes, *n)
 		}
 		return notes

@@ -17,7 +17,7 @@ func TestOurReviewIsFoundBeyondTheFirstPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit := h.Commit(t, url, "dev")
-	c, err := repo.OpenChange(t.Context(), forge.NewChange{Head: "dev", Base: "main", Title: "T"})
+	c, err := repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "dev", Base: "main", Title: "T"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func (r *Repository) Protection(ctx context.Context, branch string) (forge.Prote
 	if err != nil {
 		return forge.Protection{}, err
 	}
-	result := forge.Protection{ChangesOnly: !p.EnablePush, Approvals: p.RequiredApprovals, CodeOwners: p.BlockOnReviews}
+	result := forge.Protection{PullRequestsOnly: !p.EnablePush, Approvals: p.RequiredApprovals, CodeOwners: p.BlockOnReviews}
 	if p.EnableStatusCheck && len(p.Contexts) > 0 {
 		result.Checks = slices.Sorted(slices.Values(p.Contexts))
 	}
@@ -78,7 +78,7 @@ func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protect
 		return err
 	}
 	rule := protection{
-		EnablePush: !p.ChangesOnly, RequiredApprovals: p.Approvals, BlockOnReviews: p.CodeOwners,
+		EnablePush: !p.PullRequestsOnly, RequiredApprovals: p.Approvals, BlockOnReviews: p.CodeOwners,
 		EnableStatusCheck: len(p.Checks) > 0, Contexts: slices.Concat([]string{}, p.Checks),
 	}
 	err := r.do(ctx, rest.Request{Op: "set protection", Method: http.MethodPatch, Path: path, In: rule})

@@ -10,23 +10,23 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// MergeChange merges a pull request. The API answers without the commit, and says in many ways that it cannot:
+// MergePullRequest merges a pull request. The API answers without the commit, and says in many ways that it cannot:
 // what the pull request is afterwards decides.
-func (r *Repository) MergeChange(ctx context.Context, number int, m forge.Merge) (string, error) {
-	err := r.merge(ctx, number, "merge change", m, false)
+func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.Merge) (string, error) {
+	err := r.merge(ctx, number, "merge pull request", m, false)
 	if err != nil && !errors.Is(err, forge.ErrConflict) && !errors.Is(err, forge.ErrNotFound) {
 		return "", err
 	}
 	c, readErr := r.pull(ctx, number)
-	switch after := c.change(); {
+	switch after := c.pullRequest(); {
 	case readErr != nil:
 		return "", readErr
 	case after.State == forge.Merged && after.Head.Commit == m.Head:
 		return after.MergeCommit, nil
 	case err == nil:
-		return "", r.conflict("merge change", "the forge did not merge it")
+		return "", r.conflict("merge pull request", "the forge did not merge it")
 	case errors.Is(err, forge.ErrNotFound):
-		return "", r.conflict("merge change", "the change is "+string(after.State))
+		return "", r.conflict("merge pull request", "the change is "+string(after.State))
 	}
 	return "", err
 }
@@ -38,10 +38,10 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 	if err != nil {
 		return err
 	}
-	if c := p.change(); c.State != forge.Open || c.Head.Commit != m.Head {
-		return r.conflict("merge change later", "the change is "+string(c.State)+" at another head")
+	if c := p.pullRequest(); c.State != forge.Open || c.Head.Commit != m.Head {
+		return r.conflict("merge pull request later", "the change is "+string(c.State)+" at another head")
 	}
-	err = r.merge(ctx, number, "merge change later", m, true)
+	err = r.merge(ctx, number, "merge pull request later", m, true)
 	if errors.Is(err, forge.ErrConflict) && strings.Contains(err.Error(), "already scheduled") {
 		return nil
 	}

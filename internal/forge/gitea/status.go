@@ -50,7 +50,7 @@ func (r *Repository) Statuses(ctx context.Context, commit string) ([]forge.Statu
 	return statuses, explain(err)
 }
 
-// stateOf brings what only Gitea can say to what all forges can: a warning does not let a change through.
+// stateOf brings what only Gitea can say to what all forges can: a warning does not let a pull request through.
 func stateOf(state string) forge.StatusState {
 	switch state {
 	case "warning":

@@ -58,7 +58,7 @@ func kindOf(header http.Header) forge.EventKind {
 	case "pull_request_label":
 		return forge.EventLabel
 	case "pull_request", "pull_request_sync":
-		return forge.EventChange
+		return forge.EventPullRequest
 	case "pull_request_comment", "issue_comment":
 		return forge.EventComment
 	case "status":
@@ -87,11 +87,11 @@ func (p payload) locate(e *forge.Event) {
 		e.Commit = p.SHA
 	case forge.EventComment:
 		if p.Issue != nil && p.IsPull {
-			e.Change = p.Issue.Number
+			e.PullRequest = p.Issue.Number
 		}
 	}
 	if p.PullRequest != nil {
-		c := p.PullRequest.change()
-		e.Change, e.Branch, e.Commit = c.Number, c.Base.Branch, c.Head.Commit
+		c := p.PullRequest.pullRequest()
+		e.PullRequest, e.Branch, e.Commit = c.Number, c.Base.Branch, c.Head.Commit
 	}
 }

@@ -42,13 +42,13 @@ func TestDeliveries(t *testing.T) {
 		{"create", `{"ref":"dev","ref_type":"branch","sha":"c1",` + who + `}`, forge.Event{Kind: forge.EventPush, Branch: "dev", Commit: "c1"}},
 		{"create", `{"ref":"v1","ref_type":"tag","sha":"c1",` + who + `}`, forge.Event{Kind: forge.EventOther}},
 		{"delete", `{"ref":"dev","ref_type":"branch",` + who + `}`, forge.Event{Kind: forge.EventPush, Branch: "dev"}},
-		{"pull_request", `{"action":"closed",` + pull + who + `}`, forge.Event{Kind: forge.EventChange, Change: 7, Branch: "dev", Commit: "c1"}},
-		{"pull_request_sync", `{"action":"synchronized",` + pull + who + `}`, forge.Event{Kind: forge.EventChange, Change: 7, Branch: "dev", Commit: "c1"}},
-		{"pull_request_label", `{"action":"label_updated",` + pull + who + `}`, forge.Event{Kind: forge.EventLabel, Change: 7, Branch: "dev", Commit: "c1"}},
+		{"pull_request", `{"action":"closed",` + pull + who + `}`, forge.Event{Kind: forge.EventPullRequest, PullRequest: 7, Branch: "dev", Commit: "c1"}},
+		{"pull_request_sync", `{"action":"synchronized",` + pull + who + `}`, forge.Event{Kind: forge.EventPullRequest, PullRequest: 7, Branch: "dev", Commit: "c1"}},
+		{"pull_request_label", `{"action":"label_updated",` + pull + who + `}`, forge.Event{Kind: forge.EventLabel, PullRequest: 7, Branch: "dev", Commit: "c1"}},
 		{"status", `{"sha":"c1","updated_at":"2030-01-02T03:04:05Z",` + who + `}`, forge.Event{
 			Kind: forge.EventStatus, Commit: "c1", Time: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC),
 		}},
-		{"pull_request_comment", `{"is_pull":true,"issue":{"number":7},` + who + `}`, forge.Event{Kind: forge.EventComment, Change: 7}},
+		{"pull_request_comment", `{"is_pull":true,"issue":{"number":7},` + who + `}`, forge.Event{Kind: forge.EventComment, PullRequest: 7}},
 		{"issue_comment", `{"issue":{"number":7},` + who + `}`, forge.Event{Kind: forge.EventComment}},
 		{"repository", `{` + who + `}`, forge.Event{Kind: forge.EventOther}},
 	} {

@@ -10,12 +10,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/github/githubtest"
 )
 
-// annotating is a fake with a change, and what a token sees of it.
+// annotating is a fake with a pull request, and what a token sees of it.
 type annotating struct {
 	*githubtest.Fake
 	t      *testing.T
 	repo   *github.Repository
-	change forge.Change
+	change forge.PullRequest
 }
 
 func newAnnotating(t *testing.T, token string) *annotating {
@@ -28,7 +28,7 @@ func newAnnotating(t *testing.T, token string) *annotating {
 		t.Fatal(err)
 	}
 	fake.World.Grant("ghs_job", "github-actions[bot]", "admin")
-	c, err := repo.OpenChange(t.Context(), forge.NewChange{Head: "dev", Base: "main", Title: "T"})
+	c, err := repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "dev", Base: "main", Title: "T"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestApp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := repo.OpenChange(t.Context(), forge.NewChange{Head: "dev", Base: "main", Title: "By the app"})
+	c, err := repo.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "dev", Base: "main", Title: "By the app"})
 	if err != nil || c.Author != "kalypso[bot]" {
 		t.Fatalf("got %+v, %v", c, err)
 	}
@@ -111,7 +111,7 @@ func TestApp(t *testing.T) {
 		if err := clock.Sleep(t.Context(), step.wait); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := repo.Change(t.Context(), c.Number); err != nil || server.given != step.given {
+		if _, err := repo.PullRequest(t.Context(), c.Number); err != nil || server.given != step.given {
 			t.Errorf("after %v more: %d tokens given, want %d; %v", step.wait, server.given, step.given, err)
 		}
 		user, password, err := app.GitCredential(t.Context())
@@ -162,7 +162,7 @@ func TestEndpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = repo.Change(t.Context(), 1); !errors.Is(err, forge.ErrUnavailable) || asked != want {
+		if _, err = repo.PullRequest(t.Context(), 1); !errors.Is(err, forge.ErrUnavailable) || asked != want {
 			t.Errorf("%s: asked %s, %v", site, asked, err)
 		}
 	}

@@ -50,7 +50,7 @@ func (r *Repository) Protection(ctx context.Context, branch string) (forge.Prote
 	}
 	var result forge.Protection
 	if reviews := p.GetRequiredPullRequestReviews(); reviews != nil {
-		result.ChangesOnly = true
+		result.PullRequestsOnly = true
 		result.Approvals, result.CodeOwners = reviews.RequiredApprovingReviewCount, reviews.RequireCodeOwnerReviews
 	}
 	if checks := p.GetRequiredStatusChecks(); checks != nil && checks.Contexts != nil && len(*checks.Contexts) > 0 {
@@ -73,7 +73,7 @@ func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protect
 	if len(p.Checks) > 0 {
 		request.RequiredStatusChecks = &github.RequiredStatusChecks{Contexts: &p.Checks}
 	}
-	if p.ChangesOnly || p.Approvals > 0 || p.CodeOwners {
+	if p.PullRequestsOnly || p.Approvals > 0 || p.CodeOwners {
 		request.RequiredPullRequestReviews = &github.PullRequestReviewsEnforcementRequest{
 			RequireCodeOwnerReviews: p.CodeOwners, RequiredApprovingReviewCount: p.Approvals,
 		}

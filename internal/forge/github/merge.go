@@ -12,24 +12,24 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// MergeChange merges a pull request. A refusal may mean that it was merged already, for instance by our own request
+// MergePullRequest merges a pull request. A refusal may mean that it was merged already, for instance by our own request
 // whose answer was lost: what the pull request is decides.
-func (r *Repository) MergeChange(ctx context.Context, number int, m forge.Merge) (string, error) {
+func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.Merge) (string, error) {
 	if m.Head == "" {
-		return "", r.unjudged(mergeChange)
+		return "", r.unjudged(mergePullRequest)
 	}
 	owner, name := r.names()
 	options := &github.PullRequestOptions{CommitTitle: m.Title, SHA: m.Head, MergeMethod: string(m.Method)}
-	merged, answer, err := r.forge.client.PullRequests.Merge(mergeChange.on(ctx), owner, name, number, m.Message, options)
+	merged, answer, err := r.forge.client.PullRequests.Merge(mergePullRequest.on(ctx), owner, name, number, m.Message, options)
 	if err == nil {
 		return merged.GetSHA(), nil
 	}
-	err = r.explain(mergeChange, answer, err)
+	err = r.explain(mergePullRequest, answer, err)
 	if !errors.Is(err, forge.ErrConflict) {
 		return "", err
 	}
-	if p, readErr := r.pull(ctx, mergeChange, number); readErr == nil {
-		if c := changeOf(p); c.State == forge.Merged && c.Head.Commit == m.Head {
+	if p, readErr := r.pull(ctx, mergePullRequest, number); readErr == nil {
+		if c := pullRequestOf(p); c.State == forge.Merged && c.Head.Commit == m.Head {
 			return c.MergeCommit, nil
 		}
 	}
@@ -76,7 +76,7 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 	case err != nil || len(answer.Errors) == 0:
 		return err
 	case strings.Contains(answer.Errors[0].Message, "clean status"):
-		_, err := r.MergeChange(ctx, number, m)
+		_, err := r.MergePullRequest(ctx, number, m)
 		return err
 	}
 	status := http.StatusConflict

@@ -18,12 +18,12 @@ var (
 	readAccount      = operation{name: "read own account", right: "metadata=read"}
 	createRepository = operation{name: "create repository", right: "administration=write"}
 
-	findChanges = operation{name: "find changes", right: "pull_requests=read"}
-	readChange  = operation{name: "read change", right: "pull_requests=read"}
-	openChange  = operation{name: "open change", right: "pull_requests=write"}
-	editChange  = operation{name: "edit change", right: "pull_requests=write"}
-	mergeChange = operation{name: "merge change", right: "contents=write"}
-	mergeLater  = operation{name: "merge change later", right: "contents=write"}
+	findPullRequests = operation{name: "find pull requests", right: "pull_requests=read"}
+	readPullRequest  = operation{name: "read pull request", right: "pull_requests=read"}
+	openPullRequest  = operation{name: "open pull request", right: "pull_requests=write"}
+	editPullRequest  = operation{name: "edit pull request", right: "pull_requests=write"}
+	mergePullRequest = operation{name: "merge pull request", right: "contents=write"}
+	mergeLater       = operation{name: "merge pull request later", right: "contents=write"}
 
 	createLabel = operation{name: "create label", right: "issues=write"}
 	addLabels   = operation{name: "add labels", right: "issues=write", repeatable: true}

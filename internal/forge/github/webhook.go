@@ -76,18 +76,18 @@ func (p payload) locate(kind string, e *forge.Event) {
 		if p.PullRequest == nil {
 			return
 		}
-		e.Kind = forge.EventChange
+		e.Kind = forge.EventPullRequest
 		if p.Action == "labeled" || p.Action == "unlabeled" {
 			e.Kind = forge.EventLabel
 		}
-		c := changeOf(p.PullRequest)
-		e.Change, e.Branch, e.Commit, e.Time = c.Number, c.Base.Branch, c.Head.Commit, p.PullRequest.GetUpdatedAt().Time
+		c := pullRequestOf(p.PullRequest)
+		e.PullRequest, e.Branch, e.Commit, e.Time = c.Number, c.Base.Branch, c.Head.Commit, p.PullRequest.GetUpdatedAt().Time
 	case "status":
 		e.Kind, e.Commit, e.Time = forge.EventStatus, p.SHA, p.UpdatedAt
 	case "issue_comment":
 		e.Kind = forge.EventComment
 		if p.Issue != nil && p.Issue.IsPullRequest() {
-			e.Change = p.Issue.GetNumber()
+			e.PullRequest = p.Issue.GetNumber()
 		}
 		if p.Comment != nil {
 			e.Time = p.Comment.UpdatedAt

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-func (w *world) annotate(c forge.Change, levels ...forge.AnnotationLevel) {
+func (w *world) annotate(c forge.PullRequest, levels ...forge.AnnotationLevel) {
 	w.T.Helper()
 	a := forge.Annotations{Name: "checks", Commit: c.Head.Commit}
 	for i, level := range levels {

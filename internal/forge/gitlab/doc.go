@@ -1,6 +1,6 @@
 // Package gitlab is the adapter to GitLab, gitlab.com and self-managed, by its REST API, version 4.
 //
-// A change is a merge request and its number the one people see, "!5". A comment is a note. A repository is a project,
+// A pull request is a merge request and its number the one people see, "!5". A comment is a note. A repository is a project,
 // which may lie in any depth of groups.
 //
 // What is peculiar to it:
@@ -15,6 +15,6 @@
 //   - A hook has a token, which travels as it is; GitLab 19 and later sign deliveries besides. See [VerifyWebhook].
 //   - A draft is marked in its title.
 //
-// A token needs the scope api; of a project's own tokens, the role Developer for changes and Maintainer for protection
+// A token needs the scope api; of a project's own tokens, the role Developer for pull requests and Maintainer for protection
 // and hooks. The token of a CI job may read; nearly nothing of what is written here is open to it.
 package gitlab

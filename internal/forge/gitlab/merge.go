@@ -9,10 +9,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// MergeChange merges a merge request. When the forge will not, that may be since it was merged already,
+// MergePullRequest merges a merge request. When the forge will not, that may be since it was merged already,
 // perhaps by an attempt of ours whose answer was lost.
-func (r *Repository) MergeChange(ctx context.Context, number int, m forge.Merge) (string, error) {
-	merged, err := r.merge(ctx, number, "merge change", m, false)
+func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.Merge) (string, error) {
+	merged, err := r.merge(ctx, number, "merge pull request", m, false)
 	if errors.Is(err, forge.ErrConflict) || errors.Is(err, forge.ErrUnavailable) {
 		before, readErr := r.mergeRequest(ctx, number)
 		if readErr != nil || before.State != "merged" || before.SHA != m.Head {
@@ -24,7 +24,7 @@ func (r *Repository) MergeChange(ctx context.Context, number int, m forge.Merge)
 		return "", err
 	}
 	if merged.State != "merged" {
-		return "", r.fail(forge.ErrConflict, "merge change", "the forge did not merge it")
+		return "", r.fail(forge.ErrConflict, "merge pull request", "the forge did not merge it")
 	}
 	return merged.commit(), nil
 }
@@ -33,10 +33,10 @@ func (r *Repository) MergeChange(ctx context.Context, number int, m forge.Merge)
 // GitLab refuses to wait when there is no pipeline to wait for. Then the merge is tried at once,
 // which it refuses as well when something required is missing.
 func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) error {
-	_, err := r.merge(ctx, number, "merge change later", m, true)
+	_, err := r.merge(ctx, number, "merge pull request later", m, true)
 	var e *forge.Error
 	if errors.As(err, &e) && e.Status == http.StatusMethodNotAllowed {
-		_, err = r.MergeChange(ctx, number, m)
+		_, err = r.MergePullRequest(ctx, number, m)
 	}
 	return err
 }

@@ -41,10 +41,10 @@ func (w *world) must(err error) {
 	}
 }
 
-func (w *world) open(head string) forge.Change {
+func (w *world) open(head string) forge.PullRequest {
 	w.T.Helper()
 	w.Server.Commit(w.url, head)
-	c, err := w.repo.OpenChange(w.Context(), forge.NewChange{Head: head, Base: "main", Title: "Change " + head})
+	c, err := w.repo.OpenPullRequest(w.Context(), forge.NewPullRequest{Head: head, Base: "main", Title: "Change " + head})
 	w.must(err)
 	return c
 }
@@ -56,7 +56,7 @@ func (w *world) set(commit string, s forge.Status) {
 
 func (w *world) state(number int) forge.State {
 	w.T.Helper()
-	c, err := w.repo.Change(w.Context(), number)
+	c, err := w.repo.PullRequest(w.Context(), number)
 	w.must(err)
 	return c.State
 }
@@ -65,9 +65,9 @@ func TestProtectionIsReadAsItWasSet(t *testing.T) {
 	w := newWorld(t)
 	for _, tc := range []struct{ set, want forge.Protection }{
 		{forge.Protection{}, forge.Protection{}},
-		{forge.Protection{ChangesOnly: true}, forge.Protection{ChangesOnly: true}},
+		{forge.Protection{PullRequestsOnly: true}, forge.Protection{PullRequestsOnly: true}},
 		{forge.Protection{CodeOwners: true}, forge.Protection{CodeOwners: true}},
-		{forge.Protection{ChangesOnly: true, CodeOwners: true}, forge.Protection{ChangesOnly: true, CodeOwners: true}},
+		{forge.Protection{PullRequestsOnly: true, CodeOwners: true}, forge.Protection{PullRequestsOnly: true, CodeOwners: true}},
 		{forge.Protection{}, forge.Protection{}},
 		{forge.Protection{Approvals: 1}, forge.Protection{Approvals: 1}},
 		{forge.Protection{Approvals: 2, Checks: []string{"ci"}}, forge.Protection{Approvals: 2, Checks: []string{gitlab.AllChecks}}},
@@ -86,7 +86,7 @@ func TestProtectionIsReadAsItWasSet(t *testing.T) {
 
 func TestProtectingTwiceWritesOnce(t *testing.T) {
 	w := newWorld(t)
-	p := forge.Protection{ChangesOnly: true, Approvals: 1, Checks: []string{"ci"}}
+	p := forge.Protection{PullRequestsOnly: true, Approvals: 1, Checks: []string{"ci"}}
 	w.must(w.repo.Protect(w.Context(), "main", p))
 	w.Faults.Clear()
 	w.must(w.repo.Protect(w.Context(), "main", p))
@@ -104,7 +104,7 @@ func TestWhatPeopleChoseStays(t *testing.T) {
 	if got, want := w.Protected(w.url, "main"), "push 40, merge 40"; got != want {
 		t.Errorf("asked for nothing: got %s, want %s", got, want)
 	}
-	w.must(w.repo.Protect(w.Context(), "main", forge.Protection{ChangesOnly: true}))
+	w.must(w.repo.Protect(w.Context(), "main", forge.Protection{PullRequestsOnly: true}))
 	if got, want := w.Protected(w.url, "main"), "push 0, merge 40"; got != want {
 		t.Errorf("asked for changes only: got %s, want %s", got, want)
 	}
@@ -134,7 +134,7 @@ func TestJobsThatMayFailStopNobody(t *testing.T) {
 func TestWhatNeedsPremiumSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.Premium = false
-	w.must(w.repo.Protect(w.Context(), "main", forge.Protection{ChangesOnly: true}))
+	w.must(w.repo.Protect(w.Context(), "main", forge.Protection{PullRequestsOnly: true}))
 	for _, p := range []forge.Protection{{Approvals: 1}, {CodeOwners: true}} {
 		if err := w.repo.Protect(w.Context(), "main", p); !errors.Is(err, forge.ErrInvalid) || !strings.Contains(err.Error(), "Premium") {
 			t.Errorf("%+v: got %v", p, err)
@@ -151,12 +151,12 @@ func TestPipelinesMustSucceed(t *testing.T) {
 		if state != "" {
 			w.set(c.Head.Commit, forge.Status{Context: "kalypso/deletions", State: state})
 		}
-		if _, err := w.repo.MergeChange(w.Context(), c.Number, merge); !errors.Is(err, forge.ErrConflict) {
+		if _, err := w.repo.MergePullRequest(w.Context(), c.Number, merge); !errors.Is(err, forge.ErrConflict) {
 			t.Errorf("%s: got %v, want a conflict", state, err)
 		}
 	}
 	w.set(c.Head.Commit, forge.Status{Context: "kalypso/deletions", State: forge.Success})
-	_, err := w.repo.MergeChange(w.Context(), c.Number, merge)
+	_, err := w.repo.MergePullRequest(w.Context(), c.Number, merge)
 	w.must(err)
 }
 
@@ -206,9 +206,9 @@ func TestAMergeWhoseAnswerWasLostSucceeded(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("lost")
 	w.Faults.Inject(forgetest.Fault{Method: "PUT", Path: "/merge", After: true, Answer: forgetest.Answer(http.StatusBadGateway, "")})
-	commit, err := w.repo.MergeChange(w.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+	commit, err := w.repo.MergePullRequest(w.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
 	w.must(err)
-	if after, err := w.repo.Change(w.Context(), c.Number); err != nil || after.MergeCommit != commit || commit == "" {
+	if after, err := w.repo.PullRequest(w.Context(), c.Number); err != nil || after.MergeCommit != commit || commit == "" {
 		t.Errorf("merged as %q, but %+v, %v", commit, after, err)
 	}
 }
@@ -217,7 +217,7 @@ func TestWhoMayNotMergeIsTold(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("forbidden")
 	w.Faults.Inject(forgetest.Fault{Method: "PUT", Path: "/merge", Answer: forgetest.Answer(http.StatusUnauthorized, `{"message":"401 Unauthorized"}`)})
-	_, err := w.repo.MergeChange(w.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+	_, err := w.repo.MergePullRequest(w.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
 	var e *forge.Error
 	if !errors.As(err, &e) || !errors.Is(err, forge.ErrDenied) || !strings.Contains(e.Right, "merge to the branch") {
 		t.Errorf("got %v", err)
@@ -229,7 +229,7 @@ func TestConflictingBranchesAreAConflict(t *testing.T) {
 		w := newWorld(t)
 		c := w.open("conflicting")
 		w.Faults.Inject(forgetest.Fault{Method: "PUT", Path: "/merge", Answer: forgetest.Answer(status, `{"message":"Branch cannot be merged"}`)})
-		if _, err := w.repo.MergeChange(w.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); !errors.Is(err, forge.ErrConflict) {
+		if _, err := w.repo.MergePullRequest(w.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); !errors.Is(err, forge.ErrConflict) {
 			t.Errorf("%d: got %v", status, err)
 		}
 	}
@@ -238,10 +238,10 @@ func TestConflictingBranchesAreAConflict(t *testing.T) {
 func TestADraftStaysOne(t *testing.T) {
 	w := newWorld(t)
 	w.Server.Commit(w.url, "draft")
-	c, err := w.repo.OpenChange(w.Context(), forge.NewChange{Head: "draft", Base: "main", Title: "Unfinished", Draft: true})
+	c, err := w.repo.OpenPullRequest(w.Context(), forge.NewPullRequest{Head: "draft", Base: "main", Title: "Unfinished", Draft: true})
 	w.must(err)
-	w.must(w.repo.EditChange(w.Context(), c.Number, forge.ChangeEdit{Title: new("Nearly finished")}))
-	after, err := w.repo.Change(w.Context(), c.Number)
+	w.must(w.repo.EditPullRequest(w.Context(), c.Number, forge.PullRequestEdit{Title: new("Nearly finished")}))
+	after, err := w.repo.PullRequest(w.Context(), c.Number)
 	w.must(err)
 	if !after.Draft || after.Title != "Nearly finished" {
 		t.Errorf("got %+v", after)
@@ -254,14 +254,14 @@ func TestAForkIsNamed(t *testing.T) {
 	w.AddProject("somebody/fork")
 	for fork, want := range map[string]string{"somebody/fork": "somebody/fork", "somebody/gone": "unknown"} {
 		w.Server.World.Lock()
-		w.World.Repo("platform/teams/gitops-1").Change(c.Number).Head.Fork = fork
+		w.World.Repo("platform/teams/gitops-1").PullRequest(c.Number).Head.Fork = fork
 		w.Server.World.Unlock()
-		got, err := w.repo.Change(w.Context(), c.Number)
+		got, err := w.repo.PullRequest(w.Context(), c.Number)
 		w.must(err)
 		if got.Head.Fork != want {
 			t.Errorf("got %q, want %q", got.Head.Fork, want)
 		}
-		ours, err := w.repo.FindChanges(w.Context(), forge.ChangeFilter{Head: "forked"})
+		ours, err := w.repo.FindPullRequests(w.Context(), forge.PullRequestFilter{Head: "forked"})
 		w.must(err)
 		if len(ours) != 0 {
 			t.Errorf("the fork's branch is taken for ours: %+v", ours)
@@ -287,7 +287,7 @@ func TestTokensGoWhereTheyBelong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = r.Change(t.Context(), 1)
+		_, _ = r.PullRequest(t.Context(), 1)
 		if got.Get(want[0]) != want[1] {
 			t.Errorf("%q: got %v", auth, got)
 		}

@@ -33,8 +33,8 @@ type access struct {
 	Level *int `json:"access_level"`
 }
 
-// changesOnly reports whether nobody may push.
-func (p protectedBranch) changesOnly() bool {
+// pullRequestsOnly reports whether nobody may push.
+func (p protectedBranch) pullRequestsOnly() bool {
 	for _, push := range p.Push {
 		if push.Level == nil || *push.Level != nobody {
 			return false
@@ -77,7 +77,7 @@ func (r *Repository) Protection(ctx context.Context, branch string) (forge.Prote
 	if err != nil {
 		return forge.Protection{}, err
 	}
-	demanded := forge.Protection{ChangesOnly: p.changesOnly(), CodeOwners: p.CodeOwners}
+	demanded := forge.Protection{PullRequestsOnly: p.pullRequestsOnly(), CodeOwners: p.CodeOwners}
 	for _, rule := range rules {
 		if rule.applies(branch) {
 			demanded.Approvals = max(demanded.Approvals, rule.Approvals)
@@ -135,7 +135,7 @@ func (r *Repository) protectedBranch(ctx context.Context, branch string) (protec
 // A protection that restricts pushing to some, as GitLab gives to default branches, demands nothing that we know, and stays.
 func (r *Repository) protectBranch(ctx context.Context, branch string, p forge.Protection) error {
 	now, err := r.protectedBranch(ctx, branch)
-	if err != nil || (now.changesOnly() == p.ChangesOnly && now.CodeOwners == p.CodeOwners) {
+	if err != nil || (now.pullRequestsOnly() == p.PullRequestsOnly && now.CodeOwners == p.CodeOwners) {
 		return err
 	}
 	if now.Name != "" {
@@ -146,7 +146,7 @@ func (r *Repository) protectBranch(ctx context.Context, branch string, p forge.P
 			return err
 		}
 	}
-	if !p.ChangesOnly && !p.CodeOwners {
+	if !p.PullRequestsOnly && !p.CodeOwners {
 		return nil
 	}
 	return r.createProtection(ctx, branch, p, now.merger())
@@ -154,7 +154,7 @@ func (r *Repository) protectBranch(ctx context.Context, branch string, p forge.P
 
 func (r *Repository) createProtection(ctx context.Context, branch string, p forge.Protection, merger int) error {
 	push := maintainers
-	if p.ChangesOnly {
+	if p.PullRequestsOnly {
 		push = nobody
 	}
 	var after protectedBranch

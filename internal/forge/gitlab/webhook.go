@@ -153,7 +153,7 @@ func (p payload) locate(e *forge.Event) {
 			e.Commit = p.After
 		}
 	case "merge_request":
-		e.Kind, e.Change, e.Branch, e.Commit = forge.EventChange, p.Attributes.Number, p.Attributes.Base, p.Attributes.LastCommit.ID
+		e.Kind, e.PullRequest, e.Branch, e.Commit = forge.EventPullRequest, p.Attributes.Number, p.Attributes.Base, p.Attributes.LastCommit.ID
 		// A push into a merge request may tell its labels as changed, though they were not.
 		if p.Attributes.Action == "update" && p.Attributes.OldRev == "" && p.Changes.Labels != nil {
 			e.Kind = forge.EventLabel
@@ -161,7 +161,7 @@ func (p payload) locate(e *forge.Event) {
 	case "note":
 		e.Kind = forge.EventComment
 		if p.MergeRequest != nil {
-			e.Change = p.MergeRequest.Number
+			e.PullRequest = p.MergeRequest.Number
 		}
 	case "pipeline":
 		e.Kind, e.Commit = forge.EventStatus, p.Attributes.SHA

@@ -38,22 +38,22 @@ func TestDeliveriesAreUnderstood(t *testing.T) {
 		"merge request": {
 			`{"object_kind":"merge_request","user":{"username":"root"},"project":{"path_with_namespace":"mike/diaspora"},` +
 				`"object_attributes":{"iid":5,"target_branch":"main","last_commit":{"id":"c0"},"action":"open"},"changes":{"labels":{}}}`,
-			forge.Event{Kind: forge.EventChange, Branch: "main", Commit: "c0", Change: 5, Sender: "root"},
+			forge.Event{Kind: forge.EventPullRequest, Branch: "main", Commit: "c0", PullRequest: 5, Sender: "root"},
 		},
 		"label": {
 			`{"object_kind":"merge_request","user":{"username":"root"},"project":{"path_with_namespace":"mike/diaspora"},` +
 				`"object_attributes":{"iid":5,"target_branch":"main","last_commit":{"id":"c0"},"action":"update"},"changes":{"labels":{}}}`,
-			forge.Event{Kind: forge.EventLabel, Branch: "main", Commit: "c0", Change: 5, Sender: "root"},
+			forge.Event{Kind: forge.EventLabel, Branch: "main", Commit: "c0", PullRequest: 5, Sender: "root"},
 		},
 		"push into a merge request": {
 			`{"object_kind":"merge_request","user":{"username":"root"},"project":{"path_with_namespace":"mike/diaspora"},"changes":{"labels":{}},` +
 				`"object_attributes":{"iid":5,"target_branch":"main","last_commit":{"id":"c1"},"action":"update","oldrev":"c0"}}`,
-			forge.Event{Kind: forge.EventChange, Branch: "main", Commit: "c1", Change: 5, Sender: "root"},
+			forge.Event{Kind: forge.EventPullRequest, Branch: "main", Commit: "c1", PullRequest: 5, Sender: "root"},
 		},
 		"comment on a merge request": {
 			`{"object_kind":"note","user":{"username":"root"},"project":{"path_with_namespace":"mike/diaspora"},` +
 				`"object_attributes":{"id":1243},"merge_request":{"iid":7}}`,
-			forge.Event{Kind: forge.EventComment, Change: 7, Sender: "root"},
+			forge.Event{Kind: forge.EventComment, PullRequest: 7, Sender: "root"},
 		},
 		"comment on an issue": {
 			`{"object_kind":"note","user":{"username":"root"},"project":{"path_with_namespace":"mike/diaspora"},"issue":{"iid":7}}`,

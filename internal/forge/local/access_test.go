@@ -87,9 +87,11 @@ func TestEveryOperationNeedsItsRight(t *testing.T) {
 	c := open(t, r, "feature", nil)
 	ctx := t.Context()
 	operations := map[string]func(r *Repository) error{
-		"close": func(r *Repository) error { return r.EditChange(ctx, 1, forge.ChangeEdit{State: new(forge.Closed)}) },
+		"close": func(r *Repository) error {
+			return r.EditPullRequest(ctx, 1, forge.PullRequestEdit{State: new(forge.Closed)})
+		},
 		"merge": func(r *Repository) error {
-			_, err := r.MergeChange(ctx, 1, forge.Merge{Head: c.Head.Commit})
+			_, err := r.MergePullRequest(ctx, 1, forge.Merge{Head: c.Head.Commit})
 			return err
 		},
 		"auto":     func(r *Repository) error { return r.AutoMerge(ctx, 1, forge.Merge{Head: c.Head.Commit}) },
@@ -202,7 +204,7 @@ func TestTheEndOfTheContextIsTold(t *testing.T) {
 	r := newRepository(t, f)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.FindChanges(ctx, forge.ChangeFilter{}); !errors.Is(err, context.Canceled) {
+	if _, err := r.FindPullRequests(ctx, forge.PullRequestFilter{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("read: %v", err)
 	}
 	e := must(r.enter(t.Context(), Read))
@@ -210,7 +212,7 @@ func TestTheEndOfTheContextIsTold(t *testing.T) {
 	defer unlock()
 	waiting, stop := context.WithTimeout(t.Context(), time.Millisecond)
 	defer stop()
-	if err := r.EditChange(waiting, 1, forge.ChangeEdit{}); !errors.Is(err, context.DeadlineExceeded) {
+	if err := r.EditPullRequest(waiting, 1, forge.PullRequestEdit{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("wait: %v", err)
 	}
 }

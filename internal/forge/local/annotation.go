@@ -21,7 +21,7 @@ func scanAnnotation(s scanner) (a forge.Annotation, err error) {
 	return a, err
 }
 
-// Annotate replaces what this account says under a name about places in a change. The page of the change shows it.
+// Annotate replaces what this account says under a name about places in a pull request. The page of the pull request shows it.
 func (r *Repository) Annotate(ctx context.Context, number int, a forge.Annotations) (err error) {
 	defer r.explain("annotate change", &err)
 	shown := a.Shown()
@@ -29,7 +29,7 @@ func (r *Repository) Annotate(ctx context.Context, number int, a forge.Annotatio
 		return invalid("an annotation is a refusal, a warning or a notice")
 	}
 	return r.write(ctx, Write, func(e entry) error {
-		c, err := r.change(ctx, r.forge.db, e, number)
+		c, err := r.pullRequest(ctx, r.forge.db, e, number)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (r *Repository) Annotate(ctx context.Context, number int, a forge.Annotatio
 	})
 }
 
-// annotations are what everybody says about places in a change.
+// annotations are what everybody says about places in a pull request.
 func (in *installation) annotations(ctx context.Context, e entry, number int) ([]forge.Annotation, error) {
 	return queryAll(ctx, in.db, scanAnnotation, selectAnnotations, e.id, number)
 }

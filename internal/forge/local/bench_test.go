@@ -22,19 +22,19 @@ func BenchmarkChanges(b *testing.B) {
 	}
 	b.Run("list of 1000", func(b *testing.B) {
 		for b.Loop() {
-			if all := must(r.FindChanges(b.Context(), forge.ChangeFilter{})); len(all) != 1000 {
+			if all := must(r.FindPullRequests(b.Context(), forge.PullRequestFilter{})); len(all) != 1000 {
 				b.Fatal(len(all))
 			}
 		}
 	})
 	b.Run("the living one", func(b *testing.B) {
 		for b.Loop() {
-			must(r.FindChanges(b.Context(), forge.ChangeFilter{State: forge.Open, Head: "kalypso/dev", Base: "main"}))
+			must(r.FindPullRequests(b.Context(), forge.PullRequestFilter{State: forge.Open, Head: "kalypso/dev", Base: "main"}))
 		}
 	})
 	b.Run("one, whether it merges", func(b *testing.B) {
 		for b.Loop() {
-			must(r.Change(b.Context(), 1))
+			must(r.PullRequest(b.Context(), 1))
 		}
 	})
 }

@@ -105,7 +105,7 @@ func (r *Repository) Protection(ctx context.Context, branch string) (_ forge.Pro
 
 func (in *installation) protection(ctx context.Context, e entry, branch string) (p forge.Protection, err error) {
 	var checks string
-	err = in.db.QueryRowContext(ctx, selectProtection, e.id, branch).Scan(&p.ChangesOnly, &p.Approvals, &p.CodeOwners, &checks)
+	err = in.db.QueryRowContext(ctx, selectProtection, e.id, branch).Scan(&p.PullRequestsOnly, &p.Approvals, &p.CodeOwners, &checks)
 	if errors.Is(err, sql.ErrNoRows) {
 		return forge.Protection{}, nil
 	}
@@ -130,7 +130,7 @@ func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protect
 		if err != nil {
 			return err
 		}
-		_, err = r.forge.db.ExecContext(ctx, replaceProtection, e.id, branch, p.ChangesOnly, p.Approvals, p.CodeOwners, string(checks))
+		_, err = r.forge.db.ExecContext(ctx, replaceProtection, e.id, branch, p.PullRequestsOnly, p.Approvals, p.CodeOwners, string(checks))
 		return err
 	})
 }

@@ -14,20 +14,20 @@ const (
 	updateComment  = `UPDATE comment SET body = ? WHERE id = ?`
 )
 
-// Comments returns the comments on a change, the oldest first.
+// Comments returns the comments on a pull request, the oldest first.
 func (r *Repository) Comments(ctx context.Context, number int) (_ []forge.Comment, err error) {
 	defer r.explain("list comments", &err)
 	e, err := r.enter(ctx, Read)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.change(ctx, r.forge.db, e, number); err != nil {
+	if _, err := r.pullRequest(ctx, r.forge.db, e, number); err != nil {
 		return nil, err
 	}
 	return r.comments(ctx, e, number, "pulls")
 }
 
-// comments are those on a change or an issue; page is the folder of its page.
+// comments are those on a pull request or an issue; page is the folder of its page.
 func (r *Repository) comments(ctx context.Context, e entry, number int, page string) ([]forge.Comment, error) {
 	return queryAll(ctx, r.forge.db, func(s scanner) (c forge.Comment, err error) {
 		var created int64
@@ -43,7 +43,7 @@ func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body
 	defer r.explain("comment", &err)
 	body = forge.Mark(body, marker, limits.Comment)
 	err = r.write(ctx, Write, func(e entry) error {
-		if _, err := r.change(ctx, r.forge.db, e, number); err != nil {
+		if _, err := r.pullRequest(ctx, r.forge.db, e, number); err != nil {
 			return err
 		}
 		all, err := r.comments(ctx, e, number, "pulls")
@@ -67,11 +67,11 @@ func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body
 	return comment, err
 }
 
-// Comment adds a comment to a change.
+// Comment adds a comment to a pull request.
 func (r *Repository) Comment(ctx context.Context, number int, body string) (comment forge.Comment, err error) {
 	defer r.explain("comment", &err)
 	err = r.write(ctx, Write, func(e entry) error {
-		if _, err := r.change(ctx, r.forge.db, e, number); err != nil {
+		if _, err := r.pullRequest(ctx, r.forge.db, e, number); err != nil {
 			return err
 		}
 		comment, err = r.addComment(ctx, e, number, forge.Cut(body, limits.Comment))
@@ -86,6 +86,6 @@ func (r *Repository) addComment(ctx context.Context, e entry, number int, body s
 	if err != nil {
 		return c, err
 	}
-	c.URL = r.forge.changeURL(e, number) + "#comment-" + c.ID
+	c.URL = r.forge.pullRequestURL(e, number) + "#comment-" + c.ID
 	return c, r.forge.tellAbout(ctx, e, forge.EventComment, number, r.who())
 }

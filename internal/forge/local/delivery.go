@@ -54,7 +54,7 @@ func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret)
 		return forge.Event{}, invalid("it is no event of this forge")
 	}
 	return forge.Event{
-		Kind: p.Kind, Repository: p.Repository, Branch: p.Branch, Commit: p.Commit, Change: p.Change,
+		Kind: p.Kind, Repository: p.Repository, Branch: p.Branch, Commit: p.Commit, PullRequest: p.Change,
 		Sender: p.Sender, Time: p.Time, Delivery: header.Get(deliveryHeader),
 	}, nil
 }
@@ -138,7 +138,7 @@ func (d *deliveries) deliver(one delivery) {
 
 func (d *deliveries) post(one delivery) error {
 	e := one.event
-	body, err := json.Marshal(payload{e.Kind, e.Repository, e.Branch, e.Commit, e.Change, e.Sender, e.Time})
+	body, err := json.Marshal(payload{e.Kind, e.Repository, e.Branch, e.Commit, e.PullRequest, e.Sender, e.Time})
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/local/syntax"
 )
 
-// Shown at most, so that a page stays one: files of a change, and lines of all.
+// Shown at most, so that a page stays one: files of a pull request, and lines of all.
 const (
 	maxDiffFiles = 500
 	maxDiffLines = 20_000
@@ -25,7 +25,7 @@ const (
 
 const tooManyLines = "The change has too many lines to show them all."
 
-// diff is what a change does.
+// diff is what a pull request does.
 type diff struct {
 	Files []fileDiff
 	// Changed is how many files there are, of which More are not shown.
@@ -33,7 +33,7 @@ type diff struct {
 	Added, Removed int
 }
 
-// fileDiff is what a change does to a file.
+// fileDiff is what a pull request does to a file.
 type fileDiff struct {
 	Name string
 	// What happened: "added", "changed", "removed".

@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// TestDifferenceHasColours: both sides of a change do, and files of no language and texts of others stay text.
+// TestDifferenceHasColours: both sides of a pull request do, and files of no language and texts of others stay text.
 func TestDifferenceHasColours(t *testing.T) {
 	f := serve(t, Options{PublicRead: true})
 	r := newRepository(t, f)
@@ -15,7 +15,7 @@ func TestDifferenceHasColours(t *testing.T) {
 	commit(t, r, "feature", map[string]string{
 		"web.yaml": "kind: Pod\nimage: \"<web>:2\" # new\n", "OWNERS": "kind: <b>\n", "wide.yaml": "a: " + strings.Repeat("b", 2000) + "\n",
 	})
-	if _, err := r.OpenChange(t.Context(), forge.NewChange{Head: "feature", Base: "main", Title: "T"}); err != nil {
+	if _, err := r.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "feature", Base: "main", Title: "T"}); err != nil {
 		t.Fatal(err)
 	}
 	_, page := newBrowser(t, f).get("/" + r.id.Path + "/pulls/1")
@@ -46,7 +46,7 @@ func TestAnnotationsAreShownAtTheirLines(t *testing.T) {
 	long := strings.Repeat("a: b\n", 40)
 	commit(t, r, "main", map[string]string{"web.yaml": long})
 	head := commit(t, r, "feature", map[string]string{"web.yaml": long + "image: web\n"})
-	c, err := r.OpenChange(t.Context(), forge.NewChange{Head: "feature", Base: "main", Title: "T"})
+	c, err := r.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "feature", Base: "main", Title: "T"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,12 +19,12 @@
 // level-triggered step, which derives from the branches what can be derived. It also runs at the start, and as [Forge.Sync]
 // for those who move branches in the folder themselves:
 //
-//	head branch moved          the change has the new head; approvals and waiting merges of the old one are void
-//	head branch back at base   the change is closed: nothing is left of it
-//	head branch deleted        the change keeps its last head, at refs/pull/<number>/head
-//	base contains the head     the change is merged
-//	base has the merge commit  the change is merged, by whom was written down before the branch moved
-//	base branch deleted        the change stays open and cannot be merged
+//	head branch moved          the pull request has the new head; approvals and waiting merges of the old one are void
+//	head branch back at base   the pull request is closed: nothing is left of it
+//	head branch deleted        the pull request keeps its last head, at refs/pull/<number>/head
+//	base contains the head     the pull request is merged
+//	base has the merge commit  the pull request is merged, by whom was written down before the branch moved
+//	base branch deleted        the pull request stays open and cannot be merged
 //
 // All that writes to a repository does so one after the other. A push is received into a file before its turn comes,
 // so that nobody waits for a slow client.

@@ -87,9 +87,9 @@ func (in *installation) tell(ctx context.Context, e entry, event forge.Event) er
 
 const selectPlace = `SELECT base, head_commit FROM change WHERE repository = ? AND number = ?`
 
-// tellAbout publishes what happened to a change.
+// tellAbout publishes what happened to a pull request.
 func (in *installation) tellAbout(ctx context.Context, e entry, kind forge.EventKind, number int, actor string) error {
-	event := forge.Event{Kind: kind, Change: number, Sender: actor}
+	event := forge.Event{Kind: kind, PullRequest: number, Sender: actor}
 	if err := in.db.QueryRowContext(ctx, selectPlace, e.id, number).Scan(&event.Branch, &event.Commit); err != nil {
 		return err
 	}

@@ -245,13 +245,13 @@ func (g gitHandler) refusals(ctx context.Context, c call, request receivepack.Re
 		case p.Protected() && command.Deletes():
 			reasons[command.Ref] = "the branch is protected and cannot be deleted"
 		case p.Protected() && !command.Creates():
-			reasons[command.Ref] = "the branch is protected; push another branch and open a change"
+			reasons[command.Ref] = "the branch is protected; push another branch and open a pull request"
 		}
 	}
 	return reasons, nil
 }
 
-const advice = "Nothing was pushed. Protected branches move only by merging changes;\npush to another branch and open a change from it."
+const advice = "Nothing was pushed. Protected branches move only by merging pull requests;\npush to another branch and open a pull request from it."
 
 // refuse answers a push in git's words, or in HTTP's to clients that would not understand these.
 func (g gitHandler) refuse(w http.ResponseWriter, request receivepack.Request, reasons map[string]string) error {

@@ -93,7 +93,7 @@ func TestPushAndFetch(t *testing.T) {
 	if len(seen) != 1 || seen[0].Branch != "feature" || seen[0].Commit != head || seen[0].Sender != "dev-write" {
 		t.Errorf("got events %+v", seen)
 	}
-	change, err := r.OpenChange(t.Context(), forge.NewChange{Head: "feature", Base: "main", Title: "Open the shop"})
+	change, err := r.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "feature", Base: "main", Title: "Open the shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestPushAndFetch(t *testing.T) {
 	if last := seen[len(seen)-1]; last.Kind != forge.EventPush || last.Branch != "feature" || last.Commit != "" {
 		t.Errorf("the deletion is told as %+v", last)
 	}
-	merged, err := r.MergeChange(t.Context(), change.Number, forge.Merge{Head: head})
+	merged, err := r.MergePullRequest(t.Context(), change.Number, forge.Merge{Head: head})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +127,9 @@ func TestPushAndFetch(t *testing.T) {
 	c.run("fsck", "--strict")
 }
 
-func read(t testing.TB, r *Repository, number int) forge.Change {
+func read(t testing.TB, r *Repository, number int) forge.PullRequest {
 	t.Helper()
-	c, err := r.Change(context.Background(), number)
+	c, err := r.PullRequest(context.Background(), number)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestRevokedTokenAndTokenOfElsewhere(t *testing.T) {
 func TestProtectedBranchesAreNotPushed(t *testing.T) {
 	f := serve(t, Options{})
 	r := newRepository(t, f)
-	if err := r.Protect(t.Context(), "main", forge.Protection{ChangesOnly: true}); err != nil {
+	if err := r.Protect(t.Context(), "main", forge.Protection{PullRequestsOnly: true}); err != nil {
 		t.Fatal(err)
 	}
 	c := newClient(t, r, Write).clone()
@@ -220,7 +220,7 @@ func TestProtectedBranchesAreNotPushed(t *testing.T) {
 	c.commit("shop.txt", "open\n")
 	for _, refs := range [][]string{{"main"}, {"--force", "main"}, {":main"}, {"main:refs/heads/fine", "main"}} {
 		output, err := c.try(append([]string{"push", "origin"}, refs...)...)
-		if err == nil || !strings.Contains(output, "protected") || !strings.Contains(output, "open a change") {
+		if err == nil || !strings.Contains(output, "protected") || !strings.Contains(output, "open a pull request") {
 			t.Errorf("push %v: %v\n%s", refs, err, output)
 		}
 	}
@@ -252,14 +252,14 @@ func TestPushStorm(t *testing.T) {
 				if n > 0 {
 					continue
 				}
-				if _, err := r.OpenChange(context.Background(), forge.NewChange{Head: branch, Base: "main", Title: branch}); err != nil {
+				if _, err := r.OpenPullRequest(context.Background(), forge.NewPullRequest{Head: branch, Base: "main", Title: branch}); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	together.Wait()
-	changes, err := r.FindChanges(t.Context(), forge.ChangeFilter{})
+	changes, err := r.FindPullRequests(t.Context(), forge.PullRequestFilter{})
 	if err != nil || len(changes) != 6 {
 		t.Fatalf("got %d changes, %v", len(changes), err)
 	}

@@ -49,11 +49,11 @@ func (r *Repository) Labels(ctx context.Context) (_ []forge.Label, err error) {
 	}, selectLabels, e.id)
 }
 
-// AddLabels adds labels that exist in the repository to a change.
+// AddLabels adds labels that exist in the repository to a pull request.
 func (r *Repository) AddLabels(ctx context.Context, number int, names ...string) (err error) {
 	defer r.explain("add labels", &err)
 	return r.write(ctx, Write, func(e entry) error {
-		if _, err := r.change(ctx, r.forge.db, e, number); err != nil {
+		if _, err := r.pullRequest(ctx, r.forge.db, e, number); err != nil {
 			return err
 		}
 		added := false
@@ -69,7 +69,7 @@ func (r *Repository) AddLabels(ctx context.Context, number int, names ...string)
 	})
 }
 
-// tag gives labels to a change or an issue, and says whether one of them was new.
+// tag gives labels to a pull request or an issue, and says whether one of them was new.
 func (r *Repository) tag(ctx context.Context, tx *sql.Tx, e entry, number int, names []string) (added bool, err error) {
 	for _, name := range names {
 		var known string
@@ -93,11 +93,11 @@ func (r *Repository) tag(ctx context.Context, tx *sql.Tx, e entry, number int, n
 	return added, nil
 }
 
-// RemoveLabel takes a label from a change.
+// RemoveLabel takes a label from a pull request.
 func (r *Repository) RemoveLabel(ctx context.Context, number int, name string) (err error) {
 	defer r.explain("remove label", &err)
 	return r.write(ctx, Write, func(e entry) error {
-		if _, err := r.change(ctx, r.forge.db, e, number); err != nil {
+		if _, err := r.pullRequest(ctx, r.forge.db, e, number); err != nil {
 			return err
 		}
 		result, err := r.forge.db.ExecContext(ctx, deleteLabeled, e.id, number, name)
@@ -111,7 +111,7 @@ func (r *Repository) RemoveLabel(ctx context.Context, number int, name string) (
 	})
 }
 
-// LabeledBy returns who added a label to a change.
+// LabeledBy returns who added a label to a pull request.
 func (r *Repository) LabeledBy(ctx context.Context, number int, name string) (who string, err error) {
 	defer r.explain("read who added a label", &err)
 	e, err := r.enter(ctx, Read)

@@ -49,7 +49,7 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// notes are the annotations of a change.
+// notes are the annotations of a pull request.
 func notes(t *testing.T, f *Forge, url string, change int) []forgetest.Note {
 	t.Helper()
 	r, err := f.Repository(url)

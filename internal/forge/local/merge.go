@@ -23,9 +23,9 @@ const (
 	setAuto    = `UPDATE change SET auto_merge = ?, auto_by = ? WHERE repository = ? AND number = ?`
 )
 
-// MergeChange merges a change and returns the commit that is then on the base branch.
-func (r *Repository) MergeChange(ctx context.Context, number int, m forge.Merge) (commit string, err error) {
-	defer r.explain("merge change", &err)
+// MergePullRequest merges a pull request and returns the commit that is then on the base branch.
+func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.Merge) (commit string, err error) {
+	defer r.explain("merge pull request", &err)
 	if m.Head == "" {
 		return "", invalid("a merge names the commit that was judged")
 	}
@@ -44,21 +44,21 @@ func (r *Repository) MergeChange(ctx context.Context, number int, m forge.Merge)
 	return commit, err
 }
 
-// current returns a change after it was brought in line with its branches.
-func (r *Repository) current(ctx context.Context, e entry, number int) (change, error) {
-	c, err := r.change(ctx, r.forge.db, e, number)
+// current returns a pull request after it was brought in line with its branches.
+func (r *Repository) current(ctx context.Context, e entry, number int) (pullRequest, error) {
+	c, err := r.pullRequest(ctx, r.forge.db, e, number)
 	if err != nil || c.State != forge.Open {
 		return c, err
 	}
 	if err := r.forge.follow(ctx, e, r.forge.open(e), c, r.who()); err != nil {
 		return c, err
 	}
-	return r.change(ctx, r.forge.db, e, number)
+	return r.pullRequest(ctx, r.forge.db, e, number)
 }
 
-// AutoMerge merges a change once what is missing is there; at once when nothing is.
+// AutoMerge merges a pull request once what is missing is there; at once when nothing is.
 func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) (err error) {
-	defer r.explain("merge change automatically", &err)
+	defer r.explain("merge pull request automatically", &err)
 	return r.write(ctx, Write, func(e entry) error {
 		c, err := r.current(ctx, e, number)
 		if err != nil {
@@ -85,7 +85,7 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) (
 }
 
 // judged refuses to merge something else than what was judged.
-func judged(c change, m forge.Merge) error {
+func judged(c pullRequest, m forge.Merge) error {
 	switch {
 	case c.State != forge.Open:
 		return conflict("the change is " + string(c.State))
@@ -97,10 +97,10 @@ func judged(c change, m forge.Merge) error {
 	return nil
 }
 
-// mergeWaiting merges the changes that waited for what has just been said about a commit.
+// mergeWaiting merges the pull requests that waited for what has just been said about a commit.
 // That one cannot be merged is no concern of who said it.
 func (in *installation) mergeWaiting(ctx context.Context, e entry, commit string) error {
-	changes, err := queryAll(ctx, in.db, scanChange, selectOpenChanges, e.id)
+	changes, err := queryAll(ctx, in.db, scanPullRequest, selectOpenChanges, e.id)
 	if err != nil {
 		return err
 	}
@@ -115,11 +115,11 @@ func (in *installation) mergeWaiting(ctx context.Context, e entry, commit string
 	return nil
 }
 
-// merge merges an open change. The caller holds the repository's lock.
+// merge merges an open pull request. The caller holds the repository's lock.
 //
 // The merge is written down before the branch moves, and carried out after: a process that dies in between leaves either
-// a branch that has not moved, and nothing happened, or one that has, and the next start finds the change merged.
-func (in *installation) merge(ctx context.Context, e entry, c change, m forge.Merge, actor string) (string, error) {
+// a branch that has not moved, and nothing happened, or one that has, and the next start finds the pull request merged.
+func (in *installation) merge(ctx context.Context, e entry, c pullRequest, m forge.Merge, actor string) (string, error) {
 	if err := judged(c, m); err != nil {
 		return "", err
 	}
@@ -149,8 +149,8 @@ func (in *installation) merge(ctx context.Context, e entry, c change, m forge.Me
 	return commit.String(), in.pushed(ctx, e, actor, []moved{{c.Base.Branch, commit.String()}})
 }
 
-// mergeCommit stores the commit that merges a change.
-func (in *installation) mergeCommit(objects bare, c change, m forge.Merge, base plumbing.Hash, actor string) (plumbing.Hash, error) {
+// mergeCommit stores the commit that merges a pull request.
+func (in *installation) mergeCommit(objects bare, c pullRequest, m forge.Merge, base plumbing.Hash, actor string) (plumbing.Hash, error) {
 	head := plumbing.NewHash(c.Head.Commit)
 	tree, err := mergedTree(objects, base, head)
 	if err != nil {
@@ -175,7 +175,7 @@ func (in *installation) mergeCommit(objects bare, c change, m forge.Merge, base 
 	return objects.SetEncodedObject(o)
 }
 
-func mergeMessage(c change, m forge.Merge) string {
+func mergeMessage(c pullRequest, m forge.Merge) string {
 	title, text := forge.OneLine(m.Title, 0), strings.TrimSpace(m.Message)
 	if title == "" && m.Method == forge.MergeSquash {
 		title = fmt.Sprintf("%s (#%d)", c.Title, c.Number)
@@ -217,8 +217,8 @@ type mergeCache struct {
 	known map[[2]string]forge.Mergeable
 }
 
-// mergeable tells whether the branches of an open change merge.
-func (in *installation) mergeable(ctx context.Context, e entry, c forge.Change) (forge.Mergeable, error) {
+// mergeable tells whether the branches of an open pull request merge.
+func (in *installation) mergeable(ctx context.Context, e entry, c forge.PullRequest) (forge.Mergeable, error) {
 	key := [2]string{c.Base.Commit, c.Head.Commit}
 	if c.Base.Commit == "" {
 		return forge.MergeableNo, nil

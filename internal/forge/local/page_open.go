@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// openPage is the form to open a change.
+// openPage is the form to open a pull request.
 type openPage struct {
 	Branches   []string
 	Head, Base string
@@ -31,12 +31,12 @@ func (p *pages) openForm(r *request) error {
 	return p.render(r, http.StatusOK, "open", "Open a pull request", data)
 }
 
-func (p *pages) openChange(r *request) error {
+func (p *pages) openPullRequest(r *request) error {
 	repo, e, err := p.the(r, "pulls")
 	if err != nil {
 		return err
 	}
-	c, err := repo.OpenChange(r.Context(), forge.NewChange{
+	c, err := repo.OpenPullRequest(r.Context(), forge.NewPullRequest{
 		Head: r.PostFormValue("head"), Base: r.PostFormValue("base"), Title: r.PostFormValue("title"), Body: r.PostFormValue("body"),
 	})
 	if err != nil {

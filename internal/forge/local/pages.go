@@ -80,11 +80,11 @@ func newPages(f *Forge) http.Handler {
 		"POST /-/sign-out":                              p.signOutForm,
 		"GET /{owner}/{name}":                           p.repository,
 		"GET /{owner}/{name}/files/{path...}":           p.files,
-		"GET /{owner}/{name}/pulls":                     p.changes,
+		"GET /{owner}/{name}/pulls":                     p.pullRequests,
 		"GET /{owner}/{name}/pulls/new":                 p.openForm,
-		"POST /{owner}/{name}/pulls":                    p.openChange,
-		"GET /{owner}/{name}/pulls/{number}":            p.change,
-		"POST /{owner}/{name}/pulls/{number}/{action}":  p.changeForm,
+		"POST /{owner}/{name}/pulls":                    p.openPullRequest,
+		"GET /{owner}/{name}/pulls/{number}":            p.pullRequest,
+		"POST /{owner}/{name}/pulls/{number}/{action}":  p.pullRequestForm,
 		"GET /{owner}/{name}/issues":                    p.issues,
 		"GET /{owner}/{name}/issues/{number}":           p.issue,
 		"POST /{owner}/{name}/issues/{number}/{action}": p.issueForm,
@@ -100,7 +100,7 @@ func parsePages() map[string]*template.Template {
 	functions := template.FuncMap{"day": day, "moment": moment, "short": short, "stateName": stateName, "next": next, "sentence": sentence}
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "pages/layout.html"))
 	templates := map[string]*template.Template{}
-	for _, name := range []string{"repositories", "repository", "files", "changes", "change", "open", "issues", "issue", "signin", "problem"} {
+	for _, name := range []string{"repositories", "repository", "files", "pullrequests", "pullrequest", "open", "issues", "issue", "signin", "problem"} {
 		templates[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, path.Join("pages", name, "page.html")))
 	}
 	return templates
@@ -171,7 +171,7 @@ const countOpen = `SELECT (SELECT count(*) FROM change WHERE repository = ?1 AND
 	(SELECT count(*) FROM issue WHERE repository = ?1 AND state = 'open')`
 
 // render shows a page. It is executed completely before anything is sent, so that no page ends in its middle.
-// Whoever decides about a change has to see what is in it, so that marks stand wherever there is something that browsers do not show.
+// Whoever decides about a pull request has to see what is in it, so that marks stand wherever there is something that browsers do not show.
 func (p *pages) render(r *request, status int, name, title string, data any) error {
 	r.frame.Title, r.frame.Page = title, data
 	var page bytes.Buffer

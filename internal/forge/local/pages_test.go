@@ -20,9 +20,9 @@ import (
 // TestTemplatesFitTheirPages: every branch of every template works on its page's data, full and empty.
 func TestTemplatesFitTheirPages(t *testing.T) {
 	label := forge.Label{Name: "promoted", Color: "0e8a16"}
-	change := func(state forge.State, m forge.Mergeable) changePage {
-		return changePage{
-			Change: forge.Change{
+	change := func(state forge.State, m forge.Mergeable) pullRequestPage {
+		return pullRequestPage{
+			PullRequest: forge.PullRequest{
 				Number: 1, Title: "T", State: state, Draft: true, Author: "ada", EndedBy: "bob", EndedAt: time.Now(),
 				Head: forge.Ref{Branch: "h", Commit: "c"}, Base: forge.Ref{Branch: "b"}, Mergeable: m, MergeCommit: "m",
 			},
@@ -50,14 +50,14 @@ func TestTemplatesFitTheirPages(t *testing.T) {
 			folderPage{Empty: true, CloneURL: "u"},
 			folderPage{place: at, Branches: at.Crumbs, Entries: []treeLine{{at.Crumbs[0], "folder"}}, More: 1, Readme: "<p>"},
 		},
-		"files":   {filePage{}, filePage{place: at, Hidden: "no"}, filePage{place: at, Lines: []codeLine{{"a", "<b>"}, {}}, Size: 2}},
-		"changes": {listPage{}, list},
-		"change":  {changePage{}, change(forge.Open, forge.MergeableNo), change(forge.Open, forge.MergeableYes), change(forge.Closed, ""), change(forge.Merged, "")},
-		"open":    {openPage{}, openPage{[]string{"a", "b"}, "a", "b"}},
-		"issues":  {listPage{}, list},
-		"issue":   {issuePage{}, issuePage{Issue: forge.Issue{State: forge.Open}, Labels: []forge.Label{label}}},
-		"signin":  {signInData{}, signInData{"/x", true}},
-		"problem": {problemPage{}, problemPage{404, "Not Found", "d"}},
+		"files":        {filePage{}, filePage{place: at, Hidden: "no"}, filePage{place: at, Lines: []codeLine{{"a", "<b>"}, {}}, Size: 2}},
+		"pullrequests": {listPage{}, list},
+		"pullrequest":  {pullRequestPage{}, change(forge.Open, forge.MergeableNo), change(forge.Open, forge.MergeableYes), change(forge.Closed, ""), change(forge.Merged, "")},
+		"open":         {openPage{}, openPage{[]string{"a", "b"}, "a", "b"}},
+		"issues":       {listPage{}, list},
+		"issue":        {issuePage{}, issuePage{Issue: forge.Issue{State: forge.Open}, Labels: []forge.Label{label}}},
+		"signin":       {signInData{}, signInData{"/x", true}},
+		"problem":      {problemPage{}, problemPage{404, "Not Found", "d"}},
 	} {
 		for _, page := range pages {
 			for _, writable := range []bool{false, true} {
@@ -148,7 +148,7 @@ func TestChangeIsHandledOnItsPage(t *testing.T) {
 	f := serve(t, Options{})
 	r := newRepository(t, f)
 	head := commit(t, r, "feature", map[string]string{"shop.txt": "open\n"})
-	c, err := r.OpenChange(t.Context(), forge.NewChange{Head: "feature", Base: "main", Title: "Open the shop"})
+	c, err := r.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "feature", Base: "main", Title: "Open the shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestFormsOfOthersAreRefused(t *testing.T) {
 	f := serve(t, Options{PublicRead: true})
 	r := newRepository(t, f)
 	commit(t, r, "feature", nil)
-	if _, err := r.OpenChange(t.Context(), forge.NewChange{Head: "feature", Base: "main", Title: "T"}); err != nil {
+	if _, err := r.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "feature", Base: "main", Title: "T"}); err != nil {
 		t.Fatal(err)
 	}
 	page := "/" + r.id.Path + "/pulls/1"
@@ -363,7 +363,7 @@ func TestHostileTextIsShown(t *testing.T) {
 	branch := `a"><script>b'&<i>`
 	head := commit(t, r, branch, map[string]string{`"><script>x?#%2f.md`: evil + "\n", "README.md": evil + "\n\n[x](javascript:alert(1)) <a href=javascript:alert(1)>x</a>\n"})
 	ctx := t.Context()
-	c, err := r.OpenChange(ctx, forge.NewChange{Head: branch, Base: "main", Title: evil, Body: evil + "\n\n" + evil + "\n\n<details onclick=x><summary>s</summary>\n\n</details>"})
+	c, err := r.OpenPullRequest(ctx, forge.NewPullRequest{Head: branch, Base: "main", Title: evil, Body: evil + "\n\n" + evil + "\n\n<details onclick=x><summary>s</summary>\n\n</details>"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -195,7 +195,7 @@ func (in *installation) pageURL(e entry, parts ...string) string {
 	return in.site.URL() + "/" + strings.Join(append([]string{e.owner, e.name}, parts...), "/")
 }
 
-func (in *installation) changeURL(e entry, number int) string {
+func (in *installation) pullRequestURL(e entry, number int) string {
 	return in.pageURL(e, "pulls", strconv.Itoa(number))
 }
 

@@ -18,7 +18,7 @@ const (
 	selectApprovals = `SELECT account FROM approval WHERE repository = ? AND number = ? AND commit_id = ? ORDER BY account`
 )
 
-// Approve says that the account agrees with a change as it is at head. Nobody approves a change of their own.
+// Approve says that the account agrees with a pull request as it is at head. Nobody approves a pull request of their own.
 func (r *Repository) Approve(ctx context.Context, number int, head string) (err error) {
 	defer r.explain("approve change", &err)
 	return r.write(ctx, Write, func(e entry) error {
@@ -35,33 +35,33 @@ func (r *Repository) Approve(ctx context.Context, number int, head string) (err 
 		if _, err := r.forge.db.ExecContext(ctx, upsertApproval, e.id, number, r.who(), head, microseconds(r.forge.now())); err != nil {
 			return err
 		}
-		if err := r.tellChange(ctx, e, number); err != nil {
+		if err := r.publishPullRequest(ctx, e, number); err != nil {
 			return err
 		}
 		return r.forge.mergeWaiting(ctx, e, head)
 	})
 }
 
-// Approvals returns who approves of a change as it is, sorted.
+// Approvals returns who approves of a pull request as it is, sorted.
 func (r *Repository) Approvals(ctx context.Context, number int) (_ []string, err error) {
 	defer r.explain("list approvals", &err)
 	e, err := r.enter(ctx, Read)
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.change(ctx, r.forge.db, e, number)
+	c, err := r.pullRequest(ctx, r.forge.db, e, number)
 	if err != nil {
 		return nil, err
 	}
 	return r.forge.approvals(ctx, e, c)
 }
 
-func (in *installation) approvals(ctx context.Context, e entry, c change) ([]string, error) {
+func (in *installation) approvals(ctx context.Context, e entry, c pullRequest) ([]string, error) {
 	return queryAll(ctx, in.db, scanText, selectApprovals, e.id, c.Number, c.Head.Commit)
 }
 
-// missing says in words what the base branch demands and an open change does not have yet.
-func (in *installation) missing(ctx context.Context, e entry, c change) ([]string, error) {
+// missing says in words what the base branch demands and an open pull request does not have yet.
+func (in *installation) missing(ctx context.Context, e entry, c pullRequest) ([]string, error) {
 	var missing []string
 	if c.Draft {
 		missing = append(missing, "it is a draft")
@@ -97,7 +97,7 @@ func (in *installation) missing(ctx context.Context, e entry, c change) ([]strin
 }
 
 // unapproved says whose approval is missing for which files.
-func (in *installation) unapproved(e entry, c change, approvals []string) ([]string, error) {
+func (in *installation) unapproved(e entry, c pullRequest, approvals []string) ([]string, error) {
 	objects := in.open(e)
 	base, err := objects.branch(c.Base.Branch)
 	if err != nil || base.IsZero() {

@@ -40,16 +40,16 @@ func TestOurOwnGit(t *testing.T) {
 	if err := repository.Push(t.Context(), "kalypso/dev", "", made); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.OpenChange(t.Context(), forge.NewChange{Head: "kalypso/dev", Base: "main", Title: "dev"}); err != nil {
+	if _, err := r.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "kalypso/dev", Base: "main", Title: "dev"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Protect(t.Context(), "main", forge.Protection{ChangesOnly: true}); err != nil {
+	if err := r.Protect(t.Context(), "main", forge.Protection{PullRequestsOnly: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := repository.Push(t.Context(), "main", main.Hash, made); !errors.Is(err, git.ErrDenied) || !strings.Contains(err.Error(), "protected") {
 		t.Errorf("a protected branch is pushed: %v", err)
 	}
-	commit, err := r.MergeChange(t.Context(), 1, forge.Merge{Head: made.Hash})
+	commit, err := r.MergePullRequest(t.Context(), 1, forge.Merge{Head: made.Hash})
 	if err != nil {
 		t.Fatal(err)
 	}

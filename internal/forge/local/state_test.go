@@ -15,11 +15,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// open commits to a branch and opens a change from it to main.
-func open(t testing.TB, r *Repository, head string, files map[string]string) forge.Change {
+// open commits to a branch and opens a pull request from it to main.
+func open(t testing.TB, r *Repository, head string, files map[string]string) forge.PullRequest {
 	t.Helper()
 	commit(t, r, head, files)
-	c, err := r.OpenChange(t.Context(), forge.NewChange{Head: head, Base: "main", Title: "Change " + head})
+	c, err := r.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: head, Base: "main", Title: "Change " + head})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,28 +63,30 @@ func head(t testing.TB, r *Repository, branch string) string {
 	return hash.String()
 }
 
-// TestBranchesDecide: what happens to a change when its branches move.
+// TestBranchesDecide: what happens to a pull request when its branches move.
 func TestBranchesDecide(t *testing.T) {
 	for name, tc := range map[string]struct {
-		happens   func(t *testing.T, r *Repository, c forge.Change)
+		happens   func(t *testing.T, r *Repository, c forge.PullRequest)
 		state     forge.State
 		mergeable forge.Mergeable
 		// moved says that the head is another commit than before.
 		moved bool
 	}{
-		"nothing":                {func(*testing.T, *Repository, forge.Change) {}, forge.Open, forge.MergeableYes, false},
-		"the head moves":         {func(t *testing.T, r *Repository, _ forge.Change) { commit(t, r, "feature", nil) }, forge.Open, forge.MergeableYes, true},
-		"the head is rewritten":  {func(t *testing.T, r *Repository, _ forge.Change) { point(t, r, "feature", commit(t, r, "other", nil)) }, forge.Open, forge.MergeableYes, true},
-		"the head is deleted":    {func(t *testing.T, r *Repository, _ forge.Change) { point(t, r, "feature", "") }, forge.Open, forge.MergeableYes, false},
-		"the head is merged":     {func(t *testing.T, r *Repository, c forge.Change) { point(t, r, "main", c.Head.Commit) }, forge.Merged, "", false},
-		"more than it is merged": {func(t *testing.T, r *Repository, _ forge.Change) { point(t, r, "main", nextOf(t, r)) }, forge.Merged, "", false},
-		"the head is emptied":    {func(t *testing.T, r *Repository, _ forge.Change) { point(t, r, "feature", head(t, r, "main")) }, forge.Closed, "", true},
-		"the base moves":         {func(t *testing.T, r *Repository, _ forge.Change) { commit(t, r, "main", nil) }, forge.Open, forge.MergeableYes, false},
-		"the base conflicts": {func(t *testing.T, r *Repository, _ forge.Change) {
+		"nothing":        {func(*testing.T, *Repository, forge.PullRequest) {}, forge.Open, forge.MergeableYes, false},
+		"the head moves": {func(t *testing.T, r *Repository, _ forge.PullRequest) { commit(t, r, "feature", nil) }, forge.Open, forge.MergeableYes, true},
+		"the head is rewritten": {func(t *testing.T, r *Repository, _ forge.PullRequest) {
+			point(t, r, "feature", commit(t, r, "other", nil))
+		}, forge.Open, forge.MergeableYes, true},
+		"the head is deleted":    {func(t *testing.T, r *Repository, _ forge.PullRequest) { point(t, r, "feature", "") }, forge.Open, forge.MergeableYes, false},
+		"the head is merged":     {func(t *testing.T, r *Repository, c forge.PullRequest) { point(t, r, "main", c.Head.Commit) }, forge.Merged, "", false},
+		"more than it is merged": {func(t *testing.T, r *Repository, _ forge.PullRequest) { point(t, r, "main", nextOf(t, r)) }, forge.Merged, "", false},
+		"the head is emptied":    {func(t *testing.T, r *Repository, _ forge.PullRequest) { point(t, r, "feature", head(t, r, "main")) }, forge.Closed, "", true},
+		"the base moves":         {func(t *testing.T, r *Repository, _ forge.PullRequest) { commit(t, r, "main", nil) }, forge.Open, forge.MergeableYes, false},
+		"the base conflicts": {func(t *testing.T, r *Repository, _ forge.PullRequest) {
 			commit(t, r, "main", map[string]string{"shop": "x\n"})
 		}, forge.Open, forge.MergeableNo, false},
-		"the base is deleted":     {func(t *testing.T, r *Repository, _ forge.Change) { point(t, r, "main", "") }, forge.Open, forge.MergeableNo, false},
-		"the base is not related": {func(t *testing.T, r *Repository, _ forge.Change) { point(t, r, "main", orphan(t, r)) }, forge.Open, forge.MergeableYes, false},
+		"the base is deleted":     {func(t *testing.T, r *Repository, _ forge.PullRequest) { point(t, r, "main", "") }, forge.Open, forge.MergeableNo, false},
+		"the base is not related": {func(t *testing.T, r *Repository, _ forge.PullRequest) { point(t, r, "main", orphan(t, r)) }, forge.Open, forge.MergeableYes, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newForge(t, Options{})
@@ -125,46 +127,46 @@ func orphan(t *testing.T, r *Repository) string {
 
 // TestSuddenEnds: the process dies between two steps of something, and is started again.
 func TestSuddenEnds(t *testing.T) {
-	merge := func(t *testing.T, r *Repository, c forge.Change) (entry, bare, plumbing.Hash, plumbing.Hash) {
+	merge := func(t *testing.T, r *Repository, c forge.PullRequest) (entry, bare, plumbing.Hash, plumbing.Hash) {
 		e := must(r.enter(t.Context(), Read))
 		objects := r.forge.open(e)
 		base := must(objects.branch("main"))
-		made := must(r.forge.mergeCommit(objects, change{Change: c}, forge.Merge{Head: c.Head.Commit, Method: forge.MergeSquash}, base, "ada"))
+		made := must(r.forge.mergeCommit(objects, pullRequest{PullRequest: c}, forge.Merge{Head: c.Head.Commit, Method: forge.MergeSquash}, base, "ada"))
 		must(r.forge.db.Exec(startMerge, made.String(), "ada", e.id, c.Number))
 		return e, objects, base, made
 	}
 	for name, tc := range map[string]struct {
-		until func(t *testing.T, r *Repository, c forge.Change)
-		want  func(t *testing.T, r *Repository, c forge.Change)
+		until func(t *testing.T, r *Repository, c forge.PullRequest)
+		want  func(t *testing.T, r *Repository, c forge.PullRequest)
 	}{
 		"before a merge moves the branch": {
-			func(t *testing.T, r *Repository, c forge.Change) { merge(t, r, c) },
-			func(t *testing.T, r *Repository, c forge.Change) {
+			func(t *testing.T, r *Repository, c forge.PullRequest) { merge(t, r, c) },
+			func(t *testing.T, r *Repository, c forge.PullRequest) {
 				got := read(t, r, c.Number)
-				if _, err := r.MergeChange(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); got.State != forge.Open || err != nil {
+				if _, err := r.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); got.State != forge.Open || err != nil {
 					t.Errorf("got %+v, then %v", got, err)
 				}
 			},
 		},
 		"after a merge moved the branch": {
-			func(t *testing.T, r *Repository, c forge.Change) {
+			func(t *testing.T, r *Repository, c forge.PullRequest) {
 				_, objects, base, made := merge(t, r, c)
 				must(0, objects.move("refs/heads/main", base, made))
 			},
-			func(t *testing.T, r *Repository, c forge.Change) {
+			func(t *testing.T, r *Repository, c forge.PullRequest) {
 				if got := read(t, r, c.Number); got.State != forge.Merged || got.EndedBy != "ada" || got.MergeCommit != head(t, r, "main") {
 					t.Errorf("got %+v", got)
 				}
 			},
 		},
 		"after a push moved a branch": {
-			func(t *testing.T, r *Repository, c forge.Change) {
+			func(t *testing.T, r *Repository, c forge.PullRequest) {
 				e := must(r.enter(t.Context(), Read))
 				objects := r.forge.open(e)
 				old := plumbing.NewHash(c.Head.Commit)
 				must(0, objects.move("refs/heads/feature", old, writeCommit(t, objects, old, map[string]string{"x": "x"})))
 			},
-			func(t *testing.T, r *Repository, c forge.Change) {
+			func(t *testing.T, r *Repository, c forge.PullRequest) {
 				got := read(t, r, c.Number)
 				kept := must(r.forge.open(must(r.enter(t.Context(), Read))).commit(c.Fetch))
 				if got.Head.Commit != head(t, r, "feature") || got.Head.Commit == c.Head.Commit || kept.String() != got.Head.Commit {
@@ -173,31 +175,31 @@ func TestSuddenEnds(t *testing.T) {
 			},
 		},
 		"before the head of a new change was kept": {
-			func(t *testing.T, r *Repository, c forge.Change) {
+			func(t *testing.T, r *Repository, c forge.PullRequest) {
 				e := must(r.enter(t.Context(), Read))
 				must(0, r.forge.open(e).remove(c.Fetch, plumbing.NewHash(c.Head.Commit)))
 			},
-			func(t *testing.T, r *Repository, c forge.Change) {
+			func(t *testing.T, r *Repository, c forge.PullRequest) {
 				if kept := must(r.forge.open(must(r.enter(t.Context(), Read))).commit(c.Fetch)); kept.String() != c.Head.Commit {
 					t.Errorf("kept %s", kept)
 				}
 			},
 		},
 		"before a new repository was registered": {
-			func(t *testing.T, r *Repository, _ forge.Change) {
+			func(t *testing.T, r *Repository, _ forge.PullRequest) {
 				must(0, r.forge.initialize(forge.NewRepository{Owner: "team", Name: "half"}))
 			},
-			func(t *testing.T, r *Repository, _ forge.Change) {
-				if _, err := r.forge.at("team/half").FindChanges(t.Context(), forge.ChangeFilter{}); err != nil {
+			func(t *testing.T, r *Repository, _ forge.PullRequest) {
+				if _, err := r.forge.at("team/half").FindPullRequests(t.Context(), forge.PullRequestFilter{}); err != nil {
 					t.Error(err)
 				}
 			},
 		},
 		"while receiving": {
-			func(t *testing.T, r *Repository, _ forge.Change) {
+			func(t *testing.T, r *Repository, _ forge.PullRequest) {
 				must(0, os.WriteFile(filepath.Join(r.forge.temporary(), "request-1"), []byte("half"), 0o600))
 			},
-			func(t *testing.T, r *Repository, _ forge.Change) {
+			func(t *testing.T, r *Repository, _ forge.PullRequest) {
 				if left := must(os.ReadDir(r.forge.temporary())); len(left) != 0 {
 					t.Errorf("left %v", left)
 				}
@@ -215,7 +217,7 @@ func TestSuddenEnds(t *testing.T) {
 			}
 			again := newForge(t, Options{Dir: dir})
 			tc.want(t, again.at(r.id.Path), c)
-			if found := must(again.at(r.id.Path).FindChanges(t.Context(), forge.ChangeFilter{})); len(found) != 1 {
+			if found := must(again.at(r.id.Path).FindPullRequests(t.Context(), forge.PullRequestFilter{})); len(found) != 1 {
 				t.Errorf("%d changes", len(found))
 			}
 		})
@@ -226,7 +228,7 @@ func TestSuddenEnds(t *testing.T) {
 func TestMergesAtOnce(t *testing.T) {
 	f := newForge(t, Options{})
 	r := newRepository(t, f)
-	var changes []forge.Change
+	var changes []forge.PullRequest
 	for i := range 8 {
 		changes = append(changes, open(t, r, fmt.Sprint("feature-", i), map[string]string{fmt.Sprint("file-", i): "x\n"}))
 	}
@@ -236,7 +238,7 @@ func TestMergesAtOnce(t *testing.T) {
 		for n := range 2 {
 			together.Go(func() {
 				var err error
-				if commits[i][n], err = r.MergeChange(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); err != nil {
+				if commits[i][n], err = r.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -264,7 +266,7 @@ func TestConflictingMerge(t *testing.T) {
 	c := open(t, r, "feature", map[string]string{"shop": "open\n"})
 	commit(t, r, "main", map[string]string{"shop": "closed\n"})
 	before := head(t, r, "main")
-	_, err := r.MergeChange(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
+	_, err := r.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: c.Head.Commit})
 	if !errors.Is(err, forge.ErrConflict) || !strings.Contains(err.Error(), "shop") {
 		t.Errorf("got %v", err)
 	}
@@ -287,7 +289,7 @@ func TestWhatAMergeDemands(t *testing.T) {
 	}
 	c := open(t, r, "feature", map[string]string{"new.md": "x\n", "free.txt": "x\n"})
 	missing := func() []string {
-		return must(f.missing(t.Context(), e, must(r.change(t.Context(), f.db, e, c.Number))))
+		return must(f.missing(t.Context(), e, must(r.pullRequest(t.Context(), f.db, e, c.Number))))
 	}
 	as := func(name string) *Repository { return f.As(Account{Name: name, Right: Write}).at(r.id.Path) }
 	if got := missing(); !slices.Equal(got, []string{"approvals: 0 of 1", "approval of ada or bob"}) {
@@ -325,7 +327,7 @@ func TestWhatAMergeDemands(t *testing.T) {
 func TestAutoMergeWaitsForNothingThatIsThere(t *testing.T) {
 	f := newForge(t, Options{})
 	r := newRepository(t, f)
-	if err := r.Protect(t.Context(), "main", forge.Protection{ChangesOnly: true, Checks: []string{"ci"}}); err != nil {
+	if err := r.Protect(t.Context(), "main", forge.Protection{PullRequestsOnly: true, Checks: []string{"ci"}}); err != nil {
 		t.Fatal(err)
 	}
 	c := open(t, r, "feature", map[string]string{"new.md": "x\n"})
@@ -344,11 +346,11 @@ func TestDraftsAreNotMerged(t *testing.T) {
 	f := newForge(t, Options{})
 	r := newRepository(t, f)
 	made := commit(t, r, "feature", nil)
-	c, err := r.OpenChange(t.Context(), forge.NewChange{Head: "feature", Base: "main", Title: "T", Draft: true})
+	c, err := r.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "feature", Base: "main", Title: "T", Draft: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.MergeChange(t.Context(), c.Number, forge.Merge{Head: made}); !errors.Is(err, forge.ErrConflict) {
+	if _, err := r.MergePullRequest(t.Context(), c.Number, forge.Merge{Head: made}); !errors.Is(err, forge.ErrConflict) {
 		t.Errorf("got %v", err)
 	}
 	if err := r.AutoMerge(t.Context(), c.Number, forge.Merge{Head: made}); err != nil {

@@ -21,7 +21,7 @@ const (
 	forgetMerge = `UPDATE change SET merging = '', merging_by = '' WHERE repository = ? AND number = ?`
 )
 
-// recover registers repositories that lie in the folder, and brings all changes in line with the branches.
+// recover registers repositories that lie in the folder, and brings all pull requests in line with the branches.
 func (f *Forge) recover(ctx context.Context) error {
 	folders, err := filepath.Glob(filepath.Join(f.repositories(), "*", "*.git"))
 	if err != nil {
@@ -54,7 +54,7 @@ func (f *Forge) adopt(ctx context.Context, folder string) error {
 	return err
 }
 
-// Sync brings all changes in line with the branches. It is needed only after something else than this forge has moved them.
+// Sync brings all pull requests in line with the branches. It is needed only after something else than this forge has moved them.
 // One repository that is damaged does not keep the others back; it is logged.
 func (f *Forge) Sync(ctx context.Context) (err error) {
 	defer explain("bring changes in line with branches", "", &err)
@@ -81,10 +81,10 @@ func (f *Forge) syncOne(ctx context.Context, e entry) error {
 	return f.sync(ctx, e, f.account.Name, nil)
 }
 
-// sync derives from the branches what they say about the open changes: all of them, or those that begin or end at one
+// sync derives from the branches what they say about the open pull requests: all of them, or those that begin or end at one
 // of the given branches. The caller holds the repository's lock.
 func (in *installation) sync(ctx context.Context, e entry, actor string, moved map[string]bool) error {
-	changes, err := queryAll(ctx, in.db, scanChange, selectOpenChanges, e.id)
+	changes, err := queryAll(ctx, in.db, scanPullRequest, selectOpenChanges, e.id)
 	if err != nil {
 		return err
 	}
@@ -100,8 +100,8 @@ func (in *installation) sync(ctx context.Context, e entry, actor string, moved m
 	return nil
 }
 
-// follow brings one open change in line with its branches.
-func (in *installation) follow(ctx context.Context, e entry, objects bare, c change, actor string) error {
+// follow brings one open pull request in line with its branches.
+func (in *installation) follow(ctx context.Context, e entry, objects bare, c pullRequest, actor string) error {
 	head, err := objects.branch(c.Head.Branch)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (in *installation) follow(ctx context.Context, e entry, objects bare, c cha
 		_, err = in.settle(ctx, e, objects, c, base, actor)
 		return err
 	}
-	// A head that went back to what the base has anyway was not merged: nothing is left of the change.
+	// A head that went back to what the base has anyway was not merged: nothing is left of the pull request.
 	empty, err := objects.contains(base, head)
 	if err != nil {
 		return err
@@ -135,11 +135,11 @@ func (in *installation) follow(ctx context.Context, e entry, objects bare, c cha
 	if empty {
 		return in.closed(ctx, e, c, actor)
 	}
-	return in.tellAbout(ctx, e, forge.EventChange, c.Number, actor)
+	return in.tellAbout(ctx, e, forge.EventPullRequest, c.Number, actor)
 }
 
-// settle marks a change as merged if its base branch says so.
-func (in *installation) settle(ctx context.Context, e entry, objects bare, c change, base plumbing.Hash, actor string) (bool, error) {
+// settle marks a pull request as merged if its base branch says so.
+func (in *installation) settle(ctx context.Context, e entry, objects bare, c pullRequest, base plumbing.Hash, actor string) (bool, error) {
 	if base.IsZero() {
 		return false, nil
 	}
@@ -162,23 +162,23 @@ func (in *installation) settle(ctx context.Context, e entry, objects bare, c cha
 	return true, in.merged(ctx, e, c, base.String(), actor)
 }
 
-// merged writes down that a change is merged.
-func (in *installation) merged(ctx context.Context, e entry, c change, commit, actor string) error {
+// merged writes down that a pull request is merged.
+func (in *installation) merged(ctx context.Context, e entry, c pullRequest, commit, actor string) error {
 	if _, err := in.db.ExecContext(ctx, setEnded, commit, actor, microseconds(in.now()), e.id, c.Number); err != nil {
 		return err
 	}
-	return in.tellAbout(ctx, e, forge.EventChange, c.Number, actor)
+	return in.tellAbout(ctx, e, forge.EventPullRequest, c.Number, actor)
 }
 
-// closed writes down that a change has come to nothing.
-func (in *installation) closed(ctx context.Context, e entry, c change, actor string) error {
+// closed writes down that a pull request has come to nothing.
+func (in *installation) closed(ctx context.Context, e entry, c pullRequest, actor string) error {
 	if _, err := in.db.ExecContext(ctx, setClosed, actor, microseconds(in.now()), e.id, c.Number); err != nil {
 		return err
 	}
-	return in.tellAbout(ctx, e, forge.EventChange, c.Number, actor)
+	return in.tellAbout(ctx, e, forge.EventPullRequest, c.Number, actor)
 }
 
-// keepHead makes refs/pull/<number>/head point to a change's head, so that it can be fetched for ever.
+// keepHead makes refs/pull/<number>/head point to a pull request's head, so that it can be fetched for ever.
 func (in *installation) keepHead(e entry, number int, commit string) error {
 	objects := in.open(e)
 	now, err := objects.commit(pullRef(number))

@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Nothing in a change reads otherwise than it is: not its title, the names of its branches and files, nor what is in them.
+// Nothing in a pull request reads otherwise than it is: not its title, the names of its branches and files, nor what is in them.
 func TestAChangeHidesNothing(t *testing.T) {
 	f := serve(t, Options{PublicRead: true})
 	r := newRepository(t, f)
@@ -23,7 +23,7 @@ func TestAChangeHidesNothing(t *testing.T) {
 	commit(t, r, "main", map[string]string{"a.yaml": "kind: Pod\n"})
 	commit(t, r, "feature"+mark, map[string]string{"a.yaml": "kind: Pod # " + mark + "\n", "b" + mark + ".txt": "plain " + mark + "\n"})
 	body := "a" + mark + " b&#x202e; c&#8203;d `e" + mark + "`"
-	if _, err := r.OpenChange(t.Context(), forge.NewChange{Head: "feature" + mark, Base: "main", Title: "harmless" + mark, Body: body}); err != nil {
+	if _, err := r.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "feature" + mark, Base: "main", Title: "harmless" + mark, Body: body}); err != nil {
 		t.Fatal(err)
 	}
 	at, ref := "/"+r.id.Path, "?ref="+url.QueryEscape("feature"+mark)

@@ -16,7 +16,7 @@ func TestVisitorOfServer(t *testing.T) {
 	f := serve(t, Options{Visitor: func(*http.Request) (Account, string, error) { return visitor, form, nil }})
 	r := newRepository(t, f)
 	commit(t, r, "feature", map[string]string{"shop.txt": "open\n"})
-	if _, err := r.OpenChange(t.Context(), forge.NewChange{Head: "feature", Base: "main", Title: "Open the shop"}); err != nil {
+	if _, err := r.OpenPullRequest(t.Context(), forge.NewPullRequest{Head: "feature", Base: "main", Title: "Open the shop"}); err != nil {
 		t.Fatal(err)
 	}
 	page := "/" + r.id.Path + "/pulls/1"

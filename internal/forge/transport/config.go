@@ -81,7 +81,7 @@ func or[T comparable](value, otherwise T) T {
 type Call struct {
 	// Forge is the host.
 	Forge string
-	// Operation is the name of the operation it belongs to: "open change".
+	// Operation is the name of the operation it belongs to: "open pull request".
 	Operation string
 	// Result is "ok", a kind of error such as "not found", "redirected", or "canceled".
 	Result string

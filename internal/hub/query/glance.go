@@ -200,7 +200,7 @@ func (c *ProblemCounts) add(s fleet.Severity) {
 }
 
 // changeOf is an open change as it is shown; nil when there is none.
-func changeOf(c *forge.Change, waits string) *Change {
+func changeOf(c *forge.PullRequest, waits string) *Change {
 	if c == nil || c.State == forge.Merged {
 		return nil
 	}

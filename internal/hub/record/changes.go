@@ -16,8 +16,8 @@ import (
 
 // Changes are the changes of a repository, as its forge has them.
 type Changes interface {
-	FindChanges(ctx context.Context, f forge.ChangeFilter) ([]forge.Change, error)
-	Change(ctx context.Context, number int) (forge.Change, error)
+	FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error)
+	PullRequest(ctx context.Context, number int) (forge.PullRequest, error)
 }
 
 // The kinds of events.
@@ -138,12 +138,12 @@ func (r *Recorder) recordChanges(ctx context.Context, repository string, changes
 }
 
 // list returns the newest changes, and those that were open when they were seen last; the newest first.
-func (m *changeMemory) list(ctx context.Context, changes Changes) ([]forge.Change, error) {
+func (m *changeMemory) list(ctx context.Context, changes Changes) ([]forge.PullRequest, error) {
 	limit := newestChanges
 	if len(m.known) == 0 {
 		limit = firstChanges
 	}
-	all, err := changes.FindChanges(ctx, forge.ChangeFilter{Limit: limit})
+	all, err := changes.FindPullRequests(ctx, forge.PullRequestFilter{Limit: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (m *changeMemory) list(ctx context.Context, changes Changes) ([]forge.Chang
 		if listed[number] || state.ended != "" {
 			continue
 		}
-		c, err := changes.Change(ctx, number)
+		c, err := changes.PullRequest(ctx, number)
 		if errors.Is(err, forge.ErrNotFound) {
 			continue // somebody deleted it
 		}
@@ -164,12 +164,12 @@ func (m *changeMemory) list(ctx context.Context, changes Changes) ([]forge.Chang
 		}
 		all = append(all, c)
 	}
-	slices.SortFunc(all, func(a, b forge.Change) int { return cmp.Compare(b.Number, a.Number) })
+	slices.SortFunc(all, func(a, b forge.PullRequest) int { return cmp.Compare(b.Number, a.Number) })
 	return all, nil
 }
 
 // news returns the events of a change that follow on what is known of it.
-func news(ctx context.Context, c forge.Change, state changeState, known bool, changes Changes, now time.Time) ([]ledger.ChangeEvent, error) {
+func news(ctx context.Context, c forge.PullRequest, state changeState, known bool, changes Changes, now time.Time) ([]ledger.ChangeEvent, error) {
 	var events []ledger.ChangeEvent
 	ended := map[forge.State]string{forge.Merged: ChangeMerged, forge.Closed: ChangeClosed}[c.State]
 	switch {
@@ -184,7 +184,7 @@ func news(ctx context.Context, c forge.Change, state changeState, known bool, ch
 		return events, nil
 	}
 	if c.EndedBy == "" {
-		full, err := changes.Change(ctx, c.Number)
+		full, err := changes.PullRequest(ctx, c.Number)
 		if err != nil && !errors.Is(err, forge.ErrNotFound) {
 			return nil, err
 		}
@@ -206,7 +206,7 @@ func either(t, otherwise time.Time) time.Time {
 	return t
 }
 
-func event(c forge.Change, kind, by string, at time.Time) ledger.ChangeEvent {
+func event(c forge.PullRequest, kind, by string, at time.Time) ledger.ChangeEvent {
 	return ledger.ChangeEvent{
 		Number: c.Number, Kind: kind, Branch: secret.Line(c.Base.Branch), Commit: c.Head.Commit,
 		Title: forge.OneLine(secret.Line(c.Title), maxTitle), URL: secret.Redact(c.URL), By: secret.Line(by), At: at,

@@ -14,14 +14,14 @@ import (
 
 // changes is a forge's list of changes, the newest first, that says who ended one only when it is asked for that one.
 type changes struct {
-	all          []forge.Change
+	all          []forge.PullRequest
 	listed, asks int
 	err          error
 }
 
-func (c *changes) FindChanges(_ context.Context, f forge.ChangeFilter) ([]forge.Change, error) {
+func (c *changes) FindPullRequests(_ context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
 	c.listed++
-	var found []forge.Change
+	var found []forge.PullRequest
 	for _, change := range c.all[:min(len(c.all), f.Limit)] {
 		change.EndedBy = ""
 		found = append(found, change)
@@ -29,20 +29,20 @@ func (c *changes) FindChanges(_ context.Context, f forge.ChangeFilter) ([]forge.
 	return found, c.err
 }
 
-func (c *changes) Change(_ context.Context, number int) (forge.Change, error) {
+func (c *changes) PullRequest(_ context.Context, number int) (forge.PullRequest, error) {
 	c.asks++
 	for _, change := range c.all {
 		if change.Number == number {
 			return change, c.err
 		}
 	}
-	return forge.Change{}, forge.ErrNotFound
+	return forge.PullRequest{}, forge.ErrNotFound
 }
 
 func at(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
 
-func change(number int, head string) forge.Change {
-	return forge.Change{
+func change(number int, head string) forge.PullRequest {
+	return forge.PullRequest{
 		Number: number, State: forge.Open, Author: "bot", Title: "Deploy\x1b[2J shop", URL: "https://example.com/pulls/7",
 		Head: forge.Ref{Branch: "kalypso/dev", Commit: head}, Base: forge.Ref{Branch: "dev"}, CreatedAt: at(1),
 	}
@@ -61,7 +61,7 @@ func (w *world) changes(c *changes) string {
 
 func TestChangesAreRecordedFromOpenToMerged(t *testing.T) {
 	w := newWorld(t)
-	c := &changes{all: []forge.Change{change(7, "aaa")}}
+	c := &changes{all: []forge.PullRequest{change(7, "aaa")}}
 	equal(t, "new", w.changes(c), "opened bot aaa 12:01")
 	events, err := w.ledger.ChangeEvents(t.Context(), ledger.ChangeQuery{})
 	must(t, err)
@@ -90,7 +90,7 @@ func TestChangesThatHappenedUnseen(t *testing.T) {
 	merged, closed := change(8, "bbb"), change(7, "aaa")
 	merged.State, merged.EndedAt, merged.EndedBy = forge.Merged, at(5), "ann"
 	closed.State, closed.EndedAt, closed.EndedBy = forge.Closed, at(3), "bob"
-	c := &changes{all: []forge.Change{merged, closed}}
+	c := &changes{all: []forge.PullRequest{merged, closed}}
 	equal(t, "all", w.changes(c), "opened bot aaa 12:01, closed bob aaa 12:03, opened bot bbb 12:01, merged ann bbb 12:05")
 	c.all[1].State, c.all[1].EndedAt = forge.Open, time.Time{}
 	w.restart()
@@ -99,10 +99,10 @@ func TestChangesThatHappenedUnseen(t *testing.T) {
 
 func TestOldOpenChangeIsNotForgotten(t *testing.T) {
 	w := newWorld(t)
-	c := &changes{all: []forge.Change{change(1, "aaa")}}
+	c := &changes{all: []forge.PullRequest{change(1, "aaa")}}
 	w.changes(c)
 	for number := 2; number <= 150; number++ {
-		c.all = append([]forge.Change{change(number, "bbb")}, c.all...)
+		c.all = append([]forge.PullRequest{change(number, "bbb")}, c.all...)
 	}
 	w.changes(c)
 	last := &c.all[len(c.all)-1]
@@ -128,7 +128,7 @@ func TestFirstLookAsksForFewChanges(t *testing.T) {
 
 func TestForgeThatFailsIsAskedAgain(t *testing.T) {
 	w := newWorld(t)
-	c := &changes{all: []forge.Change{change(7, "aaa")}, err: forge.ErrUnavailable}
+	c := &changes{all: []forge.PullRequest{change(7, "aaa")}, err: forge.ErrUnavailable}
 	if _, err := w.Changes(t.Context(), url, c); !errors.Is(err, forge.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}

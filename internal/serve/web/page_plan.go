@@ -37,7 +37,7 @@ type planPage struct {
 	// Pending says that the answer is on its way.
 	Pending *trial.Pending
 	// Change is the one that was asked about, At when it was planned, and Plans what it would do.
-	Change *forge.Change
+	Change *forge.PullRequest
 	At     time.Time
 	Plans  []planView
 }
@@ -259,7 +259,7 @@ func PlanAddress(t schedule.Trial) string {
 	return "/plan?" + values.Encode()
 }
 
-func (s *site) planView(t schedule.Trial, change *forge.Change, p trial.Plan) planView {
+func (s *site) planView(t schedule.Trial, change *forge.PullRequest, p trial.Plan) planView {
 	words := []string{"plan", "-e", p.Environment, "--control-plane", secret.Redact(t.ControlPlane)}
 	if change != nil && change.Head.Fork == "" {
 		t.Branch, t.Into = change.Head.Branch, change.Base.Branch

@@ -34,7 +34,7 @@ func planning(t *testing.T, try func(schedule.Trial) (*schedule.Preview, error))
 func aPreview(schedule.Trial) (*schedule.Preview, error) {
 	value := "<b>blue</b>\u202e"
 	return &schedule.Preview{
-		Change: &forge.Change{Number: 7, Title: "a <i>region</i>", URL: "javascript:alert(1)", Author: "ann", Head: forge.Ref{Branch: "topic"}, Base: forge.Ref{Branch: "main"}, State: forge.Open},
+		Change: &forge.PullRequest{Number: 7, Title: "a <i>region</i>", URL: "javascript:alert(1)", Author: "ann", Head: forge.Ref{Branch: "topic"}, Base: forge.Ref{Branch: "main"}, State: forge.Open},
 		Plans: []*plan.Plan{{
 			Environment: "dev", Before: "was", After: "is", Counts: plan.Counts{Changed: 1, Removed: 1, Unchanged: 4},
 			Assignments: []plan.Change{

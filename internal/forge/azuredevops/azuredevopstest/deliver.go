@@ -90,18 +90,18 @@ func (s *Server) resource(r *forgetest.Repo, e forgetest.Happening) (event strin
 		return "git.push", map[string]any{
 			"refUpdates": []map[string]any{{"name": heads + e.Branch, "newObjectId": after}}, "pushedBy": account(e.Actor), "repository": s.shape(r),
 		}
-	case forge.EventChange:
+	case forge.EventPullRequest:
 		event = "git.pullrequest.updated"
 		if e.Action == "opened" {
 			event = "git.pullrequest.created"
 		}
-		if e.Change.State == forge.Merged {
+		if e.PullRequest.State == forge.Merged {
 			event = "git.pullrequest.merged"
 		}
-		return event, c.pull(e.Change)
+		return event, c.pull(e.PullRequest)
 	case forge.EventComment:
 		return "ms.vss-code.git-pullrequest-comment-event", map[string]any{
-			"comment": map[string]any{"id": 1, "author": account(e.Actor), "content": "text"}, "pullRequest": c.pull(e.Change),
+			"comment": map[string]any{"id": 1, "author": account(e.Actor), "content": "text"}, "pullRequest": c.pull(e.PullRequest),
 		}
 	}
 	return "", nil

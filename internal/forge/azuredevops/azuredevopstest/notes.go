@@ -31,7 +31,7 @@ func threadAt(n *forgetest.Note) map[string]any {
 }
 
 // createThreadAt takes any line, as the forge does.
-func (c *call) createThreadAt(change *forgetest.Change, at place, status, text string) {
+func (c *call) createThreadAt(change *forgetest.PullRequest, at place, status, text string) {
 	n := forgetest.Note{Author: c.Actor, Text: text, Resolved: status != "active"}
 	if len(at.File) < 2 || at.File[0] != '/' || at.Start != nil && (at.Start.Line < 1 || at.Start.Offset < 1 || at.End == nil) {
 		refuse(c.Out, http.StatusBadRequest, "ArgumentException", "The thread context is not valid.")

@@ -92,7 +92,7 @@ func (c *call) deletePolicy() {
 }
 
 // unfulfilled are the policies that keep a pull request from being completed.
-func (c *call) unfulfilled(change *forgetest.Change) []string {
+func (c *call) unfulfilled(change *forgetest.PullRequest) []string {
 	var names []string
 	for _, p := range c.more.policies {
 		if at(p, "settings", "scope", 0, "refName") != heads+change.Base.Branch {

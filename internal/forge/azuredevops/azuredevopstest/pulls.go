@@ -26,7 +26,7 @@ const heads = "refs/heads/"
 var stateNames = map[forge.State]string{forge.Open: "active", forge.Closed: "abandoned", forge.Merged: "completed"}
 
 // pull is a pull request as it is read alone: without labels.
-func (c *call) pull(change *forgetest.Change) map[string]any {
+func (c *call) pull(change *forgetest.PullRequest) map[string]any {
 	ref := func(commit string) map[string]any { return map[string]any{"commitId": commit} }
 	p := map[string]any{
 		"pullRequestId": change.Number, "status": stateNames[change.State], "title": change.Title, "description": change.Body,
@@ -61,7 +61,7 @@ func (c *call) pull(change *forgetest.Change) map[string]any {
 func (c *call) listPulls() {
 	query := c.Request.URL.Query()
 	found := []map[string]any{}
-	for _, change := range slices.Backward(c.Repo.Changes) {
+	for _, change := range slices.Backward(c.Repo.PullRequests) {
 		state := query.Get("searchCriteria.status")
 		if (state != "all" && state != stateNames[change.State] && (state != "" || change.State != forge.Open)) ||
 			differs(query.Get("searchCriteria.sourceRefName"), change.Head.Branch) ||
@@ -81,8 +81,8 @@ func (c *call) listPulls() {
 func differs(ref, branch string) bool { return ref != "" && ref != heads+branch }
 
 // change is the one that the path names; nil when there is none, which is answered.
-func (c *call) change() *forgetest.Change {
-	change := c.Repo.Change(c.Number("number"))
+func (c *call) change() *forgetest.PullRequest {
+	change := c.Repo.PullRequest(c.Number("number"))
 	if change == nil {
 		refuse(c.Out, http.StatusNotFound, "GitPullRequestNotFoundException", "TF401180: The requested pull request was not found.")
 	}
@@ -116,7 +116,7 @@ func (c *call) openPull() {
 	if c.tooLong(in.Title, in.Description) {
 		return
 	}
-	change, err := c.Repo.OpenChange(c.Actor, forge.NewChange{
+	change, err := c.Repo.OpenPullRequest(c.Actor, forge.NewPullRequest{
 		Head: strings.TrimPrefix(in.Source, heads), Base: strings.TrimPrefix(in.Target, heads), Title: in.Title, Body: in.Description,
 		Draft: in.Draft,
 	})
@@ -178,8 +178,8 @@ func (c *call) editPull() {
 	}
 }
 
-func (c *call) editFields(change *forgetest.Change, in edit) {
-	e := forge.ChangeEdit{Title: in.Title, Body: in.Description}
+func (c *call) editFields(change *forgetest.PullRequest, in edit) {
+	e := forge.PullRequestEdit{Title: in.Title, Body: in.Description}
 	if in.Target != nil {
 		e.Base = new(strings.TrimPrefix(*in.Target, heads))
 	}
@@ -189,14 +189,14 @@ func (c *call) editFields(change *forgetest.Change, in edit) {
 	if (e.Title != nil && c.tooLong(*e.Title, "")) || (e.Body != nil && c.tooLong("", *e.Body)) {
 		return
 	}
-	if err := c.Repo.EditChange(c.Actor, change, e); err != nil {
+	if err := c.Repo.EditPullRequest(c.Actor, change, e); err != nil {
 		c.no(err)
 		return
 	}
 	c.JSON(http.StatusOK, c.pull(change))
 }
 
-func (c *call) complete(change *forgetest.Change, head string) {
+func (c *call) complete(change *forgetest.PullRequest, head string) {
 	switch {
 	case head == "":
 		refuse(c.Out, http.StatusBadRequest, "InvalidArgumentValueException", "You must specify a valid LastMergeSourceCommit to perform this operation.")
@@ -213,7 +213,7 @@ func (c *call) complete(change *forgetest.Change, head string) {
 	}
 }
 
-func (c *call) completeLater(change *forgetest.Change, by string) {
+func (c *call) completeLater(change *forgetest.PullRequest, by string) {
 	if by != "id-of-"+c.Actor {
 		refuse(c.Out, http.StatusForbidden, "GitNeedsPermissionException", "Only yourself can set auto-complete in your name.")
 		return
@@ -234,7 +234,7 @@ func (c *call) completeWaiting() {
 }
 
 // iterations are the heads of a pull request that somebody looked at.
-func (c *call) iterations(change *forgetest.Change) []string {
+func (c *call) iterations(change *forgetest.PullRequest) []string {
 	known := c.more.iterations[change]
 	if len(known) == 0 || known[len(known)-1] != change.Head.Commit {
 		known = append(known, change.Head.Commit)
@@ -275,7 +275,7 @@ func (c *call) setPullStatus() {
 	c.JSON(http.StatusOK, in)
 }
 
-func labels(change *forgetest.Change) []map[string]any {
+func labels(change *forgetest.PullRequest) []map[string]any {
 	all := []map[string]any{}
 	for _, name := range change.Labels {
 		all = append(all, map[string]any{"id": name, "name": name, "active": true})

@@ -31,12 +31,12 @@ type Server struct {
 type repository struct {
 	policies []map[string]any
 	// iterations are the heads that each pull request had.
-	iterations map[*forgetest.Change][]string
+	iterations map[*forgetest.PullRequest][]string
 	// statuses of pull requests, by context.
-	statuses map[*forgetest.Change]map[string]said
+	statuses map[*forgetest.PullRequest]map[string]said
 	// queued are the merges that the forge has not come to yet, auto those that wait for policies.
-	queued map[*forgetest.Change]*merge
-	auto   map[*forgetest.Change]merge
+	queued map[*forgetest.PullRequest]*merge
+	auto   map[*forgetest.PullRequest]merge
 }
 
 // said is a status of a pull request, and the head it is about.
@@ -121,8 +121,8 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) *call {
 func (s *Server) more(repo *forgetest.Repo) *repository {
 	if s.repos[repo] == nil {
 		s.repos[repo] = &repository{
-			iterations: map[*forgetest.Change][]string{}, statuses: map[*forgetest.Change]map[string]said{},
-			queued: map[*forgetest.Change]*merge{}, auto: map[*forgetest.Change]merge{},
+			iterations: map[*forgetest.PullRequest][]string{}, statuses: map[*forgetest.PullRequest]map[string]said{},
+			queued: map[*forgetest.PullRequest]*merge{}, auto: map[*forgetest.PullRequest]merge{},
 		}
 	}
 	return s.repos[repo]

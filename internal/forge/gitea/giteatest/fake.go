@@ -20,7 +20,7 @@ type Fake struct {
 	World  *forgetest.World
 	Faults *forgetest.Faults
 
-	reviews map[*forgetest.Change][]*review
+	reviews map[*forgetest.PullRequest][]*review
 	counter int
 }
 
@@ -34,7 +34,7 @@ const (
 // New starts a fake with the accounts of the tokens, and stops it when the test ends.
 func New(t *testing.T) *Fake {
 	t.Helper()
-	f := &Fake{World: forgetest.NewWorld(), Faults: &forgetest.Faults{}, reviews: map[*forgetest.Change][]*review{}}
+	f := &Fake{World: forgetest.NewWorld(), Faults: &forgetest.Faults{}, reviews: map[*forgetest.PullRequest][]*review{}}
 	f.World.Grant(Token, "kalypso-bot", "admin")
 	f.World.Grant(Person, "a-person", "admin")
 	f.World.Grant(Weak, "a-reader", "read")

@@ -63,7 +63,7 @@ func (c *call) getProtection() {
 		c.fail(404, "not found")
 		return
 	}
-	c.JSON(200, rule{c.PathValue("branch"), !p.ChangesOnly, p.Approvals, p.CodeOwners, len(p.Checks) > 0, p.Checks})
+	c.JSON(200, rule{c.PathValue("branch"), !p.PullRequestsOnly, p.Approvals, p.CodeOwners, len(p.Checks) > 0, p.Checks})
 }
 
 func (c *call) createProtection() { c.protect(201, "") }
@@ -84,7 +84,7 @@ func (c *call) protect(status int, branch string) {
 		branch = in.Name
 	}
 	c.Repo.Protections[branch] = forge.Protection{
-		ChangesOnly: !in.Push, Approvals: in.Needed, CodeOwners: in.Block, Checks: in.Contexts,
+		PullRequestsOnly: !in.Push, Approvals: in.Needed, CodeOwners: in.Block, Checks: in.Contexts,
 	}
 	c.JSON(status, in)
 }
@@ -157,9 +157,9 @@ func describe(r *forgetest.Repo, e forgetest.Happening) (string, object) {
 			"sha": e.Commit, "context": e.Status.Context, "state": e.Status.State, "updated_at": e.Status.Time,
 		}
 	case forge.EventComment:
-		return "pull_request_comment", object{"action": "created", "is_pull": true, "issue": object{"number": e.Change.Number}}
+		return "pull_request_comment", object{"action": "created", "is_pull": true, "issue": object{"number": e.PullRequest.Number}}
 	}
-	body := object{"action": e.Action, "number": e.Change.Number, "pull_request": pullOf("https://gitea.example.com", r, e.Change)}
+	body := object{"action": e.Action, "number": e.PullRequest.Number, "pull_request": pullOf("https://gitea.example.com", r, e.PullRequest)}
 	switch {
 	case e.Kind == forge.EventLabel:
 		body["action"] = "label_updated"

@@ -32,7 +32,7 @@ func (c *call) removeRepository() {
 }
 
 // pullOf is a pull request as the API has it: merged ones are closed.
-func pullOf(base string, r *forgetest.Repo, p *forgetest.Change) object {
+func pullOf(base string, r *forgetest.Repo, p *forgetest.PullRequest) object {
 	state := string(p.State)
 	if p.State == forge.Merged {
 		state = "closed"
@@ -78,7 +78,7 @@ func labelOf(l *forgetest.LabelEntry) object {
 func (c *call) listPulls() {
 	query := c.URL.Query()
 	var found []object
-	for _, p := range slices.Backward(c.Repo.Changes) {
+	for _, p := range slices.Backward(c.Repo.PullRequests) {
 		open := p.State == forge.Open
 		if base := query.Get("base_branch"); base != "" && base != p.Base.Branch ||
 			query.Get("state") == "open" && !open || query.Get("state") == "closed" && open {
@@ -90,8 +90,8 @@ func (c *call) listPulls() {
 }
 
 // pull finds the pull request that is asked for.
-func (c *call) pull() *forgetest.Change {
-	p := c.Repo.Change(c.Number("number"))
+func (c *call) pull() *forgetest.PullRequest {
+	p := c.Repo.PullRequest(c.Number("number"))
 	if p == nil {
 		c.fail(404, "not found")
 	}
@@ -107,7 +107,7 @@ func (c *call) getPull() {
 func (c *call) openPull() {
 	var in struct{ Head, Base, Title, Body string }
 	c.Read(&in)
-	p, err := c.Repo.OpenChange(c.Actor, forge.NewChange{
+	p, err := c.Repo.OpenPullRequest(c.Actor, forge.NewPullRequest{
 		Head: in.Head, Base: in.Base, Title: in.Title, Body: in.Body, Draft: strings.HasPrefix(in.Title, "WIP:"),
 	})
 	if !c.refuse(err) {
@@ -130,14 +130,14 @@ func (c *call) editPull() {
 		c.fail(412, "cannot change state of this pull request, it was already merged")
 		return
 	}
-	edit := forge.ChangeEdit{Body: in.Body, State: in.State}
+	edit := forge.PullRequestEdit{Body: in.Body, State: in.State}
 	if in.Title != "" {
 		edit.Title = &in.Title
 	}
 	if in.Base != "" {
 		edit.Base = &in.Base
 	}
-	if !c.refuse(c.Repo.EditChange(c.Actor, p, edit)) {
+	if !c.refuse(c.Repo.EditPullRequest(c.Actor, p, edit)) {
 		c.JSON(201, pullOf(c.fake.URL, c.Repo, p))
 	}
 }

@@ -79,7 +79,7 @@ func commentOf(c *forge.Comment) object {
 
 // listComments has no pages, and fails by itself where there is nothing to comment on.
 func (c *call) listComments() {
-	p := c.Repo.Change(c.Number("number"))
+	p := c.Repo.PullRequest(c.Number("number"))
 	if p == nil {
 		c.fail(500, "")
 		return

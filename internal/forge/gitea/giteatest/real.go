@@ -124,7 +124,7 @@ func (h *realHarness) fork(t *testing.T, url, branch string) int {
 	h.commitAs(t, h.real.Person, h.real.URL+"/"+person+"/"+id.Name(), branch)
 	var out struct{ Number int }
 	_, err = client.Do(t.Context(), rest.Request{
-		Op: "open change", Where: url, Method: http.MethodPost, Path: path + "/pulls", Out: &out,
+		Op: "open pull request", Where: url, Method: http.MethodPost, Path: path + "/pulls", Out: &out,
 		In: map[string]any{"head": person + ":" + branch, "base": "main", "title": "From a fork"},
 	})
 	if err != nil {

@@ -55,7 +55,7 @@ func protectionOf(p forge.Protection) object {
 	if len(p.Checks) > 0 {
 		out["required_status_checks"] = object{"strict": false, "contexts": p.Checks}
 	}
-	if p.ChangesOnly {
+	if p.PullRequestsOnly {
 		out["required_pull_request_reviews"] = object{
 			"require_code_owner_reviews": p.CodeOwners, "required_approving_review_count": p.Approvals,
 		}
@@ -88,7 +88,7 @@ func (c *call) setProtection() {
 		p.Checks = in.Checks.Contexts
 	}
 	if in.Reviews != nil {
-		p.ChangesOnly, p.CodeOwners, p.Approvals = true, in.Reviews.Owners, in.Reviews.Needed
+		p.PullRequestsOnly, p.CodeOwners, p.Approvals = true, in.Reviews.Owners, in.Reviews.Needed
 	}
 	c.Repo.Protections[c.PathValue("branch")] = p
 	c.JSON(200, protectionOf(p))
@@ -169,8 +169,8 @@ func describe(r *forgetest.Repo, e forgetest.Happening) (string, object) {
 			"sha": e.Commit, "context": e.Status.Context, "state": e.Status.State, "updated_at": e.Status.Time,
 		}
 	case forge.EventComment:
-		issue := object{"number": e.Change.Number, "pull_request": object{"url": "https://github.example.com/x"}}
-		return "issue_comment", object{"action": "created", "issue": issue, "comment": object{"updated_at": e.Change.CreatedAt}}
+		issue := object{"number": e.PullRequest.Number, "pull_request": object{"url": "https://github.example.com/x"}}
+		return "issue_comment", object{"action": "created", "issue": issue, "comment": object{"updated_at": e.PullRequest.CreatedAt}}
 	}
-	return "pull_request", object{"action": e.Action, "number": e.Change.Number, "pull_request": pullOf(r, e.Change)}
+	return "pull_request", object{"action": e.Action, "number": e.PullRequest.Number, "pull_request": pullOf(r, e.PullRequest)}
 }

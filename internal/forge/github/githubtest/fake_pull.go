@@ -48,7 +48,7 @@ func (c *call) removeRepository() {
 }
 
 // pullOf is a pull request as a list has it: merged ones are closed, and who merged is not told.
-func pullOf(r *forgetest.Repo, p *forgetest.Change) object {
+func pullOf(r *forgetest.Repo, p *forgetest.PullRequest) object {
 	end := func(ref forge.Ref) object {
 		repo := repoOf(r)
 		if ref.Fork != "" {
@@ -76,7 +76,7 @@ func pullOf(r *forgetest.Repo, p *forgetest.Change) object {
 }
 
 // fullPullOf is a pull request as it is read alone.
-func fullPullOf(r *forgetest.Repo, p *forgetest.Change) object {
+func fullPullOf(r *forgetest.Repo, p *forgetest.PullRequest) object {
 	out := pullOf(r, p)
 	out["merged"], out["merged_by"], out["mergeable"] = p.State == forge.Merged, nil, nil
 	switch p.State {
@@ -113,7 +113,7 @@ func (c *call) listPulls() {
 	query := c.URL.Query()
 	head := strings.TrimPrefix(query.Get("head"), "acme:")
 	var found []object
-	for _, p := range slices.Backward(c.Repo.Changes) {
+	for _, p := range slices.Backward(c.Repo.PullRequests) {
 		if state := query.Get("state"); state != "all" && state != stateOf(p.State) ||
 			query.Get("base") != "" && query.Get("base") != p.Base.Branch || head != "" && (head != p.Head.Branch || p.Head.Fork != "") {
 			continue
@@ -123,8 +123,8 @@ func (c *call) listPulls() {
 	page(c, found)
 }
 
-func (c *call) pull() *forgetest.Change {
-	p := c.Repo.Change(c.Number("number"))
+func (c *call) pull() *forgetest.PullRequest {
+	p := c.Repo.PullRequest(c.Number("number"))
 	if p == nil {
 		c.fail(404, "Not Found")
 	}
@@ -144,7 +144,7 @@ func (c *call) openPull() {
 		Draft                   bool
 	}
 	c.Read(&in)
-	p, err := c.Repo.OpenChange(c.Actor, forge.NewChange{Head: in.Head, Base: in.Base, Title: in.Title, Body: in.Body, Draft: in.Draft})
+	p, err := c.Repo.OpenPullRequest(c.Actor, forge.NewPullRequest{Head: in.Head, Base: in.Base, Title: in.Title, Body: in.Body, Draft: in.Draft})
 	if !c.tooLong(in.Title, in.Body) && !c.refuse("PullRequest", err) {
 		c.JSON(201, fullPullOf(c.Repo, p))
 	}
@@ -187,8 +187,8 @@ func (c *call) editPull() {
 	if in.Title != nil && c.tooLong(*in.Title, "") || in.Body != nil && c.tooLong("", *in.Body) {
 		return
 	}
-	edit := forge.ChangeEdit{Title: in.Title, Body: in.Body, Base: in.Base, State: in.State}
-	if !c.refuse("PullRequest", c.Repo.EditChange(c.Actor, p, edit)) {
+	edit := forge.PullRequestEdit{Title: in.Title, Body: in.Body, Base: in.Base, State: in.State}
+	if !c.refuse("PullRequest", c.Repo.EditPullRequest(c.Actor, p, edit)) {
 		c.JSON(200, fullPullOf(c.Repo, p))
 	}
 }
@@ -228,7 +228,7 @@ func (c *call) graphQL() {
 		c.JSON(200, object{"errors": []object{{"type": "NOT_FOUND", "message": "Could not resolve to a node"}}})
 		return
 	}
-	for _, p := range r.Changes {
+	for _, p := range r.PullRequests {
 		if fmt.Sprint(p.Number) != number {
 			continue
 		}

@@ -126,7 +126,7 @@ func (c *call) issueOf(i *forgetest.Issue) object {
 }
 
 // pullIssueOf is the issue that every pull request is as well.
-func (c *call) pullIssueOf(p *forgetest.Change) object {
+func (c *call) pullIssueOf(p *forgetest.PullRequest) object {
 	out := object{
 		"id": p.Number, "number": p.Number, "title": p.Title, "body": p.Body, "state": stateOf(p.State), "user": userOf(p.Author),
 		"labels": labelsOf(c.Repo, p.Labels), "closed_by": userOf(p.EndedBy), "created_at": p.CreatedAt,
@@ -139,8 +139,8 @@ func (c *call) listIssues() {
 	query := c.URL.Query()
 	label, state := query.Get("labels"), query.Get("state")
 	var found []object
-	for number := len(c.Repo.Issues) + len(c.Repo.Changes); number > 0; number-- {
-		if p := c.Repo.Change(number); p != nil && (state == "all" || state == stateOf(p.State)) && label == "" {
+	for number := len(c.Repo.Issues) + len(c.Repo.PullRequests); number > 0; number-- {
+		if p := c.Repo.PullRequest(number); p != nil && (state == "all" || state == stateOf(p.State)) && label == "" {
 			found = append(found, c.pullIssueOf(p))
 		}
 		i := c.Repo.Issue(number)

@@ -64,7 +64,7 @@ func (s *Server) payload(r *forgetest.Repo, e forgetest.Happening) (event string
 		delete(body, "user")
 		body["object_kind"], body["ref"], body["after"], body["user_username"] = "push", "refs/heads/"+e.Branch, after, e.Actor
 		return "Push Hook", body
-	case forge.EventChange, forge.EventLabel:
+	case forge.EventPullRequest, forge.EventLabel:
 		body["object_kind"], body["object_attributes"] = "merge_request", attributes(e)
 		body["changes"] = map[string]any{}
 		if e.Kind == forge.EventLabel {
@@ -92,7 +92,7 @@ var actions = map[string]string{
 }
 
 func attributes(e forgetest.Happening) map[string]any {
-	c := e.Change
+	c := e.PullRequest
 	action := actions[e.Action]
 	if c.State == forge.Merged {
 		action = "merge"

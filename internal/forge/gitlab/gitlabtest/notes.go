@@ -17,7 +17,7 @@ func (s *Server) Demand(url string) {
 }
 
 // diffNote is a comment in the difference, whose position moves along with it while it is not outdated.
-func diffNote(change *forgetest.Change, n *forgetest.Note) map[string]any {
+func diffNote(change *forgetest.PullRequest, n *forgetest.Note) map[string]any {
 	position := map[string]any{"head_sha": change.Head.Commit, "new_path": n.File, "new_line": nil, "position_type": "file"}
 	if n.Line > 0 {
 		position["new_line"], position["position_type"] = n.Line, "text"

@@ -36,7 +36,7 @@ type project struct {
 	// pipelines says that they must succeed, threads that they must be resolved.
 	pipelines, threads bool
 	// auto are the merges that wait for a pipeline.
-	auto map[*forgetest.Change]autoMerge
+	auto map[*forgetest.PullRequest]autoMerge
 	// signing are the hooks' keys, by URL.
 	signing map[string]string
 }
@@ -144,7 +144,7 @@ func (s *Server) find(id string) *forgetest.Repo {
 func (s *Server) projectOf(repo *forgetest.Repo) *project {
 	if s.projects[repo] == nil {
 		s.projects[repo] = &project{
-			protected: map[string]*protectedBranch{}, auto: map[*forgetest.Change]autoMerge{}, signing: map[string]string{},
+			protected: map[string]*protectedBranch{}, auto: map[*forgetest.PullRequest]autoMerge{}, signing: map[string]string{},
 		}
 	}
 	return s.projects[repo]

@@ -78,7 +78,7 @@ func hasLongLine(text string) bool {
 	return false
 }
 
-// lexer finds the lexer for a file. To ask for one is slow, and the files of a change have few names.
+// lexer finds the lexer for a file. To ask for one is slow, and the files of a pull request have few names.
 func (p *Painter) lexer(name string) chroma.Lexer {
 	if known, ok := p.lexers[name]; ok {
 		return known

@@ -25,7 +25,7 @@ const (
 
 // open is a change that somebody may approve.
 type open struct {
-	forge.Change
+	forge.PullRequest
 	// Of is which of the two it is.
 	Of string
 	// Against is why it cannot be merged here; empty when nothing speaks against it.
@@ -58,11 +58,11 @@ func (s *service) find(ctx context.Context, e *query.EnvironmentDetail, o *open)
 		if o.repo, err = s.repository(e.ControlPlane); err != nil {
 			return false, err
 		}
-		all, err := o.repo.FindChanges(ctx, forge.ChangeFilter{State: forge.Open, Head: promote.ProposalBranch(e.Name), Limit: 1})
+		all, err := o.repo.FindPullRequests(ctx, forge.PullRequestFilter{State: forge.Open, Head: promote.ProposalBranch(e.Name), Limit: 1})
 		if err != nil || len(all) == 0 {
 			return false, err
 		}
-		o.Change = all[0]
+		o.PullRequest = all[0]
 	} else {
 		gitOps, number := s.files(e)
 		if number == 0 {
@@ -73,7 +73,7 @@ func (s *service) find(ctx context.Context, e *query.EnvironmentDetail, o *open)
 		}
 		o.Number = number
 	}
-	o.Change, err = o.repo.Change(ctx, o.Number)
+	o.PullRequest, err = o.repo.PullRequest(ctx, o.Number)
 	return err == nil, err
 }
 
@@ -140,7 +140,7 @@ func (s *service) approve(r *request, v *view) error {
 	if v.Why != "" {
 		message += ": " + secret.Line(v.Why)
 	}
-	_, err := v.Open.repo.MergeChange(r.Context(), v.Open.Number, forge.Merge{Head: v.Open.Head.Commit, Title: v.Open.Title, Message: message})
+	_, err := v.Open.repo.MergePullRequest(r.Context(), v.Open.Number, forge.Merge{Head: v.Open.Head.Commit, Title: v.Open.Title, Message: message})
 	if err != nil {
 		v.Note = "The forge does not merge it: " + sentence(secret.Line(secret.Redact(err.Error())))
 		s.Log.Warn("approve a change", "change", v.Open.URL, "error", secret.Line(secret.Redact(err.Error())))

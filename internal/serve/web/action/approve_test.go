@@ -23,7 +23,7 @@ const (
 // host is a forge with a change of each kind.
 type host struct {
 	anyForge
-	files, proposal forge.Change
+	files, proposal forge.PullRequest
 	statuses        []forge.Status
 	// refuses is what it says when something is to be merged, and merged what was.
 	refuses error
@@ -36,9 +36,9 @@ type (
 )
 
 func newHost() *host {
-	change := func(number int, title, head string) forge.Change {
+	change := func(number int, title, head string) forge.PullRequest {
 		mark := pullrequest.Mark{Name: "prod", Digest: "d", Commit: proposed}
-		return forge.Change{
+		return forge.PullRequest{
 			Number: number, Title: title, URL: "https://git.example.com/pulls/1", State: forge.Open, Body: mark.String(), Author: "kalypso",
 			Head: forge.Ref{Branch: head, Commit: proposed}, Base: forge.Ref{Branch: "prod"},
 		}
@@ -57,25 +57,25 @@ type repository struct {
 	url string
 }
 
-func (r repository) Change(_ context.Context, number int) (forge.Change, error) {
-	for _, c := range []forge.Change{r.files, r.proposal} {
+func (r repository) PullRequest(_ context.Context, number int) (forge.PullRequest, error) {
+	for _, c := range []forge.PullRequest{r.files, r.proposal} {
 		if c.Number == number {
 			return c, nil
 		}
 	}
-	return forge.Change{}, &forge.Error{Kind: forge.ErrNotFound, Op: "read change"}
+	return forge.PullRequest{}, &forge.Error{Kind: forge.ErrNotFound, Op: "read change"}
 }
 
-func (r repository) FindChanges(_ context.Context, f forge.ChangeFilter) ([]forge.Change, error) {
+func (r repository) FindPullRequests(_ context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
 	if r.url == controlPlane && f.Matches(r.proposal) {
-		return []forge.Change{r.proposal}, nil
+		return []forge.PullRequest{r.proposal}, nil
 	}
 	return nil, nil
 }
 
 func (r repository) Statuses(context.Context, string) ([]forge.Status, error) { return r.statuses, nil }
 
-func (r repository) MergeChange(_ context.Context, _ int, m forge.Merge) (string, error) {
+func (r repository) MergePullRequest(_ context.Context, _ int, m forge.Merge) (string, error) {
 	if r.refuses == nil {
 		r.host.merged = append(r.host.merged, m)
 	}

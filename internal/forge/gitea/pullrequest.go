@@ -42,8 +42,8 @@ type end struct {
 	} `json:"repo"`
 }
 
-func (p pull) change() forge.Change {
-	c := forge.Change{
+func (p pull) pullRequest() forge.PullRequest {
+	c := forge.PullRequest{
 		Number: p.Number, URL: p.HTMLURL, Title: p.Title, Body: p.Body, State: forge.State(p.State), Draft: p.Draft,
 		Author: p.User.Login, Head: forge.Ref{Branch: p.Head.Label, Commit: p.Head.SHA, Fork: p.fork()},
 		Base: forge.Ref{Branch: p.Base.Label, Commit: p.Base.SHA}, Fetch: fmt.Sprintf("refs/pull/%d/head", p.Number),
@@ -75,8 +75,8 @@ func (p pull) fork() string {
 	return p.Head.Repo.FullName
 }
 
-// FindChanges lists pull requests, the newest first, as the API does by itself.
-func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]forge.Change, error) {
+// FindPullRequests lists pull requests, the newest first, as the API does by itself.
+func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
 	query := url.Values{"state": {"all"}}
 	switch f.State {
 	case forge.Open:
@@ -87,9 +87,9 @@ func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]f
 	if f.Base != "" {
 		query.Set("base_branch", f.Base)
 	}
-	var changes []forge.Change
-	err := list(ctx, r, rest.Request{Op: "find changes", Path: "/pulls", Query: query}, func(p pull) bool {
-		if c := p.change(); f.Matches(c) {
+	var changes []forge.PullRequest
+	err := list(ctx, r, rest.Request{Op: "find pull requests", Path: "/pulls", Query: query}, func(p pull) bool {
+		if c := p.pullRequest(); f.Matches(c) {
 			changes = append(changes, c)
 		}
 		return f.Limit == 0 || len(changes) < f.Limit
@@ -97,13 +97,13 @@ func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]f
 	return changes, err
 }
 
-// Change reads a pull request, and from its timeline who closed it.
-func (r *Repository) Change(ctx context.Context, number int) (forge.Change, error) {
+// PullRequest reads a pull request, and from its timeline who closed it.
+func (r *Repository) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
 	p, err := r.pull(ctx, number)
 	if err != nil {
-		return forge.Change{}, err
+		return forge.PullRequest{}, err
 	}
-	c := p.change()
+	c := p.pullRequest()
 	switch c.State {
 	case forge.Open:
 		// That it cannot be merged may also mean that nobody computed it yet.
@@ -122,7 +122,7 @@ func (r *Repository) Change(ctx context.Context, number int) (forge.Change, erro
 
 func (r *Repository) pull(ctx context.Context, number int) (pull, error) {
 	var p pull
-	return p, r.do(ctx, rest.Request{Op: "read change", Path: numbered("/pulls", number), Out: &p})
+	return p, r.do(ctx, rest.Request{Op: "read pull request", Path: numbered("/pulls", number), Out: &p})
 }
 
 // event is something that happened to a pull request.
@@ -138,24 +138,24 @@ func (r *Repository) timeline(ctx context.Context, number int, use func(event)) 
 	return listUnlinked(ctx, r, rest.Request{Op: "read timeline", Path: numbered("/issues", number, "timeline")}, use)
 }
 
-// OpenChange opens a pull request. A draft is one whose title says so.
-func (r *Repository) OpenChange(ctx context.Context, n forge.NewChange) (forge.Change, error) {
+// OpenPullRequest opens a pull request. A draft is one whose title says so.
+func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest) (forge.PullRequest, error) {
 	limits := r.forge.Limits()
 	if n.Draft {
 		n.Title = "WIP: " + n.Title
 	}
 	var p pull
 	err := r.do(ctx, rest.Request{
-		Op: "open change", Method: http.MethodPost, Path: "/pulls", Out: &p,
+		Op: "open pull request", Method: http.MethodPost, Path: "/pulls", Out: &p,
 		In: map[string]any{
 			"head": n.Head, "base": n.Base, "title": forge.OneLine(n.Title, limits.Title), "body": forge.Cut(n.Body, limits.Body),
 		},
 	})
-	return p.change(), err
+	return p.pullRequest(), err
 }
 
-// EditChange edits a pull request.
-func (r *Repository) EditChange(ctx context.Context, number int, e forge.ChangeEdit) error {
+// EditPullRequest edits a pull request.
+func (r *Repository) EditPullRequest(ctx context.Context, number int, e forge.PullRequestEdit) error {
 	if e.Empty() {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (r *Repository) EditChange(ctx context.Context, number int, e forge.ChangeE
 	if e.Base != nil {
 		in["base"] = *e.Base
 	}
-	return r.do(ctx, rest.Request{Op: "edit change", Method: http.MethodPatch, Path: numbered("/pulls", number), In: in})
+	return r.do(ctx, rest.Request{Op: "edit pull request", Method: http.MethodPatch, Path: numbered("/pulls", number), In: in})
 }
 
 // edit is what pull requests and issues have in common.

@@ -52,8 +52,8 @@ type diffRefs struct {
 // draftPrefix is how a title says that a merge request is a draft.
 const draftPrefix = "Draft: "
 
-func (m mergeRequest) change() forge.Change {
-	c := forge.Change{
+func (m mergeRequest) pullRequest() forge.PullRequest {
+	c := forge.PullRequest{
 		Number: m.Number, URL: m.WebURL, Title: m.Title, Body: m.Description, State: forge.Open, Draft: m.Draft,
 		Author: m.Author.name(), Head: forge.Ref{Branch: m.SourceBranch, Commit: m.SHA, Fork: m.fork()},
 		Base: forge.Ref{Branch: m.TargetBranch, Commit: m.Refs.Start}, Fetch: fmt.Sprintf("refs/merge-requests/%d/head", m.Number),
@@ -71,7 +71,7 @@ func (m mergeRequest) change() forge.Change {
 	return c
 }
 
-// fork says that the head is elsewhere. Where that is, is for [Repository.Change] to look up.
+// fork says that the head is elsewhere. Where that is, is for [Repository.PullRequest] to look up.
 func (m mergeRequest) fork() string {
 	if m.SourceProject != nil && *m.SourceProject == m.TargetProject {
 		return ""
@@ -115,11 +115,11 @@ func at(t *time.Time) time.Time {
 	return *t
 }
 
-// states are the states of changes as filters of lists have them.
+// states are the states of pull requests as filters of lists have them.
 var states = map[forge.State]string{"": "all", forge.Open: "opened", forge.Closed: "closed", forge.Merged: "merged"}
 
-// FindChanges lists merge requests, the newest first.
-func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]forge.Change, error) {
+// FindPullRequests lists merge requests, the newest first.
+func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
 	query := url.Values{"state": {states[f.State]}, "order_by": {"created_at"}, "sort": {"desc"}}
 	if f.Head != "" {
 		query.Set("source_branch", f.Head)
@@ -131,24 +131,24 @@ func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]f
 	if f.Head == "" && f.Limit > 0 {
 		query.Set("per_page", strconv.Itoa(min(f.Limit, pageSize)))
 	}
-	var changes []forge.Change
-	err := list(ctx, r, rest.Request{Op: "find changes", Path: "/merge_requests", Query: query}, func(m mergeRequest) bool {
-		if c := m.change(); f.Matches(c) {
+	var changes []forge.PullRequest
+	err := list(ctx, r, rest.Request{Op: "find pull requests", Path: "/merge_requests", Query: query}, func(m mergeRequest) bool {
+		if c := m.pullRequest(); f.Matches(c) {
 			changes = append(changes, c)
 		}
 		return f.Limit == 0 || len(changes) < f.Limit
 	})
-	slices.SortStableFunc(changes, func(a, b forge.Change) int { return b.Number - a.Number })
+	slices.SortStableFunc(changes, func(a, b forge.PullRequest) int { return b.Number - a.Number })
 	return changes, err
 }
 
-// Change reads a merge request and, when its head is in a fork, where that is.
-func (r *Repository) Change(ctx context.Context, number int) (forge.Change, error) {
+// PullRequest reads a merge request and, when its head is in a fork, where that is.
+func (r *Repository) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
 	m, err := r.mergeRequest(ctx, number)
 	if err != nil {
-		return forge.Change{}, err
+		return forge.PullRequest{}, err
 	}
-	c := m.change()
+	c := m.pullRequest()
 	c.Mergeable = m.mergeable()
 	if c.Head.Fork == "" || m.SourceProject == nil {
 		return c, nil
@@ -163,31 +163,31 @@ func (r *Repository) Change(ctx context.Context, number int) (forge.Change, erro
 	case err == nil:
 		c.Head.Fork = fork.Path
 	case !errors.Is(err, forge.ErrNotFound) && !errors.Is(err, forge.ErrDenied):
-		return forge.Change{}, err
+		return forge.PullRequest{}, err
 	}
 	return c, nil
 }
 
 func (r *Repository) mergeRequest(ctx context.Context, number int) (mergeRequest, error) {
 	var m mergeRequest
-	err := r.do(ctx, rest.Request{Op: "read change", Path: numbered("/merge_requests", number), Out: &m})
+	err := r.do(ctx, rest.Request{Op: "read pull request", Path: numbered("/merge_requests", number), Out: &m})
 	return m, err
 }
 
-// OpenChange opens a merge request.
-func (r *Repository) OpenChange(ctx context.Context, n forge.NewChange) (forge.Change, error) {
+// OpenPullRequest opens a merge request.
+func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest) (forge.PullRequest, error) {
 	var m mergeRequest
 	err := r.do(ctx, rest.Request{
-		Op: "open change", Method: http.MethodPost, Path: "/merge_requests", Out: &m,
+		Op: "open pull request", Method: http.MethodPost, Path: "/merge_requests", Out: &m,
 		In: map[string]any{
 			"source_branch": n.Head, "target_branch": n.Base, "title": r.title(n.Title, n.Draft),
 			"description": forge.Cut(n.Body, r.forge.Limits().Body),
 		},
 	})
 	if err != nil {
-		return forge.Change{}, err
+		return forge.PullRequest{}, err
 	}
-	return m.change(), nil
+	return m.pullRequest(), nil
 }
 
 // title is a title as GitLab wants it.
@@ -199,8 +199,8 @@ func (r *Repository) title(title string, draft bool) string {
 	return forge.OneLine(title, limit)
 }
 
-// EditChange edits a merge request. Its title also says whether it is a draft, which a new one has to keep.
-func (r *Repository) EditChange(ctx context.Context, number int, e forge.ChangeEdit) error {
+// EditPullRequest edits a merge request. Its title also says whether it is a draft, which a new one has to keep.
+func (r *Repository) EditPullRequest(ctx context.Context, number int, e forge.PullRequestEdit) error {
 	if e.Empty() {
 		return nil
 	}
@@ -218,14 +218,14 @@ func (r *Repository) EditChange(ctx context.Context, number int, e forge.ChangeE
 	}
 	var after mergeRequest
 	err := r.do(ctx, rest.Request{
-		Op: "edit change", Method: http.MethodPut, Path: numbered("/merge_requests", number), In: in, Out: &after,
+		Op: "edit pull request", Method: http.MethodPut, Path: numbered("/merge_requests", number), In: in, Out: &after,
 	})
 	if err != nil {
 		return err
 	}
 	// What cannot be done to the state is left undone without a word.
-	if state := after.change().State; e.State != nil && state != *e.State {
-		return r.fail(forge.ErrConflict, "edit change", "it is "+string(state))
+	if state := after.pullRequest().State; e.State != nil && state != *e.State {
+		return r.fail(forge.ErrConflict, "edit pull request", "it is "+string(state))
 	}
 	return nil
 }

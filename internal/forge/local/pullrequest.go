@@ -18,12 +18,12 @@ const (
 	selectLiving     = `SELECT number FROM change WHERE repository = ? AND head = ? AND base = ? AND state = 'open' AND number <> ?`
 )
 
-// OpenChange opens a change between two branches of the repository.
-func (r *Repository) OpenChange(ctx context.Context, n forge.NewChange) (opened forge.Change, err error) {
-	defer r.explain("open change", &err)
+// OpenPullRequest opens a pull request between two branches of the repository.
+func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest) (opened forge.PullRequest, err error) {
+	defer r.explain("open pull request", &err)
 	n.Title = forge.OneLine(n.Title, limits.Title)
 	if n.Title == "" {
-		return forge.Change{}, invalid("the title is empty")
+		return forge.PullRequest{}, invalid("the title is empty")
 	}
 	var number int
 	err = r.write(ctx, Write, func(e entry) error {
@@ -32,7 +32,7 @@ func (r *Repository) OpenChange(ctx context.Context, n forge.NewChange) (opened 
 			return err
 		}
 		err = inTransaction(ctx, r.forge.db, func(tx *sql.Tx) error {
-			number, err = r.insertChange(ctx, tx, e, n, head)
+			number, err = r.insertPullRequest(ctx, tx, e, n, head)
 			return err
 		})
 		if err != nil {
@@ -42,15 +42,15 @@ func (r *Repository) OpenChange(ctx context.Context, n forge.NewChange) (opened 
 		if err := r.forge.keepHead(e, number, head); err != nil {
 			return err
 		}
-		return r.tellChange(ctx, e, number)
+		return r.publishPullRequest(ctx, e, number)
 	})
 	if err != nil {
-		return forge.Change{}, err
+		return forge.PullRequest{}, err
 	}
-	return r.Change(ctx, number)
+	return r.PullRequest(ctx, number)
 }
 
-func (r *Repository) insertChange(ctx context.Context, tx *sql.Tx, e entry, n forge.NewChange, head string) (number int, err error) {
+func (r *Repository) insertPullRequest(ctx context.Context, tx *sql.Tx, e entry, n forge.NewPullRequest, head string) (number int, err error) {
 	if err := unique(ctx, tx, e, n.Head, n.Base, 0); err != nil {
 		return 0, err
 	}
@@ -62,7 +62,7 @@ func (r *Repository) insertChange(ctx context.Context, tx *sql.Tx, e entry, n fo
 	return number, err
 }
 
-// unique refuses a second open change from the same head to the same base.
+// unique refuses a second open pull request from the same head to the same base.
 func unique(ctx context.Context, tx *sql.Tx, e entry, head, base string, except int) error {
 	others, err := queryAll(ctx, tx, scanText, selectLiving, e.id, head, base, except)
 	if err == nil && len(others) > 0 {
@@ -94,17 +94,17 @@ func (in *installation) changed(e entry, head, base string) (string, error) {
 	return from.String(), nil
 }
 
-// EditChange makes a change what the edit says.
-func (r *Repository) EditChange(ctx context.Context, number int, edit forge.ChangeEdit) (err error) {
-	defer r.explain("edit change", &err)
+// EditPullRequest makes a pull request what the edit says.
+func (r *Repository) EditPullRequest(ctx context.Context, number int, edit forge.PullRequestEdit) (err error) {
+	defer r.explain("edit pull request", &err)
 	return r.write(ctx, Write, func(e entry) error {
 		told := false
 		err := inTransaction(ctx, r.forge.db, func(tx *sql.Tx) error {
-			c, err := r.change(ctx, tx, e, number)
+			c, err := r.pullRequest(ctx, tx, e, number)
 			if err != nil {
 				return err
 			}
-			before := c.Change
+			before := c.PullRequest
 			if err := r.applyText(&c, edit); err != nil {
 				return err
 			}
@@ -119,16 +119,16 @@ func (r *Repository) EditChange(ctx context.Context, number int, edit forge.Chan
 		if err != nil || !told {
 			return err
 		}
-		// Another base may have the head already, and a change that opens again may have missed its branch move.
+		// Another base may have the head already, and a pull request that opens again may have missed its branch move.
 		if err := r.forge.sync(ctx, e, r.who(), nil); err != nil {
 			return err
 		}
-		return r.tellChange(ctx, e, number)
+		return r.publishPullRequest(ctx, e, number)
 	})
 }
 
 // applyText applies what is said about the title and the body.
-func (r *Repository) applyText(c *change, edit forge.ChangeEdit) error {
+func (r *Repository) applyText(c *pullRequest, edit forge.PullRequestEdit) error {
 	if edit.Title != nil {
 		if c.Title = forge.OneLine(*edit.Title, limits.Title); c.Title == "" {
 			return invalid("the title is empty")
@@ -141,12 +141,12 @@ func (r *Repository) applyText(c *change, edit forge.ChangeEdit) error {
 }
 
 // moves reports whether an edit says that the state or the base is another.
-func (r *Repository) moves(c change, edit forge.ChangeEdit) bool {
+func (r *Repository) moves(c pullRequest, edit forge.PullRequestEdit) bool {
 	return edit.State != nil && *edit.State != c.State || edit.Base != nil && *edit.Base != c.Base.Branch
 }
 
 // applyState applies what is said about the state and the base; a merge that waited is void.
-func (r *Repository) applyState(ctx context.Context, tx *sql.Tx, e entry, c change, edit forge.ChangeEdit) error {
+func (r *Repository) applyState(ctx context.Context, tx *sql.Tx, e entry, c pullRequest, edit forge.PullRequestEdit) error {
 	if c.State == forge.Merged {
 		return conflict("the change is merged")
 	}
@@ -181,25 +181,25 @@ func (r *Repository) applyState(ctx context.Context, tx *sql.Tx, e entry, c chan
 	return err
 }
 
-// Ready makes a draft a change like any other. One that is none stays as it is.
+// Ready makes a draft a pull request like any other. One that is none stays as it is.
 func (r *Repository) Ready(ctx context.Context, number int) (err error) {
 	defer r.explain("mark change as ready", &err)
 	return r.write(ctx, Write, func(e entry) error {
-		c, err := r.change(ctx, r.forge.db, e, number)
+		c, err := r.pullRequest(ctx, r.forge.db, e, number)
 		if err != nil || !c.Draft {
 			return err
 		}
 		if _, err := r.forge.db.ExecContext(ctx, setReady, e.id, number); err != nil {
 			return err
 		}
-		if err := r.tellChange(ctx, e, number); err != nil {
+		if err := r.publishPullRequest(ctx, e, number); err != nil {
 			return err
 		}
 		return r.forge.mergeWaiting(ctx, e, c.Head.Commit)
 	})
 }
 
-// tellChange publishes that something about a change is different.
-func (r *Repository) tellChange(ctx context.Context, e entry, number int) error {
-	return r.forge.tellAbout(ctx, e, forge.EventChange, number, r.who())
+// publishPullRequest publishes that something about a pull request is different.
+func (r *Repository) publishPullRequest(ctx context.Context, e entry, number int) error {
+	return r.forge.tellAbout(ctx, e, forge.EventPullRequest, number, r.who())
 }

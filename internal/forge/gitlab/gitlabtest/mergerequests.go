@@ -24,7 +24,7 @@ func (s *Server) changeRoutes(mux *http.ServeMux) {
 var stateNames = map[forge.State]string{forge.Open: "opened", forge.Closed: "closed", forge.Merged: "merged"}
 
 // mergeRequest is one as lists have it.
-func (c *call) mergeRequest(change *forgetest.Change) map[string]any {
+func (c *call) mergeRequest(change *forgetest.PullRequest) map[string]any {
 	m := map[string]any{
 		"id": change.Number + 1000, "iid": change.Number, "project_id": c.repo.ID, "title": change.Title,
 		"description": change.Body, "state": stateNames[change.State], "draft": strings.HasPrefix(change.Title, "Draft: "),
@@ -55,7 +55,7 @@ func (c *call) mergeRequest(change *forgetest.Change) map[string]any {
 }
 
 // single is a merge request as it is read alone.
-func (c *call) single(change *forgetest.Change) map[string]any {
+func (c *call) single(change *forgetest.PullRequest) map[string]any {
 	m := c.mergeRequest(change)
 	m["diff_refs"] = map[string]any{
 		"base_sha": change.Base.Commit, "head_sha": change.Head.Commit, "start_sha": c.repo.Branches[change.Base.Branch],
@@ -66,7 +66,7 @@ func (c *call) single(change *forgetest.Change) map[string]any {
 func (c *call) listChanges() {
 	query := c.r.URL.Query()
 	found := []map[string]any{}
-	for _, change := range slices.Backward(c.repo.Changes) {
+	for _, change := range slices.Backward(c.repo.PullRequests) {
 		state := query.Get("state")
 		if (state != "" && state != "all" && state != stateNames[change.State]) ||
 			(query.Has("source_branch") && query.Get("source_branch") != change.Head.Branch) ||
@@ -79,9 +79,9 @@ func (c *call) listChanges() {
 }
 
 // change is the one that the path names; nil when there is none, which is answered.
-func (c *call) change() *forgetest.Change {
+func (c *call) change() *forgetest.PullRequest {
 	number, _ := strconv.Atoi(c.r.PathValue("number"))
-	change := c.repo.Change(number)
+	change := c.repo.PullRequest(number)
 	if change == nil {
 		c.notFound("Merge Request")
 	}
@@ -99,7 +99,7 @@ func (c *call) openChange() {
 		answer(c.w, http.StatusBadRequest, map[string]any{"message": map[string]any{"title": []string{"is too long (maximum is 255 characters)"}}})
 		return
 	}
-	change, err := c.repo.OpenChange(c.actor, forge.NewChange{
+	change, err := c.repo.OpenPullRequest(c.actor, forge.NewPullRequest{
 		Head: c.text("source_branch"), Base: c.text("target_branch"), Title: c.text("title"), Body: c.text("description"),
 	})
 	if err != nil {
@@ -123,9 +123,9 @@ func (c *call) editChange() {
 		return
 	}
 	c.editLabels(change)
-	e := forge.ChangeEdit{Title: c.optional("title"), Body: c.optional("description"), Base: c.optional("target_branch"), State: c.state(change.State)}
+	e := forge.PullRequestEdit{Title: c.optional("title"), Body: c.optional("description"), Base: c.optional("target_branch"), State: c.state(change.State)}
 	if !e.Empty() {
-		if err := c.repo.EditChange(c.actor, change, e); err != nil {
+		if err := c.repo.EditPullRequest(c.actor, change, e); err != nil {
 			c.refuse(err)
 			return
 		}
@@ -152,7 +152,7 @@ func (c *call) state(now forge.State) *forge.State {
 }
 
 // editLabels adds and removes labels. GitLab creates those that do not exist.
-func (c *call) editLabels(change *forgetest.Change) {
+func (c *call) editLabels(change *forgetest.PullRequest) {
 	for _, name := range c.words("add_labels") {
 		if c.repo.Label(name) == nil {
 			_, _ = c.repo.AddLabel(forge.Label{Name: name})

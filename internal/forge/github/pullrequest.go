@@ -10,12 +10,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// changeOf is a pull request in the words of forges. What is null in an answer is nothing.
-func changeOf(p *github.PullRequest) forge.Change {
+// pullRequestOf is a pull request in the words of forges. What is null in an answer is nothing.
+func pullRequestOf(p *github.PullRequest) forge.PullRequest {
 	if p == nil {
-		return forge.Change{}
+		return forge.PullRequest{}
 	}
-	c := forge.Change{
+	c := forge.PullRequest{
 		Number: p.GetNumber(), URL: p.GetHTMLURL(), Title: p.GetTitle(), Body: p.GetBody(), State: forge.State(p.GetState()),
 		Draft: p.GetDraft(), Author: p.GetUser().GetLogin(), EndedAt: p.GetClosedAt().Time,
 		Head:  forge.Ref{Branch: p.GetHead().GetRef(), Commit: p.GetHead().GetSHA(), Fork: forkOf(p)},
@@ -55,8 +55,8 @@ func labelNames(labels []*github.Label) []string {
 	return names
 }
 
-// FindChanges lists pull requests, the newest first.
-func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]forge.Change, error) {
+// FindPullRequests lists pull requests, the newest first.
+func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
 	options := &github.PullRequestListOptions{State: "all", Base: f.Base, Sort: "created", Direction: "desc"}
 	switch f.State {
 	case forge.Open:
@@ -68,8 +68,8 @@ func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]f
 		options.Head = r.id.Owner() + ":" + f.Head
 	}
 	owner, name := r.names()
-	var changes []forge.Change
-	err := pages(ctx, r, findChanges, func(ctx context.Context, at github.ListOptions) ([]*github.PullRequest, *github.Response, error) {
+	var changes []forge.PullRequest
+	err := pages(ctx, r, findPullRequests, func(ctx context.Context, at github.ListOptions) ([]*github.PullRequest, *github.Response, error) {
 		options.ListOptions = at
 		if f.Limit > 0 {
 			// Bodies are long: what is not wanted is not worth its way.
@@ -77,7 +77,7 @@ func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]f
 		}
 		return r.forge.client.PullRequests.List(ctx, owner, name, options)
 	}, func(p *github.PullRequest) bool {
-		if c := changeOf(p); f.Matches(c) {
+		if c := pullRequestOf(p); f.Matches(c) {
 			changes = append(changes, c)
 		}
 		return f.Limit == 0 || len(changes) < f.Limit
@@ -85,18 +85,18 @@ func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]f
 	return changes, err
 }
 
-// Change reads a pull request, and from its issue who closed it.
-func (r *Repository) Change(ctx context.Context, number int) (forge.Change, error) {
-	p, err := r.pull(ctx, readChange, number)
+// PullRequest reads a pull request, and from its issue who closed it.
+func (r *Repository) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
+	p, err := r.pull(ctx, readPullRequest, number)
 	if err != nil {
-		return forge.Change{}, err
+		return forge.PullRequest{}, err
 	}
-	c := changeOf(p)
+	c := pullRequestOf(p)
 	if c.State == forge.Closed {
 		owner, name := r.names()
-		issue, answer, err := r.forge.client.Issues.Get(readChange.on(ctx), owner, name, number)
+		issue, answer, err := r.forge.client.Issues.Get(readPullRequest.on(ctx), owner, name, number)
 		if err != nil {
-			return c, r.explain(readChange, answer, err)
+			return c, r.explain(readPullRequest, answer, err)
 		}
 		c.EndedBy = issue.GetClosedBy().GetLogin()
 	}
@@ -109,22 +109,22 @@ func (r *Repository) pull(ctx context.Context, o operation, number int) (*github
 	return p, r.explain(o, answer, err)
 }
 
-// OpenChange opens a pull request.
-func (r *Repository) OpenChange(ctx context.Context, n forge.NewChange) (forge.Change, error) {
+// OpenPullRequest opens a pull request.
+func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest) (forge.PullRequest, error) {
 	limits := r.forge.Limits()
 	owner, name := r.names()
-	p, answer, err := r.forge.client.PullRequests.Create(openChange.on(ctx), owner, name, github.CreatePullRequest{
+	p, answer, err := r.forge.client.PullRequests.Create(openPullRequest.on(ctx), owner, name, github.CreatePullRequest{
 		Head: n.Head, Base: n.Base, Title: new(forge.OneLine(n.Title, limits.Title)), Body: new(forge.Cut(n.Body, limits.Body)),
 		Draft: &n.Draft,
 	})
 	if err != nil {
-		return forge.Change{}, r.explain(openChange, answer, err)
+		return forge.PullRequest{}, r.explain(openPullRequest, answer, err)
 	}
-	return changeOf(p), nil
+	return pullRequestOf(p), nil
 }
 
-// EditChange edits a pull request.
-func (r *Repository) EditChange(ctx context.Context, number int, e forge.ChangeEdit) error {
+// EditPullRequest edits a pull request.
+func (r *Repository) EditPullRequest(ctx context.Context, number int, e forge.PullRequestEdit) error {
 	if e.Empty() {
 		return nil
 	}
@@ -143,6 +143,6 @@ func (r *Repository) EditChange(ctx context.Context, number int, e forge.ChangeE
 		edit.State = new(string(*e.State))
 	}
 	owner, name := r.names()
-	_, answer, err := r.forge.client.PullRequests.Edit(editChange.on(ctx), owner, name, number, edit)
-	return r.explain(editChange, answer, err)
+	_, answer, err := r.forge.client.PullRequests.Edit(editPullRequest.on(ctx), owner, name, number, edit)
+	return r.explain(editPullRequest, answer, err)
 }

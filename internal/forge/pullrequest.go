@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// State says where a change or an issue stands.
+// State says where a pull request or an issue stands.
 type State string
 
-// The states. An issue is never merged; a merged change is not closed.
+// The states. An issue is never merged; a merged pull request is not closed.
 const (
 	Open   State = "open"
 	Closed State = "closed"
 	Merged State = "merged"
 )
 
-// Change is a request to merge one branch into another.
-type Change struct {
+// PullRequest is a request to merge one branch into another.
+type PullRequest struct {
 	Number int
 	// URL is its page for people.
 	URL         string
@@ -26,11 +26,11 @@ type Change struct {
 	Draft       bool
 	// Author is who opened it.
 	Author string
-	// EndedBy is who closed or merged it, where the forge tells; only [Changes.Change] looks it up.
+	// EndedBy is who closed or merged it, where the forge tells; only [PullRequests.PullRequest] looks it up.
 	EndedBy string
 	// EndedAt is when it was closed or merged; zero while it is open.
 	EndedAt time.Time
-	// Head is what would be merged, Base where to. For a merged change, Head.Commit is what was merged.
+	// Head is what would be merged, Base where to. For a merged pull request, Head.Commit is what was merged.
 	Head, Base Ref
 	// Fetch is the ref of the base's repository under which the head commit can be fetched,
 	// which also works when the head is in a fork: "refs/pull/1/head".
@@ -39,21 +39,21 @@ type Change struct {
 	MergeCommit string
 	// Labels are sorted.
 	Labels []string
-	// Mergeable says whether the branches merge without a conflict; only [Changes.Change] looks it up.
+	// Mergeable says whether the branches merge without a conflict; only [PullRequests.PullRequest] looks it up.
 	Mergeable Mergeable
 	CreatedAt time.Time
 }
 
-// HasLabel reports whether a change has a label; forges do not tell labels apart by case.
-func (c Change) HasLabel(name string) bool {
+// HasLabel reports whether a pull request has a label; forges do not tell labels apart by case.
+func (c PullRequest) HasLabel(name string) bool {
 	return slices.ContainsFunc(c.Labels, func(l string) bool { return strings.EqualFold(l, name) })
 }
 
-// Ref is one end of a change.
+// Ref is one end of a pull request.
 type Ref struct {
 	Branch string
 	Commit string
-	// Fork is the path of the repository the branch is in, when it is another one than the change's.
+	// Fork is the path of the repository the branch is in, when it is another one than the pull request's.
 	// "unknown" stands for one that is gone or cannot be seen.
 	Fork string
 }
@@ -68,8 +68,8 @@ const (
 	MergeableNo      Mergeable = "no"
 )
 
-// ChangeFilter selects changes; an empty field does not restrict.
-type ChangeFilter struct {
+// PullRequestFilter selects changes; an empty field does not restrict.
+type PullRequestFilter struct {
 	State State
 	// Head and Base are branches of this repository; changes from forks have no head here.
 	Head, Base string
@@ -77,15 +77,15 @@ type ChangeFilter struct {
 	Limit int
 }
 
-// Matches reports whether a change passes the filter, its limit aside.
-func (f ChangeFilter) Matches(c Change) bool {
+// Matches reports whether a pull request passes the filter, its limit aside.
+func (f PullRequestFilter) Matches(c PullRequest) bool {
 	return (f.State == "" || c.State == f.State) &&
 		(f.Head == "" || (c.Head.Branch == f.Head && c.Head.Fork == "")) &&
 		(f.Base == "" || c.Base.Branch == f.Base)
 }
 
-// NewChange is a change to be opened, between two branches of its repository.
-type NewChange struct {
+// NewPullRequest is a pull request to be opened, between two branches of its repository.
+type NewPullRequest struct {
 	Head  string // required
 	Base  string // required
 	Title string // required
@@ -94,8 +94,8 @@ type NewChange struct {
 	Draft bool
 }
 
-// ChangeEdit says what a change should be; what is nil stays.
-type ChangeEdit struct {
+// PullRequestEdit says what a pull request should be; what is nil stays.
+type PullRequestEdit struct {
 	Title, Body *string
 	// Base is the branch to merge into.
 	Base *string
@@ -104,7 +104,7 @@ type ChangeEdit struct {
 }
 
 // Empty reports whether the edit changes nothing.
-func (e ChangeEdit) Empty() bool { return e == ChangeEdit{} }
+func (e PullRequestEdit) Empty() bool { return e == PullRequestEdit{} }
 
 // MergeMethod is how the head comes onto the base.
 type MergeMethod string
@@ -117,7 +117,7 @@ const (
 	MergeSquash MergeMethod = "squash"
 )
 
-// Merge says how to merge a change.
+// Merge says how to merge a pull request.
 type Merge struct {
 	// Head is the commit that was judged; nothing is merged when the head is another one.
 	Head   string // required

@@ -57,8 +57,8 @@ const (
 
 const heads = "refs/heads/"
 
-func (r *Repository) change(p pullRequest) forge.Change {
-	c := forge.Change{
+func (r *Repository) change(p pullRequest) forge.PullRequest {
+	c := forge.PullRequest{
 		Number: p.Number, Title: p.Title, Body: p.Description, State: forge.Open, Draft: p.Draft, Author: p.CreatedBy.name(),
 		URL:   r.forge.site.URL() + rest.Path(r.organization, r.project, "_git", r.name) + fmt.Sprintf("/pullrequest/%d", p.Number),
 		Head:  forge.Ref{Branch: strings.TrimPrefix(p.Source, heads), Commit: p.Head.ID, Fork: r.fork(p)},
@@ -109,15 +109,15 @@ func (p pullRequest) mergeable() forge.Mergeable {
 	return forge.MergeableUnknown
 }
 
-// statuses are the states of changes as filters have them.
+// statuses are the states of pull requests as filters have them.
 var statuses = map[forge.State]string{"": "all", forge.Open: active, forge.Closed: abandoned, forge.Merged: completed}
 
 // shortened is how long the texts in lists are at most.
 const shortened = 400
 
-// FindChanges lists pull requests, the newest first. The whole text of those that were not merged is read one by one
+// FindPullRequests lists pull requests, the newest first. The whole text of those that were not merged is read one by one
 // where the list has only its beginning.
-func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]forge.Change, error) {
+func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
 	query := url.Values{"searchCriteria.status": {statuses[f.State]}}
 	if f.Head != "" {
 		query.Set("searchCriteria.sourceRefName", heads+f.Head)
@@ -125,8 +125,8 @@ func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]f
 	if f.Base != "" {
 		query.Set("searchCriteria.targetRefName", heads+f.Base)
 	}
-	var changes []forge.Change
-	err := list(ctx, r, rest.Request{Op: "find changes", Path: "/pullrequests", Query: query}, "$", func(p pullRequest) bool {
+	var changes []forge.PullRequest
+	err := list(ctx, r, rest.Request{Op: "find pull requests", Path: "/pullrequests", Query: query}, "$", func(p pullRequest) bool {
 		if c := r.change(p); f.Matches(c) {
 			c.Mergeable = forge.MergeableUnknown
 			changes = append(changes, c)
@@ -136,7 +136,7 @@ func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]f
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(changes, func(a, b forge.Change) int { return b.Number - a.Number })
+	slices.SortStableFunc(changes, func(a, b forge.PullRequest) int { return b.Number - a.Number })
 	for i, c := range changes {
 		if c.State == forge.Merged || units(c.Body) < shortened {
 			continue
@@ -150,15 +150,15 @@ func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) ([]f
 	return changes, nil
 }
 
-// Change reads a pull request, and its labels, which it is told without.
-func (r *Repository) Change(ctx context.Context, number int) (forge.Change, error) {
+// PullRequest reads a pull request, and its labels, which it is told without.
+func (r *Repository) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
 	p, err := r.pullRequest(ctx, number)
 	if err != nil {
-		return forge.Change{}, err
+		return forge.PullRequest{}, err
 	}
 	var labels values[label]
 	if err := r.do(ctx, rest.Request{Op: "read labels", Path: pull(number, "labels"), Out: &labels}); err != nil {
-		return forge.Change{}, err
+		return forge.PullRequest{}, err
 	}
 	p.Labels = labels.Value
 	return r.change(p), nil
@@ -166,28 +166,28 @@ func (r *Repository) Change(ctx context.Context, number int) (forge.Change, erro
 
 func (r *Repository) pullRequest(ctx context.Context, number int) (pullRequest, error) {
 	var p pullRequest
-	return p, r.do(ctx, rest.Request{Op: "read change", Path: pull(number), Out: &p})
+	return p, r.do(ctx, rest.Request{Op: "read pull request", Path: pull(number), Out: &p})
 }
 
-// OpenChange opens a pull request, and repeats on it what is said about its head already, for policies to see.
-func (r *Repository) OpenChange(ctx context.Context, n forge.NewChange) (forge.Change, error) {
+// OpenPullRequest opens a pull request, and repeats on it what is said about its head already, for policies to see.
+func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest) (forge.PullRequest, error) {
 	limits := r.forge.Limits()
 	var p pullRequest
 	err := r.do(ctx, rest.Request{
-		Op: "open change", Method: http.MethodPost, Path: "/pullrequests", Out: &p,
+		Op: "open pull request", Method: http.MethodPost, Path: "/pullrequests", Out: &p,
 		In: map[string]any{
 			"sourceRefName": heads + n.Head, "targetRefName": heads + n.Base, "isDraft": n.Draft,
 			"title": fit(forge.OneLine(n.Title, limits.Title), limits.Title), "description": fit(n.Body, limits.Body),
 		},
 	})
 	if err != nil {
-		return forge.Change{}, err
+		return forge.PullRequest{}, err
 	}
 	return r.change(p), r.inform(ctx, p)
 }
 
-// EditChange edits a pull request.
-func (r *Repository) EditChange(ctx context.Context, number int, e forge.ChangeEdit) error {
+// EditPullRequest edits a pull request.
+func (r *Repository) EditPullRequest(ctx context.Context, number int, e forge.PullRequestEdit) error {
 	if e.Empty() {
 		return nil
 	}
@@ -209,7 +209,7 @@ func (r *Repository) EditChange(ctx context.Context, number int, e forge.ChangeE
 		}
 		switch now := r.change(p).State; {
 		case now == forge.Merged:
-			return r.fail(forge.ErrConflict, "edit change", "it is merged")
+			return r.fail(forge.ErrConflict, "edit pull request", "it is merged")
 		case now != *e.State:
 			in["status"] = statuses[*e.State]
 		}
@@ -217,5 +217,5 @@ func (r *Repository) EditChange(ctx context.Context, number int, e forge.ChangeE
 	if len(in) == 0 {
 		return nil
 	}
-	return r.do(ctx, rest.Request{Op: "edit change", Method: http.MethodPatch, Path: pull(number), In: in})
+	return r.do(ctx, rest.Request{Op: "edit pull request", Method: http.MethodPatch, Path: pull(number), In: in})
 }

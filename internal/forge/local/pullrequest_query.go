@@ -14,7 +14,7 @@ const (
 		head, head_commit, base, merge_commit, merging, merging_by, auto_merge, auto_by FROM change`
 	selectChangeNumbered = selectChange + ` WHERE repository = ? AND number = ?`
 	selectOpenChanges    = selectChange + ` WHERE repository = ? AND state = 'open' ORDER BY number`
-	// A limit of -1 is none. For the changes of a head, SQLite has to be told to use the index.
+	// A limit of -1 is none. For the pull requests of a head, SQLite has to be told to use the index.
 	selectChanges   = selectChange + ` WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3) ORDER BY number DESC LIMIT ?4`
 	selectChangesOf = selectChange + ` INDEXED BY change_head WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3)
 		AND head = ?5 ORDER BY number DESC LIMIT ?4`
@@ -22,9 +22,9 @@ const (
 	selectLabeled = `SELECT number, labeled.label FROM labeled WHERE repository = ? AND number BETWEEN ? AND ? ORDER BY number, label`
 )
 
-// change is a change as the database has it: with the merges that are under way or wait.
-type change struct {
-	forge.Change
+// pullRequest is a pull request as the database has it: with the merges that are under way or wait.
+type pullRequest struct {
+	forge.PullRequest
 	// merging is the commit that a merge was about to put on the base branch, mergingBy whose merge it was.
 	merging, mergingBy string
 	// auto waits for what is missing; nil when nothing does.
@@ -32,7 +32,7 @@ type change struct {
 	autoBy string
 }
 
-func scanChange(s scanner) (c change, err error) {
+func scanPullRequest(s scanner) (c pullRequest, err error) {
 	var created, ended int64
 	var auto string
 	err = s.Scan(&c.Number, &c.Title, &c.Body, &c.State, &c.Draft, &c.Author, &created, &c.EndedBy, &ended,
@@ -45,9 +45,9 @@ func scanChange(s scanner) (c change, err error) {
 	return c, err
 }
 
-// FindChanges returns the changes that a filter lets through.
-func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) (found []forge.Change, err error) {
-	defer r.explain("list changes", &err)
+// FindPullRequests returns the pull requests that a filter lets through.
+func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) (found []forge.PullRequest, err error) {
+	defer r.explain("list pull requests", &err)
 	e, err := r.enter(ctx, Read)
 	if err != nil {
 		return nil, err
@@ -60,20 +60,20 @@ func (r *Repository) FindChanges(ctx context.Context, f forge.ChangeFilter) (fou
 	if f.Head != "" {
 		query, args = selectChangesOf, append(args, f.Head)
 	}
-	all, err := queryAll(ctx, r.forge.db, scanChange, query, args...)
+	all, err := queryAll(ctx, r.forge.db, scanPullRequest, query, args...)
 	if err != nil {
 		return nil, err
 	}
-	found = make([]forge.Change, len(all))
+	found = make([]forge.PullRequest, len(all))
 	for i, c := range all {
-		found[i] = c.Change
+		found[i] = c.PullRequest
 	}
 	return found, r.complete(ctx, e, found)
 }
 
 // complete adds what is kept elsewhere: labels, addresses, and where the base branches are.
 // The changes are sorted by descending number.
-func (r *Repository) complete(ctx context.Context, e entry, changes []forge.Change) error {
+func (r *Repository) complete(ctx context.Context, e entry, changes []forge.PullRequest) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (r *Repository) complete(ctx context.Context, e entry, changes []forge.Chan
 	bases := map[string]plumbing.Hash{}
 	for i := range changes {
 		c := &changes[i]
-		c.URL, c.Labels = r.forge.changeURL(e, c.Number), labels[c.Number]
+		c.URL, c.Labels = r.forge.pullRequestURL(e, c.Number), labels[c.Number]
 		if c.State != forge.Open {
 			continue
 		}
@@ -103,7 +103,7 @@ func (r *Repository) complete(ctx context.Context, e entry, changes []forge.Chan
 	return nil
 }
 
-// labelsOf returns the labels of changes and issues by number.
+// labelsOf returns the labels of pull requests and issues by number.
 func (in *installation) labelsOf(ctx context.Context, e entry, first, last int) (map[int][]string, error) {
 	rows, err := in.db.QueryContext(ctx, selectLabeled, e.id, first, last)
 	if err != nil {
@@ -122,20 +122,20 @@ func (in *installation) labelsOf(ctx context.Context, e entry, first, last int) 
 	return labels, rows.Err()
 }
 
-// Change returns one change, and whether it can be merged.
-func (r *Repository) Change(ctx context.Context, number int) (_ forge.Change, err error) {
-	defer r.explain("read change", &err)
+// PullRequest returns one pull request, and whether it can be merged.
+func (r *Repository) PullRequest(ctx context.Context, number int) (_ forge.PullRequest, err error) {
+	defer r.explain("read pull request", &err)
 	e, err := r.enter(ctx, Read)
 	if err != nil {
-		return forge.Change{}, err
+		return forge.PullRequest{}, err
 	}
-	c, err := r.change(ctx, r.forge.db, e, number)
+	c, err := r.pullRequest(ctx, r.forge.db, e, number)
 	if err != nil {
-		return forge.Change{}, err
+		return forge.PullRequest{}, err
 	}
-	one := []forge.Change{c.Change}
+	one := []forge.PullRequest{c.PullRequest}
 	if err := r.complete(ctx, e, one); err != nil {
-		return forge.Change{}, err
+		return forge.PullRequest{}, err
 	}
 	if one[0].State == forge.Open {
 		one[0].Mergeable, err = r.forge.mergeable(ctx, e, one[0])
@@ -143,6 +143,6 @@ func (r *Repository) Change(ctx context.Context, number int) (_ forge.Change, er
 	return one[0], err
 }
 
-func (r *Repository) change(ctx context.Context, q querier, e entry, number int) (change, error) {
-	return scanChange(q.QueryRowContext(ctx, selectChangeNumbered, e.id, number))
+func (r *Repository) pullRequest(ctx context.Context, q querier, e entry, number int) (pullRequest, error) {
+	return scanPullRequest(q.QueryRowContext(ctx, selectChangeNumbered, e.id, number))
 }

@@ -36,7 +36,7 @@ type listLine struct {
 	Link, Title, Author string
 	State               forge.State
 	Draft               bool
-	// From is the head of a change.
+	// From is the head of a pull request.
 	From   string
 	Labels []forge.Label
 }
@@ -50,7 +50,7 @@ func stateOf(r *request, states []forge.State) (forge.State, error) {
 	return state, nil
 }
 
-func (p *pages) changes(r *request) error {
+func (p *pages) pullRequests(r *request) error {
 	repo, e, err := p.the(r, "pulls")
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (p *pages) changes(r *request) error {
 	if data.State, err = stateOf(r, data.Tabs); err != nil {
 		return err
 	}
-	all, err := repo.FindChanges(r.Context(), forge.ChangeFilter{State: data.State, Limit: maxListed + 1})
+	all, err := repo.FindPullRequests(r.Context(), forge.PullRequestFilter{State: data.State, Limit: maxListed + 1})
 	if err != nil {
 		return err
 	}
@@ -73,10 +73,10 @@ func (p *pages) changes(r *request) error {
 			c.Number, p.pathOf(e, "pulls", c.Number), c.Title, c.Author, c.State, c.Draft, c.Head.Branch, colors.of(c.Labels),
 		})
 	}
-	return p.render(r, http.StatusOK, "changes", "Pull requests of "+e.path(), data)
+	return p.render(r, http.StatusOK, "pullrequests", "Pull requests of "+e.path(), data)
 }
 
-// pathOf is the link to the page of a change or an issue.
+// pathOf is the link to the page of a pull request or an issue.
 func (p *pages) pathOf(e entry, kind string, number int) string {
 	return p.base() + "/" + e.path() + "/" + kind + "/" + strconv.Itoa(number)
 }
@@ -101,9 +101,9 @@ func (c colors) of(names []string) []forge.Label {
 	return labels
 }
 
-// changePage is one change.
-type changePage struct {
-	forge.Change
+// pullRequestPage is one pull request.
+type pullRequestPage struct {
+	forge.PullRequest
 	Link   string
 	Body   template.HTML
 	Labels []forge.Label
@@ -131,7 +131,7 @@ type commentBox struct {
 // allowDeletions is offered in every repository, because a person has to give it and nobody remembers its name.
 const allowDeletions = "kalypso/allow-deletions"
 
-// one returns the number of the change or issue that a page is about, and its repository as [pages.the] does.
+// one returns the number of the pull request or issue that a page is about, and its repository as [pages.the] does.
 func (p *pages) one(r *request, tab string) (int, *Repository, entry, error) {
 	number, err := strconv.Atoi(r.PathValue("number"))
 	if err != nil {
@@ -141,30 +141,30 @@ func (p *pages) one(r *request, tab string) (int, *Repository, entry, error) {
 	return number, repo, e, err
 }
 
-func (p *pages) change(r *request) error {
+func (p *pages) pullRequest(r *request) error {
 	number, repo, e, err := p.one(r, "pulls")
 	if err != nil {
 		return err
 	}
-	data := changePage{Link: p.pathOf(e, "pulls", number)}
-	if data.Change, err = repo.Change(r.Context(), number); err != nil {
+	data := pullRequestPage{Link: p.pathOf(e, "pulls", number)}
+	if data.PullRequest, err = repo.PullRequest(r.Context(), number); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context, *Repository, entry, *changePage) error{p.addLabels, p.addReview, p.addComments, p.addDiff, p.addNotes} {
+	for _, step := range []func(context.Context, *Repository, entry, *pullRequestPage) error{p.addLabels, p.addReview, p.addComments, p.addDiff, p.addNotes} {
 		if err := step(r.Context(), repo, e, &data); err != nil {
 			return err
 		}
 	}
-	data.Body = markdown(data.Change.Body)
-	return p.render(r, http.StatusOK, "change", data.Title, data)
+	data.Body = markdown(data.PullRequest.Body)
+	return p.render(r, http.StatusOK, "pullrequest", data.Title, data)
 }
 
-func (p *pages) addLabels(ctx context.Context, repo *Repository, _ entry, data *changePage) error {
+func (p *pages) addLabels(ctx context.Context, repo *Repository, _ entry, data *pullRequestPage) error {
 	all, err := p.colors(ctx, repo)
 	if err != nil {
 		return err
 	}
-	data.Labels = all.of(data.Change.Labels)
+	data.Labels = all.of(data.PullRequest.Labels)
 	for name, l := range all {
 		if !data.HasLabel(name) {
 			data.Offered = append(data.Offered, l.Name)
@@ -177,8 +177,8 @@ func (p *pages) addLabels(ctx context.Context, repo *Repository, _ entry, data *
 	return nil
 }
 
-func (p *pages) addReview(ctx context.Context, repo *Repository, e entry, data *changePage) error {
-	c, err := repo.change(ctx, p.db, e, data.Number)
+func (p *pages) addReview(ctx context.Context, repo *Repository, e entry, data *pullRequestPage) error {
+	c, err := repo.pullRequest(ctx, p.db, e, data.Number)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (p *pages) addReview(ctx context.Context, repo *Repository, e entry, data *
 	return nil
 }
 
-func (p *pages) addComments(ctx context.Context, repo *Repository, e entry, data *changePage) error {
+func (p *pages) addComments(ctx context.Context, repo *Repository, e entry, data *pullRequestPage) error {
 	comments, err := repo.comments(ctx, e, data.Number, "pulls")
 	for _, c := range comments {
 		data.Comments = append(data.Comments, commentBox{c, markdown(c.Body)})
@@ -211,8 +211,8 @@ func (p *pages) addComments(ctx context.Context, repo *Repository, e entry, data
 	return err
 }
 
-// addDiff shows what would be merged, or was: a merged change is compared with what its base was before.
-func (p *pages) addDiff(ctx context.Context, _ *Repository, e entry, data *changePage) error {
+// addDiff shows what would be merged, or was: a merged pull request is compared with what its base was before.
+func (p *pages) addDiff(ctx context.Context, _ *Repository, e entry, data *pullRequestPage) error {
 	objects := p.open(e)
 	base, err := objects.branch(data.Base.Branch)
 	if err != nil {
@@ -236,14 +236,14 @@ func (p *pages) addDiff(ctx context.Context, _ *Repository, e entry, data *chang
 const paintFor = 300 * time.Millisecond
 
 // addNotes puts annotations into the difference.
-func (p *pages) addNotes(ctx context.Context, _ *Repository, e entry, data *changePage) error {
+func (p *pages) addNotes(ctx context.Context, _ *Repository, e entry, data *pullRequestPage) error {
 	all, err := p.annotations(ctx, e, data.Number)
 	data.Diff.annotate(all)
 	return err
 }
 
-// changeForm does what a form of the page asks for, and returns to the page.
-func (p *pages) changeForm(r *request) error {
+// pullRequestForm does what a form of the page asks for, and returns to the page.
+func (p *pages) pullRequestForm(r *request) error {
 	number, repo, e, err := p.one(r, "pulls")
 	if err != nil {
 		return err
@@ -251,15 +251,15 @@ func (p *pages) changeForm(r *request) error {
 	ctx, label := r.Context(), r.PostFormValue("label")
 	switch action := r.PathValue("action"); action {
 	case "merge":
-		_, err = repo.MergeChange(ctx, number, forge.Merge{Head: r.PostFormValue("head"), Method: forge.MergeMethod(r.PostFormValue("method"))})
+		_, err = repo.MergePullRequest(ctx, number, forge.Merge{Head: r.PostFormValue("head"), Method: forge.MergeMethod(r.PostFormValue("method"))})
 	case "approve":
 		err = repo.Approve(ctx, number, r.PostFormValue("head"))
 	case "ready":
 		err = repo.Ready(ctx, number)
 	case "close":
-		err = repo.EditChange(ctx, number, forge.ChangeEdit{State: new(forge.Closed)})
+		err = repo.EditPullRequest(ctx, number, forge.PullRequestEdit{State: new(forge.Closed)})
 	case "reopen":
-		err = repo.EditChange(ctx, number, forge.ChangeEdit{State: new(forge.Open)})
+		err = repo.EditPullRequest(ctx, number, forge.PullRequestEdit{State: new(forge.Open)})
 	case "label":
 		if err = repo.EnsureLabel(ctx, forge.Label{Name: label}); err == nil {
 			err = repo.AddLabels(ctx, number, label)

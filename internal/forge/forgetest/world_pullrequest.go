@@ -9,9 +9,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Change is a change of a [World], with its conversation and history.
-type Change struct {
-	forge.Change
+// PullRequest is a pull request of a [World], with its conversation and history.
+type PullRequest struct {
+	forge.PullRequest
 	Comments []*forge.Comment
 	Notes    []*Note
 	History  []LabelEvent
@@ -20,7 +20,7 @@ type Change struct {
 	autoBy string
 }
 
-// LabelEvent is something that happened to a label of a change.
+// LabelEvent is something that happened to a label of a pull request.
 type LabelEvent struct {
 	Label, Actor string
 	Added        bool
@@ -33,9 +33,9 @@ type Issue struct {
 	CreatedAt time.Time
 }
 
-// Change finds a change; nil when there is none.
-func (r *Repo) Change(number int) *Change {
-	for _, c := range r.Changes {
+// PullRequest finds a pull request; nil when there is none.
+func (r *Repo) PullRequest(number int) *PullRequest {
+	for _, c := range r.PullRequests {
 		if c.Number == number {
 			return c
 		}
@@ -43,8 +43,8 @@ func (r *Repo) Change(number int) *Change {
 	return nil
 }
 
-// OpenChange opens a change, under the rules that all forges have.
-func (r *Repo) OpenChange(actor string, n forge.NewChange) (*Change, error) {
+// OpenPullRequest opens a pull request, under the rules that all forges have.
+func (r *Repo) OpenPullRequest(actor string, n forge.NewPullRequest) (*PullRequest, error) {
 	head, base := r.Branches[n.Head], r.Branches[n.Base]
 	switch {
 	case head == "" || base == "":
@@ -54,34 +54,34 @@ func (r *Repo) OpenChange(actor string, n forge.NewChange) (*Change, error) {
 	case head == base:
 		return nil, refuse(forge.ErrInvalid, "No commits between "+n.Base+" and "+n.Head)
 	}
-	for _, c := range r.Changes {
-		if (forge.ChangeFilter{State: forge.Open, Head: n.Head, Base: n.Base}).Matches(c.Change) {
+	for _, c := range r.PullRequests {
+		if (forge.PullRequestFilter{State: forge.Open, Head: n.Head, Base: n.Base}).Matches(c.PullRequest) {
 			return nil, refuse(forge.ErrConflict, "a pull request already exists for "+n.Head)
 		}
 	}
-	c := &Change{Change: forge.Change{
+	c := &PullRequest{PullRequest: forge.PullRequest{
 		Number: r.number(false), Title: n.Title, Body: n.Body, Draft: n.Draft, State: forge.Open, Author: actor,
 		Head: forge.Ref{Branch: n.Head, Commit: head}, Base: forge.Ref{Branch: n.Base, Commit: base},
 		Mergeable: forge.MergeableYes, CreatedAt: r.world.tick(),
 	}}
-	r.Changes = append(r.Changes, c)
-	r.Tell(Happening{Kind: forge.EventChange, Actor: actor, Action: "opened", Change: c})
+	r.PullRequests = append(r.PullRequests, c)
+	r.Tell(Happening{Kind: forge.EventPullRequest, Actor: actor, Action: "opened", PullRequest: c})
 	return c, nil
 }
 
-// OpenFromFork opens a change to the default branch, from a branch of a fork.
-func (r *Repo) OpenFromFork(actor, fork, branch string) *Change {
-	c := &Change{Change: forge.Change{
+// OpenFromFork opens a pull request to the default branch, from a branch of a fork.
+func (r *Repo) OpenFromFork(actor, fork, branch string) *PullRequest {
+	c := &PullRequest{PullRequest: forge.PullRequest{
 		Number: r.number(false), Title: "From a fork", State: forge.Open, Author: actor,
 		Head: forge.Ref{Branch: branch, Commit: r.world.commit(), Fork: fork},
 		Base: forge.Ref{Branch: r.DefaultBranch, Commit: r.Branches[r.DefaultBranch]}, CreatedAt: r.world.tick(),
 	}}
-	r.Changes = append(r.Changes, c)
+	r.PullRequests = append(r.PullRequests, c)
 	return c
 }
 
-// EditChange edits a change, under the rules that all forges have.
-func (r *Repo) EditChange(actor string, c *Change, e forge.ChangeEdit) error {
+// EditPullRequest edits a pull request, under the rules that all forges have.
+func (r *Repo) EditPullRequest(actor string, c *PullRequest, e forge.PullRequestEdit) error {
 	if e.Base != nil && r.Branches[*e.Base] == "" {
 		return refuse(forge.ErrInvalid, "base branch does not exist")
 	}
@@ -105,12 +105,12 @@ func (r *Repo) EditChange(actor string, c *Change, e forge.ChangeEdit) error {
 			c.EndedBy, c.EndedAt, action = actor, r.world.tick(), "closed"
 		}
 	}
-	r.Tell(Happening{Kind: forge.EventChange, Actor: actor, Action: action, Change: c})
+	r.Tell(Happening{Kind: forge.EventPullRequest, Actor: actor, Action: action, PullRequest: c})
 	return nil
 }
 
-// Merge merges a change, under the rules that all forges have.
-func (r *Repo) Merge(actor string, c *Change, m forge.Merge) error {
+// Merge merges a pull request, under the rules that all forges have.
+func (r *Repo) Merge(actor string, c *PullRequest, m forge.Merge) error {
 	switch {
 	case c.State != forge.Open:
 		return refuse(forge.ErrConflict, "the pull request is not open")
@@ -122,13 +122,13 @@ func (r *Repo) Merge(actor string, c *Change, m forge.Merge) error {
 	commit := r.world.commit()
 	r.parents[commit] = []string{r.Branches[c.Base.Branch], c.Head.Commit}
 	c.State, c.EndedBy, c.EndedAt, c.MergeCommit, c.Auto = forge.Merged, actor, r.world.tick(), commit, nil
-	r.Tell(Happening{Kind: forge.EventChange, Actor: actor, Action: "closed", Change: c})
+	r.Tell(Happening{Kind: forge.EventPullRequest, Actor: actor, Action: "closed", PullRequest: c})
 	r.Move(c.Base.Branch, commit, actor)
 	return nil
 }
 
 // missing are the required checks that have not succeeded.
-func (r *Repo) missing(c *Change) []string {
+func (r *Repo) missing(c *PullRequest) []string {
 	latest := forge.LatestStatuses(r.Statuses[c.Head.Commit])
 	var missing []string
 	for _, check := range r.Protections[c.Base.Branch].Checks {
@@ -139,8 +139,8 @@ func (r *Repo) missing(c *Change) []string {
 	return missing
 }
 
-// AutoMerge merges a change once its checks succeed.
-func (r *Repo) AutoMerge(actor string, c *Change, m forge.Merge) error {
+// AutoMerge merges a pull request once its checks succeed.
+func (r *Repo) AutoMerge(actor string, c *PullRequest, m forge.Merge) error {
 	switch {
 	case c.State != forge.Open:
 		return refuse(forge.ErrConflict, "the pull request is not open")
@@ -161,7 +161,7 @@ func (r *Repo) SetStatus(actor, commit string, s forge.Status) error {
 	s.Time = r.world.tick()
 	r.Statuses[commit] = append(r.Statuses[commit], s)
 	r.Tell(Happening{Kind: forge.EventStatus, Actor: actor, Commit: commit, Status: s})
-	for _, c := range r.Changes {
+	for _, c := range r.PullRequests {
 		if c.Auto != nil && c.Head.Commit == commit && len(r.missing(c)) == 0 {
 			return r.Merge(c.autoBy, c, *c.Auto)
 		}
@@ -169,39 +169,39 @@ func (r *Repo) SetStatus(actor, commit string, s forge.Status) error {
 	return nil
 }
 
-// AddLabelTo tags a change; the label exists.
-func (r *Repo) AddLabelTo(actor string, c *Change, label string) {
+// AddLabelTo tags a pull request; the label exists.
+func (r *Repo) AddLabelTo(actor string, c *PullRequest, label string) {
 	if c.HasLabel(label) {
 		return
 	}
 	c.Labels = append(c.Labels, label)
 	c.History = append(c.History, LabelEvent{label, actor, true, r.world.tick()})
-	r.Tell(Happening{Kind: forge.EventLabel, Actor: actor, Action: "labeled", Change: c, Label: label})
+	r.Tell(Happening{Kind: forge.EventLabel, Actor: actor, Action: "labeled", PullRequest: c, Label: label})
 }
 
 // RemoveLabelFrom takes a tag away, and says whether it was there.
-func (r *Repo) RemoveLabelFrom(actor string, c *Change, label string) bool {
+func (r *Repo) RemoveLabelFrom(actor string, c *PullRequest, label string) bool {
 	if !c.HasLabel(label) {
 		return false
 	}
 	c.Labels = slices.DeleteFunc(c.Labels, func(l string) bool { return strings.EqualFold(l, label) })
 	c.History = append(c.History, LabelEvent{label, actor, false, r.world.tick()})
-	r.Tell(Happening{Kind: forge.EventLabel, Actor: actor, Action: "unlabeled", Change: c, Label: label})
+	r.Tell(Happening{Kind: forge.EventLabel, Actor: actor, Action: "unlabeled", PullRequest: c, Label: label})
 	return true
 }
 
 // AddComment adds to the conversation.
-func (r *Repo) AddComment(actor string, c *Change, body string) *forge.Comment {
+func (r *Repo) AddComment(actor string, c *PullRequest, body string) *forge.Comment {
 	r.world.counter++
 	comment := &forge.Comment{ID: strconv.Itoa(r.world.counter), Author: actor, Body: body, CreatedAt: r.world.tick()}
 	c.Comments = append(c.Comments, comment)
-	r.Tell(Happening{Kind: forge.EventComment, Actor: actor, Action: "created", Change: c})
+	r.Tell(Happening{Kind: forge.EventComment, Actor: actor, Action: "created", PullRequest: c})
 	return comment
 }
 
-// Comment finds a comment, and the change it is on; nil when there is none.
-func (r *Repo) Comment(id string) (*forge.Comment, *Change) {
-	for _, change := range r.Changes {
+// Comment finds a comment, and the pull request it is on; nil when there is none.
+func (r *Repo) Comment(id string) (*forge.Comment, *PullRequest) {
+	for _, change := range r.PullRequests {
 		for _, c := range change.Comments {
 			if c.ID == id {
 				return c, change
