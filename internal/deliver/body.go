@@ -2,71 +2,52 @@ package deliver
 
 import (
 	"fmt"
-	"html"
 	"regexp"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/check/scan"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 	"github.com/kalypso-io/kalypso/internal/text/markdown"
 )
 
-// MarkdownOptions say how much of a draft is shown.
+// MarkdownOptions select what a Markdown draft shows.
 type MarkdownOptions struct {
-	// Links of commits, by the names of the inputs; nil for none.
+	// Link returns the page of a commit; optional.
 	Link func(repo, commit string) string
-	// Agreed is that a person agreed to the removals.
+	// Agreed leaves out the refusals: a reviewer has approved the removals.
 	Agreed bool
-	// Limit is the most characters; what does not fit is left out and said. 0 means no limit.
+	// Limit is the maximum size in bytes; 0 means no limit.
 	Limit int
 }
 
-// page is the text of a change: what must be read first, and differences for as long as there is room.
+// page is the text of a pull request: what must be read first, then differences as far as they fit.
 type page struct {
-	strings.Builder
+	plan.Page
 	draft *Draft
 	o     MarkdownOptions
 }
 
-// maxRows is how many rows a table has; more cannot be read.
-const maxRows = 100
-
-// Markdown is the text by which people review a draft. What comes from repositories is escaped:
-// a name cannot become a link, a mention or HTML.
+// Markdown returns the text for reviewers of a draft. It escapes everything that comes from repositories.
 func (d *Draft) Markdown(o MarkdownOptions) string {
-	m := &page{draft: d, o: o}
+	footer := d.footer()
+	m := &page{plan.Page{Rest: "There is more than fits here; `kalypso app plan` shows all of it."}, d, o}
+	if o.Limit > 0 {
+		m.Limit = max(o.Limit-len(footer), 1)
+	}
 	m.summary()
 	m.targets()
 	m.values()
 	m.drift()
-	m.problems()
+	m.Problems(d.Plan.Problems, "target", "`kalypso app check` lists all of them")
 	m.notices()
-	m.WriteString(check.Markdown(d.Findings))
-	m.WriteString(scan.Markdown(d.Scans))
-	footer := m.footer()
-	m.diffs(len(footer))
-	text := m.String() + footer
-	if o.Limit > 0 && len(text) > o.Limit {
-		return cutLines(m.String(), o.Limit-len(footer)-len(tooLong)) + tooLong + footer
-	}
-	return text
-}
-
-const tooLong = "\n\n*There is more than fits here; `kalypso app plan` shows all of it.*\n"
-
-func cutLines(text string, limit int) string {
-	if limit <= 0 {
-		return ""
-	}
-	end := strings.LastIndexByte(text[:min(limit, len(text))], '\n')
-	return text[:max(end, 0)]
-}
-
-func (m *page) line(format string, args ...any) {
-	fmt.Fprintf(m, format, args...)
-	m.WriteByte('\n')
+	m.Add(check.Markdown(d.Findings))
+	m.Add(scan.Markdown(d.Scans))
+	m.diffs()
+	return m.String() + footer
 }
 
 // summary says what comes in.
@@ -76,24 +57,26 @@ func (m *page) summary() {
 	if p.Promotes() {
 		what = "Delivers " + markdown.Code(p.Workload) + " to"
 	}
-	m.line("### %s %s: %d added, %d changed, %d removed, %d held\n", what, markdown.Code(p.Environment), p.Counts.Added, p.Counts.Changed, p.Counts.Removed, p.Counts.Held)
-	m.line("| | published | with this change |\n|---|---|---|")
-	m.line("| commit | %s | %s |", m.commit(p.From.Commit), m.commit(p.To.Commit))
+	m.Line("### %s %s: %d added, %d changed, %d removed, %d held\n", what, markdown.Code(p.Environment), p.Counts.Added, p.Counts.Changed, p.Counts.Removed, p.Counts.Held)
+	m.Line("| | published | with this change |\n|---|---|---|")
+	m.Line("| commit | %s | %s |", m.commit(p.From.Commit), m.commit(p.To.Commit))
 	m.row("version", p.From.Version, p.To.Version)
 	m.row("image", p.From.Image, p.To.Image)
 	if c := m.draft.Config; c != nil && c.Input.Commit != "" {
-		m.line("| configuration | | %s |", m.link(c.Input.Repo, c.Input.Commit))
+		m.Line("| configuration | | %s |", m.link(c.Input.Repo, c.Input.Commit))
 	}
 	if !m.o.Agreed {
+		var refusals []plan.Refusal
 		for _, r := range p.Refusals {
-			m.line("\n> **This waits for a person:** %s; the label `%s` agrees", markdown.Escape(r), LabelAllowDeletions)
+			refusals = append(refusals, plan.Refusal{Message: r + "; the label " + LabelAllowDeletions + " agrees"})
 		}
+		m.Refusals(refusals)
 	}
 }
 
 func (m *page) row(name, old, now string) {
 	if old != "" || now != "" {
-		m.line("| %s | %s | %s |", name, code(old), code(now))
+		m.Line("| %s | %s | %s |", name, code(old), code(now))
 	}
 }
 
@@ -122,42 +105,27 @@ func (m *page) link(repo, sha string) string {
 
 // targets lists what happens to each.
 func (m *page) targets() {
-	targets := m.draft.Plan.Targets
-	if len(targets) == 0 {
-		return
-	}
-	m.line("\n| | target | objects | images |\n|---|---|---|---|")
-	for i, t := range targets {
-		if i == maxRows {
-			m.line("| | and %d more | | |", len(targets)-maxRows)
+	for i, t := range m.draft.Plan.Targets {
+		switch i {
+		case 0:
+			m.Line("\n| | target | objects | images |\n|---|---|---|---|")
+		case plan.MaxRows:
+			m.Line("| | and %d more | | |", len(m.draft.Plan.Targets)-i)
 			return
 		}
-		m.line("| %s | %s | %s | %s |", t.Op, markdown.Code(t.Name), m.objects(t), list(t.Images))
+		m.Line("| %s | %s | %s | %s |", t.Op, markdown.Code(t.Name), objects(t), plan.List(t.Images))
 	}
 }
 
-func list(names []string) string {
-	const most = 5
-	var all []string
-	for i, n := range names {
-		if i == most {
-			all = append(all, fmt.Sprintf("%d more", len(names)-most))
-			break
-		}
-		all = append(all, markdown.Code(n))
-	}
-	return strings.Join(all, ", ")
-}
-
-func (m *page) objects(t TargetChange) string {
+func objects(t TargetChange) string {
 	switch {
-	case t.Op == Held:
-		return markdown.Escape(t.Reason.Message) + at(t.Reason.Position)
+	case t.Op == plan.Held:
+		return markdown.Escape(t.Reason.Message) + plan.At(t.Reason.Position)
 	case len(t.Objects) == 0:
 		return "records only"
 	}
 	var parts []string
-	for _, op := range []Op{Added, Changed, Removed} {
+	for _, op := range []plan.Op{plan.Added, plan.Changed, plan.Removed} {
 		var names []string
 		for _, o := range t.Objects {
 			if o.Op == op {
@@ -165,17 +133,10 @@ func (m *page) objects(t TargetChange) string {
 			}
 		}
 		if len(names) > 0 {
-			parts = append(parts, string(op)+" "+list(names))
+			parts = append(parts, string(op)+" "+plan.List(names))
 		}
 	}
 	return strings.Join(parts, "; ")
-}
-
-func at(p fleet.Position) string {
-	if p.File == "" {
-		return ""
-	}
-	return " (" + markdown.Code(p.String()) + ")"
 }
 
 // values are the composed values that change, with the targets that they change for.
@@ -185,7 +146,7 @@ func (m *page) values() {
 	targets := map[row][]string{}
 	for _, t := range m.draft.Plan.Targets {
 		for _, v := range t.Values {
-			r := row{fmt.Sprintf("| %s | %s | %s | %s |", markdown.Code(v.Path), shown(v.Old), shown(v.New), written(v.From))}
+			r := row{fmt.Sprintf("| %s | %s | %s | %s |", markdown.Code(v.Key), plan.Value(v.Old), plan.Value(v.New), written(v.From))}
 			if targets[r] == nil {
 				rows = append(rows, r)
 			}
@@ -195,13 +156,13 @@ func (m *page) values() {
 	if len(rows) == 0 {
 		return
 	}
-	m.line("\n#### Configuration\n\n| value | old | new | written at | targets |\n|---|---|---|---|---|")
+	m.Line("\n#### Configuration\n\n| value | old | new | written at | targets |\n|---|---|---|---|---|")
 	for i, r := range rows {
-		if i == maxRows {
-			m.line("| and %d more | | | | |", len(rows)-maxRows)
+		if i == plan.MaxRows {
+			m.Line("| and %d more | | | | |", len(rows)-i)
 			return
 		}
-		m.line("%s %s |", r.text, list(targets[r]))
+		m.Line("%s %s |", r.text, plan.List(targets[r]))
 	}
 }
 
@@ -213,51 +174,12 @@ func written(p fleet.Position) string {
 	return markdown.Code(p.String())
 }
 
-func shown(value *string) string {
-	if value == nil {
-		return "*not set*"
-	}
-	return markdown.Code(*value)
-}
-
 func (m *page) drift() {
-	p := m.draft.Plan
-	if len(p.Drift) == 0 {
-		return
+	outcome := "restored; the label `" + LabelKeepDrift + "` keeps it"
+	if m.draft.Plan.KeepsDrift {
+		outcome = "kept, by the label `" + LabelKeepDrift + "`"
 	}
-	what := "restored; the label `" + LabelKeepDrift + "` keeps it"
-	if p.KeepsDrift {
-		what = "kept, by the label `" + LabelKeepDrift + "`"
-	}
-	m.line("\n#### Changed by hand, and %s\n", what)
-	for i, d := range p.Drift {
-		if i == maxRows {
-			m.line("- and %d more", len(p.Drift)-maxRows)
-			return
-		}
-		deleted := ""
-		if d.Deleted {
-			deleted = " (deleted)"
-		}
-		m.line("- %s%s", markdown.Code(d.Path), deleted)
-	}
-}
-
-func (m *page) problems() {
-	rows := 0
-	for _, p := range m.draft.Plan.Problems {
-		if p.Severity == fleet.SeverityNotice {
-			continue
-		}
-		switch rows++; {
-		case rows == 1:
-			m.line("\n#### Problems\n")
-		case rows > maxRows:
-			m.line("- and more")
-			return
-		}
-		m.line("- **%s**%s %s: %s", p.Severity, at(p.Position), code(p.Assignment), markdown.Escape(p.Message))
-	}
+	m.Drift(m.draft.Plan.Drift, outcome)
 }
 
 // maxNotices is how many notices are shown, and maxNotice how many bytes of each: what must be seen stands before them.
@@ -281,9 +203,9 @@ func (m *page) notices() {
 		if len(message) > maxNotice {
 			message = strings.ToValidUTF8(message[:maxNotice], "") + "…"
 		}
-		line := fmt.Sprintf("- %s%s", markdown.Escape(message), at(p.Position))
+		line := fmt.Sprintf("- %s%s", markdown.Escape(message), plan.At(p.Position))
 		if p.Object.Name != "" {
-			line = fmt.Sprintf("- %s: %s%s", markdown.Code(p.Object.Kind+"/"+p.Object.Name), markdown.Escape(message), at(p.Position))
+			line = fmt.Sprintf("- %s: %s%s", markdown.Code(p.Object.Kind+"/"+p.Object.Name), markdown.Escape(message), plan.At(p.Position))
 		}
 		if seen[line] {
 			continue
@@ -291,77 +213,65 @@ func (m *page) notices() {
 		seen[line] = true
 		switch {
 		case len(seen) == 1:
-			m.line("\n#### Notices\n")
+			m.Line("\n#### Notices\n")
 		case len(seen) > maxNotices:
-			m.line("- and more")
+			m.Line("- and more")
 			return
 		}
-		m.line("%s", line)
+		m.Line("%s", line)
 	}
 }
 
-// diffs adds the differences of the manifests, folded, as far as they fit. Targets that change alike are shown once.
-func (m *page) diffs(reserved int) {
-	room := m.o.Limit - reserved - len(tooLong)
-	seen := map[string]int{}
+// diffs adds the differences of the manifests as far as they fit. Targets that change alike are shown once.
+func (m *page) diffs() {
 	var texts []string
-	var names [][]string
+	targets := map[string][]string{}
 	for _, t := range m.draft.Plan.Targets {
-		if t.Op == Held || len(t.Objects) == 0 {
+		if t.Op == plan.Held || len(t.Objects) == 0 {
 			continue
 		}
 		text := diffOf(t)
-		i, known := seen[text]
-		if !known {
-			i = len(texts)
-			seen[text], texts, names = i, append(texts, text), append(names, nil)
+		if targets[text] == nil {
+			texts = append(texts, text)
 		}
-		names[i] = append(names[i], t.Name)
-		if m.o.Limit > 0 && len(texts) > maxFolds {
+		targets[text] = append(targets[text], t.Name)
+		if m.Limit > 0 && len(texts) > maxFolds {
 			break // they would not fit
 		}
 	}
-	for i, text := range texts {
-		fold := fold(strings.Join(names[i], ", "), text)
-		if m.o.Limit > 0 && m.Len()+len(fold) > room {
-			m.line("\n*The differences of %s and what follows do not fit here; `kalypso app plan --diff` shows them.*", list(names[i]))
-			return
-		}
-		m.WriteString(fold)
+	for _, text := range texts {
+		m.Fold(forge.Cut(strings.Join(targets[text], ", "), maxTitle), text)
 	}
 }
 
-// maxFolds is how many different differences are looked at where the room is limited.
-const maxFolds = 50
-
-// maxDiff bounds what is shown of one target, in bytes.
-const maxDiff = 30_000
+const (
+	// maxTitle is the maximum length of the title of a fold, in characters.
+	maxTitle = 200
+	// maxFolds is the maximum number of folds on a page with a limit.
+	maxFolds = 50
+	// maxDiff is the maximum size of the differences of one target, in bytes.
+	maxDiff = 30_000
+)
 
 func diffOf(t TargetChange) string {
 	var b strings.Builder
 	for _, o := range t.Objects {
 		fmt.Fprintf(&b, "%s %s\n%s", o.Op, o, o.Diff())
 		if b.Len() > maxDiff {
-			return cutLines(b.String(), maxDiff) + "\n… and more\n"
+			text := b.String()[:maxDiff]
+			return text[:strings.LastIndexByte(text, '\n')+1] + "… and more\n"
 		}
 	}
 	return b.String()
 }
 
-func fold(title, diff string) string {
-	if len(title) > 200 {
-		title = title[:strings.LastIndexByte(title[:200], ',')] + " and more"
-	}
-	return fmt.Sprintf("\n<details><summary>%s</summary>\n\n%s\n\n</details>\n", html.EscapeString(title), markdown.Block("diff", diff))
-}
-
-func (m *page) footer() string {
+func (d *Draft) footer() string {
 	var b strings.Builder
-	base := m.draft.GitOps.Location.Branch
+	base := d.GitOps.Location.Branch
 	fmt.Fprintf(&b, "\nMerging it publishes it: clusters follow %s. It is kept up to date while it is open, and what others push to its branch is replaced. "+
 		"Closed, it stays closed until there is something else to propose.\n", markdown.Code(base))
 	var names []string
-	for _, i := range m.draft.Inputs() {
+	for _, i := range d.Inputs() {
 		names = append(names, i.String())
 	}
 	fmt.Fprintf(&b, "\n%sRendered by Kalypso from %s.</sub>\n", pullrequest.SourcePrefix, markdown.Code(strings.Join(names, ", ")))

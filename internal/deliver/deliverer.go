@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
 // Labels and statuses of changes: those of the platform's, and one by which people keep what they changed by hand.
@@ -351,7 +352,7 @@ func (r *round) deletionStatus() forge.Status {
 // checkStatus says whether anything refuses the change: a finding, or a target that cannot be rendered.
 func checkStatus(d *Draft) forge.Status {
 	s := forge.Status{Context: StatusChecks, State: forge.Success, Description: check.Summary(d.Findings)}
-	held := slices.IndexFunc(d.Plan.Targets, func(t TargetChange) bool { return t.Op == Held && t.Reason.Kind != KindDrift })
+	held := slices.IndexFunc(d.Plan.Targets, func(t TargetChange) bool { return t.Op == plan.Held && t.Reason.Kind != KindDrift })
 	switch {
 	case check.Worst(d.Findings) == check.Refuse:
 		s.State = forge.Failure

@@ -11,6 +11,7 @@ import (
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
 const (
@@ -184,7 +185,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 				t.Fatal(err)
 			}
 			i := slices.IndexFunc(d.Plan.Targets, func(c deliver.TargetChange) bool { return c.Name == "t000" })
-			if c := d.Plan.Targets[i]; c.Op != deliver.Held || !strings.Contains(c.Reason.Message, tc.held) {
+			if c := d.Plan.Targets[i]; c.Op != plan.Held || !strings.Contains(c.Reason.Message, tc.held) {
 				t.Errorf("got %s %+v, want held: %q", c.Op, c.Reason, tc.held)
 			}
 			for _, p := range d.Plan.Problems {

@@ -8,26 +8,16 @@ import (
 
 	udiff "github.com/aymanbagabas/go-udiff"
 	"go.yaml.in/yaml/v3"
-)
 
-// Op says what happens to a target, an object or a value.
-type Op string
-
-// What happens.
-const (
-	Added     Op = "added"
-	Changed   Op = "changed"
-	Removed   Op = "removed"
-	Held      Op = "held"
-	Unchanged Op = "unchanged"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
 // ObjectChange is an object of a target that is not as it was.
 type ObjectChange struct {
-	Op        Op     `json:"op"`
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
+	Op        plan.Op `json:"op"`
+	Kind      string  `json:"kind"`
+	Namespace string  `json:"namespace,omitempty"`
+	Name      string  `json:"name"`
 
 	before, after string
 }
@@ -88,9 +78,9 @@ func pair(gone map[[4]string][]manifest, fresh []string) []ObjectChange {
 	var changes []ObjectChange
 	for _, text := range fresh {
 		m := parseManifest(text)
-		c := ObjectChange{Op: Added, Kind: m.kind, Namespace: m.namespace, Name: m.name, after: m.text}
+		c := ObjectChange{Op: plan.Added, Kind: m.kind, Namespace: m.namespace, Name: m.name, after: m.text}
 		if was := gone[m.key()]; len(was) > 0 {
-			c.Op, c.before = Changed, was[0].text
+			c.Op, c.before = plan.Changed, was[0].text
 			gone[m.key()] = was[1:]
 		}
 		if c.before != c.after {
@@ -99,7 +89,7 @@ func pair(gone map[[4]string][]manifest, fresh []string) []ObjectChange {
 	}
 	for _, left := range gone {
 		for _, m := range left {
-			changes = append(changes, ObjectChange{Op: Removed, Kind: m.kind, Namespace: m.namespace, Name: m.name, before: m.text})
+			changes = append(changes, ObjectChange{Op: plan.Removed, Kind: m.kind, Namespace: m.namespace, Name: m.name, before: m.text})
 		}
 	}
 	slices.SortFunc(changes, func(a, b ObjectChange) int {

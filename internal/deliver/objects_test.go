@@ -6,6 +6,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
+
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
 // TestWhichObjectADocumentIs: however it is written, the same object is found.
@@ -64,10 +66,10 @@ func TestIdentityIsThatOfTheWholeDocument(t *testing.T) {
 // TestObjectsOfOneNameAreAllSeen: two documents that say that they are the same object are removed, and replaced, one by one.
 func TestObjectsOfOneNameAreAllSeen(t *testing.T) {
 	const one, two = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {}\n"
-	if got := changedObjects([]byte(one+"---\n"+two), nil); len(got) != 2 || got[0].Op != Removed || got[1].Op != Removed {
+	if got := changedObjects([]byte(one+"---\n"+two), nil); len(got) != 2 || got[0].Op != plan.Removed || got[1].Op != plan.Removed {
 		t.Errorf("removed are %+v", got)
 	}
-	if got := changedObjects([]byte(one+"---\n"+two), []byte(one+"more: 1\n")); len(got) != 2 || got[0].Op != Changed || got[1].Op != Removed {
+	if got := changedObjects([]byte(one+"---\n"+two), []byte(one+"more: 1\n")); len(got) != 2 || got[0].Op != plan.Changed || got[1].Op != plan.Removed {
 		t.Errorf("changed are %+v", got)
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/deliver/tree"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
 // Plan says what a draft changes on the GitOps branch.
@@ -25,7 +25,7 @@ type Plan struct {
 	After  string `json:"after"`
 	// Targets are those that do not stay as they are, by name.
 	Targets []TargetChange `json:"targets"`
-	Counts  Counts         `json:"counts"`
+	Counts  plan.Counts    `json:"counts"`
 	// Removals are within the budget when there are no refusals.
 	Budget   int      `json:"budget"`
 	Refusals []string `json:"refusals,omitempty"`
@@ -39,20 +39,11 @@ type Plan struct {
 	Problems []fleet.Problem `json:"problems"`
 }
 
-// Counts are the numbers of targets.
-type Counts struct {
-	Added     int `json:"added"`
-	Changed   int `json:"changed"`
-	Removed   int `json:"removed"`
-	Held      int `json:"held"`
-	Unchanged int `json:"unchanged"`
-}
-
 // TargetChange is a target that does not stay as it is.
 type TargetChange struct {
-	Name   string `json:"name"`
-	Folder string `json:"folder"`
-	Op     Op     `json:"op"`
+	Name   string  `json:"name"`
+	Folder string  `json:"folder"`
+	Op     plan.Op `json:"op"`
 	// Objects are those that change; none when only records do.
 	Objects []ObjectChange `json:"objects,omitempty"`
 	// Values are the composed values that change.
@@ -63,14 +54,15 @@ type TargetChange struct {
 	Reason *fleet.Problem `json:"reason,omitempty"`
 }
 
-// ValueChange is a value that changes.
+// ValueChange is a composed value that differs: a [plan.ConfigChange] with JSON names of its own.
 type ValueChange struct {
-	Path string `json:"path"`
-	// Old and New are nil where there is none.
+	Key string `json:"path"`
+	// Old and New are nil where the value is not set.
 	Old *string `json:"old,omitempty"`
 	New *string `json:"new,omitempty"`
-	// From is where the new one is written.
+	// From is where the new value is written.
 	From fleet.Position `json:"from,omitzero"`
+	Over fleet.Position `json:"-"`
 }
 
 // Promotes reports whether a commit of the source comes in, rather than a change of configuration alone.
@@ -98,7 +90,7 @@ func (d *Draft) plan() (*Plan, error) {
 		p.count(c)
 	}
 	for _, e := range d.Tree.Removed {
-		c := TargetChange{Name: e.Name, Folder: e.Folder, Op: Removed}
+		c := TargetChange{Name: e.Name, Folder: e.Folder, Op: plan.Removed}
 		before, err := d.published(e.Files)
 		if err != nil {
 			return nil, err
@@ -112,29 +104,18 @@ func (d *Draft) plan() (*Plan, error) {
 	return p, nil
 }
 
-// count adds a target, unless it stays as it is.
+// count adds a target, which is listed unless it is unchanged.
 func (p *Plan) count(c TargetChange) {
-	switch c.Op {
-	case Added:
-		p.Counts.Added++
-	case Changed:
-		p.Counts.Changed++
-	case Removed:
-		p.Counts.Removed++
-	case Held:
-		p.Counts.Held++
-	default:
-		p.Counts.Unchanged++
-		return
+	if p.Counts.Count(c.Op); c.Op != plan.Unchanged {
+		p.Targets = append(p.Targets, c)
 	}
-	p.Targets = append(p.Targets, c)
 }
 
 // target says what happens to a target.
 func (d *Draft) target(e *tree.Entry, changed map[string]bundle.Change) (TargetChange, error) {
-	c := TargetChange{Name: e.Name, Folder: e.Folder, Op: Unchanged, Images: e.Images, Reason: e.Held}
+	c := TargetChange{Name: e.Name, Folder: e.Folder, Op: plan.Unchanged, Images: e.Images, Reason: e.Held}
 	if e.Held != nil {
-		c.Op = Held
+		c.Op = plan.Held
 		return c, nil
 	}
 	files := 0
@@ -164,9 +145,9 @@ func (d *Draft) target(e *tree.Entry, changed map[string]bundle.Change) (TargetC
 	published := d.work.gitops.target(e.Name, e.Folder)
 	switch {
 	case published == nil:
-		c.Op = Added
+		c.Op = plan.Added
 	case files > 0 || published.Folder != e.Folder:
-		c.Op = Changed
+		c.Op = plan.Changed
 	}
 	return c, nil
 }
@@ -226,63 +207,44 @@ func (g *GitOps) String() string {
 
 // changedValues compares published values with composed ones.
 func changedValues(old []byte, keys []values.Key) []ValueChange {
-	was := map[string]string{}
+	was, is, from := map[string]string{}, map[string]string{}, map[string]fleet.Position{}
 	if layer, problems := values.Parse("gitops", values.FileName, old); len(problems) == 0 {
 		for _, k := range values.Compose([]*values.Layer{layer}, nil).Keys {
 			was[k.Path] = k.Value
 		}
 	}
-	var changes []ValueChange
 	for _, k := range keys {
-		before, there := was[k.Path]
-		delete(was, k.Path)
-		if there && before == k.Value {
-			continue
-		}
-		c := ValueChange{Path: k.Path, New: &k.Value, From: k.From}
-		if there {
-			c.Old = &before
-		}
-		changes = append(changes, c)
+		is[k.Path], from[k.Path] = k.Value, k.From
 	}
-	for at, before := range was {
-		changes = append(changes, ValueChange{Path: at, Old: &before})
+	var changes []ValueChange
+	for _, c := range plan.CompareConfig(was, is, func(key string) (_, _ fleet.Position) { return from[key], fleet.Position{} }) {
+		changes = append(changes, ValueChange(c))
 	}
-	slices.SortFunc(changes, func(a, b ValueChange) int { return cmp.Compare(a.Path, b.Path) })
 	return changes
 }
 
-// judge decides whether a person has to agree: absence is not intent.
+// judge decides whether the plan needs approval.
 func (p *Plan) judge(w *work) {
-	published := 0
+	r := plan.Removals{
+		Left: p.Counts.Left(), Removed: p.Counts.Removed,
+		Unit: "targets", Check: "the Workload names targets in " + p.Environment,
+	}
 	if w.gitops.Published != nil {
-		published = len(w.gitops.Published.Targets)
+		r.Published = len(w.gitops.Published.Targets)
 	}
-	budget, _ := fleet.ParseDeletionBudget("", w.app.Delivery.Spec.GitOps.DeletionBudget) // reported when it was read
-	p.Budget = budget.Allows(published)
-	left := p.Counts.Added + p.Counts.Changed + p.Counts.Held + p.Counts.Unchanged
-	if published > 0 && left == 0 {
-		p.Refusals = append(p.Refusals, fmt.Sprintf("all %d targets would be removed and none is left; check that the Workload names targets in %s", published, p.Environment))
-	}
-	if p.Counts.Removed > p.Budget {
-		p.Refusals = append(p.Refusals, fmt.Sprintf("%d removals exceed the deletion budget of %d; somebody has to agree to them", p.Counts.Removed, p.Budget))
+	r.Budget, _ = fleet.ParseDeletionBudget("", w.app.Delivery.Spec.GitOps.DeletionBudget) // reported when it was read
+	budget, refusals := r.Judge()
+	p.Budget = budget.Allowed
+	for _, refusal := range refusals {
+		p.Refusals = append(p.Refusals, refusal.Message)
 	}
 }
 
-// Title says in one line what the change does.
+// Title says in one line what the pull request does.
 func (p *Plan) Title() string {
-	var parts []string
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{p.Counts.Added, "added"}, {p.Counts.Changed, "changed"}, {p.Counts.Removed, "removed"}, {p.Counts.Held, "held"}} {
-		if c.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
-		}
-	}
 	what := "configure"
 	if p.Promotes() {
 		what = "deliver"
 	}
-	return fmt.Sprintf("%s: %s %s %s (%s)", p.Environment, what, p.Workload, p.To.Name(), cmp.Or(strings.Join(parts, ", "), "records only"))
+	return fmt.Sprintf("%s: %s %s %s (%s)", p.Environment, what, p.Workload, p.To.Name(), cmp.Or(p.Counts.String(), "records only"))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
 // Named is the build that an environment has as far as promotion goes: the one that is proposed or published, or that a person
@@ -70,7 +71,7 @@ func (p *Plan) held() string {
 	var first string
 	held := 0
 	for _, t := range p.Targets {
-		if t.Op != Held || t.Reason.Kind == KindDrift {
+		if t.Op != plan.Held || t.Reason.Kind == KindDrift {
 			continue
 		}
 		if held++; held == 1 {

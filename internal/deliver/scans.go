@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check/scan"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
 // StatusScan is the status that says how the scans of images and charts stand. Only changes that have something to scan have it,
@@ -77,7 +78,7 @@ func (d *Draft) artifacts() []scan.Artifact {
 		all[i].Targets = append(all[i].Targets, target)
 	}
 	for _, t := range d.Plan.Targets { // by name
-		if t.Op != Added && t.Op != Changed {
+		if t.Op != plan.Added && t.Op != plan.Changed {
 			continue
 		}
 		if chart, ok := charts[t.Name]; ok {

@@ -18,6 +18,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 	"github.com/kalypso-io/kalypso/internal/text/markdown"
 )
 
@@ -293,29 +294,24 @@ func (u *Updated) title() string {
 }
 
 // body lists the versions, and what they change.
-func (u *Updated) body(room int) string {
-	var b strings.Builder
-	b.WriteString("| chart | from | to | written at |\n|---|---|---|---|\n")
+func (u *Updated) body(limit int) string {
+	p := plan.Page{Limit: limit, Rest: "What else changes does not fit here; `kalypso app update --dry-run` shows it."}
+	p.Line("| chart | from | to | written at |\n|---|---|---|---|")
 	for _, one := range u.Updates {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", markdown.Code(one.Chart), markdown.Code(one.From), markdown.Code(one.To), markdown.Code(one.Position.String()))
+		p.Line("| %s | %s | %s | %s |", markdown.Code(one.Chart), markdown.Code(one.From), markdown.Code(one.To), markdown.Code(one.Position.String()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.Errors)) {
-		fmt.Fprintf(&b, "\nWhat it changes in %s is not known: %s\n", markdown.Code(name), markdown.Escape(u.Errors[name]))
+		p.Line("\nWhat it changes in %s is not known: %s", markdown.Code(name), markdown.Escape(u.Errors[name]))
 	}
-	for _, p := range u.Plans {
-		fmt.Fprintf(&b, "\n#### %s: %d changed, %d held\n", markdown.Escape(p.Environment), p.Counts.Added+p.Counts.Changed, p.Counts.Held)
-		for _, t := range p.Targets {
-			text := diffOf(t)
-			if t.Op == Held {
-				text = t.Reason.Message + "\n"
+	for _, e := range u.Plans {
+		p.Line("\n#### %s: %d changed, %d held", markdown.Escape(e.Environment), e.Counts.Added+e.Counts.Changed, e.Counts.Held)
+		for _, t := range e.Targets {
+			if t.Op == plan.Held {
+				p.Fold(t.Name, t.Reason.Message+"\n")
+			} else {
+				p.Fold(t.Name, diffOf(t))
 			}
-			if part := fold(t.Name, text); room == 0 || b.Len()+len(part) < room-len(tooLong) {
-				b.WriteString(part)
-				continue
-			}
-			b.WriteString("\n*What else changes does not fit here; `kalypso app update --dry-run` shows it.*\n")
-			return b.String()
 		}
 	}
-	return b.String()
+	return p.String()
 }

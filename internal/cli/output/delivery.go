@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
 // Delivery shows a plan of an application to a person: what happens to which targets and objects, and what checks found.
@@ -75,7 +76,7 @@ func (v Delivery) targets(w io.Writer) error {
 const maxDetails = 20
 
 func (v Delivery) details(c deliver.TargetChange) []terminal.Cell {
-	if c.Op == deliver.Held {
+	if c.Op == plan.Held {
 		return []terminal.Cell{terminal.Plain("held: " + Placed(c.Reason.Message, c.Reason.Position))}
 	}
 	var lines []terminal.Cell
@@ -83,7 +84,7 @@ func (v Delivery) details(c deliver.TargetChange) []terminal.Cell {
 		lines = append(lines, terminal.Plain(string(o.Op)+" "+o.String()))
 	}
 	for _, value := range c.Values {
-		lines = append(lines, terminal.Plain(fmt.Sprintf("%s  %s -> %s", value.Path, Value(value.Old), Value(value.New))))
+		lines = append(lines, terminal.Plain(fmt.Sprintf("%s  %s -> %s", value.Key, Value(value.Old), Value(value.New))))
 		if from := cmp.Or(value.From.String(), value.From.Source); from != "" {
 			lines = append(lines, terminal.Painted(v.Style.Dim, "  "+from))
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
 // Application is an application whose commits a server takes through its environments, as the last rounds found it.
@@ -128,7 +129,7 @@ type DeliveryPlan struct {
 	// Promotes says that a commit of the source comes in, rather than a change of configuration alone.
 	Promotes bool `json:"promotes"`
 	// Counts are numbers of targets.
-	Counts deliver.Counts `json:"counts"`
+	Counts plan.Counts `json:"counts"`
 	// Files is how many files are written or deleted.
 	Files int `json:"files"`
 	// Budget is how many targets may be removed without a person's consent, and Refusals say why one has to agree first.

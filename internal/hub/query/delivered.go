@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -196,7 +197,7 @@ func (e *ApplicationEnvironment) addDraft(d *deliver.Draft) {
 func (d *ApplicationEnvironmentDetail) addPlan(p *deliver.Plan) {
 	d.ProblemList = append(d.ProblemList, p.Problems[:min(len(p.Problems), maxListed)]...)
 	for _, t := range p.Targets {
-		if t.Op == deliver.Held && len(d.HeldList) < maxListed {
+		if t.Op == plan.Held && len(d.HeldList) < maxListed {
 			d.HeldList = append(d.HeldList, HeldTarget{Target: t.Name, Reason: t.Reason})
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
+	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
 // The source of the application is read by a protocol that its subject does not tell.
@@ -58,8 +59,8 @@ func shopRound(t *testing.T) query.Round {
 						Config:   &deliver.Config{Location: schedule.Location{Repo: "http://git.example.com/shop-configs", Branch: "stage"}, Input: schedule.Input{Commit: sha("b1")}},
 						Findings: []check.Finding{{Rule: "latest-tag", Level: check.Warn, Message: "a tag that moves"}},
 						Plan: &deliver.Plan{
-							Workload: "shop", Environment: "stage", From: older, To: newer, Files: 3, Counts: deliver.Counts{Changed: 1, Held: 1},
-							Targets:  []deliver.TargetChange{{Name: "web", Op: deliver.Held, Reason: &held}},
+							Workload: "shop", Environment: "stage", From: older, To: newer, Files: 3, Counts: plan.Counts{Changed: 1, Held: 1},
+							Targets:  []deliver.TargetChange{{Name: "web", Op: plan.Held, Reason: &held}},
 							Drift:    []bundle.Drift{{Path: "web/manifests.yaml"}},
 							Problems: []fleet.Problem{held},
 						},

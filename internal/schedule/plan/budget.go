@@ -6,7 +6,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Budget compares the removals of a plan with what may go without a person's consent.
+// Budget compares the removals of a plan with those that need no approval.
 type Budget struct {
 	// Removals are the assignments that are removed, and those that lose their namespace.
 	Removals int `json:"removals"`
@@ -14,52 +14,67 @@ type Budget struct {
 	Allowed int `json:"allowed"`
 }
 
-// Refusal says why a plan waits for a person.
+// Refusal says why a plan needs approval.
 type Refusal struct {
 	Reason RefusalReason `json:"reason"`
-	// Message says it in words, with what to do.
+	// Message says what is wrong, and what to check.
 	Message string `json:"message"`
 }
 
 // RefusalReason is a stable identifier.
 type RefusalReason string
 
-// The reasons why a plan waits for a person: absence is not intent.
+// The reasons why a plan needs approval: absence is not intent.
 const (
 	RefusedBudget         RefusalReason = "deletion-budget"
 	RefusedNoClusterTypes RefusalReason = "no-cluster-types"
 	RefusedNoAssignments  RefusalReason = "no-assignments"
 )
 
-// judge counts the removals and decides whether a person has to agree. The budget is of what is published,
-// not of what is wanted, because only what is there can be lost.
-func (p *Plan) judge(s *fleet.Snapshot) {
-	published := 0
-	for _, f := range p.before.Folders {
-		published += len(f.Assignments)
-	}
-	var budget fleet.DeletionBudget
-	if s.GitOps != nil {
-		budget = s.GitOps.Budget
-	}
-	p.Budget = Budget{Removals: p.Counts.Removed, Allowed: budget.Allows(published)}
-	for i := range p.Assignments {
-		if len(p.Assignments[i].Gone) > 0 {
-			p.Budget.Removals++
-		}
-	}
-	if len(s.ClusterTypes) == 0 {
-		p.refuse(RefusedNoClusterTypes, "environment %q has no cluster type: nothing could run anywhere; check the branch and path it is read from", p.Environment)
-	}
-	left := p.Counts.Added + p.Counts.Changed + p.Counts.Held + p.Counts.Unchanged
-	if published > 0 && left == 0 {
-		p.refuse(RefusedNoAssignments, "all %d assignments would be removed and none is left; check that policies and registrations are there", published)
-	}
-	if p.Budget.Removals > p.Budget.Allowed {
-		p.refuse(RefusedBudget, "%d removals exceed the deletion budget of %d; somebody has to agree to them", p.Budget.Removals, p.Budget.Allowed)
-	}
+// Removals are what [Removals.Judge] judges.
+type Removals struct {
+	// Published is how many assignments, or targets of an application, exist. The budget is a part of them, not of what is wanted,
+	// because only what exists can be lost. Left is how many remain.
+	Published, Left int
+	Removed         int
+	Budget          fleet.DeletionBudget
+	// Unit names them in the plural, and Check says what to check if none is left.
+	Unit, Check string
 }
 
-func (p *Plan) refuse(reason RefusalReason, format string, args ...any) {
-	p.Refusals = append(p.Refusals, Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)})
+// Judge returns the budget, and why the removals need approval.
+func (r Removals) Judge() (Budget, []Refusal) {
+	b := Budget{Removals: r.Removed, Allowed: r.Budget.Allows(r.Published)}
+	var refusals []Refusal
+	if r.Published > 0 && r.Left == 0 {
+		refusals = append(refusals, Refusal{RefusedNoAssignments, fmt.Sprintf("all %d %s would be removed and none is left; check that %s", r.Published, r.Unit, r.Check)})
+	}
+	if b.Removals > b.Allowed {
+		refusals = append(refusals, Refusal{RefusedBudget, fmt.Sprintf("%d removals exceed the deletion budget of %d; they need approval", b.Removals, b.Allowed)})
+	}
+	return b, refusals
+}
+
+// judge decides whether the plan needs approval.
+func (p *Plan) judge(s *fleet.Snapshot) {
+	r := Removals{
+		Removed: p.Counts.Removed, Left: p.Counts.Left(),
+		Unit: "assignments", Check: "policies and registrations are there",
+	}
+	for _, f := range p.before.Folders {
+		r.Published += len(f.Assignments)
+	}
+	if s.GitOps != nil {
+		r.Budget = s.GitOps.Budget
+	}
+	for i := range p.Assignments {
+		if len(p.Assignments[i].Gone) > 0 {
+			r.Removed++
+		}
+	}
+	p.Budget, p.Refusals = r.Judge()
+	if len(s.ClusterTypes) == 0 {
+		message := fmt.Sprintf("environment %q has no cluster type: nothing could run anywhere; check the branch and path it is read from", p.Environment)
+		p.Refusals = append([]Refusal{{RefusedNoClusterTypes, message}}, p.Refusals...)
+	}
 }

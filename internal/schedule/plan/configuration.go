@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,10 +25,15 @@ type ConfigChange struct {
 	Over fleet.Position `json:"over,omitzero"`
 }
 
-// configChanges compares the data of two rendered configurations. What a branch holds was composed long ago, from files
-// that may be gone, so that the rendered text is all there is to compare; where a value comes from is known for the new side.
+// configChanges compares the data of two rendered configurations. The old one was composed from files that may be gone,
+// so only its rendered text is left to compare; the new one knows where its values come from.
 func (d *details) configChanges(old, now []byte, composed *config.Composed) []ConfigChange {
-	was, is := d.configData(old), d.configData(now)
+	return CompareConfig(d.configData(old), d.configData(now), func(key string) (from, over fleet.Position) { return origin(composed, key) })
+}
+
+// CompareConfig compares two configurations, values by key. The changes are sorted by key;
+// origin returns where the new value of a key is written, and what it overrides.
+func CompareConfig(was, is map[string]string, origin func(key string) (from, over fleet.Position)) []ConfigChange {
 	var changes []ConfigChange
 	for _, key := range sortedKeys(was, is) {
 		o, inOld := was[key]
@@ -41,7 +47,7 @@ func (d *details) configChanges(old, now []byte, composed *config.Composed) []Co
 		}
 		if inNew {
 			c.New = &n
-			c.From, c.Over = origin(composed, key)
+			c.From, c.Over = origin(key)
 		}
 		changes = append(changes, c)
 	}
@@ -158,15 +164,7 @@ func mergeRenamed(changes []ConfigChange) []ConfigChange {
 }
 
 func sortedKeys(a, b map[string]string) []string {
-	keys := make([]string, 0, len(a)+len(b))
-	for k := range a {
-		keys = append(keys, k)
-	}
-	for k := range b {
-		if _, ok := a[k]; !ok {
-			keys = append(keys, k)
-		}
-	}
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(keys)
-	return keys
+	return slices.Compact(keys)
 }

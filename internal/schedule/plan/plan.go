@@ -33,7 +33,7 @@ type Plan struct {
 	before, after State
 }
 
-// Counts are numbers of assignments.
+// Counts are the numbers of assignments, or of an application's targets, by operation.
 type Counts struct {
 	Added     int `json:"added"`
 	Changed   int `json:"changed"`
@@ -42,16 +42,50 @@ type Counts struct {
 	Unchanged int `json:"unchanged"`
 }
 
-// Op is what happens to an assignment, a cluster type or a file.
+// Op is what happens to an assignment, a target, a cluster type, a file or an object.
 type Op string
 
-// The operations. Held applies to assignments only.
+// The operations. Held and Unchanged apply to assignments and targets only.
 const (
-	Added   Op = "added"
-	Changed Op = "changed"
-	Removed Op = "removed"
-	Held    Op = "held"
+	Added     Op = "added"
+	Changed   Op = "changed"
+	Removed   Op = "removed"
+	Held      Op = "held"
+	Unchanged Op = "unchanged"
 )
+
+// Count adds an assignment or target to the counter of its operation.
+func (c *Counts) Count(op Op) {
+	switch op {
+	case Added:
+		c.Added++
+	case Changed:
+		c.Changed++
+	case Removed:
+		c.Removed++
+	case Held:
+		c.Held++
+	case Unchanged:
+		c.Unchanged++
+	}
+}
+
+// Left returns how many remain, whatever happens to them.
+func (c *Counts) Left() int { return c.Added + c.Changed + c.Held + c.Unchanged }
+
+// String lists what happens: "1 added, 2 changed". What stays as it is does not count.
+func (c *Counts) String() string {
+	var parts []string
+	for _, part := range []struct {
+		n  int
+		op Op
+	}{{c.Added, Added}, {c.Changed, Changed}, {c.Removed, Removed}, {c.Held, Held}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.op))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
 
 // Change is what happens to one assignment.
 type Change struct {
@@ -151,20 +185,12 @@ func restored(b *bundle.Bundle) []bundle.Drift {
 
 // Title says in one line what the plan does: "dev: 1 added, 2 changed".
 func (p *Plan) Title() string {
-	var parts []string
-	for _, part := range []struct {
-		n    int
-		what string
-	}{{p.Counts.Added, "added"}, {p.Counts.Changed, "changed"}, {p.Counts.Removed, "removed"}} {
-		if part.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
-		}
-	}
+	changed := Counts{Added: p.Counts.Added, Changed: p.Counts.Changed, Removed: p.Counts.Removed}
 	switch {
 	case p.Empty():
 		return p.Environment + ": nothing changes"
-	case len(parts) > 0:
-		return p.Environment + ": " + strings.Join(parts, ", ")
+	case changed != Counts{}:
+		return p.Environment + ": " + changed.String()
 	case p.Promotion != nil:
 		return fmt.Sprintf("%s: promote main to %s", p.Environment, p.Promotion.To[:min(7, len(p.Promotion.To))])
 	case len(p.Drift) > 0:
