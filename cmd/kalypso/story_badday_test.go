@@ -121,7 +121,7 @@ func TestStoryOfReportsBeforeTheirTime(t *testing.T) {
 	report := func(name, repository, ref, revision string) hub.Report {
 		return hub.Report{
 			Kind: "Kustomization", Namespace: "flux-system", Name: name, Repository: repository, Ref: ref, Path: "large",
-			Revision: revision, State: hub.ReportedReady, Observed: at,
+			Revision: revision, State: hub.StateReady, Observed: at,
 		}
 	}
 	code, text := s.report(credential, hub.NewReportBatch("early", at, []hub.Report{

@@ -85,7 +85,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	s.batches++
 	for _, report := range batch.Reports {
-		s.ready[batch.Cluster] = report.State == hub.ReportedReady
+		s.ready[batch.Cluster] = report.State == hub.StateReady
 	}
 	_, _ = io.WriteString(w, "{}")
 }

@@ -102,8 +102,8 @@ func settle(last, next hub.Report) hub.Report {
 	switch {
 	case !again:
 		return next
-	case next.State == hub.ReportedProgressing && next.Message == "" &&
-		(last.State == hub.ReportedReady || last.State == hub.ReportedFailed):
+	case next.State == hub.StateProgressing && next.Message == "" &&
+		(last.State == hub.StateReady || last.State == hub.StateFailed):
 		return last
 	case next.State == last.State && withoutDigits(next.Message) == withoutDigits(last.Message):
 		return last

@@ -15,7 +15,7 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-func report(name, revision string, state hub.ReportedState) hub.Report {
+func report(name, revision string, state hub.State) hub.Report {
 	return hub.Report{
 		Kind: "Kustomization", Namespace: "flux-system", Name: name,
 		Repository: "https://example.com/gitops", Ref: "dev", Revision: revision, State: state,
@@ -84,7 +84,7 @@ func TestQueueReportsWhatIsGone(t *testing.T) {
 	gone := q.Next(10)
 	want := []hub.Report{{
 		Kind: "Kustomization", Namespace: "flux-system", Name: "a",
-		State: hub.ReportedSuspended, Message: "no longer in the cluster", Observed: noon.Add(2 * time.Minute),
+		State: hub.StateSuspended, Message: "no longer in the cluster", Observed: noon.Add(2 * time.Minute),
 	}}
 	if diff := cmp.Diff(want, gone); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -146,7 +146,7 @@ func TestQueueIsBounded(t *testing.T) {
 
 func TestSettle(t *testing.T) {
 	t.Parallel()
-	at := func(revision string, state hub.ReportedState, message string) hub.Report {
+	at := func(revision string, state hub.State, message string) hub.Report {
 		r := report("a", revision, state)
 		r.Message = message
 		return r
@@ -204,7 +204,7 @@ func TestQueueDelivers(t *testing.T) {
 			name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name")
 			switch rapid.IntRange(0, 5).Draw(t, "what") {
 			case 0, 1:
-				states := []hub.ReportedState{hub.ReportedReady, hub.ReportedFailed, hub.ReportedSuspended}
+				states := []hub.State{hub.StateReady, hub.StateFailed, hub.StateSuspended}
 				cluster[name] = report(name, rapid.SampledFrom([]string{"1", "2"}).Draw(t, "revision"), rapid.SampledFrom(states).Draw(t, "state"))
 			case 2:
 				delete(cluster, name)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	scheduler "github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -128,7 +129,7 @@ func (p *Pipeline) place(ctx context.Context, environment string) (promote.Place
 	}
 	place.Commit = o.Named().Commit
 	place.Rollout = o.Rollout(place.Commit)
-	place.GitOps = comply.Source{Repo: o.GitOps.Location.Repo, Branch: o.GitOps.Location.Branch}
+	place.GitOps = hub.Source{Repository: o.GitOps.Location.Repo, Ref: o.GitOps.Location.Branch}
 	if o.Draft != nil && o.Draft.Config != nil {
 		place.Head = o.Draft.Config.Input.Commit
 	}
@@ -157,8 +158,8 @@ func (p *Pipeline) expect(ctx context.Context, o *Outcome, environment string) (
 		for _, e := range o.Draft.Tree.Targets {
 			targets = append(targets, comply.Target{
 				Name: e.Name, ClusterTypes: slices.Concat(types[fleet.TargetName(workload, e.Name)]),
-				Source: comply.Source{
-					Repo: ledger.CleanRepository(o.GitOps.Location.Repo), Branch: o.GitOps.Location.Branch,
+				Source: hub.Source{
+					Repository: ledger.CleanRepository(o.GitOps.Location.Repo), Ref: o.GitOps.Location.Branch,
 					Path: path.Join(o.GitOps.Location.Path, e.Folder),
 				},
 			})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -21,7 +22,7 @@ func TestCleanPath(t *testing.T) {
 
 func TestStates(t *testing.T) {
 	for severity, want := range []ledger.State{"", ledger.StateReady, ledger.StateProgressing, ledger.StateSuspended, ledger.StateFailed, ""} {
-		if got := ledger.StateOf(severity); got != want {
+		if got := hub.StateOf(severity); got != want {
 			t.Errorf("%d: got %q, want %q", severity, got, want)
 		}
 		if got := want.Severity(); want != "" && got != severity {

@@ -4,39 +4,23 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// State is how a reconciler is doing.
-type State string
+// Source is what a reconciler follows.
+type Source = hub.Source
+
+// State is the state of a reconciler. Ledgers store it by its severity.
+type State = hub.State
 
 // The states, from the most to the least favourable.
 const (
-	StateReady       State = "ready"
-	StateProgressing State = "progressing"
-	StateSuspended   State = "suspended"
-	StateFailed      State = "failed"
+	StateReady       = hub.StateReady
+	StateProgressing = hub.StateProgressing
+	StateSuspended   = hub.StateSuspended
+	StateFailed      = hub.StateFailed
 )
-
-// severities are the states in order. Their index plus one is how adapters store them.
-var severities = []State{StateReady, StateProgressing, StateSuspended, StateFailed}
-
-// Severity is 1 for ready, up to 4 for failed, and 0 for what is no state.
-func (s State) Severity() int {
-	for i, known := range severities {
-		if s == known {
-			return i + 1
-		}
-	}
-	return 0
-}
-
-// StateOf is the state of a severity, or "".
-func StateOf(severity int) State {
-	if severity < 1 || severity > len(severities) {
-		return ""
-	}
-	return severities[severity-1]
-}
 
 // ReconcilerID is a reconciler of a cluster: an object that keeps something as a source says.
 type ReconcilerID struct {
@@ -49,15 +33,6 @@ type ReconcilerID struct {
 // String is the reconciler in words: Kustomization flux-system/apps on large-01.
 func (id ReconcilerID) String() string {
 	return fmt.Sprintf("%s %s/%s on %s", id.Kind, id.Namespace, id.Name, id.Cluster)
-}
-
-// Source is what a reconciler follows.
-type Source struct {
-	Repository string `json:"repository"`
-	// Ref is a branch by its name, or a tag as refs/tags/<name>.
-	Ref string `json:"ref,omitempty"`
-	// Path is relative to the root, which is "".
-	Path string `json:"path,omitempty"`
 }
 
 // CleanPath writes a path as [Source] has it: "./x/" is "x", and "." is "".

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"time"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/promote"
-	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
@@ -26,7 +26,7 @@ func (s *shop) Read(context.Context) (*promote.Reading, error) {
 		Line: []promote.Commit{{SHA: s.commit}},
 		Places: []promote.Place{{
 			Environment: "dev", Commit: s.commit,
-			GitOps:  comply.Source{Repo: "https://git.example/platform/gitops", Branch: "dev"},
+			GitOps:  hub.Source{Repository: "https://git.example/platform/gitops", Ref: "dev"},
 			Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: "9b2e1c0000000000000000000000000000000000"},
 		}},
 	}, nil

@@ -29,6 +29,13 @@ type Outcome struct {
 	Read []schedule.Location `json:"-"`
 }
 
+// GitOps is a source with the JSON names of an outcome. Repo is the URL at which the repository is reached.
+type GitOps struct {
+	Repo   string `json:"repo"`
+	Branch string `json:"branch,omitempty"`
+	Path   string `json:"path,omitempty"`
+}
+
 // Standing is how one environment stands, and why.
 type Standing struct {
 	Environment string       `json:"environment"`
@@ -50,7 +57,7 @@ type Standing struct {
 	Rules *v1alpha1.Promotion `json:"rules,omitempty"`
 	After []string            `json:"after,omitempty"`
 	// GitOps is what its clusters follow.
-	GitOps  comply.Source  `json:"gitOps"`
+	GitOps  GitOps         `json:"gitOps"`
 	Rollout decide.Rollout `json:"rollout"`
 	Verdict comply.Verdict `json:"verdict"`
 	// Checks are the results of the verifications of the rollout.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
@@ -67,7 +68,7 @@ type Place struct {
 	Proposals []Proposal
 	Rollout   decide.Rollout
 	// GitOps is what its clusters follow, with the URL by which the repository is reached: its history is read there.
-	GitOps comply.Source
+	GitOps hub.Source
 	// Expect lists who of all clusters has to follow it; nil is everybody who is a member of the environment.
 	Expect func(clusters []comply.Cluster) []comply.Expected
 }

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
@@ -30,7 +30,7 @@ type Ledger interface {
 // Ancestry knows the history of GitOps repositories.
 type Ancestry interface {
 	// Reaches says of each hash whether it is a commit or a descendant of it. Those that the repository does not have are left out.
-	Reaches(ctx context.Context, gitOps comply.Source, commit string, hashes []string) (map[string]bool, error)
+	Reaches(ctx context.Context, gitOps hub.Source, commit string, hashes []string) (map[string]bool, error)
 }
 
 // Checks runs verifications.

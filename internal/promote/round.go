@@ -94,7 +94,7 @@ func (r *round) standing(d decide.Decision) Standing {
 	s := Standing{
 		Environment: d.Environment, Phase: d.Phase, Commit: d.Commit, Head: place.Head, Candidate: d.Candidate,
 		Behind: r.behind(d.Commit), Reason: d.Reason, Since: r.since(d), Next: d.Next, Rules: r.rules(d.Environment),
-		GitOps: place.GitOps, Rollout: place.Rollout, Verdict: e.Verdict, Checks: e.Checks, Proposals: place.Proposals,
+		GitOps: GitOps{place.GitOps.Repository, place.GitOps.Ref, place.GitOps.Path}, Rollout: place.Rollout, Verdict: e.Verdict, Checks: e.Checks, Proposals: place.Proposals,
 		Pause: e.Pause, Order: e.Order, Aborts: e.Aborts,
 	}
 	if rules, ok := r.reading.Chain.Rules(d.Environment); ok {

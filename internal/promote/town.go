@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
@@ -79,20 +79,20 @@ func (p *Platform) findBase(t *town) error {
 }
 
 // gitOps is what the clusters of an environment follow.
-func (p *Platform) gitOps(t *town) (comply.Source, error) {
+func (p *Platform) gitOps(t *town) (hub.Source, error) {
 	if n := len(t.objects.GitOpsRepos); n != 1 {
-		return comply.Source{}, fmt.Errorf("there are %d readable GitOpsRepos on branch %q; keep one, which names the repository and branch for its files", n, t.at.Branch)
+		return hub.Source{}, fmt.Errorf("there are %d readable GitOpsRepos on branch %q; keep one, which names the repository and branch for its files", n, t.at.Branch)
 	}
 	spec := t.objects.GitOpsRepos[0].Value.Spec
 	url, err := p.Loader.Repositories.Resolve(t.at.Repo, spec.Repo)
 	if err != nil {
-		return comply.Source{}, fmt.Errorf("%s: GitOpsRepo: %w", t.objects.GitOpsRepos[0].Position, err)
+		return hub.Source{}, fmt.Errorf("%s: GitOpsRepo: %w", t.objects.GitOpsRepos[0].Position, err)
 	}
 	path, err := fleet.CleanPath(spec.Path)
 	if err != nil {
-		return comply.Source{}, fmt.Errorf("%s: GitOpsRepo: %w", t.objects.GitOpsRepos[0].Position, err)
+		return hub.Source{}, fmt.Errorf("%s: GitOpsRepo: %w", t.objects.GitOpsRepos[0].Position, err)
 	}
-	return comply.Source{Repo: url, Branch: spec.Branch, Path: path}, nil
+	return hub.Source{Repository: url, Ref: spec.Branch, Path: path}, nil
 }
 
 // named is the file of the environment branch with the BaseRepo naming a commit.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
@@ -49,7 +50,7 @@ func (p *Promoter) verdict(ctx context.Context, r *registry, place Place, gate c
 		return comply.Verdict{}, nil
 	}
 	source := place.GitOps
-	source.Repo = ledger.CleanRepository(source.Repo)
+	source.Repository = ledger.CleanRepository(source.Repository)
 	clusters, states, err := p.read(ctx, r, source)
 	if err != nil {
 		return comply.Verdict{}, err
@@ -71,12 +72,12 @@ func (p *Promoter) verdict(ctx context.Context, r *registry, place Place, gate c
 }
 
 // read reads who there is, and what they said about a GitOps branch. Of thousands of clusters each of the two takes a while.
-func (p *Promoter) read(ctx context.Context, r *registry, source comply.Source) ([]comply.Cluster, []ledger.ReconcilerState, error) {
+func (p *Promoter) read(ctx context.Context, r *registry, source hub.Source) ([]comply.Cluster, []ledger.ReconcilerState, error) {
 	var clusters []comply.Cluster
 	var unread error
 	var wait sync.WaitGroup
 	wait.Go(func() { clusters, unread = r.members(ctx) })
-	page, err := p.Ledger.States(ctx, ledger.StateQuery{Repository: source.Repo, Ref: source.Branch})
+	page, err := p.Ledger.States(ctx, ledger.StateQuery{Repository: source.Repository, Ref: source.Ref})
 	wait.Wait()
 	if err != nil {
 		err = fmt.Errorf("read what clusters said: %w", err)
@@ -100,7 +101,7 @@ func (p *Promoter) history(ctx context.Context, place Place, states []ledger.Rec
 		slices.Sort(hashes)
 		reached, err := p.Ancestry.Reaches(ctx, place.GitOps, commit, hashes)
 		if err != nil {
-			return nil, fmt.Errorf("read the history of the GitOps branch %q: %w", place.GitOps.Branch, err)
+			return nil, fmt.Errorf("read the history of the GitOps branch %q: %w", place.GitOps.Ref, err)
 		}
 		for hash, is := range reached {
 			known[hash] = is
@@ -125,8 +126,8 @@ func observations(states []ledger.ReconcilerState) []comply.Observation {
 		}
 		all = append(all, comply.Observation{
 			Cluster: s.Reconciler.Cluster, Reconciler: name(s.Reconciler),
-			Source:   comply.Source{Repo: s.Source.Repository, Branch: s.Source.Ref, Path: s.Source.Path},
-			Revision: comply.ParseRevision(s.Revision), Health: comply.Health(s.State), Message: s.Message,
+			Source:   s.Source,
+			Revision: comply.ParseRevision(s.Revision), State: s.State, Message: s.Message,
 			Observed: observed, Since: s.Since,
 		})
 	}

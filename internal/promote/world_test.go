@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/promote"
-	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
@@ -49,7 +49,7 @@ func newTowns(rules map[string]*v1alpha1.Promotion, line ...string) *towns {
 	for _, name := range p.reading.Chain.Names() {
 		place := promote.Place{
 			Environment: name, Head: sha("head " + name),
-			GitOps: comply.Source{Repo: "https://git.example/platform/gitops", Branch: name},
+			GitOps: hub.Source{Repository: "https://git.example/platform/gitops", Ref: name},
 		}
 		publish(&place, sha(line[0]))
 		p.reading.Places = append(p.reading.Places, place)
@@ -106,7 +106,7 @@ func (p *towns) SetStatus(_ context.Context, s decide.SetStatus) error {
 // equals is the history of GitOps branches of which no commit contains another.
 type equals struct{ asked int }
 
-func (e *equals) Reaches(_ context.Context, _ comply.Source, commit string, hashes []string) (map[string]bool, error) {
+func (e *equals) Reaches(_ context.Context, _ hub.Source, commit string, hashes []string) (map[string]bool, error) {
 	e.asked += len(hashes)
 	known := map[string]bool{}
 	for _, hash := range hashes {

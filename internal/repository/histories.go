@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/promote"
-	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
@@ -55,17 +55,17 @@ const maxAncestors = 100_000
 var _ promote.Ancestry = (*Ancestry)(nil)
 
 // Reaches says of each hash whether a commit is in its history. Those that the repository does not have are left out.
-func (g *Ancestry) Reaches(ctx context.Context, gitOps comply.Source, commit string, hashes []string) (map[string]bool, error) {
-	reached, missing := g.recall(gitOps.Repo, commit, hashes)
+func (g *Ancestry) Reaches(ctx context.Context, gitOps hub.Source, commit string, hashes []string) (map[string]bool, error) {
+	reached, missing := g.recall(gitOps.Repository, commit, hashes)
 	if len(missing) == 0 {
 		return reached, nil
 	}
-	repo, err := g.Client.Open(ctx, gitOps.Repo)
+	repo, err := g.Client.Open(ctx, gitOps.Repository)
 	if err != nil {
 		return nil, err
 	}
 	for _, hash := range missing {
-		of, err := repo.Resolve(ctx, gitOps.Branch, hash)
+		of, err := repo.Resolve(ctx, gitOps.Ref, hash)
 		if errors.Is(err, git.ErrCommitNotFound) || errors.Is(err, git.ErrBranchNotFound) {
 			continue // pushed over, or a digest of something else; it may still come
 		}
@@ -77,7 +77,7 @@ func (g *Ancestry) Reaches(ctx context.Context, gitOps comply.Source, commit str
 			return nil, err
 		}
 		reached[hash] = is
-		g.remember(ancestors{gitOps.Repo, commit, hash}, is)
+		g.remember(ancestors{gitOps.Repository, commit, hash}, is)
 	}
 	return reached, nil
 }

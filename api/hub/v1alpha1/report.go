@@ -94,7 +94,7 @@ func (r *Report) Reconciler() ReconcilerRef { return ReconcilerRef{r.Kind, r.Nam
 func (r ReconcilerRef) Gone(observed time.Time) Report {
 	return Report{
 		Kind: r.Kind, Namespace: r.Namespace, Name: r.Name,
-		State: ReportedSuspended, Message: "no longer in the cluster", Observed: observed,
+		State: StateSuspended, Message: "no longer in the cluster", Observed: observed,
 	}
 }
 
@@ -121,24 +121,13 @@ type Report struct {
 	// It is what was applied last, and of a reconciler that progresses or failed, what it tried to apply.
 	Revision string `json:"revision,omitempty"`
 
-	State ReportedState `json:"state"`
+	State State `json:"state"`
 	// Message says more, on one line; at most [MaxMessage] bytes.
 	Message string `json:"message,omitempty"`
 	// Observed is when the cluster first saw it so, by its own clock. Later observations of a reconciler have later times,
 	// whatever happens to the clock.
 	Observed time.Time `json:"observed"`
 }
-
-// ReportedState is how a reconciler is doing.
-type ReportedState string
-
-// The states.
-const (
-	ReportedReady       ReportedState = "ready"
-	ReportedProgressing ReportedState = "progressing"
-	ReportedFailed      ReportedState = "failed"
-	ReportedSuspended   ReportedState = "suspended"
-)
 
 // ReportReceipt is the answer to a batch that was taken.
 //
@@ -189,9 +178,7 @@ func (b *ReportBatch) Check() error {
 // Check says everything that is wrong with a report.
 func (r *Report) Check() error {
 	var state error
-	switch r.State {
-	case ReportedReady, ReportedProgressing, ReportedFailed, ReportedSuspended:
-	default:
+	if r.State.Severity() == 0 {
 		state = fmt.Errorf("state is %.100q, want ready, progressing, failed or suspended", r.State)
 	}
 	return errors.Join(

@@ -18,7 +18,7 @@ func exampleReport() Report {
 	return Report{
 		Kind: "Kustomization", Namespace: "flux-system", Name: "platform-dev",
 		Repository: "https://example.com/acme/gitops", Ref: "dev", Path: "large",
-		Revision: strings.Repeat("c0ffee1234", 4), State: ReportedReady, Observed: noon,
+		Revision: strings.Repeat("c0ffee1234", 4), State: StateReady, Observed: noon,
 	}
 }
 

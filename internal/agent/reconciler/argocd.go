@@ -46,36 +46,36 @@ func argoRef(source object) string {
 
 // argoState is what sync status, health and the last operation come to.
 // That something cannot be compared is neither ready nor failed: what was applied before may well be there.
-func argoState(o object) (hub.ReportedState, string) {
+func argoState(o object) (hub.State, string) {
 	sync, health := o.text("status", "sync", "status"), o.text("status", "health", "status")
 	switch {
 	case o.removing():
-		return hub.ReportedProgressing, "is being removed"
+		return hub.StateProgressing, "is being removed"
 	case argoError(o, "InvalidSpecError") != "":
-		return hub.ReportedFailed, argoError(o, "InvalidSpecError")
+		return hub.StateFailed, argoError(o, "InvalidSpecError")
 	case operationFailed(o):
-		return hub.ReportedFailed, o.text("status", "operationState", "message")
+		return hub.StateFailed, o.text("status", "operationState", "message")
 	case o.text("status", "operationState", "phase") == "Running":
-		return hub.ReportedProgressing, "" // without words, as trying again is: the agent says it only where it is news
+		return hub.StateProgressing, "" // without words, as trying again is: the agent says it only where it is news
 	case sync == "OutOfSync" && !automated(o):
-		return hub.ReportedSuspended, "is out of sync, and syncs only when somebody asks"
+		return hub.StateSuspended, "is out of sync, and syncs only when somebody asks"
 	case sync == "OutOfSync":
-		return hub.ReportedProgressing, join("is out of sync", argoError(o, "SyncError"))
+		return hub.StateProgressing, join("is out of sync", argoError(o, "SyncError"))
 	case sync != "Synced":
-		return hub.ReportedProgressing, join("cannot be compared", argoError(o, "ComparisonError"), argoError(o, "UnknownError"))
+		return hub.StateProgressing, join("cannot be compared", argoError(o, "ComparisonError"), argoError(o, "UnknownError"))
 	}
 	text := o.text("status", "health", "message")
 	switch health {
 	case "Healthy":
-		return hub.ReportedReady, ""
+		return hub.StateReady, ""
 	case "Degraded":
-		return hub.ReportedFailed, join("health is Degraded", text)
+		return hub.StateFailed, join("health is Degraded", text)
 	case "Suspended":
-		return hub.ReportedSuspended, text
+		return hub.StateSuspended, text
 	case "":
-		return hub.ReportedProgressing, "health is not known yet"
+		return hub.StateProgressing, "health is not known yet"
 	default: // Progressing, Missing, Unknown
-		return hub.ReportedProgressing, join("health is "+health, text)
+		return hub.StateProgressing, join("health is "+health, text)
 	}
 }
 
@@ -107,14 +107,14 @@ func argoError(o object, kind string) string {
 }
 
 // argoRevision is what a source is at. The sync status names what should run: that is what runs only when it is in sync.
-func argoRevision(o object, state hub.ReportedState, source int) string {
+func argoRevision(o object, state hub.State, source int) string {
 	wanted := argoRevisions(o, "status", "sync")
 	tried := argoRevisions(o, "status", "operationState", "syncResult")
 	of := argoHistory(o)
 	switch {
 	case o.text("status", "sync", "status") == "Synced" && len(wanted) > 0:
 		of = wanted
-	case (state == hub.ReportedFailed || o.text("status", "operationState", "phase") == "Running") && len(tried) > 0:
+	case (state == hub.StateFailed || o.text("status", "operationState", "phase") == "Running") && len(tried) > 0:
 		of = tried
 	}
 	if source >= len(of) {

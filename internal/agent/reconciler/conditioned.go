@@ -26,35 +26,35 @@ func conditioned(o object) hub.Report {
 
 // kstatus is the order in which the rules hold. By them an object without conditions is ready,
 // and one that is not ready without being stalled is still on its way.
-func kstatus(o object) (hub.ReportedState, string) {
+func kstatus(o object) (hub.State, string) {
 	stalled, reconciling, ready := o.condition("Stalled"), o.condition("Reconciling"), o.condition("Ready")
 	switch {
 	case o.removing():
-		return hub.ReportedProgressing, "is being removed"
+		return hub.StateProgressing, "is being removed"
 	case o.outdated(condition{}):
-		return hub.ReportedProgressing, ""
+		return hub.StateProgressing, ""
 	case stalled.status == "True":
-		return hub.ReportedFailed, join(stalled.message, ready.message)
+		return hub.StateFailed, join(stalled.message, ready.message)
 	case reconciling.status == "True":
-		return hub.ReportedProgressing, reconciling.message
+		return hub.StateProgressing, reconciling.message
 	case ready.status == "False" || ready.status == "Unknown":
-		return hub.ReportedProgressing, ready.message
+		return hub.StateProgressing, ready.message
 	}
 	if state, text, ok := rollout(o); ok {
 		return state, text
 	}
-	return hub.ReportedReady, ""
+	return hub.StateReady, ""
 }
 
 // rollout is what kstatus knows of the kinds that run pods and have no Ready condition: Deployments, by their conditions,
 // and StatefulSets and DaemonSets by their numbers.
-func rollout(o object) (state hub.ReportedState, text string, ok bool) {
+func rollout(o object) (state hub.State, text string, ok bool) {
 	if group := o.text("apiVersion"); group != "apps/v1" {
 		return "", "", false
 	}
 	progress := o.condition("Progressing")
 	if progress.reason == "ProgressDeadlineExceeded" {
-		return hub.ReportedFailed, progress.message, true
+		return hub.StateFailed, progress.message, true
 	}
 	wanted, updated, available := int64(1), o.number("status", "updatedReplicas"), o.number("status", "availableReplicas")
 	if o.at("spec", "replicas") != nil {
@@ -65,7 +65,7 @@ func rollout(o object) (state hub.ReportedState, text string, ok bool) {
 		updated, available = o.number("status", "updatedNumberScheduled"), o.number("status", "numberAvailable")
 	}
 	if updated < wanted || available < wanted {
-		return hub.ReportedProgressing, "not all replicas are updated and available", true
+		return hub.StateProgressing, "not all replicas are updated and available", true
 	}
 	return "", "", false
 }

@@ -53,7 +53,7 @@ func (o object) objectAt(path ...string) object {
 // setRevision sets what was applied, and of what is under way or failed, what was tried.
 func setRevision(r *hub.Report, applied, attempted string) {
 	text := applied
-	if attempted != "" && (r.State == hub.ReportedFailed || r.State == hub.ReportedProgressing) {
+	if attempted != "" && (r.State == hub.StateFailed || r.State == hub.StateProgressing) {
 		text = attempted
 	}
 	r.Revision = revision(text)
@@ -65,19 +65,19 @@ func fluxState(o object, s fluxSource, r *hub.Report) {
 	ready := o.condition("Ready")
 	switch {
 	case o.removing():
-		r.State, r.Message = hub.ReportedProgressing, "is being removed"
+		r.State, r.Message = hub.StateProgressing, "is being removed"
 	case o.is("spec", "suspend"):
-		r.State = hub.ReportedSuspended
+		r.State = hub.StateSuspended
 	case ready.status == "" || o.outdated(ready):
-		r.State = hub.ReportedProgressing
+		r.State = hub.StateProgressing
 	case ready.status == "True":
-		r.State, r.Message = hub.ReportedReady, s.problem
+		r.State, r.Message = hub.StateReady, s.problem
 	case ready.status == "False" && !s.waits(ready.reason):
-		r.State, r.Message = hub.ReportedFailed, join(ready.message, s.problem)
+		r.State, r.Message = hub.StateFailed, join(ready.message, s.problem)
 	case ready.reason == "Progressing" || ready.reason == "ProgressingWithRetry":
-		r.State, r.Message = hub.ReportedProgressing, s.problem
+		r.State, r.Message = hub.StateProgressing, s.problem
 	default:
-		r.State, r.Message = hub.ReportedProgressing, join(ready.message, s.problem)
+		r.State, r.Message = hub.StateProgressing, join(ready.message, s.problem)
 	}
 }
 

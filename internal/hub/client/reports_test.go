@@ -39,7 +39,7 @@ func newAgentClient(t *testing.T, answer http.HandlerFunc) *Client {
 func TestSendPostsACompressedBatch(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
-	r := hub.Report{Kind: "Kustomization", Namespace: "flux-system", Name: "a", Revision: "1", State: hub.ReportedReady, Observed: noon}
+	r := hub.Report{Kind: "Kustomization", Namespace: "flux-system", Name: "a", Revision: "1", State: hub.StateReady, Observed: noon}
 	batch := hub.NewReportBatch("large-07", noon, []hub.Report{r})
 	client := newAgentClient(t, func(w http.ResponseWriter, r *http.Request) {
 		header := map[string]string{}

@@ -125,30 +125,30 @@ func (s ArgoSource) ref() string {
 
 // state is what sync status, health and the last operation come to.
 // That something cannot be compared is neither ready nor failed: what was applied before may well be there.
-func (n *ArgoNotification) state() (hub.ReportedState, string) {
+func (n *ArgoNotification) state() (hub.State, string) {
 	switch {
 	case n.operationFailed():
-		return hub.ReportedFailed, n.Message
+		return hub.StateFailed, n.Message
 	case n.Phase == "Running":
-		return hub.ReportedProgressing, "is syncing"
+		return hub.StateProgressing, "is syncing"
 	case n.Sync == "OutOfSync" && !n.Automated:
-		return hub.ReportedSuspended, "is out of sync, and syncs only when somebody asks"
+		return hub.StateSuspended, "is out of sync, and syncs only when somebody asks"
 	case n.Sync == "OutOfSync":
-		return hub.ReportedProgressing, "is out of sync"
+		return hub.StateProgressing, "is out of sync"
 	case n.Sync != "Synced":
-		return hub.ReportedProgressing, "cannot be compared"
+		return hub.StateProgressing, "cannot be compared"
 	}
 	switch n.Health {
 	case "Healthy":
-		return hub.ReportedReady, ""
+		return hub.StateReady, ""
 	case "Degraded":
-		return hub.ReportedFailed, strings.TrimSuffix("health is Degraded: "+n.HealthMessage, ": ")
+		return hub.StateFailed, strings.TrimSuffix("health is Degraded: "+n.HealthMessage, ": ")
 	case "Suspended":
-		return hub.ReportedSuspended, n.HealthMessage
+		return hub.StateSuspended, n.HealthMessage
 	case "":
-		return hub.ReportedProgressing, "health is not known yet"
+		return hub.StateProgressing, "health is not known yet"
 	}
-	return hub.ReportedProgressing, "health is " + n.Health // Progressing, Missing, Unknown
+	return hub.StateProgressing, "health is " + n.Health // Progressing, Missing, Unknown
 }
 
 // operationFailed says whether the last operation failed, and with it what should run now.

@@ -21,7 +21,7 @@ func body(b *testing.B, round int) []byte {
 	observed := after(time.Duration(round) * time.Minute)
 	reports := make([]hub.Report, each)
 	for i := range reports {
-		reports[i] = report(fmt.Sprintf("app-%d", i), round, hub.ReportedReady, observed.Add(time.Duration(i)*time.Millisecond))
+		reports[i] = report(fmt.Sprintf("app-%d", i), round, hub.StateReady, observed.Add(time.Duration(i)*time.Millisecond))
 		reports[i].Repository = fmt.Sprintf("https://git.example.com/gitops-%d.git", i)
 	}
 	var packed bytes.Buffer

@@ -17,10 +17,10 @@ func at(minutes int, off time.Duration) time.Time {
 func TestClockAhead(t *testing.T) {
 	w := newWorld(t)
 	const ahead = time.Hour
-	first := batch(at(0, ahead), report("platform", 1, hub.ReportedReady, at(0, ahead-time.Second)))
+	first := batch(at(0, ahead), report("platform", 1, hub.StateReady, at(0, ahead-time.Second)))
 	w.take(first, at(0, 0))
 	w.expect("platform ready 1 since 11:59:59")
-	w.take(batch(at(5, ahead), report("platform", 2, hub.ReportedFailed, at(5, ahead-time.Second))), at(5, 300*time.Millisecond))
+	w.take(batch(at(5, ahead), report("platform", 2, hub.StateFailed, at(5, ahead-time.Second))), at(5, 300*time.Millisecond))
 	w.expect("platform failed 2 since 12:04:59")
 	w.take(first, at(6, 0))
 	w.expect("platform failed 2 since 12:04:59")
@@ -34,15 +34,15 @@ func TestClockAhead(t *testing.T) {
 func TestClockAheadAndLate(t *testing.T) {
 	w := newWorld(t)
 	const ahead = time.Hour
-	w.take(batch(at(0, ahead), report("platform", 1, hub.ReportedReady, at(0, ahead))), at(50, 0))
-	w.take(batch(at(51, ahead), report("platform", 2, hub.ReportedFailed, at(10, ahead))), at(51, 0))
+	w.take(batch(at(0, ahead), report("platform", 1, hub.StateReady, at(0, ahead))), at(50, 0))
+	w.take(batch(at(51, ahead), report("platform", 2, hub.StateFailed, at(10, ahead))), at(51, 0))
 	w.expect("platform failed 2 since 13:00:00")
 	w.take(batch(at(52, ahead)), at(52, 0))
-	w.take(batch(at(53, ahead), report("platform", 3, hub.ReportedReady, at(53, ahead))), at(53, 0))
+	w.take(batch(at(53, ahead), report("platform", 3, hub.StateReady, at(53, ahead))), at(53, 0))
 	w.expect("platform ready 3 since 13:43:00")
 	// Once the times that were too late are past, they can be put right.
 	w.take(batch(at(120, ahead)), at(120, 0))
-	w.take(batch(at(121, ahead), report("platform", 4, hub.ReportedReady, at(121, ahead))), at(121, 0))
+	w.take(batch(at(121, ahead), report("platform", 4, hub.StateReady, at(121, ahead))), at(121, 0))
 	w.expect("platform ready 4 since 14:01:00")
 }
 
@@ -50,11 +50,11 @@ func TestClockAheadAndLate(t *testing.T) {
 func TestClockAheadAndALittleLate(t *testing.T) {
 	w := newWorld(t)
 	const ahead = time.Hour
-	w.take(batch(at(0, ahead), report("platform", 1, hub.ReportedReady, at(0, ahead))), at(3, 0))
-	w.take(batch(at(3, ahead), report("platform", 2, hub.ReportedFailed, at(1, ahead+30*time.Second))), at(3, 0))
+	w.take(batch(at(0, ahead), report("platform", 1, hub.StateReady, at(0, ahead))), at(3, 0))
+	w.take(batch(at(3, ahead), report("platform", 2, hub.StateFailed, at(1, ahead+30*time.Second))), at(3, 0))
 	w.expect("platform failed 2 since 12:04:30")
 	w.take(batch(at(4, ahead)), at(4, 0))
-	w.take(batch(at(4, ahead+10*time.Second), report("platform", 3, hub.ReportedReady, at(4, ahead+5*time.Second))), at(4, 10*time.Second))
+	w.take(batch(at(4, ahead+10*time.Second), report("platform", 3, hub.StateReady, at(4, ahead+5*time.Second))), at(4, 10*time.Second))
 	w.expect("platform ready 3 since 12:07:05")
 }
 
@@ -62,7 +62,7 @@ func TestClockAheadAndALittleLate(t *testing.T) {
 func TestClockBehind(t *testing.T) {
 	w := newWorld(t)
 	const behind = -time.Hour
-	w.take(batch(at(0, behind), report("platform", 1, hub.ReportedReady, at(0, behind))), at(0, 0))
+	w.take(batch(at(0, behind), report("platform", 1, hub.StateReady, at(0, behind))), at(0, 0))
 	w.expect("platform ready 1 since 11:00:00")
 	if receipt := w.take(batch(at(1, behind)), at(1, 0)); !receipt.Resend {
 		t.Error("got no wish to resend, want one: what was sent until now may have looked old")
@@ -73,23 +73,23 @@ func TestClockBehind(t *testing.T) {
 	if receipt := w.take(batch(at(4, behind)), at(4, 0)); receipt.Resend {
 		t.Error("got a wish to resend that does not end")
 	}
-	w.take(batch(at(5, behind), report("platform", 2, hub.ReportedReady, at(5, behind))), at(5, time.Second))
+	w.take(batch(at(5, behind), report("platform", 2, hub.StateReady, at(5, behind))), at(5, time.Second))
 	w.expect("platform ready 2 since 12:05:00")
-	w.take(batch(at(0, behind), report("platform", 1, hub.ReportedReady, at(0, behind))), at(9, 0))
+	w.take(batch(at(0, behind), report("platform", 1, hub.StateReady, at(0, behind))), at(9, 0))
 	w.expect("platform ready 2 since 12:05:00")
 }
 
 // A batch that waited for hours is no wrong clock.
 func TestLateBatch(t *testing.T) {
 	w := newWorld(t)
-	w.take(batch(at(0, 0), report("platform", 1, hub.ReportedReady, at(0, 0))), at(0, 0))
-	w.take(batch(at(1, 0), report("platform", 2, hub.ReportedFailed, at(1, 0))), at(181, 0))
+	w.take(batch(at(0, 0), report("platform", 1, hub.StateReady, at(0, 0))), at(0, 0))
+	w.take(batch(at(1, 0), report("platform", 2, hub.StateFailed, at(1, 0))), at(181, 0))
 	w.expect("platform failed 2 since 12:01:00")
-	w.take(batch(at(182, 0), report("platform", 3, hub.ReportedReady, at(30, 0))), at(182, 0))
+	w.take(batch(at(182, 0), report("platform", 3, hub.StateReady, at(30, 0))), at(182, 0))
 	w.expect("platform ready 3 since 12:30:00")
 	// Not even a heartbeat that came late, against all promises, spoils what comes after it.
 	w.take(batch(at(183, 0)), at(243, 0))
-	w.take(batch(at(244, 0), report("platform", 4, hub.ReportedReady, at(244, 0))), at(244, 0))
+	w.take(batch(at(244, 0), report("platform", 4, hub.StateReady, at(244, 0))), at(244, 0))
 	w.expect("platform ready 4 since 16:04:00")
 }
 
@@ -97,10 +97,10 @@ func TestLateBatch(t *testing.T) {
 // After one heartbeat it is asked again, and believed.
 func TestClockSetBack(t *testing.T) {
 	w := newWorld(t)
-	before := batch(at(0, 0), report("platform", 1, hub.ReportedReady, at(0, 0)))
+	before := batch(at(0, 0), report("platform", 1, hub.StateReady, at(0, 0)))
 	w.take(before, at(0, 0))
 	const behind = -time.Hour
-	restarted := report("platform", 2, hub.ReportedFailed, at(1, behind))
+	restarted := report("platform", 2, hub.StateFailed, at(1, behind))
 	w.take(batch(at(1, behind), restarted), at(1, 0))
 	w.expect("platform ready 1 since 12:00:00")
 	if receipt := w.take(batch(at(2, behind)), at(2, 0)); !receipt.Resend {
@@ -119,27 +119,27 @@ func TestClockSetBack(t *testing.T) {
 // An agent with a memory keeps to times that grow. They stay where they are until the clock has caught up.
 func TestClockSetBackWithMemory(t *testing.T) {
 	w := newWorld(t)
-	w.take(batch(at(0, 0), report("platform", 1, hub.ReportedReady, at(0, 0))), at(0, 0))
+	w.take(batch(at(0, 0), report("platform", 1, hub.StateReady, at(0, 0))), at(0, 0))
 	const behind = -time.Hour
 	w.take(batch(at(1, behind)), at(1, 0))
 	last := at(0, 0)
 	for n := 2; n < 6; n++ {
 		last = last.Add(time.Microsecond)
-		w.take(batch(at(n, behind), report("platform", n, hub.ReportedReady, last)), at(n, 0))
+		w.take(batch(at(n, behind), report("platform", n, hub.StateReady, last)), at(n, 0))
 	}
 	w.expect("platform ready 5 since 12:00:00")
-	w.take(batch(at(70, behind), report("platform", 7, hub.ReportedReady, at(70, behind))), at(70, 0))
+	w.take(batch(at(70, behind), report("platform", 7, hub.StateReady, at(70, behind))), at(70, 0))
 	w.expect("platform ready 7 since 13:10:00")
 }
 
 // A clock that jumps to another year, and back, must not have the last word for that long.
 func TestClockGlitch(t *testing.T) {
 	w := newWorld(t)
-	w.take(batch(at(0, 0), report("platform", 1, hub.ReportedReady, at(0, 0)), report("apps", 1, hub.ReportedReady, at(0, 0))), at(0, 0))
+	w.take(batch(at(0, 0), report("platform", 1, hub.StateReady, at(0, 0)), report("apps", 1, hub.StateReady, at(0, 0))), at(0, 0))
 	const years = 20 * 365 * 24 * time.Hour
-	w.take(batch(at(5, years), report("apps", 2, hub.ReportedReady, at(4, 0)), report("platform", 2, hub.ReportedFailed, at(5, years))), at(5, 0))
+	w.take(batch(at(5, years), report("apps", 2, hub.StateReady, at(4, 0)), report("platform", 2, hub.StateFailed, at(5, years))), at(5, 0))
 	w.expect("platform failed 2 since 12:05:00", "apps ready 2 since 12:04:00")
-	w.take(batch(at(6, 0), report("platform", 3, hub.ReportedReady, at(6, 0))), at(6, 0))
+	w.take(batch(at(6, 0), report("platform", 3, hub.StateReady, at(6, 0))), at(6, 0))
 	w.expect("platform ready 3 since 12:06:00", "apps ready 2 since 12:04:00")
 }
 
@@ -147,7 +147,7 @@ func TestClockGlitch(t *testing.T) {
 func TestClockOfAnotherAge(t *testing.T) {
 	w := newWorld(t)
 	sent := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
-	_, err := w.intake.Take(t.Context(), "large-07", batch(sent, report("platform", 1, hub.ReportedReady, sent)), noon)
+	_, err := w.intake.Take(t.Context(), "large-07", batch(sent, report("platform", 1, hub.StateReady, sent)), noon)
 	refused(t, err, ingest.ErrInvalid, "in the year 9999: set the clock")
 }
 
@@ -155,7 +155,7 @@ func TestClockOfAnotherAge(t *testing.T) {
 func TestTolerance(t *testing.T) {
 	w := newWorld(t)
 	for n, off := range []time.Duration{90 * time.Second, -100 * time.Second, 0, 110 * time.Second} {
-		w.take(batch(at(n, off), report("platform", n, hub.ReportedReady, at(n, off))), at(n, 0))
+		w.take(batch(at(n, off), report("platform", n, hub.StateReady, at(n, off))), at(n, 0))
 		w.take(batch(at(n, off)), at(n, time.Second))
 	}
 	clocks, err := w.ledger.Clocks(t.Context(), "large-07")

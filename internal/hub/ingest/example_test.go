@@ -44,7 +44,7 @@ func Example() {
 	batch := hub.NewReportBatch("", now.Add(time.Hour), []hub.Report{{
 		Kind: "Kustomization", Namespace: "flux-system", Name: "platform",
 		Repository: "git@github.com:acme/platform-gitops.git", Ref: "dev", Path: "./large",
-		Revision: "dev@sha1:" + strings.Repeat("c0ffee1234", 4), State: hub.ReportedReady, Observed: now.Add(time.Hour - time.Second),
+		Revision: "dev@sha1:" + strings.Repeat("c0ffee1234", 4), State: hub.StateReady, Observed: now.Add(time.Hour - time.Second),
 	}})
 	intake := &ingest.Intake{Ledger: memory}
 	_, err = intake.Take(ctx, reporter.Name, &batch, now)

@@ -53,7 +53,7 @@ func TestTakeFile(t *testing.T) {
 	register(ledger.Registration{Cluster: "large-07", PublicKey: public, At: noon})
 	register(ledger.Registration{Cluster: "broken", PublicKey: "hello", At: noon})
 
-	written := hub.NewReportBatch("large-07", noon, []hub.Report{report("platform", 1, hub.ReportedReady, noon)})
+	written := hub.NewReportBatch("large-07", noon, []hub.Report{report("platform", 1, hub.StateReady, noon)})
 	empty := hub.NewReportBatch("large-07", after(time.Hour), nil)
 	file := signed(t, private, written, empty)
 	arrives := after(72 * time.Hour)

@@ -120,7 +120,7 @@ func (e *FluxEvent) report() (hub.Report, bool) {
 		Kind: oneLine(o.Kind, hub.MaxName), Namespace: oneLine(o.Namespace, hub.MaxName), Name: oneLine(o.Name, hub.MaxName),
 		Revision: e.revision(), State: state, Observed: e.Timestamp.Truncate(time.Microsecond),
 	}
-	if state == hub.ReportedFailed {
+	if state == hub.StateFailed {
 		r.Message = e.Message // others say how long it took, and are new each time
 	}
 	if final {
@@ -132,7 +132,7 @@ func (e *FluxEvent) report() (hub.Report, bool) {
 
 // state is how the reconciler is doing, and whether it has come to an end; "" when the event does not say.
 // The reasons are those that the Ready condition has.
-func (e *FluxEvent) state() (state hub.ReportedState, final bool) {
+func (e *FluxEvent) state() (state hub.State, final bool) {
 	group, _, _ := strings.Cut(e.InvolvedObject.APIVersion, "/")
 	switch group {
 	case "source.toolkit.fluxcd.io", "image.toolkit.fluxcd.io", "notification.toolkit.fluxcd.io":
@@ -141,15 +141,15 @@ func (e *FluxEvent) state() (state hub.ReportedState, final bool) {
 	switch e.Reason {
 	case "ReconciliationSucceeded", "InstallSucceeded", "UpgradeSucceeded", "TestSucceeded":
 		if e.Severity == "info" {
-			return hub.ReportedReady, true
+			return hub.StateReady, true
 		}
 	case "RollbackSucceeded", "UninstallSucceeded":
-		return hub.ReportedFailed, true // what should run does not
+		return hub.StateFailed, true // what should run does not
 	case "Progressing", "ProgressingWithRetry", "DependencyNotReady":
-		return hub.ReportedProgressing, false
+		return hub.StateProgressing, false
 	}
 	if e.Severity == "error" {
-		return hub.ReportedFailed, true
+		return hub.StateFailed, true
 	}
 	return "", false
 }

@@ -39,7 +39,7 @@ func TestFluxSource(t *testing.T) {
 	if got := source(); got != (ledger.Source{}) {
 		t.Errorf("got %v, want no source", got)
 	}
-	w.take(batch(after(time.Second), report("platform", 1, hub.ReportedReady, after(time.Second))), after(time.Second))
+	w.take(batch(after(time.Second), report("platform", 1, hub.StateReady, after(time.Second))), after(time.Second))
 	take(event("ReconciliationSucceeded", 2, after(time.Minute)))
 	want := ledger.Source{Repository: "https://git.example.com/platform", Ref: "dev", Path: "large"}
 	if got := source(); got != want {

@@ -16,7 +16,7 @@ import (
 
 func TestTake(t *testing.T) {
 	w := newWorld(t)
-	r := report("platform", 1, hub.ReportedFailed, after(-time.Second))
+	r := report("platform", 1, hub.StateFailed, after(-time.Second))
 	r.Repository, r.Ref, r.Path = "https://me:hunter2@Git.Example.com/platform.git", "refs/heads/dev", "./large/"
 	r.Revision, r.Message = "dev@sha1:"+sha(1), "clone https://me:hunter2@git.example.com/x: denied \u202edecied"
 	if receipt := w.take(batch(noon, r), noon); !receipt.Resend {
@@ -50,7 +50,7 @@ func TestTakeRefuses(t *testing.T) {
 	refused(t, err, ingest.ErrDenied, `about cluster "small-01"`)
 	_, err = w.intake.Take(t.Context(), "large-07", batch(noon, report("", 1, "green", noon)), noon)
 	refused(t, err, ingest.ErrInvalid, `state is "green"`)
-	_, err = w.intake.Take(t.Context(), "large-07", batch(noon, report("good", 1, hub.ReportedReady, noon), report("bad\nlevel=error", 1, hub.ReportedReady, noon)), noon)
+	_, err = w.intake.Take(t.Context(), "large-07", batch(noon, report("good", 1, hub.StateReady, noon), report("bad\nlevel=error", 1, hub.StateReady, noon)), noon)
 	refused(t, err, ingest.ErrInvalid, "reports[1]: name has control characters")
 	w.expect() // all or nothing
 }
@@ -58,7 +58,7 @@ func TestTakeRefuses(t *testing.T) {
 // What the ledger cannot take now is nobody's mistake: nothing is stored, and it may come again.
 func TestInterrupted(t *testing.T) {
 	w := newWorld(t)
-	b := batch(noon, report("platform", 1, hub.ReportedReady, noon), report("apps", 1, hub.ReportedReady, noon))
+	b := batch(noon, report("platform", 1, hub.StateReady, noon), report("apps", 1, hub.StateReady, noon))
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	var r *ingest.Refusal
@@ -76,7 +76,7 @@ func TestResend(t *testing.T) {
 	if receipt := w.take(batch(noon), noon); !receipt.Resend {
 		t.Error("heartbeat of an unknown cluster: got no wish to resend")
 	}
-	w.take(batch(after(time.Second), report("platform", 1, hub.ReportedReady, noon)), after(time.Second))
+	w.take(batch(after(time.Second), report("platform", 1, hub.StateReady, noon)), after(time.Second))
 	if receipt := w.take(batch(after(time.Minute)), after(time.Minute)); receipt.Resend {
 		t.Error("heartbeat of a known cluster: got a wish to resend")
 	}
@@ -85,8 +85,8 @@ func TestResend(t *testing.T) {
 // An agent that lost its memory cannot say what is gone, but what there is.
 func TestWhatIsNotPresentIsGone(t *testing.T) {
 	w := newWorld(t)
-	w.take(batch(noon, report("platform", 1, hub.ReportedReady, noon), report("apps", 1, hub.ReportedFailed, noon)), noon)
-	again := batch(after(time.Hour), report("platform", 1, hub.ReportedReady, after(time.Hour)))
+	w.take(batch(noon, report("platform", 1, hub.StateReady, noon), report("apps", 1, hub.StateFailed, noon)), noon)
+	again := batch(after(time.Hour), report("platform", 1, hub.StateReady, after(time.Hour)))
 	again.Present = &hub.Present{Reconcilers: []hub.ReconcilerRef{again.Reports[0].Reconciler()}, Unread: []string{"HelmRelease"}}
 	w.take(again, after(time.Hour))
 	states, err := w.ledger.States(t.Context(), ledger.StateQuery{Cluster: "large-07"})
@@ -99,7 +99,7 @@ func TestWhatIsNotPresentIsGone(t *testing.T) {
 		}
 	}
 	// What came after the list was made is not gone because of it, however late the list arrives.
-	w.take(batch(after(2*time.Hour), report("apps", 2, hub.ReportedReady, after(2*time.Hour))), after(2*time.Hour))
+	w.take(batch(after(2*time.Hour), report("apps", 2, hub.StateReady, after(2*time.Hour))), after(2*time.Hour))
 	w.take(again, after(3*time.Hour))
 	if s, err := w.ledger.States(t.Context(), ledger.StateQuery{Cluster: "large-07", State: ledger.StateReady}); err != nil || len(s.States) != 2 {
 		t.Errorf("got %d ready, %v, want 2", len(s.States), err)

@@ -46,7 +46,7 @@ func (s *simulated) send(t *rapid.T, number int) delivery {
 	var reports []hub.Report
 	for n := range rapid.IntRange(1, 4).Draw(t, "reports") {
 		name := rapid.SampledFrom(names).Draw(t, "name")
-		state := rapid.SampledFrom([]hub.ReportedState{hub.ReportedReady, hub.ReportedFailed, hub.ReportedProgressing}).Draw(t, "state")
+		state := rapid.SampledFrom([]hub.State{hub.StateReady, hub.StateFailed, hub.StateProgressing}).Draw(t, "state")
 		observed := begin.Add(time.Duration(n+1) * time.Second)
 		if s.waited > 0 {
 			observed = begin.Add(-s.waited / time.Duration(n+2))

@@ -40,7 +40,7 @@ func openLedger(tb testing.TB) *sqlite.Ledger {
 func sha(n int) string { return fmt.Sprintf("%040x", n) }
 
 // report is one of a Kustomization that follows the platform branch.
-func report(name string, commit int, state hub.ReportedState, observed time.Time) hub.Report {
+func report(name string, commit int, state hub.State, observed time.Time) hub.Report {
 	return hub.Report{
 		Kind: "Kustomization", Namespace: "flux-system", Name: name, Repository: "https://git.example.com/platform", Ref: "dev", Path: "large",
 		Revision: sha(commit), State: state, Observed: observed,

@@ -112,7 +112,7 @@ func (sc *scene) headOf(source ledger.Source) *ledger.Commit {
 
 // expectation is a target in the words of package compliance.
 func (p *placed) expectation() comply.Target {
-	t := comply.Target{Name: p.name, Source: comply.Source{Repo: p.source.Repository, Branch: p.source.Ref, Path: p.source.Path}}
+	t := comply.Target{Name: p.name, Source: p.source}
 	for _, a := range p.assignments {
 		if a.isPublished() {
 			t.ClusterTypes = append(t.ClusterTypes, a.clusterType)

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
@@ -180,7 +181,7 @@ func ofCluster(all []comply.Reconciler, cluster string) []comply.Reconciler {
 
 // judge asks package compliance, by the rules of a gate that says nothing. When clusters were heard of is known of now only; in the past all of them were.
 func (v *verdicts) judge(environment string, j *judged, clusters []ledger.Cluster, states []ledger.ReconcilerState) comply.Verdict {
-	gitOps := comply.Source{Repo: j.head.Repository, Branch: j.head.Branch}
+	gitOps := hub.Source{Repository: j.head.Repository, Ref: j.head.Branch}
 	return v.ask(comply.Question{
 		Commit: j.head.SHA, History: j.history, Expected: comply.ExpectPlatform(v.membersOf(clusters), environment, gitOps),
 	}, states)
@@ -221,8 +222,8 @@ func observation(s ledger.ReconcilerState) comply.Observation {
 	}
 	return comply.Observation{
 		Cluster: s.Reconciler.Cluster, Reconciler: reconcilerName(s.Reconciler),
-		Source:   comply.Source{Repo: s.Source.Repository, Branch: s.Source.Ref, Path: s.Source.Path},
-		Revision: comply.ParseRevision(s.Revision), Health: comply.Health(s.State), Message: s.Message,
+		Source:   s.Source,
+		Revision: comply.ParseRevision(s.Revision), State: s.State, Message: s.Message,
 		Observed: observed, Since: s.Since,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -70,7 +71,7 @@ func scanObservation(row scanner) (o observation, err error) {
 	err = row.Scan(&t.Reconciler.Cluster, &t.Reconciler.Kind, &t.Reconciler.Namespace, &t.Reconciler.Name,
 		&t.Source.Repository, &t.Source.Ref, &t.Source.Path, &t.Revision, &severity, &t.Message,
 		(*microTime)(&t.At), (*microTime)(&t.Received), &o.outcome, &o.reconciler)
-	t.State = ledger.StateOf(severity)
+	t.State = hub.StateOf(severity)
 	return o, err
 }
 

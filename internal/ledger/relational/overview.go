@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -118,7 +119,7 @@ func scanAppearance(row scanner) (a ledger.Appearance, err error) {
 	var severity int
 	err = row.Scan(&a.Environment, &a.Source.Repository, &a.Source.Ref, &a.Source.Path, &a.Revision, &a.Message, &severity,
 		(*microTime)(&a.At), &a.Reconcilers, &a.Workload, &a.Target, &a.Version)
-	a.State = ledger.StateOf(severity)
+	a.State = hub.StateOf(severity)
 	return a, err
 }
 
@@ -178,6 +179,6 @@ func membersText(q ledger.MembersQuery) string {
 func scanMemberCount(row scanner) (c ledger.MemberCount, err error) {
 	var severity int
 	err = row.Scan(&c.ClusterType, &severity, &c.Count)
-	c.State = ledger.StateOf(severity)
+	c.State = hub.StateOf(severity)
 	return c, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -110,6 +111,6 @@ type outcomeVersion struct {
 func scanOutcomeVersion(row scanner) (v outcomeVersion, err error) {
 	var severity int
 	err = row.Scan(append([]any{&v.outcome, (*microTime)(&v.Since), &severity}, versionFields(&v.Version)...)...)
-	v.State = ledger.StateOf(severity)
+	v.State = hub.StateOf(severity)
 	return v, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -149,7 +150,7 @@ func scanState(row scanner) (s stateRow, err error) {
 	err = row.Scan(&r.Reconciler.Cluster, &r.Reconciler.Kind, &r.Reconciler.Namespace, &r.Reconciler.Name,
 		&r.Source.Repository, &r.Source.Ref, &r.Source.Path, &r.Environment, &r.Revision, &severity, &r.Message,
 		(*microTime)(&r.Since), (*microTime)(&r.Confirmed), (*microTime)(&r.Received), &s.at.Source, &s.at.Reconciler)
-	r.State = ledger.StateOf(severity)
+	r.State = hub.StateOf(severity)
 	return s, err
 }
 
@@ -165,7 +166,7 @@ func scanDiscrepancy(row scanner) (d ledger.Discrepancy, err error) {
 	err = row.Scan(&kind, &d.Cluster, &d.Environment, &d.ClusterType, &d.Expected, &r.Kind, &r.Namespace, &r.Name,
 		&o.Source.Repository, &o.Source.Ref, &o.Source.Path, &o.Revision, &severity, &o.Message,
 		(*microTime)(&d.Since), (*microTime)(&d.LastHeard))
-	d.Kind, o.State = ledger.DiscrepancyKind(kind), ledger.StateOf(severity)
+	d.Kind, o.State = ledger.DiscrepancyKind(kind), hub.StateOf(severity)
 	if r.Name != "" {
 		r.Cluster = d.Cluster
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
@@ -37,6 +38,6 @@ func (s *Store) Versions(ctx context.Context, q ledger.VersionQuery) ([]ledger.V
 func scanVersionState(row scanner) (v ledger.VersionState, err error) {
 	var severity int
 	err = row.Scan(append(versionFields(&v.Version), &severity, &v.Reconcilers, (*microTime)(&v.Since))...)
-	v.State = ledger.StateOf(severity)
+	v.State = hub.StateOf(severity)
 	return v, err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
@@ -39,15 +40,15 @@ func largeQuestion(clusters, perCluster int) comply.Question {
 		for r := range perCluster {
 			o := comply.Observation{
 				Cluster: name, Reconciler: fmt.Sprintf("Kustomization flux-system/r%02d", r),
-				Source:   comply.Source{Repo: "https://git.example/apps/shop", Branch: "dev"},
-				Revision: revision(commit), Health: comply.Ready, Observed: at("10:05"),
+				Source:   hub.Source{Repository: "https://git.example/apps/shop", Ref: "dev"},
+				Revision: revision(commit), State: hub.StateReady, Observed: at("10:05"),
 			}
 			if r == 0 {
-				o.Source.Repo = gitOps
+				o.Source.Repository = gitOps
 			}
 			q.Observations = append(q.Observations, o)
 		}
 	}
-	q.Expected = comply.ExpectPlatform(fleet, "dev", comply.Source{Repo: gitOps, Branch: "dev"})
+	q.Expected = comply.ExpectPlatform(fleet, "dev", hub.Source{Repository: gitOps, Ref: "dev"})
 	return q
 }

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"time"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
 // Two clusters have to run a commit. One does; the other one has not been heard of for a while.
 func Example() {
 	now := time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC)
-	gitOps := comply.Source{Repo: "https://git.example/platform/gitops", Branch: "prod"}
+	gitOps := hub.Source{Repository: "https://git.example/platform/gitops", Ref: "prod"}
 	large := []comply.Membership{{Environment: "prod", ClusterType: "large"}}
 	const commit = "9b5c1ce4f5a1d0a3b1f1d2e3c4b5a69788796a5b"
 
@@ -22,7 +23,7 @@ func Example() {
 		}, "prod", gitOps),
 		Observations: []comply.Observation{{
 			Cluster: "large-06", Reconciler: "Kustomization flux-system/platform", Source: gitOps,
-			Revision: comply.ParseRevision("prod@sha1:" + commit), Health: comply.Ready, Observed: now,
+			Revision: comply.ParseRevision("prod@sha1:" + commit), State: hub.StateReady, Observed: now,
 		}},
 		History: comply.HistoryOf(map[string]bool{commit: true}),
 	}, now)

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"time"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
 // Cluster is a registered cluster.
@@ -29,20 +31,20 @@ type Expected struct {
 	ClusterType string
 	// Target is the deployment target whose manifests it applies; empty for the platform's own reconciler.
 	Target string
-	Source Source    // required
-	Heard  time.Time // of the cluster
+	Source hub.Source // required
+	Heard  time.Time  // of the cluster
 }
 
 // ExpectPlatform lists the reconcilers that have to follow the platform GitOps branch of an environment:
 // one for each membership in it, whether or not its cluster type has anything to run.
 // A cluster with one membership is known by repository and branch alone;
 // where it has several, the folders of the cluster types tell them apart.
-func ExpectPlatform(clusters []Cluster, environment string, gitOps Source) []Expected {
+func ExpectPlatform(clusters []Cluster, environment string, gitOps hub.Source) []Expected {
 	var expected []Expected
 	for _, c := range clusters {
 		types := c.clusterTypes(environment)
 		for _, ct := range types {
-			source := Source{Repo: gitOps.Repo, Branch: gitOps.Branch}
+			source := hub.Source{Repository: gitOps.Repository, Ref: gitOps.Ref}
 			if len(types) > 1 {
 				source.Path = path.Join(gitOps.Path, ct)
 			}
@@ -57,7 +59,7 @@ type Target struct {
 	Name         string
 	ClusterTypes []string
 	// Source is where the manifests of the target are.
-	Source Source
+	Source hub.Source
 }
 
 // ExpectTargets lists the reconcilers that have to follow the manifests of some targets:

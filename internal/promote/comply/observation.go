@@ -5,17 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-)
 
-// Health is what a reconciler says about itself.
-type Health string
-
-// How a reconciler is doing.
-const (
-	Ready       Health = "ready"
-	Progressing Health = "progressing"
-	Failing     Health = "failed"
-	Suspended   Health = "suspended"
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
 // Observation is what a cluster saw of one of its reconcilers. A reconciler that was removed from its cluster
@@ -23,10 +14,10 @@ const (
 type Observation struct {
 	Cluster    string // required
 	Reconciler string // required, unique in the cluster, such as "Kustomization flux-system/platform-dev"
-	Source     Source
+	Source     hub.Source
 	// Revision is what was applied last; of one that is progressing or failed, what it tried to apply.
 	Revision Revision
-	Health   Health
+	State    hub.State
 	Message  string
 	// Observed is when the cluster saw it, by its own clock.
 	Observed time.Time // required
@@ -36,10 +27,10 @@ type Observation struct {
 
 // branch is what the reconciler follows. Some say it only as part of the revision.
 func (o *Observation) branch() string {
-	if o.Source.Branch == "" {
+	if o.Source.Ref == "" {
 		return o.Revision.Name
 	}
-	return branchName(o.Source.Branch)
+	return branchName(o.Source.Ref)
 }
 
 // since is when the state began, never after now.
@@ -89,9 +80,9 @@ func compareObservations(a, b *Observation) int {
 // so that the order of arrival cannot make a difference.
 func compareSimultaneous(a, b *Observation) int {
 	return cmp.Or(
-		cmp.Compare(a.Health.rank(), b.Health.rank()),
+		cmp.Compare(rank(a.State), rank(b.State)),
 		cmp.Compare(a.Revision.String(), b.Revision.String()),
-		cmp.Compare(a.Source.Repo, b.Source.Repo),
+		cmp.Compare(a.Source.Repository, b.Source.Repository),
 		cmp.Compare(a.branch(), b.branch()),
 		cmp.Compare(a.Source.Path, b.Source.Path),
 		cmp.Compare(a.Message, b.Message),
@@ -99,16 +90,16 @@ func compareSimultaneous(a, b *Observation) int {
 	)
 }
 
-func (h Health) rank() int {
-	i := slices.Index([]Health{Failing, Progressing, Suspended, Ready}, h)
-	return max(i, 0) // a word that nobody knows is no good news
+// rank puts the worst state first. An unknown state ranks with failed.
+func rank(s hub.State) int {
+	return max(slices.Index([]hub.State{hub.StateFailed, hub.StateProgressing, hub.StateSuspended, hub.StateReady}, s), 0)
 }
 
 // following returns what belongs to an expected reconciler, and what else of the same repository its cluster follows.
 func (ix *observations) following(e *Expected) (mine, others []*Observation) {
-	repo, branch := ix.repoKey(e.Source.Repo), branchName(e.Source.Branch)
+	repo, branch := ix.repoKey(e.Source.Repository), branchName(e.Source.Ref)
 	for _, o := range ix.byCluster[e.Cluster] {
-		if ix.repoKey(o.Source.Repo) != repo {
+		if ix.repoKey(o.Source.Repository) != repo {
 			continue
 		}
 		if o.branch() == branch && (e.Source.Path == "" || followsOneWay(e.Source.Path, o.Source.Path)) {

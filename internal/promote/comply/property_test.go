@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
@@ -31,7 +32,7 @@ func drawQuestion(t *rapid.T) comply.Question {
 	}
 	q := comply.Question{
 		Commit: hash("c2"), Published: minutes("published"),
-		Expected: comply.ExpectPlatform(clusters, "dev", comply.Source{Repo: gitOps, Branch: "dev"}),
+		Expected: comply.ExpectPlatform(clusters, "dev", hub.Source{Repository: gitOps, Ref: "dev"}),
 		History:  comply.HistoryOf(map[string]bool{hash("c1"): false, hash("c2"): true, hash("c3"): true}),
 		Gate: comply.Gate{
 			Require:   comply.Require{Count: rapid.IntRange(0, 4).Draw(t, "require")},
@@ -44,9 +45,9 @@ func drawQuestion(t *rapid.T) comply.Question {
 		return comply.Observation{
 			Cluster:    fmt.Sprintf("c%d", rapid.IntRange(0, 5).Draw(t, "cluster")),
 			Reconciler: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "reconciler"),
-			Source:     comply.Source{Repo: gitOps, Branch: "dev", Path: rapid.SampledFrom([]string{"", "drone", "large"}).Draw(t, "path")},
+			Source:     hub.Source{Repository: gitOps, Ref: "dev", Path: rapid.SampledFrom([]string{"", "drone", "large"}).Draw(t, "path")},
 			Revision:   revision(rapid.SampledFrom([]string{"c1", "c2", "c3", "cf"}).Draw(t, "revision")),
-			Health:     rapid.SampledFrom([]comply.Health{comply.Ready, comply.Ready, comply.Progressing, comply.Failing, comply.Suspended, "odd"}).Draw(t, "health"),
+			State:      rapid.SampledFrom([]hub.State{hub.StateReady, hub.StateReady, hub.StateProgressing, hub.StateFailed, hub.StateSuspended, "odd"}).Draw(t, "health"),
 			Observed:   minutes("observed"),
 		}
 	}), 0, 12).Draw(t, "observations")

@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
@@ -63,8 +64,8 @@ func (q *question) parse(t *testing.T) comply.Question {
 	for _, o := range q.Observations {
 		asked.Observations = append(asked.Observations, comply.Observation{
 			Cluster: o.Cluster, Reconciler: usual(o.Name, "platform"),
-			Source:   comply.Source{Repo: usual(o.Repo, gitOps), Branch: o.Branch, Path: o.Path},
-			Revision: revision(o.Revision), Health: comply.Health(o.Health), Message: o.Message, Observed: at(o.Observed),
+			Source:   hub.Source{Repository: usual(o.Repo, gitOps), Ref: o.Branch, Path: o.Path},
+			Revision: revision(o.Revision), State: hub.State(o.Health), Message: o.Message, Observed: at(o.Observed),
 		})
 	}
 	return asked
@@ -81,12 +82,12 @@ func (q *question) expected() []comply.Expected {
 		clusters = append(clusters, cluster)
 	}
 	if q.Targets == nil {
-		return comply.ExpectPlatform(clusters, "dev", comply.Source{Repo: gitOps, Branch: "dev", Path: "fleet"})
+		return comply.ExpectPlatform(clusters, "dev", hub.Source{Repository: gitOps, Ref: "dev", Path: "fleet"})
 	}
 	var targets []comply.Target
 	for _, target := range q.Targets {
 		targets = append(targets, comply.Target{
-			Name: target.Name, ClusterTypes: target.ClusterTypes, Source: comply.Source{Repo: gitOps, Branch: "dev", Path: target.Path},
+			Name: target.Name, ClusterTypes: target.ClusterTypes, Source: hub.Source{Repository: gitOps, Ref: "dev", Path: target.Path},
 		})
 	}
 	return comply.ExpectTargets(clusters, "dev", targets)

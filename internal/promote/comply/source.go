@@ -6,18 +6,6 @@ import (
 	"strings"
 )
 
-// Source is what a reconciler follows.
-type Source struct {
-	// Repo is the address of the repository. Different spellings of one address are equal:
-	// protocol, user, the case of the host, a trailing ".git" and slashes do not matter.
-	// Who knows a repository under two hosts maps them to one before asking.
-	Repo string `json:"repo"`
-	// Branch is the branch or tag.
-	Branch string `json:"branch,omitempty"`
-	// Path is the folder. What is expected without one is met by any folder.
-	Path string `json:"path,omitempty"`
-}
-
 // followsOneWay says whether a folder that is followed and one that is expected lie one in the other.
 // A reconciler may follow a folder above, which brings the expected one along, or an overlay below it.
 func followsOneWay(expected, followed string) bool {
@@ -31,7 +19,8 @@ func within(folder, parent string) bool {
 
 func cleanPath(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }
 
-// repoKey is what all spellings of a repository's address have in common.
+// repoKey is the same for all spellings of a repository's URL: the protocol, the user, the case of the host, a trailing ".git"
+// and slashes do not matter. Two hosts are two repositories; the caller maps such URLs to one.
 func repoKey(address string) string {
 	host, rest := splitAddress(strings.TrimSpace(address))
 	rest = strings.Trim(rest, "/")

@@ -3,6 +3,8 @@ package comply
 import (
 	"fmt"
 	"time"
+
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
 // reconciler finds out how an expected reconciler stands.
@@ -34,13 +36,13 @@ func (j *judge) reconciler(e *Expected) Reconciler {
 
 func nothingFollows(e *Expected, others []*Observation) string {
 	if len(others) == 0 {
-		return fmt.Sprintf("no reconciler follows branch %s", branchName(e.Source.Branch))
+		return fmt.Sprintf("no reconciler follows branch %s", branchName(e.Source.Ref))
 	}
 	o := others[0]
-	if o.branch() == branchName(e.Source.Branch) {
+	if o.branch() == branchName(e.Source.Ref) {
 		return fmt.Sprintf("%s follows folder %q instead of %q", summary(o.Reconciler), summary(cleanPath(o.Source.Path)), cleanPath(e.Source.Path))
 	}
-	return fmt.Sprintf("%s follows %q instead of branch %s", summary(o.Reconciler), summary(o.branch()), branchName(e.Source.Branch))
+	return fmt.Sprintf("%s follows %q instead of branch %s", summary(o.Reconciler), summary(o.branch()), branchName(e.Source.Ref))
 }
 
 // worst describes the one of several reconcilers that has the farthest to go: all that follow the branch have to run the commit.
@@ -82,20 +84,20 @@ func (j *judge) state(o *Observation) (State, string) {
 	rel := j.relationOf(o.Revision.Hash)
 	at := atRevision(o.Revision)
 	switch {
-	case o.Health == Failing && (rel.reached || o.Revision == Revision{}):
+	case o.State == hub.StateFailed && (rel.reached || o.Revision == Revision{}):
 		return Broken, withMessage("fails"+at, o.Message)
-	case rel.reached && o.Health == Ready:
+	case rel.reached && o.State == hub.StateReady:
 		return Reached, "runs " + o.Revision.short()
-	case rel.reached && o.Health == Suspended:
+	case rel.reached && o.State == hub.StateSuspended:
 		return Reached, "runs " + o.Revision.short() + ", suspended"
-	case o.Health == Failing:
+	case o.State == hub.StateFailed:
 		return Behind, withMessage("fails"+at, o.Message) + j.unknown(o)
-	case o.Health == Progressing:
+	case o.State == hub.StateProgressing:
 		return Behind, withMessage("is progressing"+at, o.Message) + j.unknown(o)
-	case o.Health == Suspended:
+	case o.State == hub.StateSuspended:
 		return Behind, "is suspended" + at + j.unknown(o)
-	case o.Health != Ready:
-		return Behind, fmt.Sprintf("says it is %q%s", summary(string(o.Health)), at)
+	case o.State != hub.StateReady:
+		return Behind, fmt.Sprintf("says it is %q%s", summary(string(o.State)), at)
 	default:
 		return Behind, "is ready" + at + j.unknown(o)
 	}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
@@ -129,18 +130,18 @@ func (w *world) facts() decide.Facts {
 
 // verdict is the real one, on what the clusters of an environment reported.
 func (w *world) verdict(e *town) comply.Verdict {
-	source := comply.Source{Repo: "https://git.example/gitops", Branch: e.Name}
+	source := hub.Source{Repository: "https://git.example/gitops", Ref: e.Name}
 	q := comply.Question{Commit: e.Rollout.Commit, Gate: e.rules.Gate, Published: e.merged, History: e.reaches(e.Rollout.Commit)}
 	var clusters []comply.Cluster
 	for _, c := range e.clusters {
 		clusters = append(clusters, comply.Cluster{Name: c.name, Heard: c.heard, Memberships: []comply.Membership{{Environment: e.Name, ClusterType: "large"}}})
-		health := comply.Ready
+		health := hub.StateReady
 		if c.failed {
-			health = comply.Failing
+			health = hub.StateFailed
 		}
 		if c.revision != "" {
 			q.Observations = append(q.Observations, comply.Observation{
-				Cluster: c.name, Reconciler: "platform", Source: source, Health: health,
+				Cluster: c.name, Reconciler: "platform", Source: source, State: health,
 				Revision: comply.ParseRevision(e.Name + "@sha1:" + c.revision), Observed: c.heard,
 			})
 		}

@@ -26,12 +26,12 @@ type Overview struct {
 }
 
 // Ready is how many reconcilers are.
-func (o Overview) Ready() int { return o.count(hub.ReportedReady) }
+func (o Overview) Ready() int { return o.count(hub.StateReady) }
 
 // Failed is how many reconcilers have.
-func (o Overview) Failed() int { return o.count(hub.ReportedFailed) }
+func (o Overview) Failed() int { return o.count(hub.StateFailed) }
 
-func (o Overview) count(state hub.ReportedState) int {
+func (o Overview) count(state hub.State) int {
 	n := 0
 	for _, r := range o.Reconcilers {
 		if r.State == state {

@@ -30,7 +30,7 @@ func batch(cluster string, reports ...hub.Report) hub.ReportBatch {
 func report(name, message string) hub.Report {
 	return hub.Report{
 		Kind: "Kustomization", Namespace: "flux-system", Name: name, Repository: gitOps, Ref: "dev", Path: "large",
-		Revision: commit("d"), State: hub.ReportedReady, Message: message, Observed: time.Now().Add(-time.Minute).Truncate(time.Microsecond),
+		Revision: commit("d"), State: hub.StateReady, Message: message, Observed: time.Now().Add(-time.Minute).Truncate(time.Microsecond),
 	}
 }
 

@@ -75,7 +75,7 @@ func (w *world) standings() query.ControlPlane {
 		Promotion: &promote.Outcome{Subject: controlPlane, Environments: []promote.Standing{
 			{
 				Environment: "dev", Phase: decide.Failed, Commit: promoted, Reason: "1111111 failed: large-03 fails", Since: noon.Add(-30 * time.Minute),
-				GitOps: comply.Source{Repo: gitOps, Branch: "dev"}, Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: dev1}, Verdict: verdict,
+				GitOps: promote.GitOps{Repo: gitOps, Branch: "dev"}, Rollout: decide.Rollout{State: decide.RolloutMerged, Commit: dev1}, Verdict: verdict,
 			},
 			{
 				Environment: "stage", Phase: decide.Deployed, Commit: older, Candidate: promoted, After: []string{"dev"},
