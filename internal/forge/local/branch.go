@@ -88,8 +88,8 @@ func (in *installation) pushed(ctx context.Context, e entry, actor string, all [
 }
 
 const (
-	selectProtection  = `SELECT changes_only, approvals, code_owners, checks FROM protection WHERE repository = ? AND branch = ?`
-	replaceProtection = `INSERT OR REPLACE INTO protection (repository, branch, changes_only, approvals, code_owners, checks) VALUES (?, ?, ?, ?, ?, ?)`
+	selectProtection  = `SELECT pull_requests_only, approvals, code_owners, checks FROM protection WHERE repository = ? AND branch = ?`
+	replaceProtection = `INSERT OR REPLACE INTO protection (repository, branch, pull_requests_only, approvals, code_owners, checks) VALUES (?, ?, ?, ?, ?, ?)`
 	deleteProtection  = `DELETE FROM protection WHERE repository = ? AND branch = ?`
 )
 

@@ -3,12 +3,10 @@ package local
 import (
 	"context"
 	"database/sql"
-	"embed"
+	_ "embed" // for the schema
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -16,15 +14,18 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+//go:embed schema.sql
+var schema string
 
-// pragmas: readers do not wait for the writer, what was committed survives the death of the process, and writers wait
-// for each other at the start of a transaction instead of failing in its middle.
+// schemaVersion is the user_version of databases with this schema.
+const schemaVersion = 1
+
+// pragmas let readers proceed beside the writer, keep what was committed when the process dies, and make writers wait
+// at the start of a transaction instead of failing in its middle.
 const pragmas = "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_txlock=immediate"
 
 func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
-	// Only the owner may read it: keys of hooks are in it. SQLite gives the files beside it the same mode.
+	// Only the owner may read it, because it has secrets of webhooks. SQLite gives its other files the same mode.
 	created, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create database: %w", err)
@@ -32,49 +33,38 @@ func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
 	if err := created.Close(); err != nil {
 		return nil, fmt.Errorf("create database: %w", err)
 	}
-	// The name is a URI: a question mark or percent sign of the folder's name is to be part of it.
+	// The name is a URI, so that special characters of the folder's name need escaping.
 	name := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file)
 	db, err := sql.Open("sqlite", "file:"+name+pragmas)
 	if err != nil {
 		return nil, fmt.Errorf("open database %q: %w", file, err)
 	}
 	db.SetMaxOpenConns(4)
-	if err := migrate(ctx, db); err != nil {
+	if err := prepare(ctx, db); err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare database %q: %w", file, err), db.Close())
 	}
 	return db, nil
 }
 
-// migrate brings a database to the newest schema, of which SQLite itself remembers the number.
-// One that a newer program made is refused.
-func migrate(ctx context.Context, db *sql.DB) error {
-	files, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		return err
-	}
+// prepare creates the tables in a new database. It refuses the database of a newer program.
+func prepare(ctx context.Context, db *sql.DB) error {
 	return inTransaction(ctx, db, func(tx *sql.Tx) error {
 		var version int
 		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 			return err
 		}
-		if version > len(files) {
-			return fmt.Errorf("it has version %d, and this program knows up to %d: use a newer one", version, len(files))
+		switch {
+		case version == schemaVersion:
+			return nil
+		case version > schemaVersion:
+			return fmt.Errorf("schema version %d is newer than this program, which knows up to %d: use a newer one", version, schemaVersion)
 		}
-		for _, file := range files[version:] {
-			script, err := migrations.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			if _, err := tx.ExecContext(ctx, string(script)); err != nil {
-				return fmt.Errorf("apply %s: %w", path.Base(file), err)
-			}
-		}
-		_, err := tx.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(len(files)))
+		_, err := tx.ExecContext(ctx, schema+"PRAGMA user_version = "+strconv.Itoa(schemaVersion))
 		return err
 	})
 }
 
-// inTransaction does something completely or not at all.
+// inTransaction commits what do did, or rolls it back after an error.
 func inTransaction(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -93,16 +83,16 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// scanner is a row.
+// scanner is a row of a result.
 type scanner interface{ Scan(into ...any) error }
 
-// queryAll reads all rows of a query; no rows are an empty list.
+// queryAll reads all rows of a query. Without rows it returns an empty list, not nil.
 func queryAll[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // Err tells
+	defer rows.Close() //nolint:errcheck // Err reports it
 	all := []T{}
 	for rows.Next() {
 		one, err := scan(rows)
@@ -119,7 +109,7 @@ func scanText(s scanner) (text string, err error) {
 	return text, err
 }
 
-// microseconds is a time as the database has it; timeOf is the way back.
+// microseconds converts a time to what the database stores; timeOf converts it back.
 func microseconds(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

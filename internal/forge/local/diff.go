@@ -2,6 +2,7 @@ package local
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"html/template"
 	"strings"
@@ -69,8 +70,8 @@ type diffLine struct {
 }
 
 // diffOf computes what a head changed since it left the base.
-func diffOf(objects bare, base, head plumbing.Hash) (diff, error) {
-	changes, err := changesSince(objects, base, head)
+func diffOf(ctx context.Context, objects bare, base, head plumbing.Hash) (diff, error) {
+	changes, err := changesSince(ctx, objects, base, head)
 	if err != nil {
 		return diff{}, err
 	}

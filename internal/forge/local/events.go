@@ -85,7 +85,7 @@ func (in *installation) tell(ctx context.Context, e entry, event forge.Event) er
 	return nil
 }
 
-const selectPlace = `SELECT base, head_commit FROM change WHERE repository = ? AND number = ?`
+const selectPlace = `SELECT base, head_commit FROM pull_request WHERE repository = ? AND number = ?`
 
 // tellAbout publishes what happened to a pull request.
 func (in *installation) tellAbout(ctx context.Context, e entry, kind forge.EventKind, number int, actor string) error {

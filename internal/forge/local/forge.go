@@ -35,7 +35,7 @@ type Options struct {
 	PublicRead bool
 	// Account is who the returned forge acts as, with all rights; empty means "kalypso".
 	Account string
-	// Git is the git program; empty means the one on the PATH.
+	// Git is the git program, version 2.38 or later; empty means the one on the PATH.
 	Git string
 	// MaxPush is how many bytes one push may have; 0 means 2 GiB.
 	MaxPush int64
@@ -94,6 +94,9 @@ func Open(ctx context.Context, o Options) (f *Forge, err error) {
 	if in.git, err = findGit(o.Git); err != nil {
 		return nil, err
 	}
+	if err := checkGit(ctx, in.git); err != nil {
+		return nil, err
+	}
 	if in.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return nil, err
 	}
@@ -122,7 +125,7 @@ func (in *installation) prepareFolders() error {
 			return err
 		}
 	}
-	return nil
+	return in.prepareNeutral()
 }
 
 func (in *installation) repositories() string { return filepath.Join(in.Dir, "repos") }
@@ -168,7 +171,7 @@ func (f *Forge) at(path string) *Repository {
 	return &Repository{forge: f, id: forge.ID{Host: f.site.Host, Path: path}}
 }
 
-// findGit finds the git program, which serves clones and pushes.
+// findGit finds the git program, which serves clones and pushes, and merges.
 func findGit(given string) (string, error) {
 	if given != "" {
 		return given, executable(given)
@@ -183,7 +186,7 @@ func findGit(given string) (string, error) {
 	}
 	return "", &forge.Error{
 		Kind: forge.ErrInvalid, Op: "find the git program", Detail: "it is not on the PATH",
-		Hint: "install git, which serves clones and pushes",
+		Hint: "install git 2.38 or later, which serves clones and pushes, and merges",
 	}
 }
 

@@ -341,7 +341,7 @@ func TestGitSeesNothingOfUs(t *testing.T) {
 	t.Setenv("FORGE_PASSWORD", "of the server")
 	dir := t.TempDir()
 	program := filepath.Join(dir, "git")
-	script := "#!/bin/sh\nprintf 'Content-Type: text/plain\\r\\n\\r\\n'; env\n"
+	script := "#!/bin/sh\n[ \"$1\" = version ] && exec echo git version 2.50.0\nprintf 'Content-Type: text/plain\\r\\n\\r\\n'; env\n"
 	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}

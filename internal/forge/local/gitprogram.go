@@ -1,7 +1,6 @@
 package local
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -38,27 +37,18 @@ func (g gitHandler) handOver(w http.ResponseWriter, r *http.Request, c call, bod
 
 // environment is all that git's program knows of the world: no configuration but this, no hooks, nobody to ask.
 func (g gitHandler) environment(c call) []string {
-	env := []string{
-		"GIT_PROJECT_ROOT=" + g.repositories(), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + c.account.Name,
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + g.temporary(), "GIT_TERMINAL_PROMPT=0",
-	}
-	settings := [][2]string{
-		{"safe.directory", "*"},
-		{"core.hooksPath", os.DevNull},
-		{"http.receivepack", "true"},
-		{"receive.hideRefs", "refs/pull"},
-		{"receive.fsckObjects", "true"},
-		// Packing up happens while the repository is locked, not behind our back.
-		{"gc.autoDetach", "false"},
-		{"maintenance.autoDetach", "false"},
+	return append(g.baseEnvironment(
+		[2]string{"safe.directory", "*"},
+		[2]string{"core.hooksPath", os.DevNull},
+		[2]string{"http.receivepack", "true"},
+		[2]string{"receive.hideRefs", "refs/pull"},
+		[2]string{"receive.fsckObjects", "true"},
+		// Git packs objects while the repository is locked, not in the background.
+		[2]string{"gc.autoDetach", "false"},
+		[2]string{"maintenance.autoDetach", "false"},
 		// A pinned commit can be fetched by its hash.
-		{"uploadpack.allowReachableSHA1InWant", "true"},
-	}
-	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
-	for i, s := range settings {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s[1]))
-	}
-	return env
+		[2]string{"uploadpack.allowReachableSHA1InWant", "true"},
+	), "GIT_PROJECT_ROOT="+g.repositories(), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER="+c.account.Name)
 }
 
 // logWriter logs what a program complains about.

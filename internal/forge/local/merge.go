@@ -7,20 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
-	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/forge/local/mergetree"
 )
 
 const (
-	startMerge = `UPDATE change SET merging = ?, merging_by = ? WHERE repository = ? AND number = ?`
-	setAuto    = `UPDATE change SET auto_merge = ?, auto_by = ? WHERE repository = ? AND number = ?`
+	startMerge = `UPDATE pull_request SET merging = ?, merging_by = ? WHERE repository = ? AND number = ?`
+	setAuto    = `UPDATE pull_request SET auto_merge = ?, auto_by = ? WHERE repository = ? AND number = ?`
 )
 
 // MergePullRequest merges a pull request and returns the commit that is then on the base branch.
@@ -100,7 +99,7 @@ func judged(c pullRequest, m forge.Merge) error {
 // mergeWaiting merges the pull requests that waited for what has just been said about a commit.
 // That one cannot be merged is no concern of who said it.
 func (in *installation) mergeWaiting(ctx context.Context, e entry, commit string) error {
-	changes, err := queryAll(ctx, in.db, scanPullRequest, selectOpenChanges, e.id)
+	changes, err := queryAll(ctx, in.db, scanPullRequest, selectOpenPullRequests, e.id)
 	if err != nil {
 		return err
 	}
@@ -131,7 +130,7 @@ func (in *installation) merge(ctx context.Context, e entry, c pullRequest, m for
 	if err != nil || base.IsZero() {
 		return "", cmp.Or(err, conflict("there is no branch "+c.Base.Branch+" any more"))
 	}
-	commit, err := in.mergeCommit(objects, c, m, base, actor)
+	commit, err := in.mergeCommit(ctx, objects, c, m, base, actor)
 	if err != nil {
 		return "", err
 	}
@@ -150,9 +149,11 @@ func (in *installation) merge(ctx context.Context, e entry, c pullRequest, m for
 }
 
 // mergeCommit stores the commit that merges a pull request.
-func (in *installation) mergeCommit(objects bare, c pullRequest, m forge.Merge, base plumbing.Hash, actor string) (plumbing.Hash, error) {
+func (in *installation) mergeCommit(
+	ctx context.Context, objects bare, c pullRequest, m forge.Merge, base plumbing.Hash, actor string,
+) (plumbing.Hash, error) {
 	head := plumbing.NewHash(c.Head.Commit)
-	tree, err := mergedTree(objects, base, head)
+	tree, err := objects.mergeTrees(ctx, "", base, head)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
@@ -186,31 +187,6 @@ func mergeMessage(c pullRequest, m forge.Merge) string {
 	return strings.TrimSpace(title+"\n\n"+text) + "\n"
 }
 
-// mergedTree returns the tree of two commits merged; [forge.ErrConflict] names the files that do not go together.
-func mergedTree(objects storer.EncodedObjectStorer, base, head plumbing.Hash) (plumbing.Hash, error) {
-	common, err := mergetree.Base(objects, base, head)
-	if err != nil {
-		return plumbing.ZeroHash, err
-	}
-	var trees [3]plumbing.Hash
-	for i, hash := range []plumbing.Hash{common, base, head} {
-		if hash.IsZero() {
-			continue
-		}
-		commit, err := object.GetCommit(objects, hash)
-		if err != nil {
-			return plumbing.ZeroHash, err
-		}
-		trees[i] = commit.TreeHash
-	}
-	tree, err := mergetree.Merge(objects, trees[0], trees[1], trees[2])
-	var clash *mergetree.ConflictError
-	if errors.As(err, &clash) {
-		return plumbing.ZeroHash, conflict(clash.Error())
-	}
-	return tree, err
-}
-
 // mergeCache remembers what merges: two commits always merge, or never do.
 type mergeCache struct {
 	mu    sync.Mutex
@@ -229,7 +205,13 @@ func (in *installation) mergeable(ctx context.Context, e entry, c forge.PullRequ
 	if ok || ctx.Err() != nil {
 		return known, ctx.Err()
 	}
-	_, err := mergedTree(unstored{in.open(e)}, plumbing.NewHash(c.Base.Commit), plumbing.NewHash(c.Head.Commit))
+	// What git stores to find out is thrown away.
+	scratch, err := os.MkdirTemp(in.temporary(), "merge-")
+	if err != nil {
+		return forge.MergeableUnknown, err
+	}
+	defer os.RemoveAll(scratch) //nolint:errcheck // cleaned at the next start
+	_, err = in.open(e).mergeTrees(ctx, scratch, plumbing.NewHash(c.Base.Commit), plumbing.NewHash(c.Head.Commit))
 	answer := forge.MergeableYes
 	if errors.Is(err, forge.ErrConflict) {
 		answer = forge.MergeableNo
@@ -243,12 +225,4 @@ func (in *installation) mergeable(ctx context.Context, e entry, c forge.PullRequ
 	}
 	in.merges.known[key] = answer
 	return answer, nil
-}
-
-// unstored throws away what is stored: asking whether something merges leaves nothing behind.
-type unstored struct{ storer.EncodedObjectStorer }
-
-// SetEncodedObject returns the hash that the object would have.
-func (unstored) SetEncodedObject(o plumbing.EncodedObject) (plumbing.Hash, error) {
-	return o.Hash(), nil
 }

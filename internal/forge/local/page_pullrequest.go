@@ -223,7 +223,7 @@ func (p *pages) addDiff(ctx context.Context, _ *Repository, e entry, data *pullR
 			return err
 		}
 	}
-	if data.Diff, err = diffOf(objects, base, plumbing.NewHash(data.Head.Commit)); err != nil {
+	if data.Diff, err = diffOf(ctx, objects, base, plumbing.NewHash(data.Head.Commit)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, paintFor)

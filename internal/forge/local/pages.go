@@ -167,7 +167,7 @@ func (p *pages) the(r *request, tab string) (*Repository, entry, error) {
 	return repo, e, err
 }
 
-const countOpen = `SELECT (SELECT count(*) FROM change WHERE repository = ?1 AND state = 'open'),
+const countOpen = `SELECT (SELECT count(*) FROM pull_request WHERE repository = ?1 AND state = 'open'),
 	(SELECT count(*) FROM issue WHERE repository = ?1 AND state = 'open')`
 
 // render shows a page. It is executed completely before anything is sent, so that no page ends in its middle.

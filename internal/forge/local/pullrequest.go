@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	insertChange = `INSERT INTO change (repository, number, title, body, state, draft, author, created_at, head, head_commit, base)
+	insertPullRequest = `INSERT INTO pull_request (repository, number, title, body, state, draft, author, created_at, head, head_commit, base)
 		VALUES (?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?)`
-	updateChange = `UPDATE change SET title = ?, body = ?, base = ?, state = ?, ended_by = ?, ended_at = ?, head_commit = ?,
+	updatePullRequest = `UPDATE pull_request SET title = ?, body = ?, base = ?, state = ?, ended_by = ?, ended_at = ?, head_commit = ?,
 		auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
-	updateChangeText = `UPDATE change SET title = ?, body = ? WHERE repository = ? AND number = ?`
-	setReady         = `UPDATE change SET draft = 0 WHERE repository = ? AND number = ?`
-	selectLiving     = `SELECT number FROM change WHERE repository = ? AND head = ? AND base = ? AND state = 'open' AND number <> ?`
+	updatePullRequestText = `UPDATE pull_request SET title = ?, body = ? WHERE repository = ? AND number = ?`
+	setReady         = `UPDATE pull_request SET draft = 0 WHERE repository = ? AND number = ?`
+	selectOpenBetween     = `SELECT number FROM pull_request WHERE repository = ? AND head = ? AND base = ? AND state = 'open' AND number <> ?`
 )
 
 // OpenPullRequest opens a pull request between two branches of the repository.
@@ -27,7 +27,7 @@ func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest
 	}
 	var number int
 	err = r.write(ctx, Write, func(e entry) error {
-		head, err := r.forge.changed(e, n.Head, n.Base)
+		head, err := r.forge.changed(ctx, e, n.Head, n.Base)
 		if err != nil {
 			return err
 		}
@@ -57,14 +57,14 @@ func (r *Repository) insertPullRequest(ctx context.Context, tx *sql.Tx, e entry,
 	if err := tx.QueryRowContext(ctx, nextNumber, e.id).Scan(&number); err != nil {
 		return 0, err
 	}
-	_, err = tx.ExecContext(ctx, insertChange, e.id, number, n.Title, forge.Cut(n.Body, limits.Body), n.Draft,
+	_, err = tx.ExecContext(ctx, insertPullRequest, e.id, number, n.Title, forge.Cut(n.Body, limits.Body), n.Draft,
 		r.who(), microseconds(r.forge.now()), n.Head, head, n.Base)
 	return number, err
 }
 
 // unique refuses a second open pull request from the same head to the same base.
 func unique(ctx context.Context, tx *sql.Tx, e entry, head, base string, except int) error {
-	others, err := queryAll(ctx, tx, scanText, selectLiving, e.id, head, base, except)
+	others, err := queryAll(ctx, tx, scanText, selectOpenBetween, e.id, head, base, except)
 	if err == nil && len(others) > 0 {
 		return conflict("pull request " + others[0] + " is open from " + head + " to " + base)
 	}
@@ -72,7 +72,7 @@ func unique(ctx context.Context, tx *sql.Tx, e entry, head, base string, except 
 }
 
 // changed returns the commit of a head branch that has something which the base branch does not.
-func (in *installation) changed(e entry, head, base string) (string, error) {
+func (in *installation) changed(ctx context.Context, e entry, head, base string) (string, error) {
 	objects := in.open(e)
 	from, err := objects.branch(head)
 	if err != nil {
@@ -88,7 +88,7 @@ func (in *installation) changed(e entry, head, base string) (string, error) {
 	case to.IsZero():
 		return "", invalid("there is no branch " + base)
 	}
-	if done, err := objects.contains(to, from); err != nil || done {
+	if done, err := objects.contains(ctx, to, from); err != nil || done {
 		return "", cmp.Or(err, invalid(base+" has everything that "+head+" has"))
 	}
 	return from.String(), nil
@@ -108,7 +108,7 @@ func (r *Repository) EditPullRequest(ctx context.Context, number int, edit forge
 			if err := r.applyText(&c, edit); err != nil {
 				return err
 			}
-			_, err = tx.ExecContext(ctx, updateChangeText, c.Title, c.Body, e.id, number)
+			_, err = tx.ExecContext(ctx, updatePullRequestText, c.Title, c.Body, e.id, number)
 			told = c.Title != before.Title || c.Body != before.Body
 			if err != nil || !r.moves(c, edit) {
 				return err
@@ -176,7 +176,7 @@ func (r *Repository) applyState(ctx context.Context, tx *sql.Tx, e entry, c pull
 			return err
 		}
 	}
-	_, err := tx.ExecContext(ctx, updateChange, c.Title, c.Body, c.Base.Branch, c.State, c.EndedBy, microseconds(c.EndedAt),
+	_, err := tx.ExecContext(ctx, updatePullRequest, c.Title, c.Body, c.Base.Branch, c.State, c.EndedBy, microseconds(c.EndedAt),
 		c.Head.Commit, e.id, c.Number)
 	return err
 }

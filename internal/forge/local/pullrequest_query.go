@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	selectChange = `SELECT number, title, body, state, draft, author, created_at, ended_by, ended_at,
-		head, head_commit, base, merge_commit, merging, merging_by, auto_merge, auto_by FROM change`
-	selectChangeNumbered = selectChange + ` WHERE repository = ? AND number = ?`
-	selectOpenChanges    = selectChange + ` WHERE repository = ? AND state = 'open' ORDER BY number`
+	selectPullRequest = `SELECT number, title, body, state, draft, author, created_at, ended_by, ended_at,
+		head, head_commit, base, merge_commit, merging, merging_by, auto_merge, auto_by FROM pull_request`
+	selectPullRequestNumbered = selectPullRequest + ` WHERE repository = ? AND number = ?`
+	selectOpenPullRequests    = selectPullRequest + ` WHERE repository = ? AND state = 'open' ORDER BY number`
 	// A limit of -1 is none. For the pull requests of a head, SQLite has to be told to use the index.
-	selectChanges   = selectChange + ` WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3) ORDER BY number DESC LIMIT ?4`
-	selectChangesOf = selectChange + ` INDEXED BY change_head WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3)
+	selectPullRequests   = selectPullRequest + ` WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3) ORDER BY number DESC LIMIT ?4`
+	selectPullRequestsFrom = selectPullRequest + ` INDEXED BY pull_request_head WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3)
 		AND head = ?5 ORDER BY number DESC LIMIT ?4`
 	// The labels of a range of numbers are read at once.
 	selectLabeled = `SELECT number, labeled.label FROM labeled WHERE repository = ? AND number BETWEEN ? AND ? ORDER BY number, label`
@@ -52,13 +52,13 @@ func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFi
 	if err != nil {
 		return nil, err
 	}
-	limit, query := f.Limit, selectChanges
+	limit, query := f.Limit, selectPullRequests
 	if limit <= 0 {
 		limit = -1
 	}
 	args := []any{e.id, string(f.State), f.Base, limit}
 	if f.Head != "" {
-		query, args = selectChangesOf, append(args, f.Head)
+		query, args = selectPullRequestsFrom, append(args, f.Head)
 	}
 	all, err := queryAll(ctx, r.forge.db, scanPullRequest, query, args...)
 	if err != nil {
@@ -144,5 +144,5 @@ func (r *Repository) PullRequest(ctx context.Context, number int) (_ forge.PullR
 }
 
 func (r *Repository) pullRequest(ctx context.Context, q querier, e entry, number int) (pullRequest, error) {
-	return scanPullRequest(q.QueryRowContext(ctx, selectChangeNumbered, e.id, number))
+	return scanPullRequest(q.QueryRowContext(ctx, selectPullRequestNumbered, e.id, number))
 }

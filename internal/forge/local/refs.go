@@ -24,11 +24,12 @@ import (
 type bare struct {
 	*filesystem.Storage
 	dir string
+	in  *installation
 }
 
 func (in *installation) open(e entry) bare {
 	dir := in.folder(e)
-	return bare{filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRU(16*cache.MiByte)), dir}
+	return bare{filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRU(16*cache.MiByte)), dir, in}
 }
 
 func branchRef(branch string) string { return "refs/heads/" + branch }

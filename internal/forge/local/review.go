@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,7 +11,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/forge/local/mergetree"
 )
 
 const (
@@ -87,7 +87,7 @@ func (in *installation) missing(ctx context.Context, e entry, c pullRequest) ([]
 		missing = append(missing, fmt.Sprintf("approvals: %d of %d", len(approvals), p.Approvals))
 	}
 	if p.CodeOwners {
-		unowned, err := in.unapproved(e, c, approvals)
+		unowned, err := in.unapproved(ctx, e, c, approvals)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +97,7 @@ func (in *installation) missing(ctx context.Context, e entry, c pullRequest) ([]
 }
 
 // unapproved says whose approval is missing for which files.
-func (in *installation) unapproved(e entry, c pullRequest, approvals []string) ([]string, error) {
+func (in *installation) unapproved(ctx context.Context, e entry, c pullRequest, approvals []string) ([]string, error) {
 	objects := in.open(e)
 	base, err := objects.branch(c.Base.Branch)
 	if err != nil || base.IsZero() {
@@ -107,7 +107,7 @@ func (in *installation) unapproved(e entry, c pullRequest, approvals []string) (
 	if err != nil || len(owners) == 0 {
 		return nil, err
 	}
-	files, err := changedFiles(objects, base, plumbing.NewHash(c.Head.Commit))
+	files, err := changedFiles(ctx, objects, base, plumbing.NewHash(c.Head.Commit))
 	if err != nil {
 		return nil, err
 	}
@@ -118,12 +118,7 @@ func (in *installation) unapproved(e entry, c pullRequest, approvals []string) (
 			asked["approval of "+strings.Join(of, " or ")] = true
 		}
 	}
-	missing := make([]string, 0, len(asked))
-	for one := range asked {
-		missing = append(missing, one)
-	}
-	slices.Sort(missing)
-	return missing, nil
+	return slices.Sorted(maps.Keys(asked)), nil
 }
 
 func containsFold(all []string, one string) bool {
@@ -131,8 +126,8 @@ func containsFold(all []string, one string) bool {
 }
 
 // changedFiles are the paths that a head changed since it left the base, old names of moved files included.
-func changedFiles(objects bare, base, head plumbing.Hash) ([]string, error) {
-	changes, err := changesSince(objects, base, head)
+func changedFiles(ctx context.Context, objects bare, base, head plumbing.Hash) ([]string, error) {
+	changes, err := changesSince(ctx, objects, base, head)
 	if err != nil {
 		return nil, err
 	}
@@ -141,25 +136,25 @@ func changedFiles(objects bare, base, head plumbing.Hash) ([]string, error) {
 		files[c.From.Name], files[c.To.Name] = true, true
 	}
 	delete(files, "")
-	all := make([]string, 0, len(files))
-	for file := range files {
-		all = append(all, file)
-	}
-	slices.Sort(all)
-	return all, nil
+	return slices.Sorted(maps.Keys(files)), nil
 }
 
 // changesSince is what a head changed since it left the base.
-func changesSince(objects bare, base, head plumbing.Hash) (object.Changes, error) {
-	common, err := mergetree.Base(objects, base, head)
+func changesSince(ctx context.Context, objects bare, base, head plumbing.Hash) (object.Changes, error) {
+	common, err := objects.mergeBase(ctx, base, head)
 	if err != nil {
 		return nil, err
 	}
-	from, err := treeOf(objects, common)
+	return changesBetween(objects, common, head)
+}
+
+// changesBetween returns the differences between two commits. A renamed file is removed and added.
+func changesBetween(objects bare, old, new plumbing.Hash) (object.Changes, error) {
+	from, err := treeOf(objects, old)
 	if err != nil {
 		return nil, err
 	}
-	to, err := treeOf(objects, head)
+	to, err := treeOf(objects, new)
 	if err != nil {
 		return nil, err
 	}

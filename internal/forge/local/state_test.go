@@ -131,7 +131,7 @@ func TestSuddenEnds(t *testing.T) {
 		e := must(r.enter(t.Context(), Read))
 		objects := r.forge.open(e)
 		base := must(objects.branch("main"))
-		made := must(r.forge.mergeCommit(objects, pullRequest{PullRequest: c}, forge.Merge{Head: c.Head.Commit, Method: forge.MergeSquash}, base, "ada"))
+		made := must(r.forge.mergeCommit(t.Context(), objects, pullRequest{PullRequest: c}, forge.Merge{Head: c.Head.Commit, Method: forge.MergeSquash}, base, "ada"))
 		must(r.forge.db.Exec(startMerge, made.String(), "ada", e.id, c.Number))
 		return e, objects, base, made
 	}

@@ -10,15 +10,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/forge/local/mergetree"
 )
 
 const (
-	moveHead = `UPDATE change SET head_commit = ?, auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
-	setEnded = `UPDATE change SET state = 'merged', merge_commit = ?, ended_by = ?, ended_at = ?, merging = '', merging_by = '',
+	moveHead = `UPDATE pull_request SET head_commit = ?, auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
+	setEnded = `UPDATE pull_request SET state = 'merged', merge_commit = ?, ended_by = ?, ended_at = ?, merging = '', merging_by = '',
 		auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
-	setClosed   = `UPDATE change SET state = 'closed', ended_by = ?, ended_at = ?, auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
-	forgetMerge = `UPDATE change SET merging = '', merging_by = '' WHERE repository = ? AND number = ?`
+	setClosed   = `UPDATE pull_request SET state = 'closed', ended_by = ?, ended_at = ?, auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
+	forgetMerge = `UPDATE pull_request SET merging = '', merging_by = '' WHERE repository = ? AND number = ?`
 )
 
 // recover registers repositories that lie in the folder, and brings all pull requests in line with the branches.
@@ -84,7 +83,7 @@ func (f *Forge) syncOne(ctx context.Context, e entry) error {
 // sync derives from the branches what they say about the open pull requests: all of them, or those that begin or end at one
 // of the given branches. The caller holds the repository's lock.
 func (in *installation) sync(ctx context.Context, e entry, actor string, moved map[string]bool) error {
-	changes, err := queryAll(ctx, in.db, scanPullRequest, selectOpenChanges, e.id)
+	changes, err := queryAll(ctx, in.db, scanPullRequest, selectOpenPullRequests, e.id)
 	if err != nil {
 		return err
 	}
@@ -128,7 +127,7 @@ func (in *installation) follow(ctx context.Context, e entry, objects bare, c pul
 		return err
 	}
 	// A head that went back to what the base has anyway was not merged: nothing is left of the pull request.
-	empty, err := objects.contains(base, head)
+	empty, err := objects.contains(ctx, base, head)
 	if err != nil {
 		return err
 	}
@@ -144,9 +143,13 @@ func (in *installation) settle(ctx context.Context, e entry, objects bare, c pul
 		return false, nil
 	}
 	if c.merging != "" {
-		done, err := objects.contains(base, plumbing.NewHash(c.merging))
-		if err != nil && !errors.Is(err, plumbing.ErrObjectNotFound) {
-			return false, err
+		merging := plumbing.NewHash(c.merging)
+		done := false
+		if objects.has(merging) {
+			var err error
+			if done, err = objects.contains(ctx, base, merging); err != nil {
+				return false, err
+			}
 		}
 		if done {
 			return true, in.merged(ctx, e, c, c.merging, c.mergingBy)
@@ -155,7 +158,7 @@ func (in *installation) settle(ctx context.Context, e entry, objects bare, c pul
 			return false, err
 		}
 	}
-	done, err := objects.contains(base, plumbing.NewHash(c.Head.Commit))
+	done, err := objects.contains(ctx, base, plumbing.NewHash(c.Head.Commit))
 	if err != nil || !done {
 		return false, err
 	}
@@ -186,12 +189,4 @@ func (in *installation) keepHead(e entry, number int, commit string) error {
 		return err
 	}
 	return objects.move(pullRef(number), now, plumbing.NewHash(commit))
-}
-
-// contains reports whether a commit has another one in its history. No commit has none.
-func (b bare) contains(commit, other plumbing.Hash) (bool, error) {
-	if commit.IsZero() {
-		return false, nil
-	}
-	return mergetree.Contains(b, commit, other)
 }

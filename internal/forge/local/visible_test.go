@@ -70,7 +70,7 @@ func TestADifferenceTellsWhatKindOfFileOneIsNow(t *testing.T) {
 	tree.Entries = append(tree.Entries, object.TreeEntry{Name: "tool", Mode: filemode.Executable, Hash: tree.Entries[0].Hash})
 	person := object.Signature{Name: "somebody", When: time.Unix(2e9, 0)}
 	c := &object.Commit{Author: person, Committer: person, TreeHash: encode(t, objects, tree.Encode), ParentHashes: []plumbing.Hash{base}}
-	d, err := diffOf(objects, base, encode(t, objects, c.Encode))
+	d, err := diffOf(t.Context(), objects, base, encode(t, objects, c.Encode))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,12 +6,12 @@ CREATE TABLE repository (
     name        TEXT    NOT NULL COLLATE NOCASE,
     description TEXT    NOT NULL DEFAULT '',
     private     INTEGER NOT NULL DEFAULT 0,
-    -- Changes and issues count together; this is the last number given.
+    -- The last number given; pull requests and issues share them.
     numbers     INTEGER NOT NULL DEFAULT 0,
     UNIQUE (owner, name)
 ) STRICT;
 
-CREATE TABLE change (
+CREATE TABLE pull_request (
     repository   INTEGER NOT NULL REFERENCES repository (id),
     number       INTEGER NOT NULL,
     title        TEXT    NOT NULL,
@@ -26,18 +26,18 @@ CREATE TABLE change (
     head_commit  TEXT    NOT NULL,
     base         TEXT    NOT NULL,
     merge_commit TEXT    NOT NULL DEFAULT '',
-    -- A merge is written down before the branch moves: if the process dies in between, the branch tells what happened.
+    -- Set before the branch moves, so that after a crash the branch tells whether the merge happened.
     merging      TEXT    NOT NULL DEFAULT '',
     merging_by   TEXT    NOT NULL DEFAULT '',
-    -- A merge that waits for checks and approvals, as JSON.
+    -- The merge that waits for checks and approvals, as JSON.
     auto_merge   TEXT    NOT NULL DEFAULT '',
     auto_by      TEXT    NOT NULL DEFAULT '',
     PRIMARY KEY (repository, number)
 ) STRICT, WITHOUT ROWID;
 
--- One living change from a branch to another.
-CREATE UNIQUE INDEX change_living ON change (repository, head, base) WHERE state = 'open';
-CREATE INDEX change_head ON change (repository, head, number);
+-- One open pull request from a branch to another.
+CREATE UNIQUE INDEX pull_request_open ON pull_request (repository, head, base) WHERE state = 'open';
+CREATE INDEX pull_request_head ON pull_request (repository, head, number);
 
 CREATE TABLE issue (
     repository INTEGER NOT NULL REFERENCES repository (id),
@@ -58,7 +58,7 @@ CREATE TABLE label (
     PRIMARY KEY (repository, name)
 ) STRICT, WITHOUT ROWID;
 
--- The labels of changes and issues, which have no numbers in common.
+-- Labels of pull requests and issues.
 CREATE TABLE labeled (
     repository INTEGER NOT NULL,
     number     INTEGER NOT NULL,
@@ -94,7 +94,7 @@ CREATE TABLE approval (
     repository INTEGER NOT NULL,
     number     INTEGER NOT NULL,
     account    TEXT    NOT NULL,
-    -- An approval is of a commit; it does not hold for the next.
+    -- An approval applies to this commit only.
     commit_id  TEXT    NOT NULL,
     at         INTEGER NOT NULL,
     PRIMARY KEY (repository, number, account)
@@ -103,7 +103,7 @@ CREATE TABLE approval (
 CREATE TABLE protection (
     repository   INTEGER NOT NULL REFERENCES repository (id),
     branch       TEXT    NOT NULL,
-    changes_only INTEGER NOT NULL,
+    pull_requests_only INTEGER NOT NULL,
     approvals    INTEGER NOT NULL,
     code_owners  INTEGER NOT NULL,
     checks       TEXT    NOT NULL, -- a JSON list
@@ -113,7 +113,7 @@ CREATE TABLE protection (
 CREATE TABLE hook (
     repository INTEGER NOT NULL REFERENCES repository (id),
     url        TEXT    NOT NULL,
-    -- The key that deliveries are signed with; it has to be known as it is.
+    -- Signs deliveries, so that it is stored in plain text.
     secret     TEXT    NOT NULL,
     PRIMARY KEY (repository, url)
 ) STRICT, WITHOUT ROWID;
@@ -123,8 +123,8 @@ CREATE TABLE token (
     account    TEXT    NOT NULL,
     name       TEXT    NOT NULL,
     rights     TEXT    NOT NULL CHECK (rights IN ('read', 'write', 'admin')),
-    below      TEXT    NOT NULL,
-    -- SHA-256 of a random token: nothing to guess, so that no slow hash is needed.
+    below      TEXT    NOT NULL, -- a path; '' is all repositories
+    -- SHA-256: tokens are random, so that they need no slow hash.
     hash       BLOB    NOT NULL UNIQUE,
     created_at INTEGER NOT NULL,
     revoked_at INTEGER NOT NULL DEFAULT 0
@@ -134,4 +134,21 @@ CREATE TABLE session (
     hash       BLOB    NOT NULL PRIMARY KEY,
     token      INTEGER NOT NULL REFERENCES token (id),
     expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Annotations of pull requests. Those of an account and name are replaced together.
+CREATE TABLE annotation (
+    repository INTEGER NOT NULL,
+    number     INTEGER NOT NULL,
+    account    TEXT    NOT NULL,
+    name       TEXT    NOT NULL,
+    position   INTEGER NOT NULL,
+    file       TEXT    NOT NULL,
+    line       INTEGER NOT NULL, -- 0 means the whole file
+    level      TEXT    NOT NULL CHECK (level IN ('refusal', 'warning', 'notice')),
+    title      TEXT    NOT NULL,
+    message    TEXT    NOT NULL,
+    hint       TEXT    NOT NULL,
+    more       INTEGER NOT NULL, -- how many annotations were dropped
+    PRIMARY KEY (repository, number, account, name, position)
 ) STRICT, WITHOUT ROWID;
