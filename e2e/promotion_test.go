@@ -85,7 +85,7 @@ func (p *promotion) prepare(t *testing.T) {
 
 func (p *promotion) wantNobody(t *testing.T) {
 	eventually(t, "dev says that it has no clusters", func(context.Context) error {
-		return saysAll(p.server.ask(t, 0, "status"), "has no clusters: kalypso cluster register NAME --member dev/CLUSTERTYPE adds one")
+		return saysAll(p.server.ask(t, 0, "status"), "no clusters; add one with kalypso cluster register NAME --member dev/CLUSTERTYPE")
 	})
 }
 

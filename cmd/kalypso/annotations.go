@@ -21,10 +21,10 @@ func writeAnnotations(w io.Writer, problems []found) error {
 				properties = append(properties, name+"="+annotationProperty.Replace(value))
 			}
 		}
-		message := output.Sentence(p.Problem)
-		if output.IsElsewhere(p.Position.Source) {
+		message := output.Message(p.Problem)
+		if output.IsOtherRepository(p.Position.Source) {
 			// An annotation can only be attached to a file of the repository that the run is about.
-			message = output.Placed(message, p.Position)
+			message = output.WithPosition(message, p.Position)
 		} else {
 			property("file", p.Position.File)
 			if p.Position.Line > 0 {
@@ -113,7 +113,7 @@ func writeSARIF(w io.Writer, problems []found) error {
 }
 
 func sarifOf(p fleet.Problem) sarifResult {
-	r := sarifResult{RuleID: string(p.Kind), Level: string(p.Severity), Message: sarifMessage{Text: output.Sentence(p)}}
+	r := sarifResult{RuleID: string(p.Kind), Level: string(p.Severity), Message: sarifMessage{Text: output.Message(p)}}
 	if p.Severity == fleet.SeverityNotice {
 		r.Level = "note"
 	}

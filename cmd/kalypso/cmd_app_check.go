@@ -223,7 +223,7 @@ func (c *appCheckCommand) show(w io.Writer, r *appChecked) error {
 		fmt.Fprintf(w, "%s   %s\n", s.Bold(terminal.Printable(e.Environment)), terminal.Printable(check.Summary(e.Findings)))
 		t := &terminal.Table{Indent: "  "}
 		for _, p := range e.Problems {
-			t.Row(output.SeverityCell(s, p.Severity), terminal.Plain(output.Placed(output.Sentence(p), p.Position)))
+			t.Row(output.SeverityCell(s, p.Severity), terminal.Plain(output.WithPosition(output.Message(p), p.Position)))
 		}
 		if err := t.Write(w); err != nil {
 			return err
@@ -259,7 +259,7 @@ func (c *appCheckCommand) showPlatform(w io.Writer, e checkedEnvironment) {
 			}
 		}
 		for _, p := range n.Problems {
-			t.Row(terminal.Plain(""), output.SeverityCell(s, p.Severity), terminal.Plain(output.Placed(p.Message, p.Position)))
+			t.Row(terminal.Plain(""), output.SeverityCell(s, p.Severity), terminal.Plain(output.WithPosition(p.Message, p.Position)))
 		}
 	}
 	_ = t.Write(w) // the writer is the one that shows everything else; it fails there as well

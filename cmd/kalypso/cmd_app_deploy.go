@@ -203,7 +203,7 @@ func (r *appDeployed) answer(scanned bool) error {
 }
 
 func (c *appDeployCommand) show(w io.Writer, r *appDeployed) error {
-	if err := (output.Delivery{Plan: r.Plan, Findings: r.Findings, Style: c.t.OutStyle}).Write(w); err != nil {
+	if err := (output.ApplicationPlan{Plan: r.Plan, Findings: r.Findings, Style: c.t.OutStyle}).Write(w); err != nil {
 		return err
 	}
 	writeScans(w, c.t.OutStyle, r.Scans)

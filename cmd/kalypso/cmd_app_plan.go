@@ -70,7 +70,7 @@ func (c *appPlanCommand) run(cmd *cobra.Command) error {
 			_, err := io.WriteString(w, draft.Markdown(deliver.MarkdownOptions{}))
 			return err
 		}
-		return output.Delivery{Plan: draft.Plan, Findings: draft.Findings, Style: c.t.OutStyle, Diff: c.diff}.Write(w)
+		return output.ApplicationPlan{Plan: draft.Plan, Findings: draft.Findings, Style: c.t.OutStyle, Diff: c.diff}.Write(w)
 	})
 	if err != nil {
 		return err

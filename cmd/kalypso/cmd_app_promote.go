@@ -288,5 +288,5 @@ func (c *appPromoteCommand) show(w io.Writer, r *appPromoted) error {
 	for _, s := range r.Environments {
 		standing = append(standing, query.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
 	}
-	return output.For(c.t).Standings(w, standing)
+	return output.NewPrinter(c.t).EnvironmentTable(w, standing)
 }

@@ -166,7 +166,7 @@ func showProblems(t *terminal.Terminal, problems []fleet.Problem) {
 		if p.Assignment != "" {
 			target = terminal.Printable(p.Assignment) + ": "
 		}
-		fmt.Fprintf(t.Err, "%s  %s%s\n", output.SeverityCell(t.ErrStyle, p.Severity).String(), target, terminal.Printable(output.Placed(output.Sentence(p), p.Position)))
+		fmt.Fprintf(t.Err, "%s  %s%s\n", output.SeverityCell(t.ErrStyle, p.Severity).String(), target, terminal.Printable(output.WithPosition(output.Message(p), p.Position)))
 		if p.Hint != "" {
 			fmt.Fprintf(t.Err, "    %s\n", t.ErrStyle.Dim(terminal.Printable(p.Hint)))
 		}

@@ -87,7 +87,7 @@ func (c *appStatusCommand) run(cmd *cobra.Command, args []string) error {
 
 // server asks a server about an application.
 func (c *appStatusCommand) server(cmd *cobra.Command, args []string) error {
-	at, err := c.place.Find(cmd, c.t)
+	at, err := c.place.Resolve(cmd, c.t)
 	if err != nil {
 		return err
 	}
@@ -100,14 +100,14 @@ func (c *appStatusCommand) server(cmd *cobra.Command, args []string) error {
 	} else if q, err = c.here(cmd.Context()); err != nil {
 		return err
 	}
-	a, err := backend.ServerAnswers{Client: at.Server}.Application(cmd.Context(), q)
+	a, err := backend.ServerQuerier{Client: at.Server}.Application(cmd.Context(), q)
 	if err != nil {
 		return err
 	}
 	if c.app.environment != "" {
 		a.Environments = slices.DeleteFunc(a.Environments, func(e query.ApplicationEnvironment) bool { return e.Environment != c.app.environment })
 	}
-	return c.output.Write(c.t.Out, a, func(w io.Writer) error { return output.For(c.t).Application(w, a.Application) })
+	return c.output.Write(c.t.Out, a, func(w io.Writer) error { return output.NewPrinter(c.t).Application(w, a.Application) })
 }
 
 // here is the application that the source is of.

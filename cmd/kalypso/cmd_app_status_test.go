@@ -44,8 +44,8 @@ func TestApplicationsAreSeenFromAServer(t *testing.T) {
 shop         1.5.0 failed 1/2  1.4.0 proposed
 
 shop dev    1 file changed by hand
-shop dev    large-03 failed (no image): kalypso cluster show large-03 says more
-shop stage  waits to be merged: https://git.example/shop-gitops/pulls/7
+shop dev    large-03 failed (no image); see kalypso cluster show large-03
+shop stage  pull request to merge: https://git.example/shop-gitops/pulls/7
 `
 	if code != 0 || !strings.HasSuffix(out, "\n\n"+want) {
 		t.Errorf("status: got %d, %s\n%s", code, out, text)
@@ -56,8 +56,8 @@ dev          1.5.0  failed    1/2   1 of 2 clusters failed: large-03
 stage        1.4.0  proposed  -     waits for its change to be merged
 
 dev    1 file changed by hand
-dev    large-03 failed (no image): kalypso cluster show large-03 says more
-stage  waits to be merged: https://git.example/shop-gitops/pulls/7
+dev    large-03 failed (no image); see kalypso cluster show large-03
+stage  pull request to merge: https://git.example/shop-gitops/pulls/7
 `
 	if diff := cmp.Diff(out, want); code != 0 || diff != "" {
 		t.Errorf("app status: got %d, %s (-got +want):\n%s", code, text, diff)

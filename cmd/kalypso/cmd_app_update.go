@@ -81,7 +81,7 @@ func (c *appUpdateCommand) show(w io.Writer, u *deliver.Updated) error {
 	}
 	for _, p := range u.Plans {
 		fmt.Fprintln(w)
-		if err := (output.Delivery{Plan: p, Style: c.t.OutStyle}).Write(w); err != nil {
+		if err := (output.ApplicationPlan{Plan: p, Style: c.t.OutStyle}).Write(w); err != nil {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ func (c *clusterListCommand) run(cmd *cobra.Command) error {
 	case c.limit < 1:
 		return cli.Usage(cmd, "--limit is %d, want at least 1", c.limit)
 	}
-	who, err := c.place.Ask(cmd, c.t)
+	who, err := c.place.Open(cmd, c.t)
 	if err != nil {
 		return err
 	}
@@ -74,5 +74,5 @@ func (c *clusterListCommand) run(cmd *cobra.Command) error {
 	if more {
 		fmt.Fprintf(c.t.Err, "there are more than %d; --limit shows more of them\n", c.limit)
 	}
-	return c.output.Write(c.t.Out, query.Page[query.Cluster]{Items: clusters}, func(w io.Writer) error { return output.For(c.t).Clusters(w, clusters) })
+	return c.output.Write(c.t.Out, query.Page[query.Cluster]{Items: clusters}, func(w io.Writer) error { return output.NewPrinter(c.t).Clusters(w, clusters) })
 }

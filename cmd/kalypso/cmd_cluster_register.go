@@ -81,7 +81,7 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var made registered
-	err = c.place.Register(cmd, c.t, backend.OpenLedger, func(r backend.Registrar) error {
+	err = c.place.WithRegistrar(cmd, c.t, backend.OpenLedger, func(r backend.Registrar) error {
 		var err error
 		made.Credential, err = r.Register(cmd.Context(), *request)
 		return err
@@ -140,7 +140,7 @@ type registered struct {
 func showRegistered(w io.Writer, r registered, what string) error {
 	fmt.Fprintf(w, "%s %s", terminal.Printable(r.Cluster), what)
 	if len(r.Memberships) > 0 {
-		fmt.Fprintf(w, " as %s", terminal.Printable(backend.Memberships(r.Memberships)))
+		fmt.Fprintf(w, " as %s", terminal.Printable(backend.FormatMemberships(r.Memberships)))
 	}
 	fmt.Fprintln(w)
 	switch {

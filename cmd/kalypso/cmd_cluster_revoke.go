@@ -36,7 +36,7 @@ What it reported stays in the ledger. Registering it again makes it a member aga
 }
 
 func (c *clusterRevokeCommand) run(cmd *cobra.Command, name string) error {
-	return c.place.Register(cmd, c.t, backend.OpenExisting, func(r backend.Registrar) error {
+	return c.place.WithRegistrar(cmd, c.t, backend.OpenExisting, func(r backend.Registrar) error {
 		made, err := r.Revoke(cmd.Context(), name)
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func (c *clusterRotateCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var made registered
-	err = c.place.Register(cmd, c.t, backend.OpenExisting, func(r backend.Registrar) error {
+	err = c.place.WithRegistrar(cmd, c.t, backend.OpenExisting, func(r backend.Registrar) error {
 		var err error
 		made.Credential, err = r.Rotate(cmd.Context(), name)
 		return err

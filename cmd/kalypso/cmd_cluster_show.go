@@ -35,13 +35,13 @@ func newClusterShow(t *terminal.Terminal) *cobra.Command {
 }
 
 func (c *clusterShowCommand) run(cmd *cobra.Command, name string) error {
-	who, err := c.place.Ask(cmd, c.t)
+	who, err := c.place.Open(cmd, c.t)
 	if err != nil {
 		return err
 	}
 	detail, err := who.Cluster(cmd.Context(), query.ClusterQuery{Name: name})
-	if err := errors.Join(backend.Answered(err), who.Close()); err != nil {
+	if err := errors.Join(backend.Hint(err), who.Close()); err != nil {
 		return err
 	}
-	return c.output.Write(c.t.Out, detail, func(w io.Writer) error { return output.For(c.t).Cluster(w, detail) })
+	return c.output.Write(c.t.Out, detail, func(w io.Writer) error { return output.NewPrinter(c.t).Cluster(w, detail) })
 }

@@ -46,15 +46,15 @@ func (c *compareCommand) run(cmd *cobra.Command, a, b string) error {
 	if a == b {
 		return cli.Usage(cmd, "%q does not differ from itself; name two environments", a)
 	}
-	who, err := c.place.Ask(cmd, c.t)
+	who, err := c.place.Open(cmd, c.t)
 	if err != nil {
 		return err
 	}
 	result, err := who.Compare(cmd.Context(), query.CompareQuery{A: a, B: b, AsOf: c.asOf.At})
-	if err := errors.Join(backend.Answered(err), who.Close()); err != nil {
+	if err := errors.Join(backend.Hint(err), who.Close()); err != nil {
 		return err
 	}
-	if err := c.output.Write(c.t.Out, result, func(w io.Writer) error { return output.For(c.t).Comparison(w, result) }); err != nil {
+	if err := c.output.Write(c.t.Out, result, func(w io.Writer) error { return output.NewPrinter(c.t).Comparison(w, result) }); err != nil {
 		return err
 	}
 	if c.exitCode && differs(result) {

@@ -113,7 +113,7 @@ func (c *explainCommand) reasons(p schedule.Pair) []terminal.Cell {
 	for i, policy := range p.Policies {
 		switch {
 		case policy.Selects:
-			lines = append(lines, terminal.Plain("assigned by "+policy.Policy+output.At(policy.Position)))
+			lines = append(lines, terminal.Plain("assigned by "+policy.Policy+output.InBrackets(policy.Position)))
 		case p.Assigned:
 		case c.brief && i == briefPolicies:
 			return append(lines, terminal.Painted(c.t.OutStyle.Dim, fmt.Sprintf("and %s; name the cluster type to see all",
@@ -123,7 +123,7 @@ func (c *explainCommand) reasons(p schedule.Pair) []terminal.Cell {
 		}
 	}
 	if p.Held != nil {
-		lines = append(lines, terminal.Plain("held: "+output.Placed(p.Held.Message, p.Held.Position)))
+		lines = append(lines, terminal.Plain("held: "+output.WithPosition(p.Held.Message, p.Held.Position)))
 	}
 	if c.key != "" && p.Assigned && p.Held == nil {
 		lines = append(lines, c.configuration(p)...)
@@ -143,7 +143,7 @@ func morePolicies(n int) string {
 
 // failed says which requirements of a policy a pair does not meet.
 func (c *explainCommand) failed(policy placement.PolicyReason) []terminal.Cell {
-	lines := []terminal.Cell{terminal.Plain(policy.Policy + " does not select it" + output.At(policy.Position))}
+	lines := []terminal.Cell{terminal.Plain(policy.Policy + " does not select it" + output.InBrackets(policy.Position))}
 	for _, r := range policy.Failed {
 		of := "the target"
 		if r.Of != "target" {
@@ -179,5 +179,5 @@ func layer(l config.Layer) string {
 	if l.Labels == 1 {
 		plural = ""
 	}
-	return fmt.Sprintf("%s  ConfigMap %s, %d label%s", output.Where(l.Position), l.ConfigMap, l.Labels, plural)
+	return fmt.Sprintf("%s  ConfigMap %s, %d label%s", output.Position(l.Position), l.ConfigMap, l.Labels, plural)
 }

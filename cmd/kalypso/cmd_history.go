@@ -67,7 +67,7 @@ func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
 	if err := c.check(cmd, of); err != nil {
 		return err
 	}
-	who, err := c.place.Ask(cmd, c.t)
+	who, err := c.place.Open(cmd, c.t)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
 			_, err := fmt.Fprintf(w, "nothing is on record about %s %s in this time\n", of, terminal.Printable(name))
 			return err
 		}
-		return output.For(c.t).Events(w, events)
+		return output.NewPrinter(c.t).Events(w, events)
 	})
 }
 
@@ -108,7 +108,7 @@ func (c *historyCommand) check(cmd *cobra.Command, of string) error {
 	return nil
 }
 
-func (c *historyCommand) events(ctx context.Context, who backend.FleetAnswers, of, name string) ([]query.Event, bool, error) {
+func (c *historyCommand) events(ctx context.Context, who backend.Querier, of, name string) ([]query.Event, bool, error) {
 	q := query.HistoryQuery{From: c.from.At, To: c.to.At}
 	switch of {
 	case ofEnvironment:
@@ -136,18 +136,18 @@ type then struct {
 // maxVersions is how many versions are shown of one time.
 const maxVersions = 5000
 
-func (c *historyCommand) then(ctx context.Context, who backend.FleetAnswers, of, name string) (*then, error) {
+func (c *historyCommand) then(ctx context.Context, who backend.Querier, of, name string) (*then, error) {
 	at := &then{AsOf: c.asOf.At.UTC()}
 	q := query.VersionsQuery{AsOf: c.asOf.At}
 	switch of {
 	case ofCluster:
 		detail, err := who.Cluster(ctx, query.ClusterQuery{Name: name, AsOf: c.asOf.At})
 		at.Cluster = &detail
-		return at, backend.Answered(err)
+		return at, backend.Hint(err)
 	case ofEnvironment:
 		detail, err := who.Environment(ctx, query.EnvironmentQuery{Name: name, AsOf: c.asOf.At})
 		if err != nil {
-			return nil, backend.Answered(err)
+			return nil, backend.Hint(err)
 		}
 		at.Environment, q.Environment = &detail, name
 	case ofWorkload:
@@ -162,7 +162,7 @@ func (c *historyCommand) then(ctx context.Context, who backend.FleetAnswers, of,
 }
 
 func (c *historyCommand) showThen(w io.Writer, at *then) error {
-	v := output.For(c.t)
+	v := output.NewPrinter(c.t)
 	fmt.Fprintf(w, "as of %s\n\n", v.When(at.AsOf))
 	if at.Cluster != nil {
 		return v.Cluster(w, *at.Cluster)

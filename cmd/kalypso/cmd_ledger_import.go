@@ -52,7 +52,7 @@ A server takes signed reports as well, from an admin.`,
 }
 
 func (c *ledgerImportCommand) run(cmd *cobra.Command, files []string) error {
-	at, err := c.place.Find(cmd, c.t)
+	at, err := c.place.Resolve(cmd, c.t)
 	if err != nil {
 		return err
 	}

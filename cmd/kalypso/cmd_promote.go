@@ -56,12 +56,12 @@ A server heeds what people say from its next round on. Without a server, "kalyps
 	c.word.bind(cmd, true)
 	cmd.AddCommand(
 		newPromoteRound(t),
-		newPromoteWord(t, backend.WordPause, "Let nothing enter an environment until it is resumed",
+		newPromoteWord(t, backend.Pause, "Let nothing enter an environment until it is resumed",
 			"Let nothing enter an environment until it is resumed. What is rolled out there already goes on.", "sale until Monday"),
-		newPromoteWord(t, backend.WordResume, "End the pause of an environment", "End the pause of an environment.", ""),
-		newPromoteWord(t, backend.WordAbort, "Give a commit up in an environment",
+		newPromoteWord(t, backend.Resume, "End the pause of an environment", "End the pause of an environment.", ""),
+		newPromoteWord(t, backend.Abort, "Give a commit up in an environment",
 			"Give a commit up in an environment: it does not enter, nor go on from there. A newer commit takes its place;\nto order the commit there lifts it.", "it breaks sign-in"),
-		newPromoteWord(t, backend.WordRollback, "Go back to a commit that ran well in an environment",
+		newPromoteWord(t, backend.Rollback, "Go back to a commit that ran well in an environment",
 			"Go back to a commit that ran well in an environment: the last one before the present one that did not fail since,\nor another one with --commit. It is ordered like any other commit, so the rules of the environment hold.", "sign-in is broken"),
 	)
 	return cmd
@@ -76,7 +76,7 @@ func (c *promoteCommand) run(cmd *cobra.Command) error {
 	case c.word.commit == "":
 		return cli.Usage(cmd, "which commit? name it, as in --commit 3f2a9c1")
 	}
-	return say(cmd, c.t, &c.place.Flags, c.output, c.word.about(backend.WordPromote, c.to, c.place.named()))
+	return say(cmd, c.t, &c.place.Flags, c.output, c.word.about(backend.Promote, c.to, c.place.named()))
 }
 
 // explain says what each environment waits for.
@@ -90,12 +90,12 @@ func (c *promoteCommand) explain(cmd *cobra.Command) error {
 		return err
 	}
 	return c.output.Write(c.t.Out, query.Page[query.EnvironmentDetail]{Items: details}, func(w io.Writer) error {
-		return output.For(c.t).Waits(w, details)
+		return output.NewPrinter(c.t).WaitReasons(w, details)
 	})
 }
 
-func (c *promoteCommand) details(ctx context.Context, who *backend.Asked) ([]query.EnvironmentDetail, error) {
-	if err := who.Fresh(ctx); err != nil {
+func (c *promoteCommand) details(ctx context.Context, who *backend.Fleet) ([]query.EnvironmentDetail, error) {
+	if err := who.Refresh(ctx); err != nil {
 		return nil, err
 	}
 	found, err := environments(ctx, who, c.place.named())
@@ -103,7 +103,7 @@ func (c *promoteCommand) details(ctx context.Context, who *backend.Asked) ([]que
 	for _, e := range found {
 		d, err := who.Environment(ctx, query.EnvironmentQuery{Name: e.Name, ControlPlane: e.ControlPlane})
 		if err != nil {
-			return nil, backend.Answered(err)
+			return nil, backend.Hint(err)
 		}
 		details = append(details, d)
 	}

@@ -188,5 +188,5 @@ func (c *promoteRoundCommand) show(w io.Writer, o *promote.Outcome) error {
 	for _, s := range o.Environments {
 		standing = append(standing, query.Environment{Name: s.Environment, Commit: s.Commit, Phase: s.Phase, Reason: s.Reason})
 	}
-	return output.For(c.t).Standings(w, standing)
+	return output.NewPrinter(c.t).EnvironmentTable(w, standing)
 }

@@ -38,14 +38,14 @@ func (f *wordFlags) bind(cmd *cobra.Command, commit bool) {
 }
 
 // about is what is said about an environment.
-func (f *wordFlags) about(verb, environment, controlPlane string) backend.Word {
-	return backend.Word{Verb: verb, Environment: environment, Commit: f.commit, Why: f.why, ControlPlane: controlPlane}
+func (f *wordFlags) about(verb, environment, controlPlane string) backend.Command {
+	return backend.Command{Action: verb, Environment: environment, Commit: f.commit, Why: f.why, ControlPlane: controlPlane}
 }
 
 func newPromoteWord(t *terminal.Terminal, verb, short, long, why string) *cobra.Command {
 	c := &promoteWordCommand{t: t, verb: verb}
 	example := fmt.Sprintf("  kalypso promote %s prod", verb)
-	if verb == backend.WordAbort {
+	if verb == backend.Abort {
 		example += " --commit 3f2a9c1"
 	}
 	if why != "" {
@@ -58,31 +58,31 @@ func newPromoteWord(t *terminal.Terminal, verb, short, long, why string) *cobra.
 	}
 	c.place.Bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
-	c.word.bind(cmd, verb == backend.WordAbort || verb == backend.WordRollback)
+	c.word.bind(cmd, verb == backend.Abort || verb == backend.Rollback)
 	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the `URL` of the control plane, where several have such an environment")
 	return cmd
 }
 
 func (c *promoteWordCommand) run(cmd *cobra.Command, environment string) error {
-	if c.verb == backend.WordAbort && c.word.commit == "" {
+	if c.verb == backend.Abort && c.word.commit == "" {
 		return cli.Usage(cmd, "which commit is given up? name it, as in --commit 3f2a9c1")
 	}
 	return say(cmd, c.t, &c.place, c.output, c.word.about(c.verb, environment, c.controlPlane))
 }
 
 // say passes on what a person says, and shows what comes of it.
-func say(cmd *cobra.Command, t *terminal.Terminal, f *backend.Flags, o *cli.Output, w backend.Word) error {
+func say(cmd *cobra.Command, t *terminal.Terminal, f *backend.Flags, o *cli.Output, w backend.Command) error {
 	var accepted api.Accepted
-	err := f.Listen(cmd, t, func(l backend.Listener) error {
+	err := f.WithController(cmd, t, func(l backend.Controller) error {
 		var err error
-		accepted, err = l.Say(cmd.Context(), w)
+		accepted, err = l.Do(cmd.Context(), w)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	return o.Write(t.Out, accepted, func(out io.Writer) error {
-		_, err := fmt.Fprintln(out, whatNext(w.Verb, accepted))
+		_, err := fmt.Fprintln(out, whatNext(w.Action, accepted))
 		return err
 	})
 }
@@ -91,11 +91,11 @@ func say(cmd *cobra.Command, t *terminal.Terminal, f *backend.Flags, o *cli.Outp
 func whatNext(verb string, a api.Accepted) string {
 	environment, commit := terminal.Printable(a.Environment), terminal.Short(a.Commit)
 	switch verb {
-	case backend.WordPause:
+	case backend.Pause:
 		return fmt.Sprintf("%s is paused: nothing enters until kalypso promote resume %s", environment, terminal.ShellWord(a.Environment))
-	case backend.WordResume:
+	case backend.Resume:
 		return environment + " goes on with the next round"
-	case backend.WordAbort:
+	case backend.Abort:
 		return fmt.Sprintf("%s is given up in %s; a newer commit takes its place", commit, environment)
 	}
 	return fmt.Sprintf("%s is the next to enter %s, once its rules let it in; kalypso wait -e %s --commit %s follows it",

@@ -80,8 +80,8 @@ type fleetStatus struct {
 	Applications []query.Application `json:"applications,omitempty"`
 }
 
-func (c *statusCommand) find(ctx context.Context, who *backend.Asked) (found fleetStatus, err error) {
-	if err := who.Fresh(ctx); err != nil {
+func (c *statusCommand) find(ctx context.Context, who *backend.Fleet) (found fleetStatus, err error) {
+	if err := who.Refresh(ctx); err != nil {
 		return found, err
 	}
 	if found.Items, err = environments(ctx, who, c.place.named()); err != nil {
@@ -94,15 +94,15 @@ func (c *statusCommand) find(ctx context.Context, who *backend.Asked) (found fle
 }
 
 func (c *statusCommand) show(w io.Writer, found fleetStatus) error {
-	if err := output.For(c.t).Environments(w, found.Items); err != nil || len(found.Applications) == 0 {
+	if err := output.NewPrinter(c.t).Environments(w, found.Items); err != nil || len(found.Applications) == 0 {
 		return err
 	}
 	fmt.Fprintln(w)
-	return output.For(c.t).Applications(w, found.Applications)
+	return output.NewPrinter(c.t).Applications(w, found.Applications)
 }
 
 // environments are those of a control plane, or of all.
-func environments(ctx context.Context, who backend.FleetAnswers, controlPlane string) ([]query.Environment, error) {
+func environments(ctx context.Context, who backend.Querier, controlPlane string) ([]query.Environment, error) {
 	found, _, err := backend.All(math.MaxInt, func(at query.Paging) (query.Page[query.Environment], error) {
 		return who.Environments(ctx, query.EnvironmentsQuery{ControlPlane: controlPlane, Paging: at})
 	})
@@ -110,7 +110,7 @@ func environments(ctx context.Context, who backend.FleetAnswers, controlPlane st
 }
 
 // watchIt shows the status again and again, until somebody stops it, which is a good end.
-func (c *statusCommand) watchIt(ctx context.Context, who *backend.Asked) error {
+func (c *statusCommand) watchIt(ctx context.Context, who *backend.Fleet) error {
 	shown := ""
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -145,6 +145,6 @@ func (c *statusCommand) redraw(text string) error {
 		_, err := fmt.Fprint(c.t.Out, "\x1b[H\x1b[2J", text)
 		return err
 	}
-	_, err := fmt.Fprintf(c.t.Out, "%s\n%s\n", output.For(c.t).When(c.t.Now()), text)
+	_, err := fmt.Fprintf(c.t.Out, "%s\n%s\n", output.NewPrinter(c.t).When(c.t.Now()), text)
 	return err
 }

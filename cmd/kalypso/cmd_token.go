@@ -87,7 +87,7 @@ func (c *tokenCreateCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var made issuedToken
-	err = c.place.Tokens(cmd, c.t, backend.OpenLedger, func(all backend.Tokens) error {
+	err = c.place.WithTokens(cmd, c.t, backend.OpenLedger, func(all backend.Tokens) error {
 		var err error
 		made.NewToken, err = all.Create(cmd.Context(), *wanted)
 		return err
@@ -145,7 +145,7 @@ func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.Toke
 func (c *tokenCreateCommand) show(w io.Writer, made issuedToken) error {
 	ends := "does not expire"
 	if !made.Expires.IsZero() {
-		ends = "expires " + output.For(c.t).When(made.Expires)
+		ends = "expires " + output.NewPrinter(c.t).When(made.Expires)
 	}
 	fmt.Fprintf(w, "token %s for %s has the role %s and %s\n", terminal.Printable(made.ID), terminal.Printable(made.Name), terminal.Printable(made.Role), ends)
 	if made.File != "" {
@@ -181,7 +181,7 @@ func newTokenList(t *terminal.Terminal) *cobra.Command {
 
 func (c *tokenListCommand) run(cmd *cobra.Command) error {
 	kept := api.Tokens{Items: []api.Token{}}
-	err := c.place.Tokens(cmd, c.t, backend.OpenExisting, func(all backend.Tokens) error {
+	err := c.place.WithTokens(cmd, c.t, backend.OpenExisting, func(all backend.Tokens) error {
 		found, err := all.List(cmd.Context())
 		for _, t := range found.Items {
 			if c.ended || !over(t, c.t.Now()) {
@@ -210,14 +210,14 @@ func (c *tokenListCommand) show(w io.Writer, kept []api.Token) error {
 	var t terminal.Table
 	t.Row(s.Heads("ID", "NAME", "ROLE", "CREATED", "EXPIRES", "BY")...)
 	for _, i := range kept {
-		expires := terminal.Plain(cmp.Or(strings.TrimPrefix(output.For(c.t).When(i.Expires), "-"), "never"))
+		expires := terminal.Plain(cmp.Or(strings.TrimPrefix(output.NewPrinter(c.t).When(i.Expires), "-"), "never"))
 		switch {
 		case !i.Revoked.IsZero():
-			expires = terminal.Painted(s.Dim, "revoked "+output.For(c.t).When(i.Revoked))
+			expires = terminal.Painted(s.Dim, "revoked "+output.NewPrinter(c.t).When(i.Revoked))
 		case over(i, c.t.Now()):
-			expires = terminal.Painted(s.Dim, "expired "+output.For(c.t).When(i.Expires))
+			expires = terminal.Painted(s.Dim, "expired "+output.NewPrinter(c.t).When(i.Expires))
 		}
-		t.Row(terminal.Plain(i.ID), terminal.Plain(i.Name), terminal.Plain(i.Role), terminal.Plain(output.For(c.t).When(i.Created)), expires, terminal.Plain(i.By))
+		t.Row(terminal.Plain(i.ID), terminal.Plain(i.Name), terminal.Plain(i.Role), terminal.Plain(output.NewPrinter(c.t).When(i.Created)), expires, terminal.Plain(i.By))
 	}
 	return t.Write(w)
 }
@@ -244,7 +244,7 @@ func newTokenRevoke(t *terminal.Terminal) *cobra.Command {
 }
 
 func (c *tokenRevokeCommand) run(cmd *cobra.Command, id string) error {
-	return c.place.Tokens(cmd, c.t, backend.OpenExisting, func(all backend.Tokens) error {
+	return c.place.WithTokens(cmd, c.t, backend.OpenExisting, func(all backend.Tokens) error {
 		ended, err := all.Revoke(cmd.Context(), id)
 		if err != nil {
 			return err

@@ -184,7 +184,7 @@ func (c *validateCommand) showProblems(w io.Writer, r *validationReport) {
 		if p.Position.Source != "" {
 			where = p.Position.Source + ": " + where
 		}
-		fmt.Fprintf(w, "%s  %s%s\n", output.SeverityCell(s, p.Severity).String(), terminal.Printable(output.Sentence(p.Problem)), dimmed(s, inEnvironments(p, r)))
+		fmt.Fprintf(w, "%s  %s%s\n", output.SeverityCell(s, p.Severity).String(), terminal.Printable(output.Message(p.Problem)), dimmed(s, inEnvironments(p, r)))
 		for _, line := range []string{where, p.Hint} {
 			if line != "" {
 				fmt.Fprintf(w, "    %s\n", s.Dim(terminal.Printable(line)))

@@ -87,7 +87,7 @@ func (c *waitCommand) run(cmd *cobra.Command) error {
 }
 
 // wait asks until there is a final answer, or the time is up: then it returns the last one.
-func (c *waitCommand) wait(ctx context.Context, who *backend.Asked) (query.Progress, error) {
+func (c *waitCommand) wait(ctx context.Context, who *backend.Fleet) (query.Progress, error) {
 	limited, stop := context.WithCancel(ctx)
 	defer stop()
 	if c.timeout > 0 {
@@ -104,7 +104,7 @@ func (c *waitCommand) wait(ctx context.Context, who *backend.Asked) (query.Progr
 		case limited.Err() != nil:
 			return last, ctx.Err()
 		case err != nil:
-			return progress, backend.Answered(err)
+			return progress, backend.Hint(err)
 		case progress.Result != query.ProgressWaits:
 			return progress, nil
 		}
@@ -118,8 +118,8 @@ func (c *waitCommand) wait(ctx context.Context, who *backend.Asked) (query.Progr
 	}
 }
 
-func (c *waitCommand) progress(ctx context.Context, who *backend.Asked) (query.Progress, error) {
-	if err := who.Fresh(ctx); err != nil {
+func (c *waitCommand) progress(ctx context.Context, who *backend.Fleet) (query.Progress, error) {
+	if err := who.Refresh(ctx); err != nil {
 		return query.Progress{}, err
 	}
 	return who.Progress(ctx, query.ProgressQuery{

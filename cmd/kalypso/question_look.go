@@ -50,11 +50,11 @@ func (f *lookFlags) named() string {
 }
 
 // ask finds whom to ask.
-func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*backend.Asked, error) {
+func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*backend.Fleet, error) {
 	if f.controlPlane == "" && (len(f.chain) > 0 || len(f.maps) > 0) {
 		return nil, cli.Usage(cmd, "--chain and --map go with --control-plane")
 	}
-	at, err := f.Find(cmd, t)
+	at, err := f.Resolve(cmd, t)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*backend.Aske
 	case at.Server != nil && (local || len(f.chain) > 0 || len(f.maps) > 0):
 		return nil, cli.Usage(cmd, "a server reads control planes itself: a folder, --chain and --map go with --ledger")
 	case at.Server != nil || f.controlPlane == "":
-		return at.Ask(cmd.Context(), t)
+		return at.Open(cmd.Context(), t)
 	}
 	l, err := backend.OpenExisting(cmd.Context(), at.Ledger)
 	if err != nil {
@@ -73,8 +73,8 @@ func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*backend.Aske
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &backend.Asked{
-		FleetAnswers: &query.Observer{Ledger: l, Fleet: look, Now: t.Now}, Changes: backend.Ticks(backend.Often), Look: look.look,
+	return &backend.Fleet{
+		Querier: &query.Observer{Ledger: l, Fleet: look, Now: t.Now}, Changes: backend.Ticks(backend.PollInterval), Update: look.look,
 		Close: func() error { look.session.close(); return l.Close() },
 	}, nil
 }

@@ -55,7 +55,7 @@ func TestStoryOfAStolenToken(t *testing.T) {
 		}
 		s.until("the pause goes on", func() error {
 			_, text := s.say("status")
-			return inOrder(text, "prod", "is paused by of operator")
+			return inOrder(text, "prod", "paused by of operator")
 		})
 	})
 }

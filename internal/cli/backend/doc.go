@@ -1,11 +1,11 @@
-// Package backend finds whom a command asks, and asks: a server, or a ledger directly.
+// Package backend connects commands to what answers them: a server, or a ledger directly.
 //
 //	--server, --token-file ─┐          ┌─► client ─► API of a server
 //	--ledger               ─┼─► Flags ─┤
-//	KALYPSO_SERVER, …      ─┘          └─► observing, reporting, promoting ─► ledger
+//	KALYPSO_SERVER, …      ─┘          └─► query, ingest, promote ─► ledger
 //
-// Either answers with the same values, so that a command need not know which one it was: [Asked] about the fleet, a
-// [Registrar] about clusters, [Tokens], and a [Listener] for what people say about environments.
-// With a ledger at hand, whoever runs the program may do what an admin may do with a server, and is put on record as well.
-// Errors say what to do next: see [Hint].
+// Both give the same values, so that a command need not know which one it has: [Fleet] answers questions, a [Registrar]
+// manages clusters, [Tokens] manages tokens, and a [Controller] takes commands for promotions.
+// With a ledger, the local user can do what an admin can do on a server, and is recorded in the audit trail as well.
+// [Hint] adds to errors what to do next.
 package backend

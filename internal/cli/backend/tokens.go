@@ -14,16 +14,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Tokens is who keeps the tokens of people and programs: a ledger, or a server.
+// Tokens manages the tokens of users and programs, on a ledger or a server.
 type Tokens interface {
 	Create(ctx context.Context, wanted api.TokenRequest) (api.NewToken, error)
 	List(ctx context.Context) (api.Tokens, error)
 	Revoke(ctx context.Context, id string) (api.Token, error)
 }
 
-// Tokens finds who keeps them, and does something with them. open says whether a ledger may come about by that.
-func (f *Flags) Tokens(cmd *cobra.Command, t *terminal.Terminal, open openFunc, do func(Tokens) error) error {
-	at, err := f.Find(cmd, t)
+// WithTokens calls do with the tokens of the server or ledger that the flags choose. open decides whether a missing ledger
+// is created.
+func (f *Flags) WithTokens(cmd *cobra.Command, t *terminal.Terminal, open openFunc, do func(Tokens) error) error {
+	at, err := f.Resolve(cmd, t)
 	if err != nil {
 		return err
 	}
@@ -31,55 +32,52 @@ func (f *Flags) Tokens(cmd *cobra.Command, t *terminal.Terminal, open openFunc, 
 		return Hint(do(serverTokens{at.Server}))
 	}
 	return WithLedger(cmd.Context(), open, at.Ledger, func(l ledger.Ledger) error {
-		return registering(do(&localTokens{l, t}))
+		return Hint(do(&localTokens{l, t}))
 	})
 }
 
-// localTokens keeps tokens in a ledger, in the name of whoever runs the program.
+// localTokens writes to a ledger, in the name of the local user.
 type localTokens struct {
 	ledger ledger.Ledger
 	t      *terminal.Terminal
 }
 
-func (l *localTokens) kept() access.Tokens {
+func (l *localTokens) store() access.Tokens {
 	return access.Tokens{Store: l.ledger, Guard: &access.Guard{Store: l.ledger, Now: l.t.Now}}
 }
 
-// Create implements [Tokens].
 func (l *localTokens) Create(ctx context.Context, wanted api.TokenRequest) (api.NewToken, error) {
 	if err := record(ctx, l.t, l.ledger, "create token", wanted.Name, wanted.Role); err != nil {
 		return api.NewToken{}, err
 	}
-	value, made, err := l.create(ctx, wanted)
-	return api.NewToken{Token: tokenOf(made), Secret: value.Reveal()}, err
+	value, created, err := l.create(ctx, wanted)
+	return api.NewToken{Token: tokenOf(created), Secret: value.Reveal()}, err
 }
 
 func (l *localTokens) create(ctx context.Context, wanted api.TokenRequest) (secret.Value, ledger.Token, error) {
 	if wanted.Join == nil {
-		return l.kept().Create(ctx, access.Wanted{Name: wanted.Name, Role: access.Role(wanted.Role), Expires: wanted.Expires}, who(l.t))
+		return l.store().Create(ctx, access.Wanted{Name: wanted.Name, Role: access.Role(wanted.Role), Expires: wanted.Expires}, localUser(l.t))
 	}
 	r := NewRegistrar(l.ledger)
 	request := ingest.JoinTokenRequest{Scope: *wanted.Join, Description: wanted.Name, Expires: wanted.Expires}
-	return r.CreateJoinToken(ctx, request, who(l.t).String(), l.t.Now())
+	return r.CreateJoinToken(ctx, request, localUser(l.t).String(), l.t.Now())
 }
 
-// List implements [Tokens].
 func (l *localTokens) List(ctx context.Context) (api.Tokens, error) {
-	kept, err := l.kept().List(ctx)
-	shown := api.Tokens{Items: []api.Token{}}
-	for _, t := range kept {
-		shown.Items = append(shown.Items, tokenOf(t))
+	all, err := l.store().List(ctx)
+	tokens := api.Tokens{Items: []api.Token{}}
+	for _, t := range all {
+		tokens.Items = append(tokens.Items, tokenOf(t))
 	}
-	return shown, err
+	return tokens, err
 }
 
-// Revoke implements [Tokens].
 func (l *localTokens) Revoke(ctx context.Context, id string) (api.Token, error) {
 	if err := record(ctx, l.t, l.ledger, "revoke token", id, ""); err != nil {
 		return api.Token{}, err
 	}
-	ended, err := l.kept().Revoke(ctx, id)
-	return tokenOf(ended), err
+	revoked, err := l.store().Revoke(ctx, id)
+	return tokenOf(revoked), err
 }
 
 func tokenOf(t ledger.Token) api.Token {
@@ -88,23 +86,20 @@ func tokenOf(t ledger.Token) api.Token {
 	}
 }
 
-// serverTokens asks a server, which wants an admin.
+// serverTokens calls a server, which requires an admin.
 type serverTokens struct{ client *client.Client }
 
-// Create implements [Tokens].
-func (s serverTokens) Create(ctx context.Context, wanted api.TokenRequest) (made api.NewToken, err error) {
-	err = s.client.Post(ctx, "tokens", wanted, &made)
-	return made, err
+func (s serverTokens) Create(ctx context.Context, wanted api.TokenRequest) (created api.NewToken, err error) {
+	err = s.client.Post(ctx, "tokens", wanted, &created)
+	return created, err
 }
 
-// List implements [Tokens].
 func (s serverTokens) List(ctx context.Context) (all api.Tokens, err error) {
 	err = s.client.Get(ctx, "tokens", nil, &all)
 	return all, err
 }
 
-// Revoke implements [Tokens].
-func (s serverTokens) Revoke(ctx context.Context, id string) (ended api.Token, err error) {
-	err = s.client.Post(ctx, client.Path("tokens", id, "revoke"), nil, &ended)
-	return ended, err
+func (s serverTokens) Revoke(ctx context.Context, id string) (revoked api.Token, err error) {
+	err = s.client.Post(ctx, client.Path("tokens", id, "revoke"), nil, &revoked)
+	return revoked, err
 }

@@ -11,42 +11,30 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// Applications shows applications, a line each: which build is in each environment, and how that stands. Below it is what a
-// person can do something about.
-func (v View) Applications(w io.Writer, all []query.Application) error {
-	return applicationText{v.style}.write(w, all)
-}
-
-// Application shows how one application stands in its environments.
-func (v View) Application(w io.Writer, a query.Application) error {
-	return applicationText{v.style}.one(w, a)
-}
-
-// applicationText shows applications for people.
-type applicationText struct{ style terminal.Style }
-
-func (s applicationText) write(w io.Writer, all []query.Application) error {
+// Applications prints a line for each application, with its build and phase in each environment. Below the table are notes
+// about what a user can act on.
+func (v Printer) Applications(w io.Writer, all []query.Application) error {
 	environments := environmentsOf(all)
 	heads := []string{"APPLICATION"}
 	heads = append(heads, environments...)
 	var t terminal.Table
-	t.Row(s.style.Heads(heads...)...)
+	t.Row(v.style.Heads(heads...)...)
 	for _, a := range all {
 		row := []terminal.Cell{terminal.Plain(a.Name)}
 		for _, name := range environments {
-			row = append(row, s.place(a, name))
+			row = append(row, v.buildCell(a, name))
 		}
 		t.Row(row...)
 	}
 	if err := t.Write(w); err != nil {
 		return err
 	}
-	return s.notes(w, all, func(a query.Application, e query.ApplicationEnvironment) string {
+	return v.applicationNotes(w, all, func(a query.Application, e query.ApplicationEnvironment) string {
 		return a.Name + " " + e.Environment
 	})
 }
 
-// environmentsOf are those of all applications, as their chains have them: where they differ, those of the first come first.
+// environmentsOf returns the environments of all applications, in the order in which they first occur.
 func environmentsOf(all []query.Application) []string {
 	var names []string
 	for _, a := range all {
@@ -59,23 +47,23 @@ func environmentsOf(all []query.Application) []string {
 	return names
 }
 
-// place says which build of an application an environment has.
-func (s applicationText) place(a query.Application, environment string) terminal.Cell {
+// buildCell returns the build of an application in an environment.
+func (v Printer) buildCell(a query.Application, environment string) terminal.Cell {
 	for _, e := range a.Environments {
 		if e.Environment != environment {
 			continue
 		}
-		cell := PhaseCell(s.style, e.Phase)
+		cell := PhaseCell(v.style, e.Phase)
 		cell.Text = buildName(e.Build) + " " + cell.Text
 		if e.Gate != nil {
-			cell.Text += " " + GateCell(s.style, e.Gate).Text
+			cell.Text += " " + GateCell(v.style, e.Gate).Text
 		}
 		return cell
 	}
-	return terminal.Painted(s.style.Dim, "-")
+	return terminal.Painted(v.style.Dim, "-")
 }
 
-// buildName is what people call a build; a dash for none.
+// buildName returns the name of a build; a dash for none.
 func buildName(b *deliver.Build) string {
 	if b == nil {
 		return "-"
@@ -83,32 +71,33 @@ func buildName(b *deliver.Build) string {
 	return cmp.Or(b.Name(), "-")
 }
 
-func (s applicationText) one(w io.Writer, a query.Application) error {
+// Application prints the state of one application in its environments.
+func (v Printer) Application(w io.Writer, a query.Application) error {
 	var t terminal.Table
-	t.Row(s.style.Heads("ENVIRONMENT", "BUILD", "PHASE", "GATE", "REASON")...)
+	t.Row(v.style.Heads("ENVIRONMENT", "BUILD", "PHASE", "GATE", "REASON")...)
 	for _, e := range a.Environments {
 		reason := terminal.ShortHashes(e.Reason)
 		if e.Error != "" {
 			reason = "the last round failed: " + e.Error
 		}
-		t.Row(terminal.Plain(e.Environment), terminal.Plain(buildName(e.Build)), PhaseCell(s.style, e.Phase), GateCell(s.style, e.Gate), terminal.Plain(reason))
+		t.Row(terminal.Plain(e.Environment), terminal.Plain(buildName(e.Build)), PhaseCell(v.style, e.Phase), GateCell(v.style, e.Gate), terminal.Plain(reason))
 	}
 	if err := t.Write(w); err != nil {
 		return err
 	}
-	return s.notes(w, []query.Application{a}, func(_ query.Application, e query.ApplicationEnvironment) string { return e.Environment })
+	return v.applicationNotes(w, []query.Application{a}, func(_ query.Application, e query.ApplicationEnvironment) string { return e.Environment })
 }
 
-// notes are what a person can do something about.
-func (s applicationText) notes(w io.Writer, all []query.Application, name func(query.Application, query.ApplicationEnvironment) string) error {
+// applicationNotes prints what a user can act on.
+func (v Printer) applicationNotes(w io.Writer, all []query.Application, name func(query.Application, query.ApplicationEnvironment) string) error {
 	var t terminal.Table
 	for _, a := range all {
 		if a.Error != "" {
-			t.Row(terminal.Painted(s.style.Bold, a.Name), terminal.Plain("the last round failed: "+a.Error))
+			t.Row(terminal.Painted(v.style.Bold, a.Name), terminal.Plain("the last round failed: "+a.Error))
 		}
 		for _, e := range a.Environments {
-			for _, note := range applicationNotes(e) {
-				t.Row(terminal.Painted(s.style.Bold, name(a, e)), terminal.Plain(note))
+			for _, note := range notesOfApplication(e) {
+				t.Row(terminal.Painted(v.style.Bold, name(a, e)), terminal.Plain(note))
 			}
 		}
 	}
@@ -119,33 +108,33 @@ func (s applicationText) notes(w io.Writer, all []query.Application, name func(q
 	return t.Write(w)
 }
 
-func applicationNotes(e query.ApplicationEnvironment) []string {
+func notesOfApplication(e query.ApplicationEnvironment) []string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if e.Paused != nil {
-		add("is paused by %s%s", e.Paused.By, terminal.Because(e.Paused.Why))
+		add("paused by %s%s", e.Paused.By, terminal.Because(e.Paused.Why))
 	}
 	if e.Change != nil {
-		add("waits to be merged: %s", cmp.Or(e.Change.URL, fmt.Sprintf("change %d", e.Change.Number)))
+		add("pull request to merge: %s", cmp.Or(e.Change.URL, fmt.Sprintf("change %d", e.Change.Number)))
 		if e.Change.Waits != "" {
-			add("is not merged by itself: %s", e.Change.Waits)
+			add("not merged automatically: %s", e.Change.Waits)
 		}
 	}
 	if e.Held > 0 {
-		add("%s held: kalypso app plan -e %s says why", terminal.Count(e.Held, "target"), terminal.ShellWord(e.Environment))
+		add("%s held; see kalypso app plan -e %s", terminal.Count(e.Held, "target"), terminal.ShellWord(e.Environment))
 	}
 	if e.Findings.Refuse > 0 {
-		add("%s of the checks refuse it: kalypso app plan -e %s lists them", terminal.Count(e.Findings.Refuse, "finding"), terminal.ShellWord(e.Environment))
+		add("refused by %s of checks; see kalypso app plan -e %s", terminal.Count(e.Findings.Refuse, "finding"), terminal.ShellWord(e.Environment))
 	}
 	if e.Drift > 0 {
 		add("%s changed by hand", terminal.Count(e.Drift, "file"))
 	}
 	if e.Problems.Errors > e.Held {
-		add("%s in its repositories: kalypso app plan -e %s lists them", terminal.Count(e.Problems.Errors, "error"), terminal.ShellWord(e.Environment))
+		add("%s in its repositories; see kalypso app plan -e %s", terminal.Count(e.Problems.Errors, "error"), terminal.ShellWord(e.Environment))
 	}
 	if e.Gate != nil && len(e.Gate.Worst) > 0 {
 		worst := e.Gate.Worst[0]
-		add("%s: kalypso cluster show %s says more", worstOf(worst), terminal.ShellWord(worst.Cluster))
+		add("%s; see kalypso cluster show %s", worstOf(worst), terminal.ShellWord(worst.Cluster))
 	}
 	return notes
 }

@@ -2,6 +2,7 @@ package output
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 
@@ -10,87 +11,72 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Cluster shows one cluster: who it is, what it should run, what its reconcilers say, and what happened last.
-func (v View) Cluster(w io.Writer, d query.ClusterDetail) error {
-	return clusterText{v}.write(w, d)
-}
-
-// clusterText shows a cluster for people.
-type clusterText struct{ View }
-
-func (c clusterText) write(w io.Writer, d query.ClusterDetail) error {
-	if err := c.head(w, d); err != nil {
+// Cluster prints one cluster: its registration, memberships, reconcilers and latest events.
+func (v Printer) Cluster(w io.Writer, d query.ClusterDetail) error {
+	err := errors.Join(v.clusterHead(w, d), v.memberships(w, d.Memberships), v.reconcilers(w, d.Reconcilers))
+	if err != nil || len(d.Timeline) == 0 {
 		return err
-	}
-	if err := c.memberships(w, d.Memberships); err != nil {
-		return err
-	}
-	if err := c.reconcilers(w, d.Reconcilers); err != nil {
-		return err
-	}
-	if len(d.Timeline) == 0 {
-		return nil
 	}
 	fmt.Fprintln(w)
-	return c.Events(w, d.Timeline)
+	return v.Events(w, d.Timeline)
 }
 
-func (c clusterText) head(w io.Writer, d query.ClusterDetail) error {
-	s := c.style
+func (v Printer) clusterHead(w io.Writer, d query.ClusterDetail) error {
+	s := v.style
 	var t terminal.Table
 	t.Row(terminal.Painted(s.Bold, d.Name))
 	switch {
 	case d.Revoked:
 		t.Row(terminal.Plain("registered"), terminal.Painted(s.Red, "revoked"))
 	case !d.Registered:
-		t.Row(terminal.Plain("registered"), terminal.Painted(s.Yellow, "no: what it reports is kept, and counts nowhere"))
+		t.Row(terminal.Plain("registered"), terminal.Painted(s.Yellow, "no: its reports are stored, but not counted"))
 	default:
-		t.Row(terminal.Plain("registered"), terminal.Plain(c.When(d.RegisteredAt)+terminal.ByWhom(d.RegisteredBy)))
+		t.Row(terminal.Plain("registered"), terminal.Plain(v.When(d.RegisteredAt)+terminal.ByWhom(d.RegisteredBy)))
 	}
-	heard := terminal.Plain(c.ago(d.LastHeard))
+	reported := terminal.Plain(v.ago(d.LastHeard))
 	if d.Offline {
-		heard = terminal.Painted(s.Red, heard.Text+", so it is offline: what it runs, nobody knows")
+		reported = terminal.Painted(s.Red, reported.Text+", offline: what it runs is unknown")
 	}
-	t.Row(terminal.Plain("heard"), heard)
+	t.Row(terminal.Plain("last report"), reported)
 	if len(d.Labels) > 0 {
 		t.Row(terminal.Plain("labels"), terminal.Plain(terminal.Labels(d.Labels)))
 	}
 	return t.Write(w)
 }
 
-func (c clusterText) memberships(w io.Writer, all []query.Membership) error {
+func (v Printer) memberships(w io.Writer, all []query.Membership) error {
 	if len(all) == 0 {
 		return nil
 	}
-	s := c.style
+	s := v.style
 	var t terminal.Table
 	t.Row(s.Heads("MEMBER OF", "STATE", "SINCE", "WANTED", "RUNNING", "REASON")...)
 	for _, m := range all {
-		t.Row(terminal.Plain(m.Environment+"/"+m.ClusterType), standingCell(s, m.State), terminal.Plain(c.When(m.Since)),
+		t.Row(terminal.Plain(m.Environment+"/"+m.ClusterType), standingCell(s, m.State), terminal.Plain(v.When(m.Since)),
 			terminal.Plain(cmp.Or(terminal.Short(m.Wanted), "-")), terminal.Plain(cmp.Or(terminal.Short(m.Running), "-")), terminal.Plain(terminal.ShortHashes(m.Reason)))
 	}
 	fmt.Fprintln(w)
 	return t.Write(w)
 }
 
-func (c clusterText) reconcilers(w io.Writer, all []query.Reconciler) error {
+func (v Printer) reconcilers(w io.Writer, all []query.Reconciler) error {
 	fmt.Fprintln(w)
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "it has not reported any reconciler yet; kalypso agent does that")
+		_, err := fmt.Fprintln(w, "no reconcilers reported yet; run kalypso agent in the cluster")
 		return err
 	}
-	s := c.style
+	s := v.style
 	var t terminal.Table
 	t.Row(s.Heads("RECONCILER", "STATE", "SINCE", "REVISION", "FOLLOWS", "MESSAGE")...)
 	for _, r := range all {
 		id := ledger.ReconcilerID{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
-		t.Row(terminal.Plain(reconcilerName(id)), stateCell(s, r.State), terminal.Plain(c.When(r.Since)), terminal.Plain(cmp.Or(shortRevision(r.Revision), "-")),
+		t.Row(terminal.Plain(reconcilerName(id)), stateCell(s, r.State), terminal.Plain(v.When(r.Since)), terminal.Plain(cmp.Or(shortRevision(r.Revision), "-")),
 			terminal.Plain(follows(r.Source)), terminal.Plain(r.Message))
 	}
 	return t.Write(w)
 }
 
-// reconcilerName is what a cluster calls a reconciler, without the cluster.
+// reconcilerName returns kind, namespace and name.
 func reconcilerName(id ledger.ReconcilerID) string {
 	name := id.Name
 	if id.Namespace != "" {
@@ -99,7 +85,7 @@ func reconcilerName(id ledger.ReconcilerID) string {
 	return id.Kind + " " + name
 }
 
-// shortRevision shortens commits and digests; versions stay.
+// shortRevision shortens commits and digests, not versions.
 func shortRevision(revision string) string {
 	if len(revision) == 40 || len(revision) == 64 {
 		return terminal.Short(revision)
@@ -107,7 +93,7 @@ func shortRevision(revision string) string {
 	return revision
 }
 
-// follows says what a reconciler follows: repository@branch:path.
+// follows returns the source of a reconciler: repository@branch:path.
 func follows(s ledger.Source) string {
 	text := s.Repository
 	if s.Ref != "" {
@@ -119,7 +105,7 @@ func follows(s ledger.Source) string {
 	return cmp.Or(text, "nothing")
 }
 
-// stateCell is how a reconciler is doing.
+// stateCell returns the state of a reconciler in its color.
 func stateCell(s terminal.Style, state ledger.State) terminal.Cell {
 	switch state {
 	case ledger.StateReady:
@@ -128,4 +114,47 @@ func stateCell(s terminal.Style, state ledger.State) terminal.Cell {
 		return terminal.Painted(s.Red, string(state))
 	}
 	return terminal.Painted(s.Yellow, string(state))
+}
+
+// Clusters prints clusters, a row for each membership.
+func (v Printer) Clusters(w io.Writer, clusters []query.Cluster) error {
+	if len(clusters) == 0 {
+		_, err := fmt.Fprintln(w, "no clusters; add one with kalypso cluster register NAME --member ENVIRONMENT/CLUSTERTYPE")
+		return err
+	}
+	s := v.style
+	var t terminal.Table
+	t.Row(s.Heads("CLUSTER", "LAST REPORT", "MEMBER OF", "STATE", "LABELS")...)
+	for _, one := range clusters {
+		reported := terminal.Plain(v.ago(one.LastHeard))
+		if one.Offline {
+			reported = terminal.Painted(s.Red, reported.Text)
+		}
+		first := []terminal.Cell{terminal.Plain(one.Name), reported}
+		for i, m := range one.Memberships {
+			if i > 0 {
+				first = []terminal.Cell{terminal.Plain(""), terminal.Plain("")}
+			}
+			row := append(first, terminal.Plain(m.Environment+"/"+m.ClusterType), standingCell(s, m.State))
+			if i == 0 {
+				row = append(row, terminal.Painted(s.Dim, terminal.Labels(one.Labels)))
+			}
+			t.Row(row...)
+		}
+		if len(one.Memberships) == 0 {
+			t.Row(append(first, terminal.Painted(s.Dim, unregistered(one)), terminal.Plain(""), terminal.Painted(s.Dim, terminal.Labels(one.Labels)))...)
+		}
+	}
+	return t.Write(w)
+}
+
+// unregistered returns why a cluster has no memberships.
+func unregistered(c query.Cluster) string {
+	switch {
+	case c.Revoked:
+		return "revoked"
+	case !c.Registered:
+		return "unknown"
+	}
+	return "-"
 }

@@ -1,13 +1,8 @@
-// Package output shows people what flows found out: environments and why they wait, clusters, histories, comparisons,
-// plans and problems.
+// Package output prints results of commands as text for users; programs read the same values as JSON or YAML.
 //
-// The same value goes two ways. A program that asks gets it as JSON, as it is; a person gets a text about it, and this
-// package writes that:
+//	query, plan, fleet ─► value ─┬─► JSON, YAML
+//	                             └─► output ─► text
 //
-//	observing, plan, fleet ─► value ─┬─► JSON, YAML
-//	                                 └─► answer ─► text for people
-//
-// A [View] knows who looks, in which style and at which time; it has a method for each kind of answer.
-// A [Plan] of a fleet and the plan of a [Delivery] are shown with what a person might do about them.
-// Texts may change from version to version, and nobody should read them but people.
+// A [Printer] has a method for each kind of answer. [Plan] and [ApplicationPlan] print plans.
+// Texts may change in any version; programs should not parse them.
 package output

@@ -11,23 +11,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// Environments shows environments: a table, and below it what a person can do something about.
-func (v View) Environments(w io.Writer, all []query.Environment) error {
-	return statusText{v.style}.write(w, all)
-}
-
-// Standings is the table of environments alone.
-func (v View) Standings(w io.Writer, all []query.Environment) error {
-	return statusText{v.style}.table(w, all)
-}
-
-// statusText shows environments for people.
-type statusText struct{ style terminal.Style }
-
-func (s statusText) write(w io.Writer, environments []query.Environment) error {
+// Environments prints environments: a table, and below it notes about what a user can act on.
+func (v Printer) Environments(w io.Writer, environments []query.Environment) error {
 	if len(environments) == 0 {
-		_, err := fmt.Fprintln(w, `No environments are known yet. They come by themselves once kalypso serve has looked at a control plane,
-or when a ledger with their commits is imported. Clusters are added with kalypso cluster register.`)
+		_, err := fmt.Fprintln(w, `No environments yet. They appear once kalypso serve has read a control plane, or when a ledger with their commits
+is imported. Add clusters with kalypso cluster register.`)
 		return err
 	}
 	for i, group := range byControlPlane(environments) {
@@ -35,16 +23,16 @@ or when a ledger with their commits is imported. Clusters are added with kalypso
 			fmt.Fprintln(w)
 		}
 		if url := group[0].ControlPlane; url != "" && len(group) < len(environments) {
-			fmt.Fprintln(w, s.style.Bold(terminal.Printable(url)))
+			fmt.Fprintln(w, v.style.Bold(terminal.Printable(url)))
 		}
-		if err := s.table(w, group); err != nil {
+		if err := v.EnvironmentTable(w, group); err != nil {
 			return err
 		}
 	}
-	return s.notes(w, environments)
+	return v.notes(w, environments)
 }
 
-// byControlPlane splits environments where the control plane changes; they come sorted.
+// byControlPlane splits sorted environments where the control plane changes.
 func byControlPlane(environments []query.Environment) [][]query.Environment {
 	var groups [][]query.Environment
 	for i, e := range environments {
@@ -56,16 +44,17 @@ func byControlPlane(environments []query.Environment) [][]query.Environment {
 	return groups
 }
 
-func (s statusText) table(w io.Writer, environments []query.Environment) error {
+// EnvironmentTable prints the table of environments without notes.
+func (v Printer) EnvironmentTable(w io.Writer, environments []query.Environment) error {
 	var t terminal.Table
-	t.Row(s.style.Heads("ENVIRONMENT", "COMMIT", "PHASE", "GATE", "REASON")...)
+	t.Row(v.style.Heads("ENVIRONMENT", "COMMIT", "PHASE", "GATE", "REASON")...)
 	for _, e := range environments {
-		t.Row(terminal.Plain(e.Name), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), PhaseCell(s.style, e.Phase), gateOf(s.style, e), terminal.Plain(reasonOf(e)))
+		t.Row(terminal.Plain(e.Name), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), PhaseCell(v.style, e.Phase), gateOf(v.style, e), terminal.Plain(reasonOf(e)))
 	}
 	return t.Write(w)
 }
 
-// reasonOf says what an environment waits for, or else how its gate stands.
+// reasonOf returns what an environment waits for, or the reason of its gate.
 func reasonOf(e query.Environment) string {
 	switch {
 	case e.Error != "":
@@ -78,12 +67,12 @@ func reasonOf(e query.Environment) string {
 	return ""
 }
 
-// notes are what a person can do something about, below the table.
-func (s statusText) notes(w io.Writer, environments []query.Environment) error {
+// notes prints what a user can act on.
+func (v Printer) notes(w io.Writer, environments []query.Environment) error {
 	t := terminal.Table{}
 	for _, e := range environments {
 		for _, note := range notesOf(e) {
-			t.Row(terminal.Painted(s.style.Bold, e.Name), terminal.Plain(note))
+			t.Row(terminal.Painted(v.style.Bold, e.Name), terminal.Plain(note))
 		}
 	}
 	if len(t.Rows) == 0 {
@@ -97,26 +86,26 @@ func notesOf(e query.Environment) []string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if e.Paused != nil {
-		add("is paused by %s%s; kalypso promote resume %s ends that", e.Paused.By, terminal.Because(e.Paused.Why), terminal.ShellWord(e.Name))
+		add("paused by %s%s; resume with kalypso promote resume %s", e.Paused.By, terminal.Because(e.Paused.Why), terminal.ShellWord(e.Name))
 	}
 	if e.Change != nil {
-		add("waits to be merged: %s", cmp.Or(e.Change.URL, fmt.Sprintf("change %d", e.Change.Number)))
+		add("pull request to merge: %s", cmp.Or(e.Change.URL, fmt.Sprintf("change %d", e.Change.Number)))
 		if e.Change.Waits != "" {
-			add("is not merged by itself: %s", e.Change.Waits)
+			add("not merged automatically: %s", e.Change.Waits)
 		}
 	}
 	if e.Held > 0 {
-		add("%s held: kalypso plan -e %s says why", terminal.Count(e.Held, "assignment"), terminal.ShellWord(e.Name))
+		add("%s held; see kalypso plan -e %s", terminal.Count(e.Held, "assignment"), terminal.ShellWord(e.Name))
 	}
 	if e.Problems.Errors > 0 {
-		add("%s in its repositories: kalypso validate lists them", terminal.Count(e.Problems.Errors, "error"))
+		add("%s in its repositories; see kalypso validate", terminal.Count(e.Problems.Errors, "error"))
 	}
 	if e.Gate != nil && e.Gate.Result == comply.Nobody {
-		add("has no clusters: kalypso cluster register NAME --member %s/CLUSTERTYPE adds one", terminal.ShellWord(e.Name))
+		add("no clusters; add one with kalypso cluster register NAME --member %s/CLUSTERTYPE", terminal.ShellWord(e.Name))
 	}
 	if e.Gate != nil && e.Gate.Result != comply.Passed && len(e.Gate.Worst) > 0 {
 		worst := e.Gate.Worst[0]
-		add("%s: kalypso cluster show %s says more", worstOf(worst), terminal.ShellWord(worst.Cluster))
+		add("%s; see kalypso cluster show %s", worstOf(worst), terminal.ShellWord(worst.Cluster))
 	}
 	return notes
 }
@@ -128,7 +117,7 @@ func worstOf(r comply.Reconciler) string {
 	return fmt.Sprintf("%s is %s%s", r.Cluster, r.State, terminal.Because(r.Reason))
 }
 
-// PhaseCell names where a commit stands.
+// PhaseCell returns a phase in its color.
 func PhaseCell(s terminal.Style, p decide.Phase) terminal.Cell {
 	switch p {
 	case decide.Deployed:
@@ -141,7 +130,7 @@ func PhaseCell(s terminal.Style, p decide.Phase) terminal.Cell {
 	return terminal.Painted(s.Yellow, string(p))
 }
 
-// gateOf is the gate of an environment. While another commit is only proposed there, it says which one it is about.
+// gateOf returns the gate of an environment. If the gate is about another commit, the cell names that one.
 func gateOf(s terminal.Style, e query.Environment) terminal.Cell {
 	cell := GateCell(s, e.Gate)
 	if e.Gate != nil && e.Gate.SourceCommit != "" && e.Commit != "" && e.Gate.SourceCommit != e.Commit {
@@ -150,7 +139,7 @@ func gateOf(s terminal.Style, e query.Environment) terminal.Cell {
 	return cell
 }
 
-// GateCell counts who has reached the commit, of those who have to.
+// GateCell returns how many of the expected reconcilers have reached the commit.
 func GateCell(s terminal.Style, g *query.Gate) terminal.Cell {
 	if g == nil {
 		return terminal.Painted(s.Dim, "-")
@@ -165,7 +154,7 @@ func GateCell(s terminal.Style, g *query.Gate) terminal.Cell {
 	return terminal.Painted(s.Yellow, text)
 }
 
-// standingCell is how a cluster stands to what it should run.
+// standingCell returns the state of a cluster or reconciler in its color.
 func standingCell(s terminal.Style, state comply.State) terminal.Cell {
 	switch state {
 	case comply.Reached:

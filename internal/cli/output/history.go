@@ -11,24 +11,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Events shows what happened, one line an event.
-func (v View) Events(w io.Writer, events []query.Event) error {
-	return eventText{v}.write(w, events)
-}
-
-type eventText struct{ View }
-
-func (e eventText) write(w io.Writer, events []query.Event) error {
+// Events prints a line for each event.
+func (v Printer) Events(w io.Writer, events []query.Event) error {
 	var t terminal.Table
 	for _, event := range events {
-		t.Row(terminal.Painted(e.style.Dim, e.When(event.At)), e.kind(event), terminal.Plain(e.line(event)))
+		t.Row(terminal.Painted(v.style.Dim, v.When(event.At)), v.eventKind(event), terminal.Plain(summary(event)))
 	}
 	return t.Write(w)
 }
 
-// kind is what an event is about, in the colour of how it is.
-func (e eventText) kind(event query.Event) terminal.Cell {
-	s := e.style
+// eventKind returns the kind of an event in the color of its outcome.
+func (v Printer) eventKind(event query.Event) terminal.Cell {
+	s := v.style
 	switch {
 	case event.State == ledger.StateFailed || event.Step == "failed":
 		return terminal.Painted(s.Red, string(event.Kind))
@@ -38,8 +32,8 @@ func (e eventText) kind(event query.Event) terminal.Cell {
 	return terminal.Plain(string(event.Kind))
 }
 
-// line is the summary, with the reason where it says something else.
-func (e eventText) line(event query.Event) string {
+// summary returns the event's summary, with reason and user unless it contains them.
+func summary(event query.Event) string {
 	line := terminal.ShortHashes(event.Summary)
 	if reason := terminal.ShortHashes(event.Reason); reason != "" && !strings.Contains(line, reason) {
 		line += ": " + reason
@@ -50,8 +44,8 @@ func (e eventText) line(event query.Event) string {
 	return line
 }
 
-// Environment shows how one environment was: its commit, and how that of its GitOps branch stood.
-func (v View) Environment(w io.Writer, e query.EnvironmentDetail) error {
+// Environment prints the commit of an environment and that of its GitOps branch.
+func (v Printer) Environment(w io.Writer, e query.EnvironmentDetail) error {
 	var t terminal.Table
 	t.Row(terminal.Painted(v.style.Bold, e.Name), terminal.Plain("commit"), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), PhaseCell(v.style, e.Phase), terminal.Plain(reasonOf(e.Environment)))
 	if e.GitOps != nil {
@@ -60,17 +54,16 @@ func (v View) Environment(w io.Writer, e query.EnvironmentDetail) error {
 	return t.Write(w)
 }
 
-// Versions lists which versions of workloads ran where.
-func (v View) Versions(w io.Writer, versions []query.Version) error {
+// Versions prints the versions of workloads and where they ran.
+func (v Printer) Versions(w io.Writer, versions []query.Version) error {
 	if len(versions) == 0 {
-		_, err := fmt.Fprintln(w, "no workload's version was known; they come from DeploymentDescriptors in application GitOps repositories")
+		_, err := fmt.Fprintln(w, "no versions known; they are read from DeploymentDescriptors in application GitOps repositories")
 		return err
 	}
-	style := v.style
 	var t terminal.Table
-	t.Row(style.Heads("ENVIRONMENT", "WORKLOAD", "TARGET", "VERSION", "STATE", "RECONCILERS", "SINCE")...)
+	t.Row(v.style.Heads("ENVIRONMENT", "WORKLOAD", "TARGET", "VERSION", "STATE", "RECONCILERS", "SINCE")...)
 	for _, r := range versions {
-		t.Row(terminal.Plain(r.Environment), terminal.Plain(r.Workload), terminal.Plain(r.Target), terminal.Plain(r.VersionState.Version.Version), stateCell(style, r.State),
+		t.Row(terminal.Plain(r.Environment), terminal.Plain(r.Workload), terminal.Plain(r.Target), terminal.Plain(r.VersionState.Version.Version), stateCell(v.style, r.State),
 			terminal.Plain(fmt.Sprint(r.Reconcilers)), terminal.Plain(v.When(r.Since)))
 	}
 	return t.Write(w)

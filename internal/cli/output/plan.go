@@ -11,17 +11,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// Plan shows a plan to a person: what is compared, what happens to which assignments and why, and the sum of it.
+// Plan prints a plan: what is compared, which assignments change and why, and the totals.
 type Plan struct {
 	Plan  *plan.Plan
 	Style terminal.Style
-	// Args are the flags for another command on what was planned; empty means the environment alone.
+	// Args are the flags for a follow-up command on the same input. Default: -e with the environment.
 	Args string
-	// Diff adds the unified difference of every file.
+	// Diff adds a unified diff of every file.
 	Diff bool
 }
 
-// Write shows the plan.
+// Write prints the plan.
 func (v Plan) Write(w io.Writer) error {
 	s := v.Style
 	fmt.Fprintf(w, "%s   %s   compared with   %s\n", s.Bold(terminal.Printable(v.Plan.Environment)), terminal.Printable(v.Plan.After), terminal.Printable(v.Plan.Before))
@@ -51,12 +51,12 @@ func wasAt(commit string) string {
 	return ", it was at " + terminal.Short(commit)
 }
 
-// drift lists what was changed by hand.
+// drift prints files that were changed by hand.
 func (v Plan) drift(w io.Writer) {
 	if len(v.Plan.Drift) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\n  changed by hand on the GitOps branch, and restored:\n")
+	fmt.Fprintf(w, "\n  changed by hand on the GitOps branch, will be restored:\n")
 	for _, d := range v.Plan.Drift {
 		what := ""
 		if d.Deleted {
@@ -66,53 +66,53 @@ func (v Plan) drift(w io.Writer) {
 	}
 }
 
-// sum shows the counts and the budget.
+// sum prints the totals and the deletion budget.
 func (v Plan) sum(w io.Writer) {
 	c, b := v.Plan.Counts, v.Plan.Budget
 	fmt.Fprintf(w, "\n  %d added, %d changed, %d removed, %d held, %d unchanged", c.Added, c.Changed, c.Removed, c.Held, c.Unchanged)
 	if b.Removals > 0 {
-		fmt.Fprintf(w, "       removals %d of a budget of %d", b.Removals, b.Allowed)
+		fmt.Fprintf(w, "       %s, budget %d", terminal.Count(b.Removals, "removal"), b.Allowed)
 	}
 	fmt.Fprintln(w)
 	if v.Plan.OnlyRecords() {
-		fmt.Fprintf(w, "  no assignment changes, but README or inventory of %s\n", terminal.Count(len(v.Plan.ClusterTypes), "cluster type"))
+		fmt.Fprintf(w, "  no assignment changes, only README or inventory of %s\n", terminal.Count(len(v.Plan.ClusterTypes), "cluster type"))
 	}
 }
 
-// maxProblems is how many problems a plan shows; "kalypso validate" lists them all.
+// maxProblems bounds the problems that a plan prints; "kalypso validate" lists all.
 const maxProblems = 20
 
-// problems shows what has to be mended, but not what a held assignment said already, and no notices.
+// problems prints problems, except for notices and those that a held assignment already shows.
 func (v Plan) problems(w io.Writer) {
-	said := map[fleet.Problem]bool{}
+	shown := map[fleet.Problem]bool{}
 	for _, c := range v.Plan.Assignments {
 		if c.Reason != nil {
-			said[*c.Reason] = true
+			shown[*c.Reason] = true
 		}
 	}
 	t, left := &terminal.Table{Indent: "  "}, 0
 	for _, p := range v.Plan.Problems {
 		switch {
-		case p.Severity == fleet.SeverityNotice || said[p]:
+		case p.Severity == fleet.SeverityNotice || shown[p]:
 		case len(t.Rows) == maxProblems:
 			left++
 		default:
-			t.Row(SeverityCell(v.Style, p.Severity), terminal.Plain(Placed(Sentence(p), p.Position)))
+			t.Row(SeverityCell(v.Style, p.Severity), terminal.Plain(WithPosition(Message(p), p.Position)))
 		}
 	}
 	if len(t.Rows) > 0 {
 		fmt.Fprintln(w)
-		_ = t.Write(w) // the writer is the one that shows everything else; it fails there as well
+		_ = t.Write(w) // the next write to w fails as well
 	}
 	if left > 0 {
 		fmt.Fprintf(w, "  and %s\n", terminal.Count(left, "more problem"))
 	}
 	if len(t.Rows) > 0 || v.Plan.Counts.Held > 0 {
-		fmt.Fprintf(w, "\n  %s\n", v.Style.Dim("what to do about it: kalypso validate "+cmp.Or(v.Args, "-e "+terminal.ShellWord(v.Plan.Environment))))
+		fmt.Fprintf(w, "\n  %s\n", v.Style.Dim("to see what to do, run kalypso validate "+cmp.Or(v.Args, "-e "+terminal.ShellWord(v.Plan.Environment))))
 	}
 }
 
-// diffs shows the unified differences.
+// diffs prints unified diffs.
 func (v Plan) diffs(w io.Writer) error {
 	for i := range v.Plan.Assignments {
 		diff, err := v.Plan.Diff(&v.Plan.Assignments[i])

@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// changes shows a row for each group of changes that say the same.
+// changes prints a row for each group of equal changes.
 func (v Plan) changes(w io.Writer) error {
 	groups := v.Plan.Groups()
 	if len(groups) == 0 {
@@ -37,11 +37,11 @@ func (v Plan) changes(w io.Writer) error {
 	return err
 }
 
-// maxGroups is how many rows of changes a person reads.
+// maxGroups bounds the rows of changes.
 const maxGroups = 100
 
-// mostUrgent returns up to maxGroups groups in their order, and how many assignments are left out.
-// What is removed or held is left out last.
+// mostUrgent returns up to maxGroups groups in their order, and how many assignments it left out.
+// Removed and held assignments are kept first.
 func mostUrgent(groups []plan.Group) (shown []plan.Group, left int) {
 	room := maxGroups
 	keep := make([]bool, len(groups))
@@ -63,7 +63,7 @@ func mostUrgent(groups []plan.Group) (shown []plan.Group, left int) {
 	return shown, left
 }
 
-// symbol is what happens to something, in one sign: plans of fleets and of applications have the same words for it.
+// symbol returns the sign of an operation in plans of fleets and applications.
 func symbol[Op ~string](s terminal.Style, op Op) terminal.Cell {
 	switch plan.Op(op) {
 	case plan.Added:
@@ -77,10 +77,10 @@ func symbol[Op ~string](s terminal.Style, op Op) terminal.Cell {
 	}
 }
 
-// maxNames is how wide a column of names gets, so that what follows it stays in sight.
+// maxNames bounds the width of a column of names, so that the next column stays visible.
 const maxNames = 48
 
-// names lists a few names, or counts them.
+// names lists up to most names, or counts them.
 func names(all []string, most int, plural string) string {
 	joined := strings.Join(all, ", ")
 	switch {
@@ -92,7 +92,7 @@ func names(all []string, most int, plural string) string {
 	return fmt.Sprintf("%d %s", len(all), plural)
 }
 
-// targets names the one target of a group, or counts its assignments.
+// targets names the only target of a group, or counts its assignments.
 func targets(g plan.Group) string {
 	all := g.Targets()
 	switch {
@@ -105,10 +105,10 @@ func targets(g plan.Group) string {
 	}
 }
 
-// maxKeys is how many configuration keys of a group are shown one by one.
+// maxKeys bounds the configuration keys of a group.
 const maxKeys = 12
 
-// details says what happens to the assignments of a group, in at least one line.
+// details describes the change of a group in at least one line.
 func (v Plan) details(g plan.Group) []terminal.Cell {
 	c := g.Changes[0]
 	switch g.Op {
@@ -117,7 +117,7 @@ func (v Plan) details(g plan.Group) []terminal.Cell {
 	case plan.Removed:
 		return []terminal.Cell{terminal.Painted(v.Style.Dim, v.whyRemoved(g))}
 	case plan.Held:
-		return []terminal.Cell{terminal.Plain("held: " + Placed(c.Reason.Message, c.Reason.Position))}
+		return []terminal.Cell{terminal.Plain("held: " + WithPosition(c.Reason.Message, c.Reason.Position))}
 	}
 	var lines []terminal.Cell
 	for i, key := range c.Config {
@@ -139,23 +139,23 @@ func (v Plan) details(g plan.Group) []terminal.Cell {
 	return lines
 }
 
-// otherFiles are the files of a change that its configuration keys and lost namespaces say nothing about.
+// otherFiles returns changed files that the configuration keys and lost namespaces do not cover.
 func otherFiles(c *plan.Change) []plan.FileChange {
 	return slices.DeleteFunc(slices.Clone(c.Files), func(f plan.FileChange) bool {
 		return len(c.Config) > 0 && bundle.IsConfig(f.Path) || len(c.Gone) > 0 && path.Base(f.Path) == "namespace.yaml"
 	})
 }
 
-// gone says which namespaces a group loses: one by its name, more by their number.
+// gone returns which namespaces a group loses.
 func gone(g plan.Group) string {
 	all := g.Gone()
 	if len(all) == 1 {
-		return "namespace " + all[0] + " is not written any more: clusters delete it"
+		return "namespace " + all[0] + " is no longer written: clusters delete it"
 	}
-	return fmt.Sprintf("%d namespaces, such as %s, are not written any more: clusters delete them", len(all), all[0])
+	return fmt.Sprintf("%d namespaces, such as %s, are no longer written: clusters delete them", len(all), all[0])
 }
 
-// whyRemoved says what is missing, as far as the two states tell.
+// whyRemoved returns why a group is removed, as far as the plan shows it.
 func (v Plan) whyRemoved(g plan.Group) string {
 	removed := map[string]bool{}
 	for _, ct := range v.Plan.ClusterTypes {
@@ -163,10 +163,10 @@ func (v Plan) whyRemoved(g plan.Group) string {
 	}
 	for _, name := range g.ClusterTypes() {
 		if !removed[name] {
-			return "nothing schedules it any more"
+			return "no policy schedules it any more"
 		}
 	}
-	return "the cluster type is gone"
+	return "the cluster type was removed"
 }
 
 func by(policies []string) string {
@@ -176,23 +176,23 @@ func by(policies []string) string {
 	return "by " + strings.Join(policies, ", ")
 }
 
-// config shows one key: its values in one line, and below it where the new one is written.
+// config returns the values of a key on one line, and below it the position of the new value.
 func (v Plan) config(c plan.ConfigChange) []terminal.Cell {
 	line := terminal.Plain(c.Key + "  " + Value(c.Old) + " -> " + Value(c.New))
 	if c.From == (fleet.Position{}) {
 		return []terminal.Cell{line}
 	}
-	origin := Where(c.From)
+	origin := Position(c.From)
 	if c.Over != (fleet.Position{}) {
-		origin += ", over " + Where(c.Over)
+		origin += ", over " + Position(c.Over)
 	}
 	return []terminal.Cell{line, terminal.Painted(v.Style.Dim, "  "+origin)}
 }
 
-// maxValue is how much of a configuration value is shown.
+// maxValue bounds a configuration value, in characters.
 const maxValue = 80
 
-// Value shows a configuration value; one that is not there differs from an empty one.
+// Value returns a shortened configuration value. A missing value differs from an empty one.
 func Value(text *string) string {
 	switch {
 	case text == nil:
@@ -207,7 +207,7 @@ func Value(text *string) string {
 	return *text
 }
 
-// fileNames lists the files that differ: with a sign where a file is new or gone.
+// fileNames lists changed files, with a sign for new and removed ones.
 func fileNames(files []plan.FileChange) string {
 	var all []string
 	for _, f := range files {

@@ -22,7 +22,7 @@ func TestSentence(t *testing.T) {
 		{fleet.Ref{}, "the file is broken", "the file is broken"},
 		{fleet.Ref{Kind: "ClusterType", Name: strings.Repeat("x", 64)}, "is too long", "is too long"},
 	} {
-		if got := Sentence(fleet.Problem{Object: tt.object, Message: tt.message}); got != tt.want {
+		if got := Message(fleet.Problem{Object: tt.object, Message: tt.message}); got != tt.want {
 			t.Errorf("sentence of %q: got %q, want %q", tt.message, got, tt.want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestPlaced(t *testing.T) {
 		{at, "a.yaml:7 is wrong", "a.yaml:7 is wrong"},
 		{fleet.Position{Source: "dev"}, "has nothing", "has nothing"},
 	} {
-		if got := Placed(tt.message, tt.position); got != tt.want {
+		if got := WithPosition(tt.message, tt.position); got != tt.want {
 			t.Errorf("%q at %v: got %q, want %q", tt.message, tt.position, got, tt.want)
 		}
 	}
@@ -89,8 +89,8 @@ func TestGroupsThatLoseSeveralThings(t *testing.T) {
 		changes   []*plan.Change
 		why, lost string
 	}{
-		{[]*plan.Change{small}, "the cluster type is gone", "namespace a is not written any more: clusters delete it"},
-		{[]*plan.Change{large, small}, "nothing schedules it any more", "2 namespaces, such as b, are not written any more: clusters delete them"},
+		{[]*plan.Change{small}, "the cluster type was removed", "namespace a is no longer written: clusters delete it"},
+		{[]*plan.Change{large, small}, "no policy schedules it any more", "2 namespaces, such as b, are no longer written: clusters delete them"},
 	} {
 		g := plan.Group{Op: plan.Removed, Changes: tt.changes}
 		if got := v.whyRemoved(g); got != tt.why {

@@ -8,18 +8,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// maxName is the longest name that says something to people; messages quote longer ones in part.
+// maxName bounds the name of an object in a message.
 const maxName = 63
 
-// Sentence says what is wrong with what: most messages leave out the object they are about.
-func Sentence(p fleet.Problem) string {
+// Message returns the message of a problem with its object, unless the message names it.
+func Message(p fleet.Problem) string {
 	if p.Object.Name == "" || len(p.Object.Name) > maxName || mentions(p.Message, p.Object.Name) {
 		return p.Message
 	}
 	return fmt.Sprintf("%s %s: %s", p.Object.Kind, p.Object.Name, p.Message)
 }
 
-// mentions reports whether a text has a name in it as a word of its own, not as a part of a path or of another name.
+// mentions reports whether text contains name as a separate word, not as part of a path or another name.
 func mentions(text, name string) bool {
 	for {
 		before, after, found := strings.Cut(text, name)
@@ -39,7 +39,7 @@ func first(s string) string { return s[:min(1, len(s))] }
 
 func last(s string) string { return s[max(0, len(s)-1):] }
 
-// SeverityCell names how bad a problem is.
+// SeverityCell returns a severity in its color.
 func SeverityCell(s terminal.Style, severity fleet.Severity) terminal.Cell {
 	switch severity {
 	case fleet.SeverityError:
@@ -51,26 +51,26 @@ func SeverityCell(s terminal.Style, severity fleet.Severity) terminal.Cell {
 	}
 }
 
-// At is where something is, in brackets and apart from what is said about it.
-func At(p fleet.Position) string {
+// InBrackets returns a position in brackets, to be appended to a message.
+func InBrackets(p fleet.Position) string {
 	if p.File == "" {
 		return ""
 	}
-	return "  (" + Where(p) + ")"
+	return "  (" + Position(p) + ")"
 }
 
-// Where names a place, and its repository unless that is the control plane.
-func Where(p fleet.Position) string {
-	if IsElsewhere(p.Source) {
+// Position returns file and line, with the repository unless that is the control plane.
+func Position(p fleet.Position) string {
+	if IsOtherRepository(p.Source) {
 		return p.Source + ": " + p.String()
 	}
 	return p.String()
 }
 
-// Placed says where something is. A message that names the file already only gets the line.
-func Placed(message string, p fleet.Position) string {
+// WithPosition adds a position to a message. If the message names the file, only the line is added.
+func WithPosition(message string, p fleet.Position) string {
 	if p.File == "" || !strings.Contains(message, p.File) {
-		return message + At(p)
+		return message + InBrackets(p)
 	}
 	if strings.Contains(message, p.String()) {
 		return message
@@ -78,7 +78,7 @@ func Placed(message string, p fleet.Position) string {
 	return strings.Replace(message, p.File, p.String(), 1)
 }
 
-// IsElsewhere tells another repository from a branch of the control plane, which is called by its name alone.
-func IsElsewhere(source string) bool {
+// IsOtherRepository reports whether a source is another repository. Branches of the control plane are plain names.
+func IsOtherRepository(source string) bool {
 	return strings.HasPrefix(source, ".") || strings.HasPrefix(source, "/") || strings.Contains(source, ":")
 }

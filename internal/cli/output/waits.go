@@ -10,28 +10,22 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// Waits says why environments wait, in a few lines for each.
-func (v View) Waits(w io.Writer, all []query.EnvironmentDetail) error {
-	return waitText{v}.write(w, all)
-}
-
-type waitText struct{ View }
-
-func (s waitText) write(w io.Writer, environments []query.EnvironmentDetail) error {
+// WaitReasons prints what each environment waits for.
+func (v Printer) WaitReasons(w io.Writer, environments []query.EnvironmentDetail) error {
 	if len(environments) == 0 {
-		return s.Environments(w, nil)
+		return v.Environments(w, nil)
 	}
 	for i, e := range environments {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
 		var t terminal.Table
-		t.Row(terminal.Painted(s.style.Bold, e.Name), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), PhaseCell(s.style, e.Phase), GateCell(s.style, e.Gate))
+		t.Row(terminal.Painted(v.style.Bold, e.Name), terminal.Plain(cmp.Or(terminal.Short(e.Commit), "-")), PhaseCell(v.style, e.Phase), GateCell(v.style, e.Gate))
 		if err := t.Write(w); err != nil {
 			return err
 		}
 		lines := terminal.Table{Indent: "  "}
-		s.reasons(&lines, e)
+		v.reasons(&lines, e)
 		if err := lines.Write(w); err != nil {
 			return err
 		}
@@ -39,20 +33,20 @@ func (s waitText) write(w io.Writer, environments []query.EnvironmentDetail) err
 	return nil
 }
 
-func (s waitText) reasons(t *terminal.Table, e query.EnvironmentDetail) {
+func (v Printer) reasons(t *terminal.Table, e query.EnvironmentDetail) {
 	row := func(what, text string) {
 		if text != "" {
-			t.Row(terminal.Painted(s.style.Dim, what), terminal.Plain(terminal.ShortHashes(text)))
+			t.Row(terminal.Painted(v.style.Dim, what), terminal.Plain(terminal.ShortHashes(text)))
 		}
 	}
 	row("next", e.Candidate)
 	row("why", reasonOf(e.Environment))
 	if o := e.Ordered; o != nil {
-		row("ordered", o.Commit+terminal.ByWhom(o.By)+terminal.Because(o.Why))
+		row("requested", o.Commit+terminal.ByWhom(o.By)+terminal.Because(o.Why))
 	}
 	for _, p := range e.Proposals {
 		if p.State == decide.ProposalOpen {
-			row("approve", cmp.Or(p.URL, "a change for "+p.Commit+" is open"))
+			row("approve", cmp.Or(p.URL, "a pull request for "+p.Commit+" is open"))
 		}
 	}
 	for _, check := range e.Checks {

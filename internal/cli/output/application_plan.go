@@ -12,30 +12,30 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// Delivery shows a plan of an application to a person: what happens to which targets and objects, and what checks found.
-type Delivery struct {
+// ApplicationPlan prints the plan of an application: changes of targets and objects, and findings of checks.
+type ApplicationPlan struct {
 	Plan *deliver.Plan
-	// Findings are shown from warnings on.
+	// Findings below warnings are not printed.
 	Findings []check.Finding
 	Style    terminal.Style
-	// Diff adds the difference of every object.
+	// Diff adds a diff of every object.
 	Diff bool
 }
 
-// Write shows the plan.
-func (v Delivery) Write(w io.Writer) error {
+// Write prints the plan.
+func (v ApplicationPlan) Write(w io.Writer) error {
 	p, s := v.Plan, v.Style
 	fmt.Fprintf(w, "%s   %s %s   %s   compared with   %s\n", s.Bold(terminal.Printable(p.Environment)), terminal.Printable(p.Workload), terminal.Printable(p.To.Name()),
 		terminal.Printable(p.After), terminal.Printable(p.Before))
 	if p.Promotes() && p.From.Commit != "" {
-		fmt.Fprintf(w, "takes the place of %s\n", terminal.Printable(p.From.Name()))
+		fmt.Fprintf(w, "replaces %s\n", terminal.Printable(p.From.Name()))
 	}
 	if err := v.targets(w); err != nil {
 		return err
 	}
 	for i, d := range p.Drift {
 		if i == 0 {
-			fmt.Fprintf(w, "\n  changed by hand on the GitOps branch, and restored:\n")
+			fmt.Fprintf(w, "\n  changed by hand on the GitOps branch, will be restored:\n")
 		}
 		fmt.Fprintf(w, "    %s\n", terminal.Printable(d.Path))
 	}
@@ -55,8 +55,8 @@ func (v Delivery) Write(w io.Writer) error {
 	return nil
 }
 
-// targets shows a row for each, and below it what changes.
-func (v Delivery) targets(w io.Writer) error {
+// targets prints a row for each target, and below it what changes.
+func (v ApplicationPlan) targets(w io.Writer) error {
 	if len(v.Plan.Targets) == 0 {
 		return nil
 	}
@@ -72,12 +72,12 @@ func (v Delivery) targets(w io.Writer) error {
 	return t.Write(w)
 }
 
-// maxDetails is how many lines are shown of one target.
+// maxDetails bounds the lines of a target.
 const maxDetails = 20
 
-func (v Delivery) details(c deliver.TargetChange) []terminal.Cell {
+func (v ApplicationPlan) details(c deliver.TargetChange) []terminal.Cell {
 	if c.Op == plan.Held {
-		return []terminal.Cell{terminal.Plain("held: " + Placed(c.Reason.Message, c.Reason.Position))}
+		return []terminal.Cell{terminal.Plain("held: " + WithPosition(c.Reason.Message, c.Reason.Position))}
 	}
 	var lines []terminal.Cell
 	for _, o := range c.Objects {
@@ -99,8 +99,8 @@ func (v Delivery) details(c deliver.TargetChange) []terminal.Cell {
 	return lines
 }
 
-// problems shows what has to be mended, but not what a held target said already, and no notices.
-func (v Delivery) problems(w io.Writer) {
+// problems prints problems, except for those that a held target already shows.
+func (v ApplicationPlan) problems(w io.Writer) {
 	t := &terminal.Table{Indent: "  "}
 	for _, p := range v.Plan.Problems {
 		held := false
@@ -108,16 +108,16 @@ func (v Delivery) problems(w io.Writer) {
 			held = held || c.Reason != nil && *c.Reason == p
 		}
 		if !held {
-			t.Row(SeverityCell(v.Style, p.Severity), terminal.Plain(Placed(Sentence(p), p.Position)))
+			t.Row(SeverityCell(v.Style, p.Severity), terminal.Plain(WithPosition(Message(p), p.Position)))
 		}
 	}
 	if len(t.Rows) > 0 {
 		fmt.Fprintln(w)
-		_ = t.Write(w) // the writer is the one that shows everything else; it fails there as well
+		_ = t.Write(w) // the next write to w fails as well
 	}
 }
 
-func (v Delivery) diffs(w io.Writer) {
+func (v ApplicationPlan) diffs(w io.Writer) {
 	for _, c := range v.Plan.Targets {
 		for _, o := range c.Objects {
 			fmt.Fprintf(w, "\n%s\n", v.Style.Bold(fmt.Sprintf("%s: %s %s", terminal.Printable(c.Name), o.Op, terminal.Printable(o.String()))))
@@ -135,7 +135,7 @@ func (v Delivery) diffs(w io.Writer) {
 	}
 }
 
-// Findings lists findings from a level on.
+// Findings prints findings of at least a level.
 func Findings(w io.Writer, s terminal.Style, findings []check.Finding, from check.Level) {
 	for _, f := range findings {
 		if !f.Level.AtLeast(from) {

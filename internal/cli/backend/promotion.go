@@ -1,0 +1,179 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/hub/client"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
+)
+
+// The actions that a user can request; the API has the same names.
+const (
+	Promote  = "promote"
+	Pause    = "pause"
+	Resume   = "resume"
+	Abort    = "abort"
+	Rollback = "rollback"
+)
+
+// Command is what a user requests of an environment's promotion.
+type Command struct {
+	Action, Environment string
+	// Commit is the commit to promote, abort or roll back to: its hash, or at least seven digits of it.
+	// A rollback without one goes back to the last commit that ran well.
+	Commit, Why string
+	// ControlPlane is only needed if several control planes have an environment of this name.
+	ControlPlane string
+}
+
+// Controller accepts commands: [promote.Control] on a ledger, or a server.
+type Controller interface {
+	Do(ctx context.Context, c Command) (api.Accepted, error)
+}
+
+// WithController calls do with the controller of the server or ledger that the flags choose.
+func (f *Flags) WithController(cmd *cobra.Command, t *terminal.Terminal, do func(Controller) error) error {
+	at, err := f.Resolve(cmd, t)
+	if err != nil {
+		return err
+	}
+	if at.Server != nil {
+		return Hint(do(serverController{at.Server}))
+	}
+	return WithLedger(cmd.Context(), OpenExisting, at.Ledger, func(l ledger.Ledger) error { return do(&localController{l, t}) })
+}
+
+// localController writes commands to a ledger, in the name of the local user. The next round on the ledger carries them out.
+type localController struct {
+	ledger ledger.Ledger
+	t      *terminal.Terminal
+}
+
+func (l *localController) Do(ctx context.Context, c Command) (api.Accepted, error) {
+	if err := l.complete(ctx, &c); err != nil {
+		return api.Accepted{}, err
+	}
+	if err := record(ctx, l.t, l.ledger, c.Action, c.Environment, strings.TrimSpace(c.Commit+" "+c.Why)); err != nil {
+		return api.Accepted{}, err
+	}
+	w := promote.Word{Subject: c.ControlPlane, Environment: c.Environment, Commit: c.Commit, By: localUser(l.t).String(), Why: c.Why}
+	control := promote.Control{Ledger: l.ledger, Now: l.t.Now}
+	action := control.Order // of promote and rollback
+	switch c.Action {
+	case Pause:
+		action = control.Pause
+	case Resume:
+		action = control.Resume
+	case Abort:
+		action = control.Abort
+	}
+	accepted := api.Accepted{ControlPlane: w.Subject, Environment: w.Environment, Commit: w.Commit, By: w.By, Why: w.Why}
+	return accepted, action(ctx, w)
+}
+
+// complete fills in the control plane and the full commit from the ledger.
+func (l *localController) complete(ctx context.Context, c *Command) error {
+	c.ControlPlane = ledger.CleanRepository(c.ControlPlane)
+	steps, err := l.ledger.Promotions(ctx, ledger.StepQuery{Subject: c.ControlPlane})
+	if err != nil {
+		return err
+	}
+	if c.ControlPlane == "" {
+		if c.ControlPlane, err = subjectOf(steps, c.Environment); err != nil {
+			return err
+		}
+	}
+	if c.Action == Rollback && c.Commit == "" {
+		return l.lastGood(ctx, c)
+	}
+	c.Commit, err = fullCommit(steps, c.ControlPlane, c.Commit)
+	return err
+}
+
+// lastGood fills in the commit to roll back to.
+func (l *localController) lastGood(ctx context.Context, c *Command) error {
+	steps, err := l.ledger.Steps(ctx, ledger.StepQuery{Subject: c.ControlPlane, Environment: c.Environment})
+	if err != nil {
+		return err
+	}
+	commit, ok := promote.LastGood(steps)
+	if !ok {
+		return cli.Failed(fmt.Errorf("the ledger has no earlier commit that ran well in %q", c.Environment), "name the commit to roll back to with --commit")
+	}
+	c.Commit = commit
+	return nil
+}
+
+// subjectOf returns the only control plane that ever promoted a commit to an environment.
+func subjectOf(steps []ledger.Step, environment string) (string, error) {
+	subjects := map[string]bool{}
+	for _, s := range steps {
+		if s.Environment == environment {
+			subjects[s.Subject] = true
+		}
+	}
+	switch names := slices.Sorted(maps.Keys(subjects)); len(names) {
+	case 1:
+		return names[0], nil
+	case 0:
+		return "", cli.Failed(fmt.Errorf("this ledger has no promotion to environment %q", environment), "name the URL of its control plane with --control-plane")
+	default:
+		return "", cli.Failed(fmt.Errorf("several control planes have an environment %q", environment), "choose one with --control-plane: "+strings.Join(names, ", "))
+	}
+}
+
+var (
+	fullCommitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	partCommitID = regexp.MustCompile(`^[0-9a-f]{7,39}$`)
+)
+
+// fullCommit completes an abbreviated commit that was promoted to any environment.
+func fullCommit(steps []ledger.Step, subject, commit string) (string, error) {
+	switch {
+	case commit == "" || fullCommitID.MatchString(commit):
+		return commit, nil
+	case !partCommitID.MatchString(commit):
+		return "", &cli.Failure{Code: cli.ExitUsage, Err: fmt.Errorf("%q is not a commit: want its hash, or at least seven digits of it", commit)}
+	}
+	found := map[string]bool{}
+	for _, s := range steps {
+		if s.Subject == subject && strings.HasPrefix(s.Commit, commit) {
+			found[s.Commit] = true
+		}
+	}
+	switch all := slices.Sorted(maps.Keys(found)); len(all) {
+	case 1:
+		return all[0], nil
+	case 0:
+		return "", cli.Failed(fmt.Errorf("no promoted commit begins with %s", commit), "use the full hash: git rev-parse shows it")
+	default:
+		return "", cli.Failed(fmt.Errorf("several commits begin with %s", commit), "use more digits")
+	}
+}
+
+// serverController calls a server, which identifies the user by the token.
+type serverController struct{ client *client.Client }
+
+func (s serverController) Do(ctx context.Context, c Command) (accepted api.Accepted, err error) {
+	path := client.Path("environments", c.Environment, c.Action)
+	if c.ControlPlane != "" {
+		path += "?" + newParameters().text("controlPlane", c.ControlPlane).values.Encode()
+	}
+	body := struct {
+		Commit string `json:"commit,omitempty"`
+		Why    string `json:"why,omitempty"`
+	}{c.Commit, c.Why}
+	err = s.client.Post(ctx, path, body, &accepted)
+	return accepted, err
+}
