@@ -1,63 +1,47 @@
 package placement
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Explanation says why a target is, or is not, on a cluster type.
+// Explanation gives the reasons why a target is, or is not, on a cluster type.
 type Explanation struct {
 	Target      string `json:"target"`
 	ClusterType string `json:"clusterType"`
 	Assigned    bool   `json:"assigned"`
-	// Policies says for each policy of the environment, sorted by name, whether it selects the pair,
-	// and if not, every requirement that failed.
+	// Policies has an entry for each policy of the environment, sorted by name.
 	Policies []PolicyReason `json:"policies"`
 }
 
-// PolicyReason is what one policy says about one pair.
+// PolicyReason tells whether a policy selects a pair, and if not, why.
 type PolicyReason struct {
 	Policy   string         `json:"policy"`
 	Position fleet.Position `json:"position"`
 	Selects  bool           `json:"selects"`
-	// Failed lists the requirements that do not hold, those of the target first;
-	// empty when the policy selects the pair.
+	// Failed lists every requirement that does not hold, the target's first. Empty when the policy selects the pair.
 	Failed []Requirement `json:"failed,omitempty"`
 }
 
 // Requirement is one condition of a selector that does not hold.
 type Requirement struct {
-	// Of says whose label is asked for: "target" or "clusterType".
+	// Of is the side it applies to: "target" or "clusterType".
 	Of string `json:"of"`
-	// Want is the requirement as people write it: `edge=true`, `region in (east-us, west-us)`, `workspace kaizen-app-team`.
+	// Want is the requirement in readable form: `edge=true`, `region in (east-us, west-us)`, `workspace kaizen-app-team`.
 	Want string `json:"want"`
 	// Have is what was found: `edge=false`, or `no label edge`.
 	Have string `json:"have"`
 }
 
-// UnknownError says that the environment has no object of that name.
-type UnknownError struct {
-	Environment string
-	// What is the word for the kind of object: "target" or "cluster type".
-	What string
-	Name string
-	// Near are the names that look most like it, the nearest first; empty when there are no objects of the kind.
-	Near []string
-}
-
-// Error names the object and those that may have been meant.
-func (e *UnknownError) Error() string {
-	if len(e.Near) == 0 {
-		return fmt.Sprintf("no %s %q: environment %q has none at all", e.What, e.Name, e.Environment)
-	}
-	return fmt.Sprintf("no %s %q in environment %q: did you mean %s?", e.What, e.Name, e.Environment, alternatives(e.Near))
-}
-
-// Explain gives the reasons for one pair. A target may be called by its name, or as "<workload>/<short name>".
-// An unknown target or cluster type is an [*UnknownError] that lists near names.
+// Explain returns the reasons for one pair. The target is given by its name, or as "<workload>/<short name>".
+// The error for an unknown target or cluster type suggests similar names.
 func (d *Decisions) Explain(target, clusterType string) (Explanation, error) {
 	t, err := d.targetNamed(target)
 	if err != nil {
@@ -75,23 +59,18 @@ func (d *Decisions) Explain(target, clusterType string) (Explanation, error) {
 		Policies:    make([]PolicyReason, len(d.candidates)),
 	}
 	for i, c := range d.candidates {
-		e.Policies[i] = c.reason(d.targetIndex.objects[t], d.clusterTypeIndex.objects[ct])
+		failed := slices.Concat(c.target.failed(d.targetIndex.objects[t]), c.clusterType.failed(d.clusterTypeIndex.objects[ct]))
+		e.Policies[i] = PolicyReason{
+			Policy:   c.policy.Name,
+			Position: c.policy.Position,
+			Selects:  len(failed) == 0,
+			Failed:   failed,
+		}
 	}
 	return e, nil
 }
 
-// reason asks both halves of a policy again, for all that failed. The decision itself kept no reasons.
-func (c candidates) reason(target, clusterType object) PolicyReason {
-	failed := slices.Concat(c.target.failed(target), c.clusterType.failed(clusterType))
-	return PolicyReason{
-		Policy:   c.policy.Name,
-		Position: c.policy.Position,
-		Selects:  len(failed) == 0,
-		Failed:   failed,
-	}
-}
-
-// targetNamed returns the position of a target. Both forms of a name are clear, because names have no slashes.
+// targetNamed returns the position of a target. The two forms of a name cannot collide, because names have no slashes.
 func (d *Decisions) targetNamed(name string) (int, error) {
 	i := slices.IndexFunc(d.targets, func(t *fleet.Target) bool { return t.Name == name || t.String() == name })
 	if i >= 0 {
@@ -100,12 +79,12 @@ func (d *Decisions) targetNamed(name string) (int, error) {
 	names := make([]string, len(d.targets))
 	for i, t := range d.targets {
 		names[i] = t.Name
-		// Names are offered in the form that was asked in.
+		// Suggest names in the form that the caller used.
 		if strings.Contains(name, "/") {
 			names[i] = t.String()
 		}
 	}
-	return 0, &UnknownError{Environment: d.environment, What: "target", Name: name, Near: nearest(name, names)}
+	return 0, d.unknown("target", name, names)
 }
 
 func (d *Decisions) clusterTypeNamed(name string) (int, error) {
@@ -116,5 +95,37 @@ func (d *Decisions) clusterTypeNamed(name string) (int, error) {
 	for i, ct := range d.clusterTypes {
 		names[i] = ct.Name
 	}
-	return 0, &UnknownError{Environment: d.environment, What: "cluster type", Name: name, Near: nearest(name, names)}
+	return 0, d.unknown("cluster type", name, names)
+}
+
+// unknown returns the error for a name that does not exist, with up to three similar ones.
+func (d *Decisions) unknown(noun, name string, names []string) error {
+	near := nearest(name, names)
+	if len(near) == 0 {
+		return fmt.Errorf("no %s %q: environment %q has no %ss", noun, name, d.environment, noun)
+	}
+	for i, n := range near {
+		near[i] = strconv.Quote(n)
+	}
+	list, last := strings.Join(near[:len(near)-1], ", "), near[len(near)-1]
+	if list != "" {
+		last = list + " or " + last
+	}
+	return fmt.Errorf("no %s %q in environment %q: did you mean %s?", noun, name, d.environment, last)
+}
+
+// nearest returns the up to three names that are most similar to word, the most similar first.
+func nearest(word string, names []string) []string {
+	distance := make(map[string]int, len(names))
+	for _, n := range names {
+		distance[n] = levenshtein.ComputeDistance(word, n)
+		if strings.Contains(n, word) {
+			// Part of a name is a better sign than a few letters in common.
+			distance[n] = 1
+		}
+	}
+	near := slices.SortedFunc(slices.Values(names), func(a, b string) int {
+		return cmp.Or(cmp.Compare(distance[a], distance[b]), cmp.Compare(a, b))
+	})
+	return near[:min(3, len(near))]
 }

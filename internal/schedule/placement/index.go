@@ -31,8 +31,8 @@ func clusterTypeObjects(clusterTypes []*fleet.ClusterType) []object {
 	return objects
 }
 
-// index finds objects by what conditions ask for. Lists are ascending positions in the order of names.
-// It is built once for all policies, in a time that grows with the number of labels.
+// index finds the objects that satisfy conditions. Its lists hold ascending positions, in the order of names.
+// Building it takes time proportional to the number of labels.
 type index struct {
 	objects     []object
 	all         []int32
@@ -40,7 +40,7 @@ type index struct {
 	byKey       map[string]labelIndex
 }
 
-// labelIndex has the objects with one label, whatever its value, and by value.
+// labelIndex has the objects with one label, in total and by value.
 type labelIndex struct {
 	all     []int32
 	byValue map[string][]int32
@@ -74,7 +74,7 @@ func (x *index) addLabel(key, value string, position int32) {
 }
 
 // find returns the objects that satisfy all conditions.
-// It tests only those that the most selective condition leaves.
+// It tests only those that the most selective condition can match.
 func (x *index) find(c conditions) []int32 {
 	if c.never {
 		return nil
@@ -83,7 +83,7 @@ func (x *index) find(c conditions) []int32 {
 	start := x.start(c)
 	for _, list := range start {
 		for _, position := range list {
-			// Asking the first condition again costs less than knowing which one it was.
+			// Testing the starting condition again costs less than tracking which one it was.
 			if c.hold(x.objects[position]) {
 				found = append(found, position)
 			}
@@ -109,16 +109,16 @@ func (x *index) start(c conditions) [][]int32 {
 		consider(x.byWorkspace[c.workspace])
 	}
 	for i := range c.requirements {
-		if lists, ok := x.reach(&c.requirements[i]); ok {
+		if lists, ok := x.supersets(&c.requirements[i]); ok {
 			consider(lists...)
 		}
 	}
 	return best
 }
 
-// reach returns lists that together hold every object a requirement can select.
-// It is false for requirements that an object without the label satisfies too, for these the index is no help.
-func (x *index) reach(r *labels.Requirement) ([][]int32, bool) {
+// supersets returns lists that together hold every object a requirement can select.
+// It returns false for requirements that objects without the label satisfy: the index cannot narrow those down.
+func (x *index) supersets(r *labels.Requirement) ([][]int32, bool) {
 	label := x.byKey[r.Key()]
 	switch r.Operator() {
 	case selection.NotIn, selection.NotEquals, selection.DoesNotExist:

@@ -20,10 +20,10 @@ type Decisions struct {
 	environment  string
 	targets      []*fleet.Target      // sorted by name
 	clusterTypes []*fleet.ClusterType // sorted by name
-	candidates   []candidates         // one for each policy, sorted by its name
+	candidates   []candidates         // one for each policy, sorted by policy name
 	selected     selected
-	// The indexes answer what hints and explanations ask for.
-	targetIndex, clusterTypeIndex *index
+
+	targetIndex, clusterTypeIndex *index // for hints and explanations
 }
 
 // Decide assigns the targets of a snapshot to its cluster types.
@@ -39,13 +39,12 @@ func Decide(s *fleet.Snapshot) *Decisions {
 	policies := sortedByName(s.Policies, func(p *fleet.Policy) string { return p.Name })
 
 	d.candidates = filter(policies, d.targetIndex, d.clusterTypeIndex)
-	scored := score(d.candidates)
-	d.selected = selectAll(scored, len(d.targets), len(d.clusterTypes))
+	d.selected = selectAll(d.candidates, len(d.targets), len(d.clusterTypes))
 	return d
 }
 
-// For returns the assignments to a cluster type, sorted by target name; none for a cluster type that does not exist.
-// The slice is the caller's, it is made anew by each call.
+// For returns the assignments to a cluster type, sorted by target name. It is empty for an unknown cluster type.
+// The caller owns the slice.
 func (d *Decisions) For(clusterType string) []Assignment {
 	i, ok := d.clusterType(clusterType)
 	if !ok {
@@ -61,15 +60,6 @@ func (d *Decisions) For(clusterType string) []Assignment {
 		}
 	}
 	return assignments
-}
-
-// Count returns the number of assignments.
-func (d *Decisions) Count() int {
-	count := 0
-	for _, row := range d.selected.rows {
-		count += len(row.targets)
-	}
-	return count
 }
 
 // clusterType returns the position of a cluster type.

@@ -12,8 +12,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet/casetest"
 )
 
-// Each case is a fleet and what is decided about it: "decisions" has what runs on each cluster type,
-// "reasons" why the other pairs were not taken, and "unused" the warnings about policies.
+// Each case is a fleet and its decisions: "decisions" has what runs on each cluster type,
+// "reasons" why the other pairs are not assigned, and "unused" the warnings about policies.
 func TestCases(t *testing.T) {
 	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
 		s := parseFleet(t, []byte(c.Text("fleet.yaml")))
@@ -65,7 +65,7 @@ func unusedText(d *Decisions) string {
 	return b.String()
 }
 
-func TestExplainNamesWhatWasProbablyMeant(t *testing.T) {
+func TestExplainSuggestsSimilarNames(t *testing.T) {
 	d := Decide(parseFleet(t, []byte(`
 targets:
 - name: hello-world-app/functional-test
@@ -101,18 +101,18 @@ clusterTypes:
 	}
 }
 
-func TestNoObjectsAtAll(t *testing.T) {
+func TestEmptyEnvironment(t *testing.T) {
 	d := Decide(&fleet.Snapshot{Environment: "dev"})
-	if d.Count() != 0 || d.For("large") != nil || d.Unused() != nil {
-		t.Errorf("an empty environment has %d assignments and %v", d.Count(), d.Unused())
+	if d.For("large") != nil || d.Unused() != nil {
+		t.Errorf("an empty environment has assignments %v and warnings %v", d.For("large"), d.Unused())
 	}
 	_, err := d.Explain("shop-web", "large")
-	if got, want := fmt.Sprint(err), `no target "shop-web": environment "dev" has none at all`; got != want {
+	if got, want := fmt.Sprint(err), `no target "shop-web": environment "dev" has no targets`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
-// Gt and Lt have no place in a LabelSelector, but selectors know them.
+// A LabelSelector has no Gt and Lt, but parsed selectors do.
 func TestGreaterAndLessCompareWholeNumbers(t *testing.T) {
 	between, err := labels.Parse("nodes>5,nodes<10")
 	if err != nil {
@@ -153,10 +153,10 @@ clusterTypes: [{name: a}, {name: b}]
 policies: [{name: everything}]
 `)))
 	if d.selected.rows[0] != d.selected.rows[1] {
-		t.Error("cluster types that the same policies select have rows of their own")
+		t.Error("cluster types that the same policies select have separate rows")
 	}
 	a, b := d.For("a"), d.For("b")
 	if &a[0].Policies[0] != &b[1].Policies[0] {
-		t.Error("equal lists of policies are kept twice")
+		t.Error("equal policy lists are stored twice")
 	}
 }

@@ -28,7 +28,7 @@ func pairs(s *fleet.Snapshot, d *Decisions) []pair {
 	return all
 }
 
-// naivePairs is the definition of scheduling: every policy asked about every pair.
+// naivePairs is the definition of scheduling: check every policy for every pair.
 func naivePairs(s *fleet.Snapshot) []pair {
 	var all []pair
 	for _, ct := range sortedByName(s.ClusterTypes, func(ct *fleet.ClusterType) string { return ct.Name }) {
@@ -52,12 +52,8 @@ func TestDecideIsTheTripleLoop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
 		d := Decide(s)
-		got, want := pairs(s, d), naivePairs(s)
-		if diff := cmp.Diff(got, want); diff != "" {
+		if diff := cmp.Diff(pairs(s, d), naivePairs(s)); diff != "" {
 			t.Fatalf("pairs (-got +want):\n%s", diff)
-		}
-		if d.Count() != len(want) {
-			t.Fatalf("count %d, want %d", d.Count(), len(want))
 		}
 	})
 }
@@ -152,7 +148,7 @@ func TestUnusedPoliciesAreThoseThatSelectNoPair(t *testing.T) {
 	})
 }
 
-// Few names, values and requirements, so that selectors meet what they ask for and policies overlap.
+// Few names, values and requirements, so that selectors match often and policies overlap.
 var (
 	names      = rapid.StringMatching(`[a-e]{1,3}`)
 	workspaces = rapid.SampledFrom([]string{"", "kaizen", "library"})

@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// shortFleet is a snapshot as the cases write it: only what scheduling looks at.
+// shortFleet is the short form of a snapshot in test cases: only what scheduling uses.
 type shortFleet struct {
 	Targets []struct {
 		Name      string // workload/short name
@@ -79,4 +79,12 @@ func selector(t testing.TB, s *metav1.LabelSelector) labels.Selector {
 		t.Fatal(err)
 	}
 	return compiled
+}
+
+func countAssignments(d *Decisions) int {
+	count := 0
+	for _, row := range d.selected.rows {
+		count += len(row.targets)
+	}
+	return count
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Unused returns a warning for each policy that selects nothing, saying which half was empty
-// and what the selector probably got wrong.
+// Unused returns a warning for each policy that selects no target or no cluster type, with a hint at the likely mistake.
 func (d *Decisions) Unused() []fleet.Problem {
 	var problems []fleet.Problem
 	for _, c := range d.candidates {
@@ -27,24 +26,20 @@ func (d *Decisions) Unused() []fleet.Problem {
 			hints = append(hints, d.clusterTypeIndex.hints("cluster type", c.clusterType)...)
 		}
 		if len(empty) > 0 {
-			problems = append(problems, unused(c.policy, empty, hints))
+			problems = append(problems, fleet.Problem{
+				Severity: fleet.SeverityWarning,
+				Kind:     fleet.KindUnusedPolicy,
+				Object:   fleet.Ref{Kind: "SchedulingPolicy", Name: c.policy.Name},
+				Position: c.policy.Position,
+				Message:  "selects no " + strings.Join(empty, " and no "),
+				Hint:     strings.Join(hints, "; "),
+			})
 		}
 	}
 	return fleet.SortProblems(problems)
 }
 
-func unused(p *fleet.Policy, empty, hints []string) fleet.Problem {
-	return fleet.Problem{
-		Severity: fleet.SeverityWarning,
-		Kind:     fleet.KindUnusedPolicy,
-		Object:   fleet.Ref{Kind: "SchedulingPolicy", Name: p.Name},
-		Position: p.Position,
-		Message:  "selects no " + strings.Join(empty, " and no "),
-		Hint:     strings.Join(hints, "; "),
-	}
-}
-
-// hints says what kept conditions from selecting any object: each condition that no object satisfies,
+// hints returns why conditions select no object: each condition that no object satisfies,
 // or that no object satisfies all of them.
 func (x *index) hints(noun string, c conditions) []string {
 	if len(x.objects) == 0 {
@@ -52,7 +47,8 @@ func (x *index) hints(noun string, c conditions) []string {
 	}
 	var hints []string
 	if c.workspace != "" && len(x.byWorkspace[c.workspace]) == 0 {
-		hints = append(hints, fmt.Sprintf("no %s is in %s", noun, workspaceWords(c.workspace))+x.otherWorkspace(c.workspace))
+		hints = append(hints, fmt.Sprintf("no %s is in %s", noun, workspaceText(c.workspace))+
+			instead("", c.workspace, "", slices.Sorted(maps.Keys(x.byWorkspace))))
 	}
 	for i := range c.requirements {
 		r := &c.requirements[i]
@@ -61,38 +57,33 @@ func (x *index) hints(noun string, c conditions) []string {
 		}
 	}
 	if c.never {
-		hints = append(hints, "the selector selects nothing, whatever there is")
+		hints = append(hints, "the selector cannot match anything")
 	}
 	if len(hints) == 0 {
-		hints = append(hints, fmt.Sprintf("each condition holds for some %s, but all of them for none: %s", noun, c.words()))
+		hints = append(hints, fmt.Sprintf("no %[1]s meets all conditions together, though each is met by some %[1]s: %[2]s", noun, c))
 	}
 	return hints
 }
 
-// words lists all conditions, as a person would read the selector aloud.
-func (c conditions) words() string {
-	var words []string
+// String lists all conditions: workspace kaizen, size=large.
+func (c conditions) String() string {
+	var all []string
 	if c.workspace != "" {
-		words = append(words, workspaceWords(c.workspace))
+		all = append(all, workspaceText(c.workspace))
 	}
 	for i := range c.requirements {
-		words = append(words, wantWords(&c.requirements[i]))
+		all = append(all, wantText(&c.requirements[i]))
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(all, ", ")
 }
 
-// otherWorkspace says which workspace may have been meant.
-func (x *index) otherWorkspace(workspace string) string {
-	return instead("", workspace, "", slices.Sorted(maps.Keys(x.byWorkspace)))
-}
-
-// unsatisfied says that no object satisfies a requirement, and which label, or which value of it, may have been meant.
+// unsatisfied returns a hint for a requirement that no object satisfies, with a similar label or value.
 func (x *index) unsatisfied(noun string, r *labels.Requirement) string {
 	if r.Operator() == selection.DoesNotExist {
 		// "No target has no label" is correct and unreadable.
 		return fmt.Sprintf("every %s has label %s", noun, r.Key())
 	}
-	none := fmt.Sprintf("no %s has %s", noun, wantWords(r))
+	none := fmt.Sprintf("no %s has %s", noun, wantText(r))
 	label, ok := x.byKey[r.Key()]
 	if !ok {
 		return none + instead("label ", r.Key(), "labels ", slices.Sorted(maps.Keys(x.byKey)))
@@ -104,7 +95,7 @@ func (x *index) unsatisfied(noun string, r *labels.Requirement) string {
 	return none + inUse("", values)
 }
 
-// onlyValue returns the value that a requirement asks for, when it is a single one.
+// onlyValue returns the value that a requirement asks for, if it is a single one.
 func onlyValue(r *labels.Requirement) (string, bool) {
 	switch r.Operator() {
 	case selection.Equals, selection.DoubleEquals, selection.In:
@@ -115,7 +106,7 @@ func onlyValue(r *labels.Requirement) (string, bool) {
 	}
 }
 
-// instead offers the word that was probably meant, or else shows those there are.
+// instead suggests the most similar word, or else lists the words in use.
 func instead(prefix, word, plural string, words []string) string {
 	if near := fleet.Nearest(word, words); near != "" {
 		return fmt.Sprintf(", did you mean %s%s?", prefix, near)
@@ -123,9 +114,9 @@ func instead(prefix, word, plural string, words []string) string {
 	return inUse(plural, words)
 }
 
-// inUse shows the first few words, which is enough to see what they look like.
+// inUse lists the first few words, which is enough to see what they look like.
 func inUse(plural string, words []string) string {
-	// The empty workspace and empty values are no advice.
+	// An empty workspace or value does not help.
 	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
 	if len(words) == 0 {
 		return ""
