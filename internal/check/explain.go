@@ -24,9 +24,9 @@ func explain(m *manifest, e *jsonschema.ValidationError) []Finding {
 		case *kind.Type:
 			findings = append(findings, m.finding(RuleSchema, at, fmt.Sprintf("is %s, want %s", article(k.Got), strings.Join(k.Want, " or ")), quoteHint(k)))
 		case *kind.Enum:
-			findings = append(findings, m.finding(RuleSchema, at, "is "+schemas.Show(k.Got)+", "+schemas.Wish(k), ""))
+			findings = append(findings, m.finding(RuleSchema, at, "is "+schemas.Show(k.Got)+", but "+schemas.Requirement(k), ""))
 		default:
-			findings = append(findings, m.finding(RuleSchema, at, strings.Join(schemas.Wishes(leaf), "; or "), ""))
+			findings = append(findings, m.finding(RuleSchema, at, strings.Join(schemas.Requirements(leaf), "; or "), ""))
 		}
 	}
 	return findings

@@ -70,7 +70,7 @@ func (s *Schema) Check(data map[string]any, composed *Composed, below string) (p
 		for _, step := range cause.InstanceLocation {
 			path = Join(path, step)
 		}
-		message := strings.Join(schemas.Wishes(cause), "; or ")
+		message := strings.Join(schemas.Requirements(cause), "; or ")
 		problems = append(problems, s.problem(composed.place(path, s.at), fmt.Sprintf("%s: %s", cmp.Or(path, "the values"), message)))
 	}
 	return fleet.SortProblems(problems)

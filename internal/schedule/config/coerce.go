@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
 
-// want is a set of types that a schema asks for at one place.
+// want is a set of types that a schema asks for at one value.
 type want uint8
 
 const (
@@ -21,25 +21,25 @@ const (
 )
 
 // maxSteps bounds the work of checking one configuration with one schema.
-// A step is the application of one subschema to one value, or to one field or element of it.
+// A step applies one subschema to one value, or to one of its fields or elements.
 const maxSteps = 200_000
 
-var errSteps = errors.New("the schema refers to itself without end, or takes too many steps to check")
+// maxInPlace bounds the depth of references at one value. Without it, a schema that refers to itself
+// would overflow the stack before it runs out of steps.
+const maxInPlace = 500
 
-// survey walks a schema along the data, before the data is checked with it.
-// It finds out which types are asked for at each text, and takes the steps that checking will take at least:
-// references can make a schema of ten lines ask for billions.
+var errSteps = errors.New("the schema refers to itself endlessly, or takes too many steps to check")
+
+// survey walks a schema along the data before validation.
+// It collects the types that are asked for at each string, and counts a lower bound of validation's steps:
+// with references, a schema of ten lines can take billions.
 type survey struct {
 	wants map[*node]want
 	steps int
 }
 
-// maxInPlace bounds how many references deep one value is looked at. Without it a reference to itself
-// would fill the stack before the steps run out.
-const maxInPlace = 500
-
-// walk follows the paths that checking follows: depth counts the schemas that are applied to the same value.
-// It may take a few more, such as both "then" and "else"; it must not take fewer.
+// walk follows the paths of validation. depth counts the schemas applied to the same value.
+// It may take more paths, such as both "then" and "else", but never fewer.
 func (v *survey) walk(s *jsonschema.Schema, n *node, depth int) error {
 	v.steps += 1 + len(n.fields) + len(n.items)
 	if v.steps > maxSteps || depth > maxInPlace {
@@ -75,7 +75,7 @@ func (v *survey) walk(s *jsonschema.Schema, n *node, depth int) error {
 	return nil
 }
 
-// wantsOf returns the types a schema asks for: by "type", or else by the values and limits it names.
+// wantsOf returns the types a schema asks for: by "type", or else by its values and limits.
 func wantsOf(s *jsonschema.Schema) want {
 	if s.Types != nil {
 		var w want
@@ -125,7 +125,7 @@ func wantOfValue(v any) want {
 	}
 }
 
-// inPlace are the subschemas that a schema applies to the same value.
+// inPlace returns the subschemas that apply to the same value.
 func inPlace(s *jsonschema.Schema, n *node) []*jsonschema.Schema {
 	subs := slices.Concat(s.AllOf, s.AnyOf, s.OneOf)
 	for _, sub := range []*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else} {
@@ -146,7 +146,7 @@ func inPlace(s *jsonschema.Schema, n *node) []*jsonschema.Schema {
 	return subs
 }
 
-// ofProperty are the subschemas that a schema applies to a field.
+// ofProperty returns the subschemas that apply to a field.
 func ofProperty(s *jsonschema.Schema, key string) []*jsonschema.Schema {
 	var subs []*jsonschema.Schema
 	if sub, ok := s.Properties[key]; ok {
@@ -169,7 +169,7 @@ func ofProperty(s *jsonschema.Schema, key string) []*jsonschema.Schema {
 	return subs
 }
 
-// ofItem are the subschemas that a schema applies to an element of a list.
+// ofItem returns the subschemas that apply to a list element.
 func ofItem(s *jsonschema.Schema, i int) []*jsonschema.Schema {
 	var subs []*jsonschema.Schema
 	add := func(sub any) {
@@ -193,7 +193,7 @@ func ofItem(s *jsonschema.Schema, i int) []*jsonschema.Schema {
 	return subs
 }
 
-// as returns a text as the type that is asked for, if it is one and is asked for.
+// as converts text to the type that is asked for. It returns false if it cannot.
 func (w want) as(text string) (any, bool) {
 	switch {
 	case w&wantNumber != 0 && schemas.Number.MatchString(text):
@@ -204,8 +204,8 @@ func (w want) as(text string) (any, bool) {
 	return nil, false
 }
 
-// instance is the data as it is checked: texts as what is asked for. Where a text is as welcome as another type,
-// it stays a text unless the leaf is in flipped.
+// instance returns the data to validate, with strings converted to the type that is asked for.
+// Where a string is allowed as well, the value is converted only if the leaf is in flipped.
 func (v *survey) instance(n *node, flipped map[*node]bool) any {
 	switch n.kind {
 	case mapping:
@@ -231,7 +231,7 @@ func (v *survey) instance(n *node, flipped map[*node]bool) any {
 	return n.value
 }
 
-// ambiguous lists the texts below n that are asked for as texts and as something else that they can be.
+// ambiguous returns the strings at or below n that are valid both as a string and as another type that is asked for.
 func (v *survey) ambiguous(n *node) []*node {
 	var found []*node
 	n.eachLeaf("", func(_ string, leaf *node) {

@@ -13,32 +13,31 @@ import (
 
 // Composed is the configuration of one or more assignments. It is shared and immutable.
 type Composed struct {
-	// Data is what templates see as ConfigData: at the top level texts, maps and lists; texts stay texts ("3306").
-	// Values inside maps and lists keep their YAML types. It is never nil.
+	// Data is ConfigData in templates: at the top level strings ("3306"), maps and lists.
+	// Values inside maps and lists have their YAML types. Never nil.
 	Data map[string]any
 	// Keys has an entry for every leaf, sorted by path.
 	Keys []Key
-	// Layers are the names of the ConfigMaps that apply, in the order of application.
+	// Layers are the names of the ConfigMaps that apply, in order of increasing precedence.
 	Layers []string
 	// Digest identifies Data.
 	Digest fleet.Digest
 }
 
-// Result is the configuration of one assignment and what is to be said about it.
+// Result is the configuration of one assignment, with its problems.
 type Result struct {
 	*Composed
 	// Schemas are the names of the ConfigSchemas that apply, sorted. The slice is shared; do not change it.
 	Schemas []string
-	// Problems are those of this configuration: conflicts, schema findings, values that do not evaluate; sorted.
-	// Problem.Assignment is empty; the caller knows whose they are. Conflicts and broken objects are equal values
-	// for all assignments they concern: drop repetitions and they are reported once.
-	// The slice may be shared; do not change it.
+	// Problems of this configuration, sorted: conflicts, values that the schema does not allow, failed templates.
+	// Problem.Assignment is empty. Conflicts and broken objects give equal problems for all assignments they concern,
+	// so that callers can remove duplicates. The slice may be shared; do not change it.
 	Problems []fleet.Problem
-	// Hold is true when the assignment must keep its published state.
+	// Hold means that the assignment must keep its published state.
 	Hold bool
 }
 
-// add adds errors, which hold the assignment. The shared slice is left alone.
+// add adds errors, which hold the assignment. It copies the shared slice.
 func (r *Result) add(errors []fleet.Problem) {
 	if len(errors) > 0 {
 		r.Problems = fleet.SortProblems(slices.Concat(r.Problems, errors))
@@ -46,7 +45,7 @@ func (r *Result) add(errors []fleet.Problem) {
 	}
 }
 
-// part are some keys of a configuration in the three forms it is needed in.
+// part holds some keys of a configuration in three forms.
 type part struct {
 	fields map[string]*node
 	data   map[string]any
@@ -55,14 +54,14 @@ type part struct {
 
 func newPart() *part { return &part{fields: map[string]*node{}, data: map[string]any{}} }
 
-// add adds a key with its value. The keys of the part are not sorted any more.
+// add adds a key with its value. The caller sorts p.keys afterwards.
 func (p *part) add(key string, n *node) {
 	p.fields[key] = n
 	p.data[key] = n.data()
 	p.keys = n.appendKeys(p.keys, key)
 }
 
-// compose merges the keys that have templates with the results, and adds them to those that have none.
+// compose merges the keys that have templates, using the results, and adds the other keys.
 func (set *layerSet) compose(results map[string]string) *part {
 	if len(set.dynamic) == 0 {
 		return set.static
@@ -79,14 +78,13 @@ func (set *layerSet) compose(results map[string]string) *part {
 	return p
 }
 
-// composition is a configuration with what it takes to check it.
+// composition is a configuration that can be checked.
 type composition struct {
 	*Composed
 	fields map[string]*node
 
-	mu sync.Mutex
-	// checked are the findings by set of schemas.
-	checked map[string][]fleet.Problem
+	mu      sync.Mutex
+	checked map[string][]fleet.Problem // by schemaKey
 }
 
 func newComposition(set *layerSet, results map[string]string) *composition {
@@ -98,7 +96,7 @@ func newComposition(set *layerSet, results map[string]string) *composition {
 	}
 }
 
-// result adds to a configuration what is to be said about it for a selection.
+// result returns the configuration with its problems for a selection.
 func (c *composition) result(sel *selection) Result {
 	r := Result{Composed: c.Composed, Schemas: sel.schemaNames, Problems: sel.standing, Hold: sel.hold}
 	if findings := c.check(sel); len(findings) > 0 {
@@ -127,12 +125,12 @@ func (c *composition) check(sel *selection) []fleet.Problem {
 	return findings
 }
 
-// digest identifies data: two of them are equal when templates would print the same.
+// digest identifies data. Digests are equal if templates would print the same.
 func digest(data map[string]any) fleet.Digest {
 	return sha256.Sum256(appendValue(make([]byte, 0, 1024), data))
 }
 
-// appendValue encodes a value unambiguously: its type, its length, and what is in it.
+// appendValue encodes a value unambiguously: its type, its length and its content.
 func appendValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:

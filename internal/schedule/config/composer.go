@@ -10,43 +10,39 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Eval executes a configuration value that contains template actions with the data of one assignment.
-// It is called from whichever goroutine calls Compose.
+// Eval executes a configuration value that is a template, with the data of one assignment.
+// It runs on the goroutine that calls Compose.
 type Eval func(text string) (string, error)
 
 // Composer composes the configurations of one environment. It is safe for concurrent use.
 type Composer struct {
 	vocabulary vocabulary
-	layers     []*layer // in the order of application
+	layers     []*layer // in order of increasing precedence
 	layerIndex index
-	schemas    []*schema // in the order of names
+	schemas    []*schema // by name
 	byName     map[string]*schema
-	// schemaIndex is over schemas; those that select nothing are not in it.
-	schemaIndex index
-	selecting   []*schema // by their number in schemaIndex
-	unreadable  []unreadable
-	// unreadableIndex is over unreadable.
+
+	selecting       []*schema // the schemas that have a selector
+	schemaIndex     index     // of selecting
+	unreadable      []unreadable
 	unreadableIndex index
 
-	// classes are those of the snapshot's targets; everyTarget is what they meet together.
-	classes     map[*fleet.Target]*class
-	everyTarget facts
-	// named are the schemas, existing or not, that some target names; ascending.
-	named []string
+	classes     map[*fleet.Target]*class // of the snapshot's targets
+	everyTarget facts                    // what the targets together meet
+	named       []string                 // schemas, existing or not, that a target names; ascending
 
 	mu    sync.Mutex
 	known map[string]*class
 }
 
-// unreadable is a ConfigMap or ConfigSchema that exists and cannot be used.
+// unreadable is a ConfigMap or ConfigSchema that exists but cannot be used.
 type unreadable struct {
 	fleet.Unreadable
 	// selects is false for a schema that applies only where it is named.
 	selects bool
 }
 
-// class is what distinguishes targets for configurations: targets of one class have the same layers and schemas
-// on every cluster type.
+// class groups targets: those of one class have the same layers and schemas on every cluster type.
 type class struct {
 	facts   facts
 	schemas []string
@@ -54,8 +50,8 @@ type class struct {
 
 // NewComposer indexes the layers and compiles the schemas of a snapshot.
 //
-// Schemas that do not compile and values that cannot be used are problems; the assignments they apply to are held,
-// and their results carry the same problem again.
+// Schemas that do not compile and values that cannot be used are problems. They hold the assignments they apply to,
+// whose results repeat the problem.
 func NewComposer(s *fleet.Snapshot) (*Composer, []fleet.Problem) {
 	c := &Composer{
 		vocabulary: vocabulary{},
@@ -66,7 +62,7 @@ func NewComposer(s *fleet.Snapshot) (*Composer, []fleet.Problem) {
 	}
 	var problems []fleet.Problem
 	for _, l := range c.layers {
-		c.layerIndex.file(c.vocabulary, l.config.Labels)
+		c.layerIndex.add(c.vocabulary, l.config.Labels)
 		problems = append(problems, l.problems...)
 	}
 	problems = append(problems, c.addSchemas(s.Schemas)...)
@@ -75,7 +71,7 @@ func NewComposer(s *fleet.Snapshot) (*Composer, []fleet.Problem) {
 	return c, fleet.SortProblems(problems)
 }
 
-// addSchemas compiles the schemas. A broken one is kept too, because what it applies to is held.
+// addSchemas compiles the schemas. Broken ones are kept, because they hold what they apply to.
 func (c *Composer) addSchemas(schemas []*fleet.Schema) []fleet.Problem {
 	byName := func(a, b *fleet.Schema) int { return cmp.Compare(a.Name, b.Name) }
 	var problems []fleet.Problem
@@ -85,7 +81,7 @@ func (c *Composer) addSchemas(schemas []*fleet.Schema) []fleet.Problem {
 		c.schemas = append(c.schemas, sch)
 		c.byName[source.Name] = sch
 		if source.Selects {
-			c.schemaIndex.file(c.vocabulary, source.Labels)
+			c.schemaIndex.add(c.vocabulary, source.Labels)
 			c.selecting = append(c.selecting, sch)
 		}
 		if sch.broken != nil {
@@ -95,25 +91,20 @@ func (c *Composer) addSchemas(schemas []*fleet.Schema) []fleet.Problem {
 	return problems
 }
 
-// addUnreadable keeps what could have been a layer or a schema.
+// addUnreadable keeps the objects that could be a layer or a schema.
 func (c *Composer) addUnreadable(all []fleet.Unreadable) {
 	for _, u := range all {
+		labels := matching(u.Labels)
 		mark, marked := u.Labels[labelPlatformConfig]
-		switch {
-		case u.Ref.Kind == "ConfigSchema":
-			c.fileUnreadable(unreadable{u, len(matching(u.Labels)) > 0})
-		case u.Ref.Kind == "ConfigMap" && (!marked || mark == "true"):
-			c.fileUnreadable(unreadable{u, true})
+		isSchema := u.Ref.Kind == "ConfigSchema"
+		if isSchema || u.Ref.Kind == "ConfigMap" && (!marked || mark == "true") {
+			c.unreadable = append(c.unreadable, unreadable{u, !isSchema || len(labels) > 0})
+			c.unreadableIndex.add(c.vocabulary, labels)
 		}
 	}
 }
 
-func (c *Composer) fileUnreadable(u unreadable) {
-	c.unreadable = append(c.unreadable, u)
-	c.unreadableIndex.file(c.vocabulary, matching(u.Labels))
-}
-
-// addTargets classifies the targets of the snapshot beforehand, so that asking for them takes no lock.
+// addTargets classifies the snapshot's targets in advance, so that looking up their class takes no lock.
 func (c *Composer) addTargets(targets []*fleet.Target) {
 	c.everyTarget = facts{has: make([]bool, len(c.vocabulary))}
 	for _, t := range targets {
@@ -131,7 +122,7 @@ func (c *Composer) addTargets(targets []*fleet.Target) {
 	c.named = slices.Compact(c.named)
 }
 
-// class returns the class of a target. That of the snapshot's own targets is known.
+// class returns the class of a target, also of one that is not in the snapshot.
 func (c *Composer) class(t *fleet.Target) *class {
 	if cl, ok := c.classes[t]; ok {
 		return cl
@@ -139,7 +130,7 @@ func (c *Composer) class(t *fleet.Target) *class {
 	return c.intern(t)
 }
 
-// intern returns the one class of all targets like t.
+// intern returns the class of all targets like t.
 func (c *Composer) intern(t *fleet.Target) *class {
 	cl := &class{facts: c.vocabulary.target(t), schemas: slices.Clone(t.ConfigSchemas)}
 	slices.Sort(cl.schemas)
@@ -158,7 +149,7 @@ func (c *Composer) intern(t *fleet.Target) *class {
 	return cl
 }
 
-// numbers encodes a list of numbers as a key.
+// numbers encodes a list of numbers as a map key.
 func numbers(ids []int) []byte {
 	key := binary.AppendUvarint(nil, uint64(len(ids)))
 	for _, id := range ids {

@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
 
-// conflicts finds the keys that equally specific layers give different values.
-// They are compared as written, so that the finding is the same for every assignment the layers apply to.
+// conflicts returns a warning for each key that equally specific layers give different values.
+// Values are compared unevaluated, so that the warning is the same for every assignment.
 func conflicts(layers []*layer) []fleet.Problem {
 	var found []fleet.Problem
 	for start := 0; start < len(layers); {
@@ -23,7 +23,7 @@ func conflicts(layers []*layer) []fleet.Problem {
 	return found
 }
 
-// conflictsAmong compares every pair of layers of one rank, but only for the keys that both have.
+// conflictsAmong compares every pair of layers of one rank, for the keys that both have.
 func conflictsAmong(equals []*layer) []fleet.Problem {
 	var found []fleet.Problem
 	earlier := map[string][]*node{}
@@ -56,7 +56,7 @@ func eachDifference(path string, a, b *node, f func(path string, a, b *node)) {
 	}
 }
 
-// eachElementDifference compares the elements of one name: the others are appended and lose nothing.
+// eachElementDifference compares the elements with the same name. The others are appended and lose nothing.
 func eachElementDifference(path string, a, b *node, f func(path string, a, b *node)) {
 	for _, item := range b.items {
 		name, named := item.name()
@@ -73,7 +73,7 @@ func eachElementDifference(path string, a, b *node, f func(path string, a, b *no
 	}
 }
 
-// conflict is the problem of a key of which b wins over a only by the name of its ConfigMap.
+// conflict is the problem for a key where b wins over a only by the name of its ConfigMap.
 func conflict(path string, a, b *node) fleet.Problem {
 	winner, loser := b.place(), a.place()
 	return fleet.Problem{
@@ -83,11 +83,11 @@ func conflict(path string, a, b *node) fleet.Problem {
 		Position: winner.Position,
 		Message: fmt.Sprintf("%s is %s here and %s in %s (ConfigMap %s), which is equally specific; %s wins by its name",
 			path, summary(b), summary(a), loser.Position, loser.ConfigMap, winner.ConfigMap),
-		Hint: "remove one of the two values, or give one of the ConfigMaps a further label",
+		Hint: "remove one of the two values, or add a label to one of the ConfigMaps",
 	}
 }
 
-// summary shows a value of any shape in a message.
+// summary formats a value of any shape for a message.
 func summary(n *node) string {
 	if n.leaf() {
 		return quote(n)

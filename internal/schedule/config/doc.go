@@ -1,8 +1,8 @@
-// Package config composes the platform configuration of an assignment from layers, and says where every value comes from.
+// Package config composes the platform configuration of an assignment from layers, and records where each value comes from.
 //
-// A layer is a ConfigMap whose every label matches: "cluster-type", "deployment-target" and "workload" match names,
-// any other label matches the same label of the cluster type or of the target. Layers are applied from the least to the
-// most specific, which is the number of labels; equals go in order of their names. A later layer wins:
+// A layer is a ConfigMap. It applies when all its labels match: "cluster-type", "deployment-target" and "workload" match names,
+// any other label matches the same label of the cluster type or of the target. Layers are applied in order of increasing
+// specificity, which is the number of labels, and then by name. A later layer wins:
 //
 //	dev-config       (no labels)                    REGION: none     DATABASE_URL: mysql://dev
 //	west-us-config   region: west-us                REGION: West US  DATABASE_URL: mysql://west    ◄ wins
@@ -10,36 +10,36 @@
 //
 // # Values
 //
-// A scalar is text, however it is written: 3306 and "3306" are the same. A text that is a YAML map becomes a map,
-// whatever it looks like otherwise ("note: see below" is a map too). Any other text stays exactly as it is, lists included.
-// A value in single quotes, or a text that itself begins and ends with one, is literal: neither a map nor a template.
+// A scalar is a string: 3306 and "3306" are the same. A string that is a YAML map becomes a map
+// ("note: see below" is a map too). Any other string is kept unchanged, including lists.
+// A value in single quotes, or a string that itself begins and ends with one, is literal: neither a map nor a template.
 //
-// A text with "{{" is a template over the assignment's own data. It is evaluated once, before merging,
-// and what comes out is plain text for ever after: it is not parsed, not even when it looks like a map.
-// In a text that is a map, the string leaves are templates, each on its own.
+// A string with "{{" is a template over the assignment's data. It is evaluated once, before merging,
+// and its result is a plain string: it is not parsed, even if it looks like a map.
+// In a string that is a map, each string leaf is a template of its own.
 //
 // # Merging
 //
-// Maps merge key by key; lists of maps merge by the elements' "name", elements without a counterpart are appended;
-// everything else is replaced, an empty list included. Each resulting leaf keeps its provenance:
-// the layer that won, the line it was written at, and what it overrode.
+// Maps merge key by key. Lists of maps merge by the elements' "name", and elements without a counterpart are appended.
+// Everything else is replaced, also by an empty list. Each resulting leaf keeps its provenance:
+// the layer that won, the line of the value, and the values it overrode.
 //
 // # Schemas
 //
-// A schema checks the composed configuration. Texts are checked as what the schema asks for:
-// "3306" is an integer where it wants an integer, and a text where it wants a text. The composed data stays text.
-// Values inside maps have the types that YAML gives them, and those that are no texts are checked as what they are.
-// Schemas never reach outside of themselves, and the work of checking is bounded.
+// A schema checks the composed configuration. Strings are converted to the type that the schema asks for:
+// "3306" is valid for an integer and for a string. The composed data keeps the string.
+// Values inside maps have their YAML types, and only strings are converted.
+// A schema cannot refer to anything outside itself, and the work of checking is bounded.
 //
 // # Problems
 //
-// All findings are reported at once, each at the line the value is written at. These hold the assignment:
-// a value that the schema does not allow, or that cannot be read or evaluated; a schema that cannot be used or
-// does not exist; and a layer or schema that would apply if it could be read. A missing value holds it only
-// where its schema says so. Two equally specific layers that disagree are a warning.
+// All problems are reported at once, each at the line of the value. The assignment is held by
+// a value that the schema does not allow, or that cannot be read or evaluated; by a schema that cannot be used or
+// does not exist; and by a layer or schema that would apply, but cannot be read. A missing value holds it only
+// if its schema says so. Two equally specific layers with different values are a warning.
 //
 // # Sharing
 //
 // Many assignments share one configuration. It is composed once for each cluster type, set of layers and
-// values that depend on the target, and the result is shared and immutable.
+// set of template results. The result is immutable.
 package config

@@ -10,36 +10,36 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
 
-// explain says what an error means for the keys it concerns.
+// explain translates a validation error into findings about keys.
 func explain(t *tree, e *jsonschema.ValidationError) []finding {
 	at, path := t.find(e.InstanceLocation)
-	here := finding{way: e.InstanceLocation, path: "the configuration"}
+	here := finding{location: e.InstanceLocation, path: "the configuration"}
 	if path != "" {
 		here.path, here.written = path, at.first()
 	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
-		return missing(here, path, k.Missing, "is required and missing")
+		return missing(here, path, k.Missing, "is required, but missing")
 	case *kind.DependentRequired:
-		return missing(here, path, k.Missing, "is required next to "+k.Prop+" and missing")
+		return missing(here, path, k.Missing, "is required together with "+k.Prop+", but missing")
 	case *kind.Dependency:
-		return missing(here, path, k.Missing, "is required next to "+k.Prop+" and missing")
+		return missing(here, path, k.Missing, "is required together with "+k.Prop+", but missing")
 	case *kind.AdditionalProperties:
-		return unknownKeys(t, e.InstanceLocation, k.Properties, "is not a key that the schema allows")
+		return unknownKeys(t, e.InstanceLocation, k.Properties, "is not allowed by the schema")
 	case *kind.PropertyNames:
 		// The location of this error is not reliable, its property is.
-		return unknownKeys(t, nil, []string{k.Property}, "is not a name that the schema allows for a key")
+		return unknownKeys(t, nil, []string{k.Property}, "is not a key name that the schema allows")
 	case *kind.AnyOf:
 		return []finding{alternatives(t, e, here)}
 	case *kind.OneOf:
 		if len(k.Subschemas) == 0 { // none of them
 			return []finding{alternatives(t, e, here)}
 		}
-		here.text = schemas.Wish(k)
+		here.text = schemas.Requirement(k)
 	case *kind.FalseSchema:
 		here.text = "is not allowed"
 	default:
-		here.text = schemas.Wish(e.ErrorKind)
+		here.text = schemas.Requirement(e.ErrorKind)
 		if path != "" && at.leaf() {
 			here.text += ", got " + summary(at)
 		}
@@ -47,7 +47,7 @@ func explain(t *tree, e *jsonschema.ValidationError) []finding {
 	return []finding{here}
 }
 
-// missing makes one finding for each value that a map lacks.
+// missing returns a finding for each value that a map lacks.
 func missing(here finding, path string, names []string, text string) []finding {
 	var found []finding
 	for _, name := range names {
@@ -58,12 +58,12 @@ func missing(here finding, path string, names []string, text string) []finding {
 	return found
 }
 
-// unknownKeys makes one finding for each field of a map that must not be there.
-func unknownKeys(t *tree, way, keys []string, text string) []finding {
+// unknownKeys returns a finding for each field of a map that is not allowed.
+func unknownKeys(t *tree, location, keys []string, text string) []finding {
 	var found []finding
 	for _, key := range keys {
-		f := finding{way: append(slices.Clone(way), key), path: key, text: text}
-		if at, path := t.find(f.way); path != "" {
+		f := finding{location: append(slices.Clone(location), key), path: key, text: text}
+		if at, path := t.find(f.location); path != "" {
 			f.path, f.written = path, at.first()
 		}
 		found = append(found, f)
@@ -71,8 +71,8 @@ func unknownKeys(t *tree, way, keys []string, text string) []finding {
 	return found
 }
 
-// alternatives makes one finding of all the reasons why none of several schemas fits.
-// When each of them only lacks a value, a value is missing rather than wrong.
+// alternatives returns one finding with all the reasons why none of several schemas matches.
+// If each reason is a missing value, the finding is about a missing value.
 func alternatives(t *tree, e *jsonschema.ValidationError, here finding) finding {
 	var reasons []string
 	here.missing = true
@@ -81,11 +81,11 @@ func alternatives(t *tree, e *jsonschema.ValidationError, here finding) finding 
 			for _, f := range explain(t, leaf) {
 				here.missing = here.missing && f.missing
 				reason := strings.TrimPrefix(f.path+" "+f.text, here.path+" ")
-				reasons = append(reasons, cut(reason, 4*maxShown)) // a reason may list alternatives itself
+				reasons = append(reasons, cut(reason, 4*maxShown)) // a reason may itself list alternatives
 			}
 		}
 	}
 	slices.Sort(reasons)
-	here.text = "fits none of the alternatives: " + schemas.Some(slices.Compact(reasons), "; or ")
+	here.text = "matches none of the alternatives: " + schemas.Join(slices.Compact(reasons), "; or ")
 	return here
 }

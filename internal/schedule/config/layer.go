@@ -12,16 +12,14 @@ import (
 // layer is a ConfigMap with its values parsed.
 type layer struct {
 	config *fleet.ConfigMap
-	// rank is the number of labels, order the place among all layers of the environment.
+	// rank is the number of labels, order the position among all layers of the environment.
 	rank, order int
 	entries     []entry
-	// templates are the leaves that have to be evaluated, in the order of the keys.
-	templates []template
-	// problems are the values that cannot be used; whatever the layer applies to is held.
+	templates   []template
+	// problems are the values that cannot be used. They hold every assignment that the layer applies to.
 	problems []fleet.Problem
 }
 
-// entry is one key of a layer.
 type entry struct {
 	key   string
 	value *node
@@ -33,7 +31,7 @@ type template struct {
 	leaf *node
 }
 
-// newLayers parses the ConfigMaps and puts them in the order of application.
+// newLayers parses the ConfigMaps and sorts them by increasing precedence.
 func newLayers(configs []*fleet.ConfigMap) []*layer {
 	layers := make([]*layer, 0, len(configs))
 	for _, c := range configs {
@@ -52,11 +50,24 @@ func newLayers(configs []*fleet.ConfigMap) []*layer {
 	return layers
 }
 
-// read adds one key. A value that cannot be used is left out, and the other keys go on.
+// read adds one key. A value that cannot be used becomes a problem.
 func (l *layer) read(e fleet.ConfigEntry) {
 	value, err := readValue(l, e.Value)
 	if err != nil {
-		l.problems = append(l.problems, l.unusable(e, err))
+		p := fleet.Problem{
+			Severity: fleet.SeverityError,
+			Kind:     fleet.KindConfigValue,
+			Object:   l.ref(),
+			Position: l.config.Position,
+			Message:  fmt.Sprintf("the value of %s cannot be used: %v", e.Key, err),
+			Hint:     "correct the value",
+		}
+		p.Position.Line = e.Value.Line
+		if errors.Is(err, errBounds) {
+			p.Kind = fleet.KindYAMLBounds
+			p.Hint = "split the value, or replace its aliases by what they refer to"
+		}
+		l.problems = append(l.problems, p)
 		return
 	}
 	l.entries = append(l.entries, entry{e.Key, value})
@@ -69,26 +80,9 @@ func (l *layer) read(e fleet.ConfigEntry) {
 	}
 }
 
-func (l *layer) unusable(e fleet.ConfigEntry, err error) fleet.Problem {
-	p := fleet.Problem{
-		Severity: fleet.SeverityError,
-		Kind:     fleet.KindConfigValue,
-		Object:   l.ref(),
-		Position: l.config.Position,
-		Message:  fmt.Sprintf("the value of %s cannot be used: %v", e.Key, err),
-		Hint:     "correct the value",
-	}
-	p.Position.Line = e.Value.Line
-	if errors.Is(err, errBounds) {
-		p.Kind = fleet.KindYAMLBounds
-		p.Hint = "split the value, or write its aliases out"
-	}
-	return p
-}
-
 func (l *layer) ref() fleet.Ref { return fleet.Ref{Kind: "ConfigMap", Name: l.config.Name} }
 
-// valuesByKey lists for each key the values that the layers give it, in their order.
+// valuesByKey returns the values that the layers give each key, in the order of the layers.
 func valuesByKey(layers []*layer) map[string][]*node {
 	values := map[string][]*node{}
 	for _, l := range layers {
@@ -99,8 +93,8 @@ func valuesByKey(layers []*layer) map[string][]*node {
 	return values
 }
 
-// fold merges the values of one key. The results of the templates are by their text;
-// without a result a template stays as it is written.
+// fold merges the values of one key. results maps a template's text to its result;
+// a template without a result is kept unevaluated.
 func fold(values []*node, results map[string]string) *node {
 	var merged *node
 	for _, v := range values {

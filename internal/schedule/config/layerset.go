@@ -8,25 +8,24 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// layerSet are the layers that apply together on a stack, with everything that follows from them alone.
+// layerSet holds layers that apply together on a stack, with everything that depends on them alone.
 type layerSet struct {
 	// key identifies the set within its stack.
 	key string
-	// names are those of the ConfigMaps.
-	names []string
-	// templates are all leaves that have to be evaluated.
+	// names of the ConfigMaps.
+	names     []string
 	templates []template
-	// static is the configuration without the keys that have templates, dynamic the values of these keys.
-	// Keys do not influence each other, so that for other results of the templates only these are merged again.
+	// static is the configuration without the keys that have templates, dynamic has the values of those keys.
+	// Keys do not influence each other, so new template results only require merging dynamic again.
 	static  *part
 	dynamic map[string][]*node
 	// problems are the conflicts, and the values that cannot be used.
 	problems []fleet.Problem
-	// precedence is what differs from the rule by names alone, computed when first asked for.
+	// precedence computes the notices of [Composer.Precedence] once.
 	precedence func() []fleet.Problem
 }
 
-// newLayerSet merges what does not depend on templates. The layers are in the order of application.
+// newLayerSet merges the keys that do not depend on templates. Layers are in order of increasing precedence.
 func newLayerSet(key string, layers []*layer) *layerSet {
 	set := &layerSet{key: key, static: newPart(), dynamic: map[string][]*node{}, problems: conflicts(layers)}
 	for _, l := range layers {
@@ -46,7 +45,7 @@ func newLayerSet(key string, layers []*layer) *layerSet {
 	return set
 }
 
-// layerSet returns the one set of these layers.
+// layerSet returns the set of these layers; each set is created once.
 func (s *Stack) layerSet(ids []int) *layerSet {
 	key := string(numbers(ids))
 	s.mu.Lock()
@@ -63,7 +62,7 @@ func (s *Stack) layerSet(ids []int) *layerSet {
 	return set
 }
 
-// compositionKey identifies the layers together with what their templates evaluated to.
+// compositionKey identifies the layers together with the results of their templates.
 func (set *layerSet) compositionKey(results map[string]string) string {
 	if len(set.templates) == 0 {
 		return set.key

@@ -15,14 +15,14 @@ const (
 	labelWorkload    = "workload"
 )
 
-// label is one requirement of a layer: a key and the value it has to have.
+// label is one requirement of a layer.
 type label struct{ key, value string }
 
-// vocabulary numbers every label that some layer or schema requires,
-// so that a target with fifty labels is as quick to match as one with none.
+// vocabulary numbers every label that a layer or schema requires.
+// Other labels of a target cost nothing in matching.
 type vocabulary map[label]int
 
-// number returns the number of a label, a new one if need be.
+// number returns the number of a label, and assigns one if it is new.
 func (v vocabulary) number(l label) int {
 	id, known := v[l]
 	if !known {
@@ -35,10 +35,10 @@ func (v vocabulary) number(l label) int {
 // facts are the requirements that a cluster type or a target meets.
 type facts struct {
 	has []bool // by number
-	ids []int  // the same as a list, ascending
+	ids []int  // ascending
 }
 
-// facts lists which of the known requirements labels and names meet.
+// facts returns the requirements that labels and names meet.
 func (v vocabulary) facts(labels map[string]string, names ...label) facts {
 	f := facts{has: make([]bool, len(v))}
 	for key, value := range labels {
@@ -60,7 +60,7 @@ func (f *facts) add(v vocabulary, l label) {
 	}
 }
 
-// isName is true for the labels that stand for names: an ordinary label of that key has no say.
+// isName reports whether a label matches a name. An object's own label with such a key is ignored.
 func isName(key string) bool {
 	return key == labelClusterType || key == labelTarget || key == labelWorkload
 }
@@ -73,45 +73,45 @@ func (v vocabulary) target(t *fleet.Target) facts {
 	return v.facts(t.Labels, label{labelTarget, t.Name}, label{labelWorkload, t.Workload})
 }
 
-// index finds the layers, or schemas, of which every requirement is met. Each is filed under one of its requirements,
-// so that only those are tested which have at least that one in common with the cluster type or the target.
+// index finds the layers, or schemas, whose requirements are all met. Each is listed under one of its requirements,
+// so that only items with that one in common with the cluster type or the target are tested.
 type index struct {
-	needs [][]int
-	under map[int][]int
-	free  []int // without any requirement
+	needs         [][]int
+	byNeed        map[int][]int
+	unconditional []int
 }
 
-// file adds the next item, which requires the labels.
-func (x *index) file(v vocabulary, labels map[string]string) {
+// add adds the next item, which requires the labels.
+func (x *index) add(v vocabulary, labels map[string]string) {
 	item := len(x.needs)
 	needs, best := []int{}, -1
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		id := v.number(label{key, labels[key]})
 		needs = append(needs, id)
-		// Names tell items apart better than any other label does.
+		// Names are more selective than other labels.
 		if best < 0 || isName(key) {
 			best = id
 		}
 	}
 	x.needs = append(x.needs, needs)
 	if best < 0 {
-		x.free = append(x.free, item)
+		x.unconditional = append(x.unconditional, item)
 		return
 	}
-	if x.under == nil {
-		x.under = map[int][]int{}
+	if x.byNeed == nil {
+		x.byNeed = map[int][]int{}
 	}
-	x.under[best] = append(x.under[best], item)
+	x.byNeed[best] = append(x.byNeed[best], item)
 }
 
-// match returns the items of which every requirement is met by one of the two, ascending.
+// match returns the items whose requirements are all met by the cluster type or the target, ascending.
 func (x *index) match(ct, target facts) []int {
-	found := slices.Clone(x.free)
+	found := slices.Clone(x.unconditional)
 	for _, id := range ct.ids {
 		found = x.collect(found, id, ct, target)
 	}
 	for _, id := range target.ids {
-		if !ct.has[id] { // otherwise they are already there
+		if !ct.has[id] { // otherwise already collected
 			found = x.collect(found, id, ct, target)
 		}
 	}
@@ -121,7 +121,7 @@ func (x *index) match(ct, target facts) []int {
 
 func (x *index) collect(found []int, id int, ct, target facts) []int {
 	lacking := func(id int) bool { return !ct.has[id] && !target.has[id] }
-	for _, item := range x.under[id] {
+	for _, item := range x.byNeed[id] {
 		if !slices.ContainsFunc(x.needs[item], lacking) {
 			found = append(found, item)
 		}
@@ -129,14 +129,14 @@ func (x *index) collect(found []int, id int, ct, target facts) []int {
 	return found
 }
 
-// labelPlatformConfig marks a ConfigMap as platform configuration; it matches nothing.
+// labelPlatformConfig marks a ConfigMap as platform configuration. It takes no part in matching.
 const labelPlatformConfig = "platform-config"
 
-// reconcilerLabels are the prefixes of labels that reconcilers set on what they apply.
+// reconcilerLabels are prefixes of labels that reconcilers add to the objects they apply.
 var reconcilerLabels = []string{"kustomize.toolkit.fluxcd.io/", "app.kubernetes.io/", "argocd.argoproj.io/"}
 
-// matching leaves out the labels that have no part in matching.
-// Readable objects come without them; unreadable ones carry their labels as written.
+// matching returns the labels that take part in matching.
+// Package fleet filters the labels of readable objects; unreadable ones have all their labels.
 func matching(labels map[string]string) map[string]string {
 	kept := map[string]string{}
 	for key, value := range labels {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// merge lays b over a. Neither is changed; the result shares what is not touched.
+// merge lays b over a. It changes neither; the result shares unchanged parts.
 func merge(a, b *node) *node {
 	switch {
 	case a == nil:
@@ -20,7 +20,7 @@ func merge(a, b *node) *node {
 	}
 }
 
-// mergeMaps merges key by key. The result counts as written where a was; only leaves have to be exact.
+// mergeMaps merges key by key. The result has a's position; only the positions of leaves matter.
 func mergeMaps(a, b *node) *node {
 	c := *a
 	c.fields = maps.Clone(a.fields)
@@ -30,13 +30,13 @@ func mergeMaps(a, b *node) *node {
 	return &c
 }
 
-// isListOfMaps is true for lists that merge. An empty list is none: writing it is the way to replace the others.
+// isListOfMaps reports whether a list merges by name. An empty list does not: it replaces others.
 func (n *node) isListOfMaps() bool {
 	notMap := func(item *node) bool { return item.kind != mapping }
 	return n.kind == list && len(n.items) > 0 && !slices.ContainsFunc(n.items, notMap)
 }
 
-// mergeLists merges elements of one name, and appends the others in their order.
+// mergeLists merges elements with the same name, and appends the others in order.
 func mergeLists(a, b *node) *node {
 	c := *a
 	c.items = slices.Clone(a.items)
@@ -59,11 +59,11 @@ func mergeLists(a, b *node) *node {
 	return &c
 }
 
-// replace puts b in the place of a, and notes in the leaves of b what they overrode:
-// the leaf of a at the same path, and the first one also what has no counterpart in b.
+// replace returns b with its leaves recording what they overrode:
+// the leaf of a at the same path, and for the first leaf also the leaves of a without a counterpart.
 func replace(a, b *node) *node {
 	winner := b.clone()
-	if a.leaf() && b.leaf() { // as nearly always
+	if a.leaf() && b.leaf() { // the usual case
 		winner.over = append(winner.over, loser{leaf: a})
 		return winner
 	}
@@ -85,7 +85,7 @@ func replace(a, b *node) *node {
 	return winner
 }
 
-// within is a path below a replaced value as the start of a text: "level: ".
+// within formats a path below a replaced value as a prefix: "level: ".
 func within(path string) string {
 	if path == "" {
 		return ""

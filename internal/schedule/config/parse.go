@@ -9,25 +9,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds of one value of a ConfigMap, so that a few lines with aliases cannot grow into gigabytes.
+// Limits of one value of a ConfigMap, so that a few lines with aliases cannot grow into gigabytes.
 const (
-	maxMapText = 1 << 20 // bytes of a text that may be a map
+	maxMapText = 1 << 20 // bytes of a string that may be a map
 	maxNodes   = 10_000
 	maxDepth   = 64
 )
 
-// errBounds is the error of a value that is too large or too deep to be used.
+// errBounds is the error for a value that is too large or too deep.
 var errBounds = errors.New("too large")
 
 // valueReader turns the YAML of one value into nodes.
 type valueReader struct {
 	layer *layer
-	// line converts a line of the YAML text into one of the file.
+	// line converts a line of the YAML text to a line of the file.
 	line  func(int) int
 	nodes int
 }
 
-// readValue reads the value of a key. The error says why the value cannot be used.
+// readValue reads the value of a key.
 func readValue(l *layer, y *yaml.Node) (*node, error) {
 	for hops := 0; y != nil && y.Kind == yaml.AliasNode && hops < maxDepth; hops++ {
 		y = y.Alias
@@ -42,7 +42,7 @@ func readValue(l *layer, y *yaml.Node) (*node, error) {
 	return r.node(y, 0)
 }
 
-// readText reads a scalar: a map if the text is one, else the text.
+// readText reads a scalar: as a map if the text is one, else as text.
 func readText(l *layer, y *yaml.Node) (*node, error) {
 	n := &node{value: y.Value, raw: y.Value, from: l, line: y.Line}
 	if y.ShortTag() == "!!null" {
@@ -60,24 +60,24 @@ func readText(l *layer, y *yaml.Node) (*node, error) {
 	return n, nil
 }
 
-// setTemplate marks a text that has to be evaluated.
+// setTemplate marks text that has to be evaluated.
 func (n *node) setTemplate() {
 	n.template = strings.Contains(n.raw, "{{")
 	n.dynamic = n.template
 }
 
-// literal is true for a text in single quotes: YAML's own, or such as are part of the text.
+// literal reports whether a value is in single quotes: YAML's own, or quotes that are part of the text.
 func literal(y *yaml.Node) bool {
 	s := y.Value
 	return y.Style&yaml.SingleQuotedStyle != 0 ||
 		len(s) >= 2 && s[0] == '\'' && s[len(s)-1] == '\''
 }
 
-// readMap reads a text that is a YAML map; nil for any other text.
-// The error is errBounds: whether the text is a map can then not be known.
+// readMap reads text that is a YAML map. It returns nil for any other text,
+// and errBounds if the text is too large to tell.
 func readMap(l *layer, y *yaml.Node) (*node, error) {
 	if !strings.ContainsAny(y.Value, ":{?") {
-		return nil, nil // no map without one of these; most values end here
+		return nil, nil // every map has one of these; most values return here
 	}
 	if len(y.Value) > maxMapText {
 		return nil, fmt.Errorf("%w: more than %d bytes", errBounds, maxMapText)
@@ -89,12 +89,12 @@ func readMap(l *layer, y *yaml.Node) (*node, error) {
 	r := valueReader{layer: l, line: lineWithin(y)}
 	n, err := r.node(root, 0)
 	if err != nil && !errors.Is(err, errBounds) {
-		return nil, nil // such as a key that is there twice
+		return nil, nil // for example, a duplicate key
 	}
 	return n, err
 }
 
-// parseOne parses a text of exactly one YAML document; nil for any other.
+// parseOne parses text that is exactly one YAML document. It returns nil for any other text.
 func parseOne(text string) *yaml.Node {
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var document, more yaml.Node
@@ -104,7 +104,7 @@ func parseOne(text string) *yaml.Node {
 	return document.Content[0]
 }
 
-// lineWithin converts lines of a text to lines of the file. Only in a literal block do they correspond.
+// lineWithin converts lines of a scalar's text to lines of the file. They correspond only in a literal block.
 func lineWithin(y *yaml.Node) func(int) int {
 	if y.Style&yaml.LiteralStyle == 0 {
 		return func(int) int { return y.Line }
@@ -112,7 +112,7 @@ func lineWithin(y *yaml.Node) func(int) int {
 	return func(line int) int { return y.Line + line }
 }
 
-// node reads any YAML node. Aliases are written out, and count each time.
+// node reads any YAML node. Aliases are expanded, and count each time.
 func (r *valueReader) node(y *yaml.Node, depth int) (*node, error) {
 	r.nodes++
 	if r.nodes > maxNodes {
@@ -146,7 +146,7 @@ func (r *valueReader) list(y *yaml.Node, depth int) (*node, error) {
 	return n, nil
 }
 
-// mapping reads a map. Its keys are texts, whatever YAML takes them for: "on" and "1" stay as they are written.
+// mapping reads a map. Its keys are strings, also "on" and "1".
 func (r *valueReader) mapping(y *yaml.Node, depth int) (*node, error) {
 	n := &node{kind: mapping, fields: map[string]*node{}, from: r.layer, line: r.line(y.Line)}
 	var inherited []*yaml.Node
@@ -157,12 +157,12 @@ func (r *valueReader) mapping(y *yaml.Node, depth int) (*node, error) {
 		}
 		switch {
 		case key.Kind != yaml.ScalarNode:
-			return nil, errors.New("a key is not a text; put quotes around a template")
+			return nil, errors.New("a key is not a string; put quotes around a template")
 		case key.ShortTag() == "!!merge":
 			inherited = append(inherited, value)
 			continue
 		case n.fields[key.Value] != nil:
-			return nil, fmt.Errorf("the key %q is there twice", key.Value)
+			return nil, fmt.Errorf("duplicate key %q", key.Value)
 		}
 		field, err := r.node(value, depth+1)
 		if err != nil {
@@ -179,7 +179,7 @@ func (r *valueReader) mapping(y *yaml.Node, depth int) (*node, error) {
 	return n, nil
 }
 
-// inherit adds the fields of YAML merge keys ("<<"): what is there already wins, and so does the earlier of several maps.
+// inherit adds the fields of YAML merge keys ("<<"). Existing fields win, and so do earlier maps.
 func (r *valueReader) inherit(n *node, sources []*yaml.Node, depth int) error {
 	for _, source := range sources {
 		from, err := r.node(source, depth+1)
@@ -192,7 +192,7 @@ func (r *valueReader) inherit(n *node, sources []*yaml.Node, depth int) error {
 		}
 		for _, m := range maps {
 			if m.kind != mapping {
-				return errors.New(`the merge key "<<" wants a map`)
+				return errors.New(`the value of the merge key "<<" must be a map`)
 			}
 			for key, field := range m.fields {
 				if n.fields[key] == nil {
@@ -205,7 +205,7 @@ func (r *valueReader) inherit(n *node, sources []*yaml.Node, depth int) error {
 }
 
 // scalar reads a scalar within a map or list, which keeps its YAML type.
-// Dates and binary data stay the text they were written as.
+// Dates and binary data are kept as text.
 func (r *valueReader) scalar(y *yaml.Node) *node {
 	n := &node{value: y.Value, raw: y.Value, from: r.layer, line: r.line(y.Line)}
 	switch y.ShortTag() {

@@ -8,15 +8,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Precedence lists the keys of which the winner differs from the original scheduler's rule, which went by name alone.
-// They are notices: this is what layers are for, and news only to those who come from there.
-// Templates are compared as they are written.
+// Precedence returns a notice for each key whose winner differs from the original scheduler's rule, which ordered
+// ConfigMaps by name alone. It helps users who migrate. Templates are compared unevaluated.
 func (c *Composer) Precedence(s *Stack, t *fleet.Target) []fleet.Problem {
 	sel := s.selection(c.class(t))
 	return slices.Clone(sel.precedence())
 }
 
-// precedence compares the winners of two orders of the same layers.
 func precedence(layers []*layer) []fleet.Problem {
 	byName := func(a, b *layer) int { return cmp.Compare(a.config.Name, b.config.Name) }
 	if slices.IsSortedFunc(layers, byName) {
@@ -36,7 +34,7 @@ func precedence(layers []*layer) []fleet.Problem {
 	return found
 }
 
-// winners lists the leaves that the layers result in when they are applied in this order.
+// winners returns the leaves that result from applying the layers in this order.
 func winners(layers []*layer) []Key {
 	var keys []Key
 	for key, values := range valuesByKey(layers) {
@@ -52,14 +50,14 @@ func outranked(key, was Key, exists bool) fleet.Problem {
 		Kind:     fleet.KindConfigPrecedence,
 		Object:   fleet.Ref{Kind: "ConfigMap", Name: key.From.ConfigMap},
 		Position: key.From.Position,
-		Hint:     "nothing to do if the more specific value is the one that is meant; else change the labels",
+		Hint:     "no change needed if the more specific value is intended; otherwise change the labels",
 	}
 	if !exists {
-		p.Message = fmt.Sprintf("%s is %s here; by the names of the ConfigMaps alone it would not be there",
+		p.Message = fmt.Sprintf("%s is %s here; if only the ConfigMaps' names counted, it would not exist",
 			key.Path, quoteText(key.Value))
 		return p
 	}
-	p.Message = fmt.Sprintf("%s is %s here, because %s is more specific; by name alone it would be %s from %s (ConfigMap %s)",
+	p.Message = fmt.Sprintf("%s is %s here, because %s is more specific; if only names counted, it would be %s from %s (ConfigMap %s)",
 		key.Path, quoteText(key.Value), key.From.ConfigMap, quoteText(was.Value), was.From.Position, was.From.ConfigMap)
 	return p
 }

@@ -11,29 +11,28 @@ import (
 
 // Key is one leaf of a configuration with its provenance.
 type Key struct {
-	// Path is the key, dotted within maps: "logging.level". Elements of lists are addressed by their name,
-	// "hosts[west]", or else by their index, "hosts[0]". Keys within maps that contain such characters are quoted.
-	Path string `json:"path"`
-	// Value is the value as text.
+	// Path is the key, dotted within maps: "logging.level". List elements are addressed by name,
+	// "hosts[west]", or else by index, "hosts[0]". Keys that contain any of .[]" are quoted.
+	Path  string `json:"path"`
 	Value string `json:"value"`
 	// From is the layer that won.
 	From Layer `json:"from"`
-	// Over are the layers it won against, the strongest first.
+	// Over are the values it overrode, in decreasing precedence.
 	Over []Overridden `json:"over,omitempty"`
 }
 
-// Layer is the place a value was written at.
+// Layer is the position of a value in a layer.
 type Layer struct {
 	ConfigMap string         `json:"configMap"`
 	Position  fleet.Position `json:"position"`
-	// Labels is the number of labels that matched, which is the layer's rank.
+	// Labels is the number of the layer's labels: its specificity.
 	Labels int `json:"labels"`
 }
 
 // Overridden is a value that lost.
 type Overridden struct {
 	Layer
-	// Value is the value as text. Where a whole map or list was replaced it says which leaf of it this was: "level: debug".
+	// Value starts with the path of the leaf if a whole map or list was replaced: "level: debug".
 	Value string `json:"value"`
 }
 
@@ -47,7 +46,7 @@ func (n *node) appendKeys(keys []Key, name string) []Key {
 
 func sortKeys(keys []Key) {
 	slices.SortFunc(keys, func(a, b Key) int {
-		// Two leaves can share a path only when a top-level key contains a dot; their places decide then.
+		// Two leaves share a path only if a top-level key contains a dot.
 		return cmp.Or(cmp.Compare(a.Path, b.Path), compareLayers(a.From, b.From), cmp.Compare(a.Value, b.Value))
 	})
 }
@@ -56,7 +55,7 @@ func compareLayers(a, b Layer) int {
 	return cmp.Or(cmp.Compare(a.ConfigMap, b.ConfigMap), cmp.Compare(a.Position.Line, b.Position.Line))
 }
 
-// overridden lists what a leaf won against, directly and through what it won against, the strongest first.
+// overridden returns what a leaf overrode, directly and indirectly, in decreasing precedence.
 func (n *node) overridden() []Overridden {
 	if len(n.over) == 0 {
 		return nil
@@ -70,7 +69,7 @@ func (n *node) overridden() []Overridden {
 	return all
 }
 
-// losers follows the chain of what a leaf won against down to the first value that was written.
+// losers collects all leaves that a leaf overrode, directly and indirectly.
 func (n *node) losers(all []loser) []loser {
 	for _, l := range n.over {
 		all = l.leaf.losers(append(all, l))
@@ -78,15 +77,15 @@ func (n *node) losers(all []loser) []loser {
 	return all
 }
 
-// place is where the node was written.
+// place returns the position of the node.
 func (n *node) place() Layer {
 	p := n.from.config.Position
 	p.Line = n.line
 	return Layer{ConfigMap: n.from.config.Name, Position: p, Labels: n.from.rank}
 }
 
-// eachLeaf calls f for every leaf below n with its path. Empty maps and lists are leaves.
-// The order is that of the keys and of the elements.
+// eachLeaf calls f for every leaf at or below n with its path, in the order of keys and elements.
+// Empty maps and lists are leaves.
 func (n *node) eachLeaf(path string, f func(path string, leaf *node)) {
 	if n.leaf() {
 		f(path, n)
@@ -101,7 +100,7 @@ func (n *node) eachLeaf(path string, f func(path string, leaf *node)) {
 	}
 }
 
-// segment is a key as a part of a path, quoted where it could be taken for several.
+// segment formats a key as a part of a path, quoted if it is ambiguous.
 func segment(key string) string {
 	if key == "" || strings.ContainsAny(key, `.[]"`) {
 		return strconv.Quote(key)
@@ -109,7 +108,7 @@ func segment(key string) string {
 	return key
 }
 
-// elementNames addresses the elements of a list: by name where that tells them apart, else by index.
+// elementNames returns the addresses of list elements: the name if it is unique, else the index.
 func elementNames(items []*node) []string {
 	names := make([]string, len(items))
 	taken := map[string]bool{}

@@ -8,26 +8,26 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// selection is what applies to one class of targets on one cluster type.
+// selection holds what applies to one class of targets on one cluster type.
 type selection struct {
 	*layerSet
 	schemas []*schema
 	// schemaKey identifies the schemas.
 	schemaKey string
-	// schemaNames are their names, and those of the schemas that apply and cannot be used; sorted.
+	// schemaNames are the sorted names of all schemas that apply, also of those that cannot be used.
 	schemaNames []string
 	// unknown are names of schemas that do not exist.
 	unknown []string
 	// standing are the problems that do not depend on the data, sorted: conflicts, values and schemas that cannot be used,
-	// objects that cannot be read. With an error among them the assignment is held.
+	// objects that cannot be read. An error among them holds the assignment.
 	standing []fleet.Problem
 	hold     bool
 
-	// fixed is the result without templates. It is the same for the whole class and computed when first asked for.
+	// fixed computes the result for the whole class once, if there are no templates.
 	fixed func() Result
 }
 
-// selectFor finds what applies to a class of targets.
+// selectFor returns what applies to a class of targets.
 func (s *Stack) selectFor(cl *class) *selection {
 	sel := &selection{layerSet: s.layerSet(s.composer.layerIndex.match(s.facts, cl.facts))}
 	sel.standing = slices.Clone(sel.problems)
@@ -39,12 +39,12 @@ func (s *Stack) selectFor(cl *class) *selection {
 	return sel
 }
 
-// holds is true when a problem among them is an error.
+// holds reports whether one of the problems is an error.
 func holds(problems []fleet.Problem) bool {
 	return slices.ContainsFunc(problems, func(p fleet.Problem) bool { return p.Severity == fleet.SeverityError })
 }
 
-// addSchemas adds the schemas that select the pair and those that the target names, each once.
+// addSchemas adds the schemas that select the pair and those that the target names, without duplicates.
 func (sel *selection) addSchemas(c *Composer, ct facts, cl *class) {
 	var ids []int
 	for _, i := range c.schemaIndex.match(ct, cl.facts) {
@@ -71,7 +71,7 @@ func (sel *selection) addSchemas(c *Composer, ct facts, cl *class) {
 	}
 }
 
-// isUnreadable is true for a schema that exists and cannot be read: it is not missing, and already reported.
+// isUnreadable reports whether a schema exists but cannot be read. That is reported elsewhere; it is not missing.
 func (c *Composer) isUnreadable(schema string) bool {
 	return slices.ContainsFunc(c.unreadable, func(u unreadable) bool { return u.isSchema(schema) })
 }
@@ -80,31 +80,26 @@ func (u unreadable) isSchema(name string) bool {
 	return u.Ref == fleet.Ref{Kind: "ConfigSchema", Name: name}
 }
 
-// addUnreadable adds what would apply if it could be read, or is named by the target.
+// addUnreadable adds the unreadable objects that would apply, or that the target names.
 func (sel *selection) addUnreadable(c *Composer, ct facts, cl *class) {
 	ids := c.unreadableIndex.match(ct, cl.facts)
 	for i, u := range c.unreadable {
 		_, matches := slices.BinarySearch(ids, i)
 		named := slices.ContainsFunc(cl.schemas, u.isSchema)
 		if named || matches && u.selects {
-			sel.standing = append(sel.standing, u.held())
+			sel.standing = append(sel.standing, fleet.Problem{
+				Severity: fleet.SeverityError,
+				Kind:     fleet.KindHeld,
+				Object:   u.Ref,
+				Position: u.Position,
+				Message:  fmt.Sprintf("%s would apply, but cannot be read", u.Ref),
+				Hint:     "fix it; what depends on it is held",
+			})
 		}
 	}
 }
 
-// held says why assignments wait for the object. That it cannot be read is reported where it was tried.
-func (u unreadable) held() fleet.Problem {
-	return fleet.Problem{
-		Severity: fleet.SeverityError,
-		Kind:     fleet.KindHeld,
-		Object:   u.Ref,
-		Position: u.Position,
-		Message:  fmt.Sprintf("%s would apply and cannot be read", u.Ref),
-		Hint:     "repair it; what depends on it stays as it is published",
-	}
-}
-
-// unknownSchemas are problems of each target, because they name the place where it asks for the schema.
+// unknownSchemas returns a problem for each schema that the target names and that does not exist, at the target's position.
 func (sel *selection) unknownSchemas(t *fleet.Target) []fleet.Problem {
 	var problems []fleet.Problem
 	for _, name := range sel.unknown {
@@ -114,7 +109,7 @@ func (sel *selection) unknownSchemas(t *fleet.Target) []fleet.Problem {
 			Object:   fleet.Ref{Kind: "DeploymentTarget", Name: t.Name},
 			Position: t.Position,
 			Message:  fmt.Sprintf("ConfigSchema %q does not exist", name),
-			Hint:     "add the ConfigSchema, or take the name out of configSchemas",
+			Hint:     "add the ConfigSchema, or remove the name from configSchemas",
 		})
 	}
 	return problems

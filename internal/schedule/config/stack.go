@@ -16,21 +16,19 @@ type Stack struct {
 	facts    facts
 	digest   fleet.Digest
 
-	// selections are by *class: what is asked for once per assignment.
-	selections sync.Map
+	selections sync.Map // *selection by *class, read once per assignment
 
-	mu        sync.Mutex
-	layerSets map[string]*layerSet // by layers
-	// compositions are by layers and results of templates.
-	compositions map[string]*composition
+	mu           sync.Mutex
+	layerSets    map[string]*layerSet    // by layers
+	compositions map[string]*composition // by layers and template results
 	evaluated    int
 }
 
 // maxEvaluated bounds how many compositions with templates a stack keeps for sharing.
-// Templates that differ for every target would otherwise fill the memory with what nobody shares.
+// Templates that differ for every target would otherwise fill the memory without being shared.
 const maxEvaluated = 256
 
-// Stack prepares the layers for a cluster type. Keep it for as long as its configurations are asked for.
+// Stack prepares the layers for a cluster type. Reuse it: it caches configurations.
 func (c *Composer) Stack(ct *fleet.ClusterType) *Stack {
 	s := &Stack{
 		composer:     c,
@@ -42,12 +40,12 @@ func (c *Composer) Stack(ct *fleet.ClusterType) *Stack {
 	return s
 }
 
-// Digest identifies everything a composition on this cluster type can depend on besides the target:
-// the candidate layers and schemas with their order. A layer is a candidate when the cluster type and
-// the targets of the snapshot together meet its labels.
+// Digest identifies everything that a composition on this cluster type can depend on besides the target:
+// the candidate layers and schemas, in order. A layer is a candidate if the cluster type and
+// the snapshot's targets together meet its labels.
 func (s *Stack) Digest() fleet.Digest { return s.digest }
 
-// computeDigest hashes the inputs in an order that depends on nothing but their names and labels.
+// computeDigest hashes the inputs in an order that depends only on their names and labels.
 func (s *Stack) computeDigest() fleet.Digest {
 	c, h := s.composer, sha256.New()
 	for _, i := range c.layerIndex.match(s.facts, c.everyTarget) {
@@ -69,7 +67,7 @@ func (s *Stack) computeDigest() fleet.Digest {
 		fmt.Fprintf(h, "unreadable %q %q %v", u.Ref, u.Position, u.selects)
 		s.writeMet(h, c.unreadableIndex.needs[i])
 	}
-	// Named schemas apply whatever their labels are, and so do unreadable ones.
+	// Named schemas apply whatever their labels are, including unreadable ones.
 	for _, u := range c.unreadable {
 		if _, named := slices.BinarySearch(c.named, u.Ref.Name); named && u.Ref.Kind == "ConfigSchema" {
 			fmt.Fprintf(h, "unreadable named %q %q", u.Ref, u.Position)
@@ -78,7 +76,7 @@ func (s *Stack) computeDigest() fleet.Digest {
 	return fleet.Digest(h.Sum(nil))
 }
 
-// writeMet adds which requirements the cluster type meets itself: the others are left to the target.
+// writeMet adds which requirements the cluster type itself meets; the target has to meet the others.
 func (s *Stack) writeMet(h hash.Hash, needs []int) {
 	for _, id := range needs {
 		met := byte(0)
@@ -90,11 +88,10 @@ func (s *Stack) writeMet(h hash.Hash, needs []int) {
 	h.Write([]byte{'\n'})
 }
 
-// Compose returns the configuration of a target. eval is called for values that are templates, and only for those;
-// when it is nil they stay as they are written.
+// Compose returns the configuration of a target. eval is called only for values that are templates.
+// If it is nil, templates are kept unevaluated.
 //
-// Targets with equal layers and equal results of their templates share one *Composed, as long as they are not too many;
-// its Digest is equal in any case.
+// Targets with equal layers and equal template results have equal digests, and usually share one *Composed.
 func (s *Stack) Compose(t *fleet.Target, eval Eval) Result {
 	sel := s.selection(s.composer.class(t))
 	if len(sel.templates) == 0 && len(sel.unknown) == 0 {
@@ -116,7 +113,7 @@ func (s *Stack) selection(cl *class) *selection {
 	return sel.(*selection)
 }
 
-// composition returns the one composition of these layers and results of templates.
+// composition returns the composition of these layers and template results, from the cache if possible.
 func (s *Stack) composition(set *layerSet, results map[string]string) *composition {
 	key := set.compositionKey(results)
 	if known := s.known(key); known != nil {
@@ -144,7 +141,7 @@ func (s *Stack) known(key string) *composition {
 	return s.compositions[key]
 }
 
-// evaluate executes templates, equal ones once. What does not evaluate is a problem and has no result.
+// evaluate executes templates, equal ones once. A template that fails is a problem and has no result.
 func evaluate(templates []template, eval Eval) (results map[string]string, failed []fleet.Problem) {
 	if eval == nil {
 		return nil, nil
@@ -162,19 +159,15 @@ func evaluate(templates []template, eval Eval) (results map[string]string, faile
 			}
 		}
 		if err := errs[text]; err != nil {
-			failed = append(failed, t.failure(err))
+			failed = append(failed, fleet.Problem{
+				Severity: fleet.SeverityError,
+				Kind:     fleet.KindConfigValue,
+				Object:   t.leaf.from.ref(),
+				Position: t.leaf.place().Position,
+				Message:  fmt.Sprintf("evaluate %s: %v", t.path, err),
+				Hint:     "correct the template, or put the value in single quotes if it is not a template",
+			})
 		}
 	}
 	return results, failed
-}
-
-func (t template) failure(err error) fleet.Problem {
-	return fleet.Problem{
-		Severity: fleet.SeverityError,
-		Kind:     fleet.KindConfigValue,
-		Object:   t.leaf.from.ref(),
-		Position: t.leaf.place().Position,
-		Message:  fmt.Sprintf("evaluate %s: %v", t.path, err),
-		Hint:     "correct the template, or put the value in single quotes if it is none",
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// shape is what a node is.
 type shape int
 
 const (
@@ -16,41 +15,37 @@ const (
 	list
 )
 
-// node is a value with its origin. Nodes are immutable once their layer is parsed;
-// merging makes new ones where it has to.
+// node is a value with its origin. Nodes are immutable once their layer is parsed; merging creates new ones.
 type node struct {
 	kind shape
-	// value is a scalar as Go value: string, bool, int, int64, uint64, float64 or nil.
+	// value of a scalar: string, bool, int, int64, uint64, float64 or nil.
 	value  any
 	fields map[string]*node // of a mapping
 	items  []*node          // of a list
 
-	// raw is the scalar as written.
-	raw string
-	// template is true for a text that has to be evaluated.
-	template bool
-	// dynamic is true when the node, or one below it, is a template.
-	dynamic bool
+	raw      string // the scalar as written
+	template bool   // the text has to be evaluated
+	dynamic  bool   // the node, or one below it, is a template
 
 	from *layer
 	line int
-	// over are the leaves that this leaf won against. They still have those that they had won against themselves.
+	// over are the leaves that this leaf overrode. Each has its own list of the leaves it had overridden.
 	over []loser
 }
 
 // loser is a leaf that was overridden.
 type loser struct {
 	leaf *node
-	// within says where the leaf was in what was replaced as a whole, such as "level: "; empty when it was all of it.
+	// within is the path of the leaf in the value that was replaced as a whole, such as "level: ". Empty if it was that value.
 	within string
 }
 
-// leaf is true for what has nothing below it: scalars, and maps and lists that are empty.
+// leaf reports whether a node has no children: scalars, empty maps and empty lists.
 func (n *node) leaf() bool { return len(n.fields) == 0 && len(n.items) == 0 }
 
 func (n *node) keys() []string { return slices.Sorted(maps.Keys(n.fields)) }
 
-// text is a leaf as people read it.
+// text formats a leaf.
 func (n *node) text() string {
 	switch {
 	case n.kind == mapping:
@@ -66,7 +61,7 @@ func (n *node) text() string {
 	return n.raw
 }
 
-// name is the name of an element of a list, which merging goes by.
+// name returns the name of a list element, by which lists merge.
 func (n *node) name() (string, bool) {
 	name, ok := n.fields["name"]
 	if !ok || name.kind != scalar || name.value == nil {
@@ -75,7 +70,7 @@ func (n *node) name() (string, bool) {
 	return name.text(), true
 }
 
-// data is the node as templates see it.
+// data returns the node's value for templates.
 func (n *node) data() any {
 	switch n.kind {
 	case mapping:
@@ -99,15 +94,14 @@ func dataOf(fields map[string]*node) map[string]any {
 	return data
 }
 
-// same is true when two nodes mean the same data, wherever they were written.
+// same reports whether two nodes have the same data, whatever their origin.
 func (n *node) same(other *node) bool {
 	return n.kind == other.kind && n.value == other.value && n.template == other.template &&
 		maps.EqualFunc(n.fields, other.fields, (*node).same) &&
 		slices.EqualFunc(n.items, other.items, (*node).same)
 }
 
-// evaluated returns the node with its templates replaced by what they evaluate to.
-// What does not evaluate stays as it is written.
+// evaluated returns the node with its templates replaced by their results. A template without a result is kept.
 func (n *node) evaluated(results map[string]string) *node {
 	if !n.dynamic {
 		return n
@@ -133,7 +127,7 @@ func (n *node) evaluated(results map[string]string) *node {
 	return &c
 }
 
-// quote shows a value in a message: texts quoted, long ones cut.
+// quote formats a value for a message: strings quoted, long ones cut.
 func quote(n *node) string {
 	if s, ok := n.value.(string); ok && n.kind == scalar {
 		return quoteText(s)
@@ -148,7 +142,7 @@ const maxShown = 80
 
 func clip(s string) string { return cut(s, maxShown) }
 
-// cut shortens a text to so many bytes, without cutting through a character.
+// cut shortens a string to at most so many bytes, without splitting a character.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s

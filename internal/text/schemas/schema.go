@@ -1,7 +1,7 @@
-// Package schemas compiles JSON Schemas of others, and says what they wanted.
+// Package schemas compiles JSON Schemas from untrusted sources, and words their validation errors.
 //
-// A schema is hostile input: it reaches nothing outside of itself, and what would make checking it unbounded is refused,
-// such as references that depend on the way to them, and numbers that take gigabytes to calculate with.
+// A schema cannot refer to anything outside itself. Keywords that would make validation unbounded are refused,
+// such as dynamic references, and numbers that take gigabytes to calculate with.
 package schemas
 
 import (
@@ -18,34 +18,34 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// url is what a schema is called while it is compiled, unless it has an $id. Nothing is ever read from there.
+// url names a schema without an $id during compilation. It is never read.
 const url = "schema:///document"
 
-// Bounds of a schema document.
+// Limits of a schema document.
 const (
 	maxNodes = 50_000
 	maxDepth = 200
 )
 
-// Number is the syntax of numbers in JSON, with an exponent that can be calculated with.
+// Number matches JSON numbers of limited length and with a limited exponent.
 var Number = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,3})?$`)
 
-// Offline refuses to load what a schema refers to outside of itself.
+// Offline is a loader that refuses every reference outside of the schema.
 type Offline struct{}
 
-// Load refuses.
+// Load returns an error.
 func (Offline) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%q is outside of the schema; copy what it refers to into $defs", clip(url))
 }
 
-// Options say how a schema is compiled.
+// Options configure [Compile].
 type Options struct {
-	// Formats checks formats. Without it they are only notes, as the specification has it.
+	// Formats makes "format" a check. By default it is an annotation, as in the specification.
 	Formats bool
 }
 
-// Compile compiles a schema, by default after draft 2020-12. The document consists of any types that mean JSON.
-// The error is on one line, and is the same for the same schema.
+// Compile compiles a schema, by default as draft 2020-12. The document can have any Go types that marshal to JSON.
+// The error is a single line, and is deterministic.
 func Compile(document any, o Options) (*jsonschema.Schema, error) {
 	document, err := normalize(document)
 	if err != nil {
@@ -67,9 +67,9 @@ func Compile(document any, o Options) (*jsonschema.Schema, error) {
 	return compiled, nil
 }
 
-// normalize copies a schema as plain JSON values, and refuses what could not be checked with bounded work.
+// normalize copies a schema as plain JSON values, and refuses schemas that are too expensive to check.
 func normalize(document any) (any, error) {
-	// A round trip turns every Go type that means JSON into the six that the compiler knows.
+	// A round trip reduces all Go types to the six that the compiler knows.
 	text, err := json.Marshal(document)
 	if err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
@@ -90,8 +90,8 @@ func bound(v any, nodes *int, depth int) error {
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) { // the first cause is always the same
-			// Where they lead depends on the way there, so that the work could not be bounded beforehand.
+		for _, key := range slices.Sorted(maps.Keys(v)) { // sorted for a deterministic error
+			// Their target depends on the path to them, so the work cannot be bounded in advance.
 			if key == "$dynamicRef" || key == "$recursiveRef" {
 				return fmt.Errorf("%s is not supported; use $ref", key)
 			}
@@ -106,7 +106,7 @@ func bound(v any, nodes *int, depth int) error {
 			}
 		}
 	case json.Number:
-		// An exponent of nine digits is short to write and takes gigabytes to calculate with.
+		// Calculating with an exponent of nine digits takes gigabytes.
 		if !Number.MatchString(v.String()) {
 			return fmt.Errorf("the number %s is out of range", clip(v.String()))
 		}
@@ -114,7 +114,7 @@ func bound(v any, nodes *int, depth int) error {
 	return nil
 }
 
-// explainCompile shortens the compiler's error, which lists a whole tree, to its first cause in one line.
+// explainCompile reduces the compiler's error, which is a tree, to its first cause on one line.
 func explainCompile(err error, document any) error {
 	var elsewhere *jsonschema.LoadURLError
 	if errors.As(err, &elsewhere) {
@@ -130,11 +130,11 @@ func explainCompile(err error, document any) error {
 	return errors.New(strings.ReplaceAll(strings.Join(strings.Fields(err.Error()), " "), url+"#", "#"))
 }
 
-// first is the cause that comes first by its text: the compiler's own order varies.
+// first returns the message of the cause that sorts first, because the compiler's order varies.
 func first(causes []*jsonschema.ValidationError, document any) string {
 	best := ""
 	for _, cause := range causes {
-		text := strings.Join(Wishes(cause), "; or ")
+		text := strings.Join(Requirements(cause), "; or ")
 		if at := strings.Join(cause.InstanceLocation, "."); at != "" {
 			text = at + ": " + text
 		}
@@ -148,9 +148,9 @@ func first(causes []*jsonschema.ValidationError, document any) string {
 	return best
 }
 
-// lookUp follows a way from the root of a document, if there is one.
-func lookUp(document any, way []string) (any, bool) {
-	for _, step := range way {
+// lookUp returns the value at a location in a document.
+func lookUp(document any, location []string) (any, bool) {
+	for _, step := range location {
 		switch v := document.(type) {
 		case map[string]any:
 			next, ok := v[step]

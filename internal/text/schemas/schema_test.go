@@ -12,13 +12,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
 
-// TestWhatIsRefused: a schema reaches nothing outside of itself, and its work is bounded.
-func TestWhatIsRefused(t *testing.T) {
+// TestCompileRefusesSchemas that refer to anything outside themselves, or that are too expensive to check.
+func TestCompileRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"$ref": "file:///etc/hostname"}`: "is outside of the schema",
 		`{"$dynamicRef": "#x"}`:            "is not supported",
 		`{"maximum": 1e999999999}`:         "out of range",
-		`{"required": "x"}`:                "required: wants a list",
+		`{"required": "x"}`:                "required: must be a list",
 		strings.Repeat(`{"not":`, 300) + "{}" + strings.Repeat("}", 300): "nested deeper",
 	} {
 		var document any
@@ -47,11 +47,11 @@ func Example() {
 	var invalid *jsonschema.ValidationError
 	if errors.As(schema.Validate(map[string]any{"level": "shout", "colour": "blue"}), &invalid) {
 		for _, leaf := range schemas.Leaves(invalid) {
-			fmt.Println(leaf.InstanceLocation, strings.Join(schemas.Wishes(leaf), "; or "))
+			fmt.Println(leaf.InstanceLocation, strings.Join(schemas.Requirements(leaf), "; or "))
 		}
 	}
 	// Unordered output:
-	// [] wants "port", which is missing
-	// [] does not allow "colour"
-	// [level] wants "info" or "debug"
+	// [] must have "port"
+	// [] must not have "colour"
+	// [level] must be "info" or "debug"
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/message"
 )
 
-// Leaves returns the errors that say something by themselves: those without causes, and alternatives as a whole.
+// Leaves returns the errors that are meaningful on their own: those without causes, and each set of alternatives as one.
 func Leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	switch e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf, *kind.Contains, *kind.MinContains, *kind.PropertyNames:
@@ -30,62 +30,63 @@ func Leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return all
 }
 
-// Wishes says what a keyword of a schema wanted, each alternative for itself.
-func Wishes(e *jsonschema.ValidationError) []string {
+// Requirements returns what the schema requires at an error, sorted; one entry per alternative.
+func Requirements(e *jsonschema.ValidationError) []string {
 	if len(e.Causes) == 0 {
-		return []string{Wish(e.ErrorKind)}
+		return []string{Requirement(e.ErrorKind)}
 	}
 	var all []string
 	for _, cause := range e.Causes {
 		for _, leaf := range Leaves(cause) {
-			all = append(all, Wishes(leaf)...)
+			all = append(all, Requirements(leaf)...)
 		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// Wish says what a schema wanted.
-func Wish(k jsonschema.ErrorKind) string {
+// Requirement returns what the schema requires, as a predicate: must be "a" or "b".
+func Requirement(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
-		return "wants " + oneOf(k.Want, withArticle)
+		return "must be " + oneOf(k.Want, withArticle)
 	case *kind.Enum:
-		return "wants " + oneOf(k.Want, Show)
+		return "must be " + oneOf(k.Want, Show)
 	case *kind.Const:
-		return "wants " + Show(k.Want)
+		return "must be " + Show(k.Want)
 	case *kind.Required:
-		return "wants " + Some(quoted(k.Missing), ", ") + ", which is missing"
+		return "must have " + Join(quoted(k.Missing), ", ")
 	case *kind.AdditionalProperties:
-		return "does not allow " + Some(quoted(k.Properties), ", ")
+		return "must not have " + Join(quoted(k.Properties), ", ")
 	case *kind.Pattern:
-		return fmt.Sprintf("wants a text that matches %q", clip(k.Want))
+		return fmt.Sprintf("must match the pattern %q", clip(k.Want))
 	case *kind.Format:
-		return "wants the format " + k.Want
+		return "must have the format " + k.Want
 	case *kind.MinLength:
-		return fmt.Sprintf("wants at least %d characters", k.Want)
+		return fmt.Sprintf("must have at least %d characters", k.Want)
 	case *kind.MaxLength:
-		return fmt.Sprintf("wants at most %d characters", k.Want)
+		return fmt.Sprintf("must have at most %d characters", k.Want)
 	case *kind.Minimum:
-		return "wants at least " + number(k.Want)
+		return "must be at least " + number(k.Want)
 	case *kind.Maximum:
-		return "wants at most " + number(k.Want)
+		return "must be at most " + number(k.Want)
 	case *kind.ExclusiveMinimum:
-		return "wants more than " + number(k.Want)
+		return "must be more than " + number(k.Want)
 	case *kind.ExclusiveMaximum:
-		return "wants less than " + number(k.Want)
+		return "must be less than " + number(k.Want)
 	case *kind.MultipleOf:
-		return "wants a multiple of " + number(k.Want)
+		return "must be a multiple of " + number(k.Want)
 	case *kind.OneOf: // of which more than one fits
-		return "fits more than one of the alternatives, and wants to fit exactly one"
+		return "must match exactly one of the alternatives, but matches several"
 	case *kind.Not:
-		return "is what the schema forbids"
+		return "is forbidden by the schema"
 	default:
-		return "does not fit: " + library(k)
+		text := k.LocalizedString(message.NewPrinter(language.English))
+		return "is invalid: " + strings.Join(strings.Fields(text), " ")
 	}
 }
 
-// quoted are names of keys, in a fixed order.
+// quoted returns sorted, quoted key names.
 func quoted(names []string) []string {
 	all := make([]string, len(names))
 	for i, name := range names {
@@ -95,13 +96,7 @@ func quoted(names []string) []string {
 	return all
 }
 
-// library is an error in the words of the library, in one line.
-func library(k jsonschema.ErrorKind) string {
-	text := k.LocalizedString(message.NewPrinter(language.English))
-	return strings.Join(strings.Fields(text), " ")
-}
-
-// withArticle names a type of JSON Schema in the words of this package.
+// withArticle names a JSON Schema type as users know it.
 func withArticle(typ string) string {
 	switch typ {
 	case "null":
@@ -117,17 +112,16 @@ func withArticle(typ string) string {
 	}
 }
 
-// oneOf lists what is possible.
 func oneOf[T any](values []T, show func(T) string) string {
 	shown := make([]string, len(values))
 	for i, v := range values {
 		shown[i] = show(v)
 	}
-	return Some(shown, " or ")
+	return Join(shown, " or ")
 }
 
-// Some joins the first few of many.
-func Some(texts []string, separator string) string {
+// Join joins the first few of many.
+func Join(texts []string, separator string) string {
 	const most = 10
 	if len(texts) > most {
 		texts = append(slices.Clone(texts[:most]), "...")
@@ -135,7 +129,7 @@ func Some(texts []string, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-// Show is a value of a schema in a message.
+// Show formats a value for a message: as JSON, shortened.
 func Show(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -144,7 +138,6 @@ func Show(v any) string {
 	return clip(string(text))
 }
 
-// number is a limit as people write it.
 func number(r *big.Rat) string {
 	if r.IsInt() {
 		return clip(r.Num().String())
@@ -156,7 +149,7 @@ func number(r *big.Rat) string {
 // maxShown is how many bytes of a value a message shows.
 const maxShown = 80
 
-// clip shortens a text without cutting through a character.
+// clip shortens a string without splitting a character.
 func clip(s string) string {
 	if len(s) <= maxShown {
 		return s
