@@ -17,15 +17,15 @@ import (
 //go:embed builtin/*.yaml
 var builtinFiles embed.FS
 
-// aliases are further names that built-in templates go by in existing repositories.
+// aliases are other names of built-in templates in existing repositories.
 var aliases = map[string]string{"arc-flux": "flux", "configMap": "configmap", "envFile": "env"}
 
-// Builtin returns the templates that ship with the program, as scaffolded by init: file name to content.
+// Builtin returns the templates included in the program, which init writes: file name to content.
 func Builtin() map[string][]byte {
 	files := map[string][]byte{}
 	entries, err := builtinFiles.ReadDir("builtin")
 	if err != nil {
-		return files // the folder is embedded: it is always there
+		return files // impossible: the folder is embedded
 	}
 	for _, e := range entries {
 		if data, err := builtinFiles.ReadFile("builtin/" + e.Name()); err == nil {
@@ -51,8 +51,8 @@ var builtinSources = sync.OnceValue(func() map[string]*fleet.Template {
 	return sources
 })
 
-// builtinTemplates are the built-in templates, parsed once for all libraries of the process: parsing them takes longer
-// than rendering a hundred assignments. A test makes sure that all of them parse.
+// builtinTemplates are the built-in templates, parsed once per process: parsing them takes longer
+// than rendering a hundred assignments. A test checks that all of them parse.
 var builtinTemplates = sync.OnceValue(func() map[string]*Template {
 	templates := map[string]*Template{}
 	for name, source := range builtinSources() {
@@ -63,7 +63,7 @@ var builtinTemplates = sync.OnceValue(func() map[string]*Template {
 	return templates
 })
 
-// document is what a built-in file looks like.
+// document is the format of a built-in file.
 type document struct {
 	Metadata struct {
 		Name string `yaml:"name"`
@@ -81,7 +81,7 @@ func decodeBuiltin(file string, data []byte) (*fleet.Template, error) {
 		return nil, fmt.Errorf("decode %s: %w", file, err)
 	}
 	if name := strings.TrimSuffix(file, path.Ext(file)); d.Metadata.Name != name {
-		return nil, fmt.Errorf("%s holds the template %q", file, d.Metadata.Name)
+		return nil, fmt.Errorf("%s contains the template %q", file, d.Metadata.Name)
 	}
 	t := &fleet.Template{Name: d.Metadata.Name, Type: d.Spec.Type, ContentType: d.Spec.ContentType, Builtin: true}
 	if t.ContentType == "" {

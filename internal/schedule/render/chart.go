@@ -25,7 +25,7 @@ func newChartTemplate(source *fleet.Template) (*Template, []fleet.Problem) {
 	return &Template{source: source, chart: loaded}, nil
 }
 
-// renderChart renders a chart with the data of an assignment as its values. The release is called like the target.
+// renderChart renders a chart with the data of an assignment as values. The release is named after the target.
 func renderChart(t *Template, d *Data) ([]byte, []fleet.Problem, error) {
 	manifests, problems := t.chart.Render(&chartvalues.Composed{Data: d.values()}, nil, chart.Options{Release: d.release(), Namespace: d.Namespace})
 	var warnings []fleet.Problem
@@ -50,12 +50,12 @@ func renderChart(t *Template, d *Data) ([]byte, []fleet.Problem, error) {
 	return content, warnings, nil
 }
 
-// maxRelease is the longest name that Helm gives a release.
+// maxRelease is the maximum length of a Helm release name.
 const maxRelease = 53
 
 func (d *Data) release() string { return fleet.Shorten(d.DeploymentTargetName, maxRelease) }
 
-// values are the data as a chart sees them. Nothing of it is shared: charts may change their values.
+// values returns the data as values of a chart. It shares nothing, because charts can change their values.
 func (d *Data) values() map[string]any {
 	return map[string]any{
 		"DeploymentTargetName": d.DeploymentTargetName, "Namespace": d.Namespace, "Environment": d.Environment,

@@ -7,7 +7,7 @@ import (
 	"text/template"
 )
 
-// comparisons are text/template's own, which cannot be called but from a template.
+// comparisons are text/template's own, which can only be called from a template.
 var comparisons = template.Must(template.New("").Parse(
 	`{{define "eq"}}{{eq .A .B}}{{end}}{{define "ne"}}{{ne .A .B}}{{end}}` +
 		`{{define "lt"}}{{lt .A .B}}{{end}}{{define "le"}}{{le .A .B}}{{end}}` +
@@ -16,7 +16,7 @@ var comparisons = template.Must(template.New("").Parse(
 // operands of a comparison.
 type operands struct{ A, B any }
 
-// equal is eq: whether the first value equals one of the others. Texts, the usual case, are compared here.
+// equal implements eq: it reports whether the first value equals one of the others.
 func (m *meter) equal(a reflect.Value, others ...reflect.Value) (bool, error) {
 	if len(others) == 0 {
 		return false, fmt.Errorf("missing argument for comparison")
@@ -29,7 +29,7 @@ func (m *meter) equal(a reflect.Value, others ...reflect.Value) (bool, error) {
 	return false, nil
 }
 
-// comparison returns one of the other comparisons, which take two values.
+// comparison returns the implementation of ne, lt, le, gt or ge.
 func (m *meter) comparison(name string) func(a, b reflect.Value) (bool, error) {
 	return func(a, b reflect.Value) (bool, error) { return m.compare(name, a, b) }
 }
@@ -62,7 +62,7 @@ func (m *meter) compare(name string, a, b reflect.Value) (bool, error) {
 	}
 }
 
-// compareOther asks text/template.
+// compareOther lets text/template compare values that are not both strings.
 func (m *meter) compareOther(name string, a, b reflect.Value) (bool, error) {
 	if err := m.charge(20 * workPerCall); err != nil {
 		return false, err
@@ -70,12 +70,12 @@ func (m *meter) compareOther(name string, a, b reflect.Value) (bool, error) {
 	var result strings.Builder
 	err := comparisons.ExecuteTemplate(&result, name, operands{value(a), value(b)})
 	if err != nil {
-		return false, fmt.Errorf("%s of %s and %s is not possible", name, typeName(a), typeName(b))
+		return false, fmt.Errorf("%s cannot compare %s with %s", name, typeName(a), typeName(b))
 	}
 	return result.String() == "true", nil
 }
 
-// concrete returns what is in an interface; the zero Value when there is nothing.
+// concrete returns the value in an interface, or the zero Value for nil.
 func concrete(v reflect.Value) reflect.Value {
 	for v.Kind() == reflect.Interface {
 		v = v.Elem()

@@ -2,7 +2,7 @@ package render
 
 import "github.com/kalypso-io/kalypso/internal/fleet"
 
-// Data is what a template sees.
+// Data is the data of a template.
 type Data struct {
 	DeploymentTargetName string
 	Namespace            string
@@ -13,10 +13,10 @@ type Data struct {
 	Manifests            map[string]string
 	ClusterType          string
 	ClusterTypeLabels    map[string]string
-	// ConfigData is the composed platform configuration; nil while configuration values themselves are evaluated.
-	// It is shared between assignments: nothing ever writes to it.
+	// ConfigData is the composed platform configuration. Nil while configuration values themselves are evaluated.
+	// It is shared between assignments and never changed.
 	ConfigData map[string]any
-	// Repo, Branch and Path are short for the same keys of Manifests.
+	// Repo, Branch and Path are short for Manifests.repo, Manifests.branch and Manifests.path.
 	Repo, Branch, Path string
 }
 
@@ -38,13 +38,10 @@ func NewData(environment string, ct *fleet.ClusterType, t *fleet.Target) Data {
 	}
 }
 
-// maxNamespace is the length of a DNS label, which is what Kubernetes allows as the name of a namespace.
-const maxNamespace = 63
-
-// Namespace returns the namespace of an assignment, "<environment>-<clusterType>-<target>",
-// cut and given a stable hash when it is longer than the 63 characters that Kubernetes allows.
+// Namespace returns the namespace of an assignment, "<environment>-<clusterType>-<target>".
+// A name longer than the 63 characters that Kubernetes allows is shortened, and ends with a stable hash.
 func Namespace(environment, clusterType, target string) string {
-	return fleet.Shorten(environment+"-"+clusterType+"-"+target, maxNamespace)
+	return fleet.Shorten(environment+"-"+clusterType+"-"+target, fleet.MaxLabel)
 }
 
 // assignment returns the name of the assignment in problems.

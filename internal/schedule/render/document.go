@@ -15,23 +15,21 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// verdict is what is to be said about the documents that a manifest has become.
+// verdict is the result of checking rendered documents. It holds for all outputs with the same trace.
 type verdict struct {
-	// broken is why they are not YAML; nil when they are.
-	broken *finding
-	// warnings are about documents that parse.
+	broken   *finding // why the documents are not valid; nil if they are
 	warnings []finding
-	// spots are where rules hold for values that are other ones in the next output.
+	// spots are the places of values that can differ between outputs, and so are checked for each.
 	spots []spot
-	// unsteady says that a value is not where it is found in the next output, so that the verdict is about this one alone.
+	// unsteady means that a value's place can differ between outputs, so that the verdict holds for this output only.
 	unsteady bool
 
-	// While it is judged: the text, and the lines of it that are other ones in the next output.
+	// Only while judging: the text, and its lines that can differ between outputs.
 	text  []byte
 	words map[int]bool
 }
 
-// finding is one thing about a rendered text. It quotes nothing that a plain word could have been printed into.
+// finding is a problem of a rendered text. It never quotes text that can contain a printed plain word.
 type finding struct {
 	line    int // in the rendered text
 	kind    fleet.ProblemKind
@@ -39,18 +37,18 @@ type finding struct {
 	hint    string
 }
 
-// maxVerdicts bounds the verdicts that are remembered for one manifest.
+// maxVerdicts bounds the cached verdicts of one manifest.
 const maxVerdicts = 1 << 16
 
-// verdicts remembers the verdicts on the output of one manifest, by the trace of the execution.
+// verdicts caches the verdicts on the output of one manifest, by the trace of the execution.
 // All workers share it.
 type verdicts struct {
 	mu     sync.RWMutex
 	by     map[[32]byte]*verdict
-	judged int // how many texts were parsed
+	judged int // number of parsed texts
 }
 
-// of returns the verdict on a text that was written by an execution with the given trace.
+// of returns the verdict on the output of an execution with the given trace.
 func (v *verdicts) of(t *trace, text []byte) *verdict {
 	sum := t.sum()
 	v.mu.RLock()
@@ -76,7 +74,7 @@ func (v *verdicts) of(t *trace, text []byte) *verdict {
 	return made
 }
 
-// judge parses the documents of a text. In the given lines it may say something else the next time.
+// judge parses and checks the documents of a text. words are the lines that can differ between outputs.
 func judge(text []byte, words map[int]bool) *verdict {
 	v := &verdict{text: text, words: words, unsteady: hasStrangeLines(text)}
 	defer v.settle()
@@ -98,7 +96,7 @@ func judge(text []byte, words map[int]bool) *verdict {
 	}
 }
 
-// hasStrangeLines reports whether a text has lines that end otherwise than in a newline, as YAML sees it.
+// hasStrangeLines reports whether a text has YAML line breaks other than a newline.
 func hasStrangeLines(text []byte) bool {
 	return bytes.IndexByte(text, '\r') >= 0 || bytes.ContainsAny(text, "\u0085\u2028\u2029")
 }
@@ -126,20 +124,20 @@ func (v *verdict) document(document *yaml.Node) {
 		root = root.Content[0]
 	}
 	if root.Kind == 0 || root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
-		return // nothing but comments
+		return // only comments
 	}
 	if twice := duplicateKey(root); twice != nil {
 		v.broken = &finding{
 			line: twice.Line, kind: fleet.KindTemplateOutput,
 			message: fmt.Sprintf("the output has the key %q twice in one map", brief(twice.Value)),
-			hint:    "a cluster would refuse the document, or take either of the two",
+			hint:    "remove one of them; a cluster would refuse the document, or use either of the two",
 		}
 		return
 	}
 	v.object(root)
 }
 
-// object checks that a document is a Kubernetes object of a version that is still served.
+// object checks that a document is a Kubernetes object with a current API version.
 func (v *verdict) object(root *yaml.Node) {
 	version, kind := child(root, "apiVersion"), child(root, "kind")
 	name := child(child(root, "metadata"), "name")
@@ -148,7 +146,11 @@ func (v *verdict) object(root *yaml.Node) {
 		value *yaml.Node
 	}{{"apiVersion", version}, {"kind", kind}, {"metadata.name", name}} {
 		if !isText(required.value) {
-			v.warnings = append(v.warnings, notAnObject(root.Line, required.key))
+			v.warnings = append(v.warnings, finding{
+				line: root.Line, kind: fleet.KindTemplateOutput,
+				message: fmt.Sprintf("the output is not a Kubernetes object: %s is not set to a string", required.key),
+				hint:    "a manifest has apiVersion, kind and metadata.name",
+			})
 			return
 		}
 	}
@@ -158,19 +160,11 @@ func (v *verdict) object(root *yaml.Node) {
 	v.rules(root)
 }
 
-func notAnObject(line int, key string) finding {
-	return finding{
-		line: line, kind: fleet.KindTemplateOutput,
-		message: fmt.Sprintf("the output is no Kubernetes object: it has no text %s", key),
-		hint:    "a manifest has apiVersion, kind and metadata.name",
-	}
-}
-
 func isText(n *yaml.Node) bool {
 	return n != nil && n.Kind == yaml.ScalarNode && n.Tag == "!!str" && n.Value != ""
 }
 
-// child returns the value of a key of a map; nil when there is none.
+// child returns the value of a key of a map, or nil.
 func child(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -183,7 +177,7 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// duplicateKey returns the second of two equal keys of one map, which the parser lets pass; nil when there is none.
+// duplicateKey returns the second of two equal keys in one map, which the parser accepts, or nil.
 func duplicateKey(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.MappingNode {
 		seen := make(map[string]bool, len(n.Content)/2)
@@ -206,7 +200,7 @@ func duplicateKey(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// replacements are the API versions that current reconcilers no longer serve.
+// replacements maps API versions that current reconcilers no longer serve to their replacements.
 var replacements = map[string]string{
 	"source.toolkit.fluxcd.io/v1beta1":       "source.toolkit.fluxcd.io/v1",
 	"source.toolkit.fluxcd.io/v1beta2":       "source.toolkit.fluxcd.io/v1",
@@ -228,11 +222,11 @@ func oldVersion(line int, version, replacement string) finding {
 	}
 }
 
-// versionLine matches a line of a template that says its API version.
+// versionLine matches a template line with an API version.
 var versionLine = regexp.MustCompile(`(?m)^[ -]*["']?apiVersion["']?:[ \t]*["']?([A-Za-z0-9./]+)`)
 
-// writtenVersions finds the old API versions that are written in a template as such, so that they are reported once
-// for the template and not once for each assignment.
+// writtenVersions returns the old API versions in the text of a template, which are reported once
+// per template instead of once per assignment.
 func writtenVersions(text string) []finding {
 	var found []finding
 	for _, m := range versionLine.FindAllStringSubmatchIndex(text, -1) {

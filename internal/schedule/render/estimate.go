@@ -7,30 +7,27 @@ import (
 	"strings"
 )
 
-// arguments are those of a call that is about to happen.
+// arguments of a call.
 type arguments struct {
 	list []reflect.Value // the last one is a slice for variadic functions
-	size float64         // what it took to measure them
+	size float64         // the work of measuring them
 }
 
 func (a arguments) number(i int) float64 { return math.Abs(float64(a.list[i].Int())) }
 func (a arguments) text(i int) string    { return a.list[i].String() }
 func (a arguments) length(i int) float64 { return float64(a.list[i].Len()) }
 
-// items returns the length of a list that may be passed as an interface.
+// items returns the length of a list, or 1 for any other value.
 func (a arguments) items(i int) float64 {
-	v := a.list[i]
-	for v.Kind() == reflect.Interface {
-		v = v.Elem()
-	}
+	v := concrete(a.list[i])
 	if v.Kind() == reflect.Slice || v.Kind() == reflect.Array {
 		return float64(v.Len())
 	}
 	return 1
 }
 
-// estimates say what a call costs that can build or do more than in proportion to its arguments.
-// They err on the high side. Every other function's work is in proportion to what it reads.
+// estimates return the cost of functions whose work can be more than proportional to the size of their arguments.
+// They are upper bounds.
 var estimates = map[string]func(arguments) float64{
 	"repeat":    func(a arguments) float64 { return a.number(0) * a.length(1) },
 	"until":     func(a arguments) float64 { return a.number(0) * workPerItem },
@@ -94,7 +91,7 @@ func decimals(a arguments) float64 {
 	return operands * operands * 2000
 }
 
-// widths sums the widths and precisions in a format. One that is given by an argument counts as the largest.
+// widths sums the widths and precisions in a format. A width given by an argument counts as the maximum.
 func widths(format string) float64 {
 	const largest = 1e6 // fmt refuses more
 	sum, number := 0.0, 0.0
@@ -111,10 +108,10 @@ func widths(format string) float64 {
 	return sum + number
 }
 
-// compiling is the cost of compiling an instruction of a regular expression.
+// compiling is the cost of compiling one instruction of a regular expression.
 const compiling = 50
 
-// matching is the cost of running a regular expression over a text, with so much more for each match.
+// matching returns the cost of running a regular expression over a text, with an additional cost per match.
 func matching(perMatch float64) func(arguments) float64 {
 	return func(a arguments) float64 {
 		size := expressionSize(a.text(0))
@@ -126,8 +123,8 @@ func replacing(a arguments) float64 {
 	return matching(0)(a) + (1+a.length(1))*(1+a.length(2))
 }
 
-// expressionSize returns the number of instructions a regular expression compiles to, more or less.
-// Repetitions are copies: (a{100}){10} has a thousand. A text that is no expression is refused by the function itself.
+// expressionSize returns the approximate number of instructions of a compiled regular expression.
+// Repetitions are copies: (a{100}){10} has a thousand. An invalid expression is refused by the function itself.
 func expressionSize(text string) float64 {
 	expression, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/render"
 )
 
-// A library holds the templates of an environment; a worker fills them in for one assignment after the other.
+// A library holds the templates of an environment; a worker renders them for one assignment after another.
 func Example() {
 	library, _ := render.NewLibrary(&fleet.Snapshot{Environment: "dev"}, nil)
 	template, problem := library.Find(v1alpha1.NamespaceTemplate, "default")
@@ -24,7 +24,7 @@ func Example() {
 	}
 	fmt.Print(string(file))
 	// Output:
-	// notice there is no template "default" of type namespace, and the built-in one is used
+	// notice template "default" of type namespace does not exist; the built-in one is used
 	// apiVersion: v1
 	// kind: Namespace
 	// metadata:

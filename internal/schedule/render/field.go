@@ -9,15 +9,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// shorthands are fields of the data that are short for a key of a map.
-// They are executed as the long form, so that an absent key is noticed.
+// shorthands are data fields that are short for a key of a map.
+// They are executed in the long form, so that an absent key is detected.
 var shorthands = map[string][]string{
 	"Repo":   {"Manifests", "repo"},
 	"Branch": {"Manifests", "branch"},
 	"Path":   {"Manifests", "path"},
 }
 
-// dataFields returns the names of what a template sees.
+// dataFields returns the names of the data's fields.
 func dataFields() []string {
 	t := reflect.TypeFor[Data]()
 	names := make([]string, 0, t.NumField())
@@ -27,19 +27,19 @@ func dataFields() []string {
 	return names
 }
 
-// fieldHint says what somebody who wrote .name may have meant.
+// fieldHint returns the hint for an unknown field.
 func fieldHint(name string, hidden []string) string {
 	if slices.Contains(hidden, name) {
-		return fmt.Sprintf("configuration values are evaluated before there is a .%s", name)
+		return fmt.Sprintf("configuration values are evaluated before .%s exists", name)
 	}
 	fields := dataFields()
 	if near := fleet.Nearest(name, fields); near != "" {
 		return fmt.Sprintf("did you mean .%s?", near)
 	}
-	return "a template sees ." + strings.Join(fields, ", .")
+	return "fields are ." + strings.Join(fields, ", .")
 }
 
-// absent returns the first of the chains that leads to nothing in d; nil when all lead somewhere.
+// absent returns the first of the key chains that has no value in d, or nil.
 func (d *Data) absent(chains [][]string) []string {
 	for _, keys := range chains {
 		long := keys
@@ -68,21 +68,20 @@ func (d *Data) has(keys []string) bool {
 	return v.IsValid() && (v.Kind() != reflect.Interface || !v.IsNil())
 }
 
-// absentHint says where a key comes from that a template wanted to print.
+// absentHint returns the hint for printing an absent key: where to set it.
 func absentHint(keys []string) string {
-	key := strings.Join(keys[1:], ".")
+	key, hint := strings.Join(keys[1:], "."), ""
 	switch keys[0] {
 	case "Manifests":
-		return fmt.Sprintf("set %q in the manifests of the deployment target, or test it first with if, with or default", key)
+		hint = fmt.Sprintf("set %q in the manifests of the deployment target, or ", key)
 	case "Repo", "Branch", "Path":
-		return fmt.Sprintf("set %q in the manifests of the deployment target, or test it first with if, with or default", strings.ToLower(keys[0]))
+		hint = fmt.Sprintf("set %q in the manifests of the deployment target, or ", strings.ToLower(keys[0]))
 	case "Labels":
-		return fmt.Sprintf("give the workload or the deployment target the label %q, or test it first with if, with or default", key)
+		hint = fmt.Sprintf("add the label %q to the workload or the deployment target, or ", key)
 	case "ClusterTypeLabels":
-		return fmt.Sprintf("give the cluster type the label %q, or test it first with if, with or default", key)
+		hint = fmt.Sprintf("add the label %q to the cluster type, or ", key)
 	case "ConfigData":
-		return fmt.Sprintf("set %q in a ConfigMap that applies to the assignment, or test it first with if, with or default", key)
-	default:
-		return "test it first with if, with or default"
+		hint = fmt.Sprintf("set %q in a ConfigMap that applies to the assignment, or ", key)
 	}
+	return hint + "test it first with if, with or default"
 }

@@ -15,10 +15,10 @@ import (
 
 // Reasons for leaving functions of sprig out.
 const (
-	readsClock   = "it depends on the clock or the time zone, and the same commits have to give the same files"
-	readsMachine = "it looks at the machine that renders"
-	isRandom     = "it gives something else every time, and the same commits have to give the same files"
-	isCostly     = "it takes too long to be called for every assignment"
+	readsClock   = "it depends on the clock or the time zone, and the same commits must give the same files"
+	readsMachine = "it reads from the machine that renders"
+	isRandom     = "its result is random, and the same commits must give the same files"
+	isCostly     = "it is too slow to be called for every assignment"
 )
 
 // leftOut are the functions of sprig that templates cannot call, with the reason.
@@ -47,7 +47,7 @@ var builtinNames = []string{
 	"eq", "ge", "gt", "le", "lt", "ne",
 }
 
-// library returns what templates can call besides the functions a worker has of its own, not yet metered.
+// library returns the functions that templates can call besides a worker's own, not yet metered.
 var library = sync.OnceValue(func() template.FuncMap {
 	functions := sprig.TxtFuncMap()
 	maps.DeleteFunc(functions, func(name string, _ any) bool { return leftOut[name] != "" })
@@ -59,7 +59,7 @@ var library = sync.OnceValue(func() template.FuncMap {
 	return functions
 })
 
-// functionNames returns the names that a text may call, as the parser wants them.
+// functionNames returns the names of all functions that a text can call, in the parser's format.
 var functionNames = sync.OnceValue(func() map[string]any {
 	names := map[string]any{}
 	for name := range library() {
@@ -77,20 +77,20 @@ var functionNames = sync.OnceValue(func() map[string]any {
 	return names
 })
 
-// functionProblem says why a function cannot be called.
+// functionProblem returns the error for a function that cannot be called.
 func functionProblem(line int, name string) *syntaxError {
 	e := &syntaxError{line: line, message: brief(fmt.Sprintf("function %q is not defined", name))}
 	if reason := leftOut[name]; reason != "" {
-		e.message, e.hint = fmt.Sprintf("function %q is left out", name), reason
+		e.message, e.hint = fmt.Sprintf("function %q is not available", name), reason
 	} else if near := fleet.Nearest(name, slices.Collect(maps.Keys(functionNames()))); near != "" {
 		e.hint = fmt.Sprintf("did you mean %s?", near)
 	} else {
-		e.hint = "a key has a dot in front of it, and a text has quotes around it"
+		e.hint = "write a key with a dot before it, and a string in quotes"
 	}
 	return e
 }
 
-// keys returns the keys of maps, each map's sorted. Sprig's own gives them in random order.
+// keys returns the keys of maps, each map's sorted. Sprig's keys returns them in random order.
 func keys(dicts ...map[string]any) []string {
 	all := []string{}
 	for _, dict := range dicts {
@@ -99,7 +99,7 @@ func keys(dicts ...map[string]any) []string {
 	return all
 }
 
-// values returns the values of a map in the order of its keys. Sprig's own gives them in random order.
+// values returns the values of a map in the order of its keys. Sprig's values returns them in random order.
 func values(dict map[string]any) []any {
 	all := []any{}
 	for _, key := range slices.Sorted(maps.Keys(dict)) {
@@ -108,7 +108,7 @@ func values(dict map[string]any) []any {
 	return all
 }
 
-// sortAlpha sorts the texts of a list. Sprig's own may sort the list itself, which may be shared.
+// sortAlpha sorts the strings of a list. Sprig's sortAlpha can sort the list in place, which may be shared.
 func sortAlpha(list any) []string {
 	v := reflect.ValueOf(list)
 	if v.Kind() != reflect.Slice && v.Kind() != reflect.Array {

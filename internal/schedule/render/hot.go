@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Functions that nearly every template calls are metered by hand: the general way costs as much as the rest of an action.
+// The most frequent functions are metered by hand: the general way costs as much as the rest of an action.
 
-// quote returns values in double quotes, in which YAML reads them as text whatever they are.
+// quote returns values in double quotes, so that YAML reads them as strings.
 func (w *Worker) quote(values ...any) (string, error) {
 	if len(values) == 1 {
 		if text, ok := values[0].(string); ok {
@@ -30,7 +30,7 @@ func (w *Worker) quote(values ...any) (string, error) {
 	return strings.Join(quoted, " "), w.charge(workPerCall)
 }
 
-// plainText returns a value as sprig's toString does.
+// plainText formats a value as sprig's toString does.
 func plainText(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -42,7 +42,7 @@ func plainText(v any) string {
 	}
 }
 
-// orDefault returns given unless it is absent or the zero value of its type, and fallback then.
+// orDefault returns given, or fallback if given is absent, empty or the zero value of its type.
 func (w *Worker) orDefault(fallback any, given ...any) (any, error) {
 	if len(given) == 0 {
 		return fallback, w.charge(workPerCall)
@@ -62,14 +62,14 @@ func (w *Worker) orDefault(fallback any, given ...any) (any, error) {
 	return given[0], w.charge(workPerCall)
 }
 
-// pattern is a compiled regular expression; nil when the text is none.
+// pattern is a compiled regular expression.
 type pattern struct {
-	expression *regexp.Regexp
-	size       float64 // see expressionSize
+	expression *regexp.Regexp // nil if the text is not a valid expression
+	size       float64        // see expressionSize
 }
 
-// regexMatch reports whether a text matches. As in sprig, nothing matches what is no expression.
-// Compiling is charged every time, so that what is too much does not depend on what was rendered before.
+// regexMatch reports whether a string matches. As in sprig, an invalid expression matches nothing.
+// Compiling is charged every time, so that the limit does not depend on earlier renderings.
 func (w *Worker) regexMatch(text, s string) (bool, error) {
 	p, known := w.patterns[text]
 	if !known {

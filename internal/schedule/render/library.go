@@ -11,35 +11,42 @@ import (
 
 // Library holds the parsed templates of an environment. It is safe for concurrent use.
 type Library struct {
-	own     map[string]*entryOf
+	own     map[string]*libraryEntry
 	builtin map[string]*Template
 }
 
-// entryOf is one template of the environment: parsed, or what keeps it from being used.
-type entryOf struct {
-	kind   v1alpha1.TemplateType // empty when nobody could read it
-	digest fleet.Digest
-	parsed *Template // nil when it cannot be used
-	// problems are what parsing found.
-	problems []fleet.Problem
+// libraryEntry is one of the environment's templates.
+type libraryEntry struct {
+	kind     v1alpha1.TemplateType // empty if it is unreadable
+	digest   fleet.Digest
+	parsed   *Template       // nil if it cannot be used
+	problems []fleet.Problem // at least one error if parsed is nil
 }
 
-// NewLibrary parses the templates of a snapshot and puts the built-in ones behind them.
-// A template that does not parse is a problem, and what is rendered with it is held.
+// NewLibrary parses the templates of a snapshot. The built-in templates are available as well.
+// A template that does not parse is a problem, and holds the assignments that use it.
 //
-// previous is the library of an earlier snapshot, or nil: templates that did not change since are taken from there.
+// previous is optional: the library of an earlier snapshot, from which unchanged templates are reused.
 func NewLibrary(s *fleet.Snapshot, previous *Library) (*Library, []fleet.Problem) {
-	l := &Library{own: map[string]*entryOf{}, builtin: builtinTemplates()}
+	l := &Library{own: map[string]*libraryEntry{}, builtin: builtinTemplates()}
 	var problems []fleet.Problem
 	for _, u := range s.Unreadable {
 		if u.Ref.Kind == "Template" {
-			l.own[u.Ref.Name] = &entryOf{problems: []fleet.Problem{unreadable(u)}}
+			l.own[u.Ref.Name] = &libraryEntry{problems: []fleet.Problem{{
+				Severity: fleet.SeverityError,
+				Kind:     fleet.KindTemplateMissing,
+				Object:   u.Ref,
+				Position: u.Position,
+				Message:  fmt.Sprintf("template %q exists, but cannot be read", u.Ref.Name),
+				Hint:     "see the other problems of this file",
+			}}}
 		}
 	}
 	for _, source := range s.Templates {
 		own := previous.unchanged(source)
 		if own == nil {
-			own = newEntry(source)
+			t, found := newTemplate(source)
+			own = &libraryEntry{kind: source.Type, digest: source.Digest, parsed: t, problems: found}
 		}
 		l.own[source.Name] = own
 		problems = append(problems, own.problems...)
@@ -48,13 +55,8 @@ func NewLibrary(s *fleet.Snapshot, previous *Library) (*Library, []fleet.Problem
 	return l, problems
 }
 
-func newEntry(source *fleet.Template) *entryOf {
-	t, problems := newTemplate(source)
-	return &entryOf{kind: source.Type, digest: source.Digest, parsed: t, problems: problems}
-}
-
-// unchanged returns what was made of a template before; nil when it was another one.
-func (l *Library) unchanged(source *fleet.Template) *entryOf {
+// unchanged returns the entry of a template, or nil if the template is new or has changed.
+func (l *Library) unchanged(source *fleet.Template) *libraryEntry {
 	if l == nil {
 		return nil
 	}
@@ -65,26 +67,15 @@ func (l *Library) unchanged(source *fleet.Template) *entryOf {
 }
 
 // problem returns why a template cannot be used.
-func (e *entryOf) problem() *fleet.Problem {
+func (e *libraryEntry) problem() *fleet.Problem {
 	i := slices.IndexFunc(e.problems, func(p fleet.Problem) bool { return p.Severity == fleet.SeverityError })
 	problem := e.problems[max(i, 0)]
 	return &problem
 }
 
-func unreadable(u fleet.Unreadable) fleet.Problem {
-	return fleet.Problem{
-		Severity: fleet.SeverityError,
-		Kind:     fleet.KindTemplateMissing,
-		Object:   u.Ref,
-		Position: u.Position,
-		Message:  fmt.Sprintf("template %q exists and cannot be read", u.Ref.Name),
-		Hint:     "see the other problems of this file",
-	}
-}
-
-// Find returns the template of a type and name: the environment's own, else the built-in one of that name.
-// The problem is nil when the environment's own template was found; a notice when a built-in stands in;
-// an error when there is neither, or when the template is broken, and then the template is nil.
+// Find returns the template of a type and name: the environment's own, else the built-in one.
+// The problem is nil for the environment's own template, and a notice for a built-in one.
+// If the template does not exist or is broken, the problem is an error and the template is nil.
 func (l *Library) Find(kind v1alpha1.TemplateType, name string) (*Template, *fleet.Problem) {
 	own := l.own[name]
 	if own != nil && own.parsed == nil && (own.kind == "" || own.kind == kind) {
@@ -94,37 +85,30 @@ func (l *Library) Find(kind v1alpha1.TemplateType, name string) (*Template, *fle
 		return own.parsed, nil
 	}
 	if t := l.builtin[name]; t != nil && t.source.Type == kind {
-		return t, l.standIn(own, kind, name)
+		return t, &fleet.Problem{
+			Severity: fleet.SeverityNotice,
+			Kind:     fleet.KindTemplateBuiltin,
+			Object:   fleet.Ref{Kind: "Template", Name: name},
+			Message:  fmt.Sprintf("template %q of type %s does not exist; the built-in one is used", name, kind),
+			Hint:     otherType(own, "to change its output, add the template to the control plane"),
+		}
 	}
 	return nil, l.missing(own, kind, name)
 }
 
-// standIn is the notice that a built-in template is used.
-func (l *Library) standIn(own *entryOf, kind v1alpha1.TemplateType, name string) *fleet.Problem {
-	p := &fleet.Problem{
-		Severity: fleet.SeverityNotice,
-		Kind:     fleet.KindTemplateBuiltin,
-		Object:   fleet.Ref{Kind: "Template", Name: name},
-		Message:  fmt.Sprintf("there is no template %q of type %s, and the built-in one is used", name, kind),
-		Hint:     "add the template to the control plane to change what it writes",
-	}
-	p.Hint = otherType(own, p.Hint)
-	return p
-}
-
-func (l *Library) missing(own *entryOf, kind v1alpha1.TemplateType, name string) *fleet.Problem {
+func (l *Library) missing(own *libraryEntry, kind v1alpha1.TemplateType, name string) *fleet.Problem {
 	p := &fleet.Problem{
 		Severity: fleet.SeverityError,
 		Kind:     fleet.KindTemplateMissing,
 		Object:   fleet.Ref{Kind: "Template", Name: name},
-		Message:  fmt.Sprintf("there is no template %q of type %s", name, kind),
+		Message:  fmt.Sprintf("template %q of type %s does not exist", name, kind),
 	}
 	names := l.names(kind)
 	p.Hint = "templates of this type: " + strings.Join(names, ", ")
 	if name == "" {
 		p.Object = fleet.Ref{}
-		p.Message = fmt.Sprintf("no template of type %s is named", kind)
-		p.Hint = "name one in the cluster type; " + p.Hint
+		p.Message = fmt.Sprintf("the cluster type names no template of type %s", kind)
+		p.Hint = "add one to the cluster type; " + p.Hint
 	} else if near := fleet.Nearest(name, names); near != "" {
 		p.Hint = fmt.Sprintf("did you mean %q? %s", near, p.Hint)
 	}
@@ -132,12 +116,12 @@ func (l *Library) missing(own *entryOf, kind v1alpha1.TemplateType, name string)
 	return p
 }
 
-// otherType puts before a hint that a template of the right name has another type.
-func otherType(own *entryOf, hint string) string {
+// otherType prefixes a hint if a template with the right name has another type.
+func otherType(own *libraryEntry, hint string) string {
 	if own == nil || own.kind == "" {
 		return hint
 	}
-	return fmt.Sprintf("the environment's template of that name has the type %s; %s", own.kind, hint)
+	return fmt.Sprintf("the environment's template with that name has the type %s; %s", own.kind, hint)
 }
 
 // names returns the names of all templates of a type, sorted.

@@ -38,7 +38,7 @@ func TestFind(t *testing.T) {
 		{"own one of another type does not count", v1alpha1.ReconcilerTemplate, "flux", true, true, fleet.SeverityNotice, "has the type config"},
 		{"a built-in of another type does not count", v1alpha1.NamespaceTemplate, "argocd", false, false, fleet.SeverityError, "has the type reconciler"},
 		{"no template of that name", v1alpha1.ReconcilerTemplate, "fluxx", false, false, fleet.SeverityError, `did you mean "flux"?`},
-		{"no name", v1alpha1.ReconcilerTemplate, "", false, false, fleet.SeverityError, "no template of type reconciler is named"},
+		{"no name", v1alpha1.ReconcilerTemplate, "", false, false, fleet.SeverityError, "the cluster type names no template of type reconciler"},
 		{"a broken one is not replaced", v1alpha1.ConfigTemplate, "env", false, false, fleet.SeverityError, "defined"},
 		{"nor is an unreadable one", v1alpha1.NamespaceTemplate, "default", false, false, fleet.SeverityError, "cannot be read"},
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// limit is a rule of the definition of a custom resource, for a field below its root.
+// limit is the rule for a field in the definition of a custom resource.
 type limit struct {
 	field string
 	rule  *rule
 }
 
-// limits are those of reconcilers' own resources, as their definitions have them, by group and kind. The Applications of Argo CD and
-// the GitRepos of Fleet have none for what templates write into them.
+// limits are taken from the definitions of reconcilers' resources, by group and kind. Argo CD's Application and
+// Fleet's GitRepo have none for the fields that templates set.
 var limits = map[string][]limit{
 	"source.toolkit.fluxcd.io GitRepository": {
 		{"spec.url", addresses(`^(http|https|ssh)://.*$`, "write https://host/path or ssh://git@host/path in manifests.repo; Flux does not know host:path")},
@@ -59,34 +59,34 @@ var (
 	shortDuration = durations("m|s|ms")
 
 	releaseName = upTo(maxRelease)
-	// fleetRelease is a name that Helm takes; Flux leaves saying so to Helm.
+	// fleetRelease is a release name that Helm accepts.
 	fleetRelease = &rule{tame: maxRelease, broken: func(value string) []string {
 		return append(releaseName.broken(value), dnsDomain.broken(value)...)
 	}}
 )
 
-// addresses is a rule for URLs of Flux. A place on this machine keeps it: assembling a fleet has let it through,
-// because nothing of that fleet leaves this machine.
+// addresses is the rule for Flux URLs. Local paths are valid: package fleet accepts them
+// only in a fleet that is entirely on this machine.
 func addresses(pattern, hint string) *rule {
 	allowed := regexp.MustCompile(pattern)
 	return &rule{hint: hint, broken: func(value string) []string {
 		here := fleet.IsRelative(value) || strings.HasPrefix(value, "/") || strings.HasPrefix(value, "file://")
-		return unless(here || allowed.MatchString(value), "Flux takes no such URL here")
+		return unless(here || allowed.MatchString(value), "Flux does not accept this URL")
 	}}
 }
 
-// durations is a rule for durations in some units, such as 1m30s.
+// durations is the rule for durations in some units, such as 1m30s.
 func durations(units string) *rule {
 	allowed := regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(` + units + `))+$`)
 	return &rule{
-		hint: "write it with units, like 1m30s; there are " + strings.ReplaceAll(units, "|", ", "),
+		hint: "write it with units, like 1m30s; units are " + strings.ReplaceAll(units, "|", ", "),
 		broken: func(value string) []string {
-			return unless(allowed.MatchString(value), "Flux takes no such duration here")
+			return unless(allowed.MatchString(value), "Flux does not accept this duration")
 		},
 	}
 }
 
-// upTo is a rule for texts of so many characters that are not empty.
+// upTo is the rule for non-empty strings with a maximum number of characters.
 func upTo(length int) *rule {
 	return &rule{tame: min(length, fleet.MaxLabel), broken: func(value string) []string {
 		if value == "" {

@@ -6,7 +6,7 @@ import (
 )
 
 // Limits of one manifest. A unit of work is roughly a nanosecond or a byte,
-// so that the worst template ends after some tens of milliseconds.
+// so that the worst template stops after some tens of milliseconds.
 const (
 	maxWork   = 1 << 24
 	maxOutput = 1 << 20 // bytes that a manifest may write
@@ -18,17 +18,16 @@ const (
 	workPerItem = 30  // an element of a list or map
 )
 
-// boundsError says which limit a template ran into.
+// boundsError names the limit that a template exceeded.
 type boundsError struct{ limit string }
 
 func (e *boundsError) Error() string { return e.limit }
 
 // meter measures the work of one manifest.
-// Loops, template bodies and function calls draw from it, and so does every byte and element that a function reads or builds:
-// a value can be doubled only as often as the work for it is left.
+// Loops, template bodies and function calls draw from it, and so does every byte and element that a function reads or builds.
 type meter struct{ left float64 }
 
-// charge takes n units. It is a float because the wanted size of a result may overflow every integer.
+// charge takes n units. n is a float because the size of a requested result can overflow every integer.
 func (m *meter) charge(n float64) error {
 	m.left -= n
 	if m.left >= 0 {
@@ -37,9 +36,8 @@ func (m *meter) charge(n float64) error {
 	return &boundsError{fmt.Sprintf("the template needs more than %d units of work", maxWork)}
 }
 
-// measure charges for everything a value consists of.
-// It is called before a value is walked by somebody else, who would not stop:
-// a map may contain itself, and a list may contain the same list a billion times.
+// measure charges for the whole of a value. Call it before code that walks the value without a limit:
+// a map can contain itself, and a list can contain the same list a billion times.
 func (m *meter) measure(v reflect.Value, depth int) error {
 	if depth > maxDepth {
 		return &boundsError{fmt.Sprintf("a value is nested more than %d levels deep", maxDepth)}
@@ -90,7 +88,7 @@ func (m *meter) measureMap(v reflect.Value, depth int) error {
 	return nil
 }
 
-// nests reports whether values of a type can have a size of their own.
+// nests reports whether values of a type vary in size.
 func nests(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Interface, reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
@@ -100,11 +98,9 @@ func nests(t reflect.Type) bool {
 	}
 }
 
-// measureTop charges for a value without what its elements refer to: the cost of having built it from existing parts.
+// measureTop charges for a value without the contents of its elements: the cost of building it from existing parts.
 func (m *meter) measureTop(v reflect.Value) error {
-	for v.Kind() == reflect.Interface {
-		v = v.Elem()
-	}
+	v = concrete(v)
 	switch v.Kind() {
 	case reflect.String:
 		return m.charge(float64(v.Len()))

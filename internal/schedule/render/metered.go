@@ -6,10 +6,10 @@ import (
 	"reflect"
 )
 
-// errAbsent is the error of printing what is not there.
+// errAbsent is the error for printing an absent value.
 var errAbsent = errors.New("the value is not set")
 
-// cheap functions look at their arguments without walking through them, and return one of them, a part of one,
+// cheap functions do not walk through their arguments, and return one of them, a part of one,
 // or a collection of them.
 var cheap = setOf(
 	"all", "any", "atoi", "coalesce", "default", "dict", "dig", "empty", "first", "float64", "get", "hasKey",
@@ -17,7 +17,7 @@ var cheap = setOf(
 	"tuple", "typeIs", "typeIsLike", "typeOf", "unset",
 )
 
-// formatters turn a value into text. What is printed through them is printed, so it has to be there.
+// formatters convert a value to text. Passing an absent value to one is an error, like printing it.
 var formatters = setOf(
 	"cat", "hash", "html", "js", "mustToJson", "mustToPrettyJson", "mustToRawJson", "print", "printf", "println", "quote",
 	"squote", "stringify", "toJson", "toPrettyJson", "toRawJson", "toString", "toYaml", "urlquery",
@@ -31,8 +31,8 @@ func setOf(names ...string) map[string]bool {
 	return set
 }
 
-// metered returns a function that does what fn does and draws from the meter:
-// before the call for what it will read and build, after it for what it has built.
+// metered wraps fn so that it draws from the meter:
+// before the call for its arguments and the estimated work, afterwards for its result.
 func (m *meter) metered(name string, fn any) any {
 	function := reflect.ValueOf(fn)
 	t := function.Type()
@@ -68,7 +68,7 @@ func failed(t reflect.Type, err error) []reflect.Value {
 	return []reflect.Value{reflect.Zero(t.Out(0)), reflect.ValueOf(&err).Elem()}
 }
 
-// admit charges for a call that is about to happen.
+// admit charges for a call before it is made.
 func (m *meter) admit(name string, args []reflect.Value, variadic bool) error {
 	if err := m.charge(workPerCall); err != nil {
 		return err
@@ -88,12 +88,12 @@ func (m *meter) admit(name string, args []reflect.Value, variadic bool) error {
 	}
 	want := estimate(arguments{list: args, size: before - m.left})
 	if want > m.left {
-		return &boundsError{fmt.Sprintf("%s would need %.0f units of work, and %.0f of %d are left", name, want, before, maxWork)}
+		return &boundsError{fmt.Sprintf("%s would need %.0f units of work, but only %.0f of %d are left", name, want, before, maxWork)}
 	}
 	return m.charge(want)
 }
 
-// read charges for what a function does with an argument.
+// read charges for an argument.
 func (m *meter) read(name string, arg reflect.Value, isRest bool) error {
 	switch {
 	case !cheap[name]:
@@ -105,7 +105,7 @@ func (m *meter) read(name string, arg reflect.Value, isRest bool) error {
 	}
 }
 
-// built charges for a result. What cheap functions build is as large as the arguments that were charged for.
+// built charges for a result. A cheap function's result is no larger than its arguments, which are already charged for.
 func (m *meter) built(name string, result reflect.Value) error {
 	if cheap[name] {
 		return nil

@@ -10,15 +10,15 @@ import (
 func TestMistakesSayWhatToDo(t *testing.T) {
 	for _, test := range []struct{ text, hint string }{
 		{"{{ if .x }}", "{{ end }}"},
-		{"{{ end }}", "take it out"},
-		{"{{ else }}", "take it out"},
+		{"{{ end }}", "remove it"},
+		{"{{ else }}", "remove it"},
 		{"{{ if .x }}{{ else }}{{ else }}{{ end }}", "only one"},
 		{"{{ }}", "what to print"},
 		{"{{ if }}", "{{ if .Workspace }}"},
 		{"{{ with }}{{ end }}", "{{ if .Workspace }}"},
 		{"{{ .x", "}}"},
 		{"{{ .x }", "two braces"},
-		{"{{ .x {{ .y }}", "before another"},
+		{"{{ .x {{ .y }}", "the previous one"},
 		{"{{ .x == 3 }}", "eq"},
 		{"{{ $x }}", "declare"},
 		{"{{ .Labels.a-b }}", "index"},
@@ -28,7 +28,7 @@ func TestMistakesSayWhatToDo(t *testing.T) {
 		{"{{ `a }}", "`"},
 		{"{{ (.x }}", ")"},
 		{"{{ .x ) }}", "("},
-		{"{{ Qqqqqqqq }}", "quotes around"},
+		{"{{ Qqqqqqqq }}", "string in quotes"},
 	} {
 		_, err := compile(test.text)
 		var mistake *syntaxError

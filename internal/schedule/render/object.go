@@ -11,17 +11,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// object is a manifest that was written as an object. Every string in it, keys included, may be a template;
-// those that are have been compiled. It is immutable.
+// object is a manifest written as an object. Each string in it, including keys, can be a template. It is immutable.
 type object struct {
 	isMap   bool
 	entries []entry // of a map, sorted by key as written
 	isList  bool
 	items   []*object // of a list
-	program *program  // a text that is a template
-	plain   any       // everything else, as it was written
-	// path says where in the manifest it stands, for messages.
-	path string
+	program *program  // of a string that is a template
+	plain   any       // any other value
+	path    string    // within the manifest, for messages
 }
 
 type entry struct{ key, value *object }
@@ -29,7 +27,7 @@ type entry struct{ key, value *object }
 // pathPrefix begins the messages about a text within an object.
 const pathPrefix = "in "
 
-// objectError says in which text of an object something went wrong.
+// objectError is an error in a text of an object.
 type objectError struct {
 	at  *object
 	err error
@@ -95,7 +93,7 @@ func compileString(text, path string) (*object, error) {
 	return &object{program: p, path: path}, err
 }
 
-// executeObject appends an object with its texts filled in, as YAML with sorted keys.
+// executeObject appends an object with its templates rendered, as YAML with sorted keys.
 func (w *Worker) executeObject(o *object, d *Data) error {
 	filled, err := w.fill(o, d)
 	if err != nil {
@@ -112,7 +110,7 @@ func (w *Worker) executeObject(o *object, d *Data) error {
 	return err
 }
 
-// fill returns an object with its texts filled in.
+// fill returns an object with its templates rendered.
 func (w *Worker) fill(o *object, d *Data) (any, error) {
 	switch {
 	case o.isMap:
@@ -143,7 +141,7 @@ func (w *Worker) fillMap(o *object, d *Data) (map[string]any, error) {
 		}
 		key := fmt.Sprint(k)
 		if _, twice := m[key]; twice {
-			return nil, &objectError{e.key, errors.New("two keys became the same")}
+			return nil, &objectError{e.key, errors.New("two keys have the same result")}
 		}
 		if m[key], err = w.fill(e.value, d); err != nil {
 			return nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Error says why a template could not be rendered for an assignment.
+// Error is the problem of a template that could not be rendered for an assignment.
 type Error struct {
 	Problem fleet.Problem
 }
@@ -27,7 +27,7 @@ func (e *Error) Error() string {
 	return message
 }
 
-// executionError returns why a manifest could not be rendered for an assignment.
+// executionError converts the error of a manifest's execution.
 func (m *manifest) executionError(err error, d *Data) *Error {
 	p := m.text
 	prefix := ""
@@ -43,8 +43,8 @@ func (m *manifest) executionError(err error, d *Data) *Error {
 	return &Error{problem}
 }
 
-// explain says what went wrong in an execution. The position is that of the text's first line.
-// The program is nil when there is none.
+// explain converts the error of an execution to a problem. The position is that of the text's first line.
+// The program is nil if the text did not compile.
 func explain(err error, p *program, d *Data, position fleet.Position) fleet.Problem {
 	problem := fleet.Problem{
 		Severity:   fleet.SeverityError,
@@ -64,7 +64,7 @@ func explain(err error, p *program, d *Data, position fleet.Position) fleet.Prob
 	problem.Message = f.message
 	if bounds := (*boundsError)(nil); errors.As(err, &bounds) {
 		problem.Kind, problem.Message = fleet.KindTemplateBounds, bounds.limit
-		problem.Hint = "make its loops and the values it builds smaller"
+		problem.Hint = "use shorter loops and smaller values"
 		return problem
 	}
 	if keys := f.absent(err, d); keys != nil {
@@ -76,7 +76,7 @@ func explain(err error, p *program, d *Data, position fleet.Position) fleet.Prob
 	return problem
 }
 
-// failure is where in a text an execution went wrong.
+// failure is the location in a text where an execution failed.
 type failure struct {
 	line    int
 	action  *action
@@ -84,7 +84,7 @@ type failure struct {
 	context string // the innermost expression
 }
 
-// absent returns the keys that are missing, when that is what went wrong.
+// absent returns the keys that are missing, if that is the reason of the failure.
 func (f failure) absent(err error, d *Data) []string {
 	if f.action == nil || !errors.Is(err, errAbsent) && !strings.Contains(f.message, "invalid value; expected") {
 		return nil
@@ -92,7 +92,7 @@ func (f failure) absent(err error, d *Data) []string {
 	return d.absent(f.action.keys)
 }
 
-// where names the expression that went wrong, as it was written.
+// where returns the source of the expression that failed.
 func (f failure) where() string {
 	if f.action != nil {
 		return f.action.text
@@ -100,7 +100,7 @@ func (f failure) where() string {
 	return f.context
 }
 
-// locate takes the position out of the error of an execution:
+// locate extracts the position from the error of an execution:
 //
 //	template: manifest:3:5: executing "manifest" at <.Labels.x>: ...
 func locate(err error, p *program) failure {
@@ -124,21 +124,20 @@ func locate(err error, p *program) failure {
 	f.action = p.at(p.offset(f.line, atoi(column)))
 	rest = strings.TrimPrefix(rest, fmt.Sprintf(" executing %q at <", exec.Name))
 	f.context, rest, _ = strings.Cut(rest, ">: ")
-	if said, ok := strings.CutPrefix(rest, "error calling fail: "); ok {
-		f.message = brief(said) // the template's own words
+	if message, ok := strings.CutPrefix(rest, "error calling fail: "); ok {
+		f.message = brief(message) // the template's own message
 	} else {
 		f.message = brief(fmt.Sprintf("%s: %s", f.where(), rest))
 	}
 	return f
 }
 
-// atoi returns the number in a position; 0 for what is none.
 func atoi(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n
 }
 
-// offset returns the byte that a line and a column stand for.
+// offset returns the byte offset of a line and column.
 func (p *program) offset(line, column int) int {
 	start := 0
 	for range line - 1 {

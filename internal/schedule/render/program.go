@@ -9,36 +9,30 @@ import (
 	"text/template/parse"
 )
 
-// mainName is the name of a text's own template; definitions in the text have names of their own.
+// mainName is the name of a text's main template.
 const mainName = "manifest"
 
 // program is a template text, parsed and rewritten so that its execution is bounded and traced.
-// It is immutable and shared by all workers; each binds it to functions of its own.
+// It is immutable and shared by all workers; each binds it to its own functions.
 type program struct {
-	text  string
-	trees map[string]*parse.Tree
-	// functions are the names of all functions that the text calls, sorted.
-	functions []string
-	// mutates says that the text calls a function which changes a map in place.
-	mutates bool
-	// costs are the units of work of each traced block, by its number.
-	costs []float64
-	// runs are the texts and keys that are written by one call, by its number.
-	runs []sequence
-	// actions are sorted by position.
-	actions []action
+	text      string
+	trees     map[string]*parse.Tree
+	functions []string   // names of all functions that the text calls, sorted
+	mutates   bool       // the text calls a function that changes a map in place
+	costs     []float64  // units of work of each traced block, by its number
+	runs      []sequence // texts and keys that are written by one call, by its number
+	actions   []action   // sorted by position
 }
 
 // action is a pipeline of the text, for messages.
 type action struct {
-	pos parse.Pos
-	// text is the pipeline as it was written.
+	pos  parse.Pos
 	text string
-	// keys are the chains of keys in the pipeline that start at the data, such as [Manifests path].
+	// keys are the key chains in the pipeline that start at the data, such as [Manifests path].
 	keys [][]string
 }
 
-// syntaxError is a mistake in a text that was found before it was executed.
+// syntaxError is a mistake in a text that is found before execution.
 type syntaxError struct {
 	line          int
 	message, hint string
@@ -46,7 +40,7 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return e.message }
 
-// compile parses a text. Fields of the data that are in hidden count as unknown. The error is a *syntaxError.
+// compile parses a text. Data fields in hidden count as unknown. The error is a *syntaxError.
 func compile(text string, hidden ...string) (*program, error) {
 	if len(text) > maxText {
 		return nil, &syntaxError{1, fmt.Sprintf("the template is longer than %d bytes", maxText), "split it into several manifests"}
@@ -68,8 +62,8 @@ func compile(text string, hidden ...string) (*program, error) {
 	return p, nil
 }
 
-// parseText parses a text with the names of all functions that templates may call.
-// The parser panics on what its authors took for impossible; here that is one more text that does not parse.
+// parseText parses a text with the names of all functions that templates can call.
+// It returns panics of the parser as errors.
 func parseText(text string) (trees map[string]*parse.Tree, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -83,7 +77,7 @@ func parseText(text string) (trees map[string]*parse.Tree, err error) {
 	return trees, err
 }
 
-// parseProblem takes the line and the message out of the parser's error, "template: manifest:3: unexpected EOF".
+// parseProblem extracts line and message from the parser's error, "template: manifest:3: unexpected EOF".
 func parseProblem(err error) *syntaxError {
 	message := strings.TrimPrefix(err.Error(), "template: "+mainName+":")
 	number, rest, _ := strings.Cut(message, ":")
@@ -117,7 +111,7 @@ func (p *program) line(pos parse.Pos) int {
 	return 1 + strings.Count(p.text[:min(int(pos), len(p.text))], "\n")
 }
 
-// at returns the action that the byte at an offset belongs to; nil before the first one.
+// at returns the action at a byte offset, or nil before the first one.
 func (p *program) at(offset int) *action {
 	i, found := slices.BinarySearchFunc(p.actions, parse.Pos(offset), func(a action, pos parse.Pos) int { return int(a.pos - pos) })
 	if !found {
@@ -129,7 +123,7 @@ func (p *program) at(offset int) *action {
 	return &p.actions[i]
 }
 
-// brief cuts a message that may quote a value of any length.
+// brief shortens a message that can quote a value of any length.
 func brief(message string) string {
 	const limit = 300
 	if len(message) <= limit {

@@ -14,14 +14,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Clusters apply the folder of their cluster type as a whole, and refuse all of it for one object that cannot be. What can be seen
-// from here is therefore found here, where it holds one assignment: names, labels, and where Flux is told to look.
+// Clusters apply the folder of their cluster type as a whole, and refuse all of it for one invalid object. The checks in this
+// file find what they can in advance, so that only one assignment is held: names, labels, and URLs for Flux.
 
-// rule is what a text in an object has to be, or the API server refuses it.
+// rule is a rule of the API server for a string in an object.
 type rule struct {
-	// tame is how long a DNS label may be that keeps the rule, which nearly everything is and is quickly seen; 0 for none.
+	// tame is the maximum length of a DNS label that always satisfies the rule: a fast path for nearly all values. 0 for none.
 	tame int
-	// broken returns what is wrong with a value; nothing when it keeps the rule.
+	// broken returns what is wrong with a value. Empty if it is valid.
 	broken func(value string) []string
 	hint   string
 }
@@ -31,19 +31,19 @@ var (
 	dnsLabel   = &rule{tame: fleet.MaxLabel, broken: validation.IsDNS1123Label}
 	dnsDomain  = &rule{tame: fleet.MaxLabel, broken: validation.IsDNS1123Subdomain}
 	pathPart   = &rule{tame: fleet.MaxLabel, broken: content.IsPathSegmentName}
-	labelValue = &rule{tame: fleet.MaxLabel, broken: validation.IsValidLabelValue, hint: "print what is no value of a label as an annotation"}
+	labelValue = &rule{tame: fleet.MaxLabel, broken: validation.IsValidLabelValue, hint: "use an annotation instead of a label"}
 )
 
-// spot is a place in a text where a rule holds for what is written there.
+// spot is a place in a text with a rule for its value.
 type spot struct {
 	line, column int // of the value; both count from 1
 	field        string
 	rule         *rule
 }
 
-// refusal is what is said about a value that breaks a rule.
+// refusal returns the finding for a value that breaks the rule, or nil.
 func (s *spot) refusal(value string, isText bool) *finding {
-	wrong, hint := []string{"it is no text"}, "put it in quotes (quote)"
+	wrong, hint := []string{"it is not a string"}, "put it in quotes (quote)"
 	if isText {
 		wrong, hint = s.rule.broken(value), s.rule.hint
 	}
@@ -57,8 +57,7 @@ func (s *spot) refusal(value string, isText bool) *finding {
 	}
 }
 
-// rules notes the places of an object where rules hold for what may be another word in the next output.
-// Everything else is checked at once: it cannot change while the verdict holds, or the verdict holds for this text alone.
+// rules checks an object, and records the places where the value can differ between outputs with the same verdict.
 func (v *verdict) rules(root *yaml.Node) {
 	group, _, _ := strings.Cut(child(root, "apiVersion").Value, "/")
 	kind, metadata := child(root, "kind").Value, child(root, "metadata")
@@ -86,7 +85,7 @@ func (v *verdict) rules(root *yaml.Node) {
 
 func annotationKey(key string) []string { return validation.IsQualifiedName(strings.ToLower(key)) }
 
-// limit notes that a limit holds for its field.
+// limit checks the field of a limit.
 func (v *verdict) limit(root *yaml.Node, l limit) {
 	last := strings.LastIndexByte(l.field, '.')
 	parent := root
@@ -96,7 +95,7 @@ func (v *verdict) limit(root *yaml.Node, l limit) {
 	v.rule(parent, l.field[:last], l.field[last+1:], l.rule)
 }
 
-// texts notes the values of a map of texts, and checks its keys.
+// texts checks the keys and values of a map of strings.
 func (v *verdict) texts(n *yaml.Node, field string, key func(string) []string, value *rule) {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return
@@ -110,7 +109,7 @@ func (v *verdict) texts(n *yaml.Node, field string, key func(string) []string, v
 	}
 }
 
-// rule notes that a rule holds for the value of a key. A value that is not there, or empty of content, keeps every rule.
+// rule checks the value of a key, or records its place if it can differ between outputs. An absent or null value is valid.
 func (v *verdict) rule(parent *yaml.Node, field, key string, r *rule) {
 	n := child(parent, key)
 	if n == nil || n.Tag == "!!null" {
@@ -130,14 +129,14 @@ func (v *verdict) rule(parent *yaml.Node, field, key string, r *rule) {
 	v.refuse(at.refusal(n.Value, isText))
 }
 
-// refuse notes that the text is broken, unless it is for another reason.
+// refuse records the first reason why the text is broken.
 func (v *verdict) refuse(f *finding) {
 	if v.broken == nil {
 		v.broken = f
 	}
 }
 
-// refused returns why a cluster would refuse a text that the verdict is about; nil when it would not.
+// refused checks the recorded places in a text with this verdict. It returns why a cluster would refuse the text, or nil.
 func (v *verdict) refused(text []byte) *finding {
 	line := 1
 	for i := range v.spots {
@@ -148,7 +147,7 @@ func (v *verdict) refused(text []byte) *finding {
 			continue
 		}
 		value, tag := scalar(rest)
-		if tag == "!!null" { // as if the field were not there
+		if tag == "!!null" { // like an absent field
 			continue
 		}
 		if f := s.refusal(value, tag == "!!str"); f != nil {
@@ -158,14 +157,14 @@ func (v *verdict) refused(text []byte) *finding {
 	return nil
 }
 
-// settle puts the spots in the order of the text, in which they are looked at.
+// settle sorts the spots by line, as refused requires, and frees the text.
 func (v *verdict) settle() {
 	v.text, v.words = nil, nil
 	slices.SortStableFunc(v.spots, func(a, b spot) int { return cmp.Compare(a.line, b.line) })
 }
 
-// isTame reports whether the rest of a line is a DNS label of at most so many characters, and surely text: in quotes, or with
-// a dash between letters.
+// isTame reports whether the rest of a line is a DNS label of at most so many characters, and surely a string: in quotes, or
+// with a dash between letters.
 func isTame(rest []byte, length int) bool {
 	quoted := isQuotedWord(rest)
 	if quoted {
@@ -182,7 +181,7 @@ func isTame(rest []byte, length int) bool {
 	return quoted || isSurelyText(rest)
 }
 
-// scalar returns the value and the tag of what is all there is on the rest of a line; no tag when that is not one node.
+// scalar returns the value and the tag of the node on the rest of a line. The tag is empty if it is not a single node.
 func scalar(rest []byte) (value, tag string) {
 	if isQuotedWord(rest) {
 		return string(rest[1 : len(rest)-1]), "!!str"
@@ -191,7 +190,7 @@ func scalar(rest []byte) (value, tag string) {
 		return string(rest), "!!str"
 	}
 	var document yaml.Node
-	// At the beginning of a line "..." would not be a text.
+	// The prefix is needed because "..." at the beginning of a line is not a scalar.
 	if err := yaml.Unmarshal(slices.Concat([]byte("k: "), rest), &document); err != nil || len(document.Content) != 1 {
 		return "", ""
 	}

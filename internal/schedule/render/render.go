@@ -9,11 +9,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// separator stands between two documents of a file.
 const separator = "---\n"
 
-// Render returns what a template writes for an assignment. The bytes end with a newline; several manifests are separated
-// by "---". Problems are warnings about the output; a non-nil error is a *Error and means that the assignment is held.
+// Render returns the output of a template for an assignment. It ends with a newline, and "---" separates manifests.
+// Problems are warnings about the output. A non-nil error is an *Error, and the assignment is held.
 func (w *Worker) Render(t *Template, d *Data) ([]byte, []fleet.Problem, error) {
 	if t.chart != nil {
 		return renderChart(t, d)
@@ -30,14 +29,20 @@ func (w *Worker) Render(t *Template, d *Data) ([]byte, []fleet.Problem, error) {
 	return slices.Clone(w.out), problems, nil
 }
 
-// manifest appends what one manifest writes.
+// manifest appends the output of one manifest.
 func (w *Worker) manifest(m *manifest, d *Data) ([]fleet.Problem, error) {
 	before := len(w.out)
 	if before > 0 && m.template.ContentType == v1alpha1.ContentYAML {
 		w.out = append(w.out, separator...)
 	}
 	w.begin(m.traced())
-	if err := w.content(m, d); err != nil {
+	var err error
+	if m.isObject {
+		err = w.executeObject(m.object, d)
+	} else {
+		err = w.execute(m.text, d)
+	}
+	if err != nil {
 		return nil, m.executionError(err, d)
 	}
 	if !w.trim(m.template.ContentType) {
@@ -47,15 +52,7 @@ func (w *Worker) manifest(m *manifest, d *Data) ([]fleet.Problem, error) {
 	return w.judge(m, d)
 }
 
-// content appends the manifest as it is written.
-func (w *Worker) content(m *manifest, d *Data) error {
-	if m.isObject {
-		return w.executeObject(m.object, d)
-	}
-	return w.execute(m.text, d)
-}
-
-// trim drops what is around the content of the manifest: empty lines and, in YAML, markers of documents.
+// trim removes empty lines and, in YAML, document markers around the content of the manifest.
 // It leaves one newline at the end, and reports whether there is any content.
 func (w *Worker) trim(format v1alpha1.ContentType) bool {
 	content := w.out[w.start:]
@@ -89,10 +86,10 @@ func trimDocument(content []byte) []byte {
 	}
 }
 
-// isMarker reports whether a line does nothing but begin a document.
+// isMarker reports whether a line only begins a document.
 func isMarker(line []byte) bool { return string(bytes.TrimRight(line, " \t\r")) == "---" }
 
-// judge returns the warnings about the manifest that was written last, or why the assignment is held.
+// judge returns the warnings about the last manifest, or the error that holds the assignment.
 func (w *Worker) judge(m *manifest, d *Data) ([]fleet.Problem, error) {
 	var v *verdict
 	switch {
@@ -118,12 +115,12 @@ func (w *Worker) judge(m *manifest, d *Data) ([]fleet.Problem, error) {
 	return problems, nil
 }
 
-// reported reports whether the same was said about the template as it is written.
+// reported reports whether the same warning was already given about the template's text.
 func (m *manifest) reported(message string) bool {
 	return slices.ContainsFunc(m.written, func(f finding) bool { return f.message == message })
 }
 
-// found returns the problem of a finding. Its position is the manifest's; the line of the file is in the message.
+// found returns the problem for a finding. It has the position of the manifest; the line of the file is in the message.
 func (w *Worker) found(m *manifest, severity fleet.Severity, f *finding, d *Data) fleet.Problem {
 	line := f.line + bytes.Count(w.out[:w.start], []byte("\n"))
 	p := m.problem(severity, f.kind, 1, fmt.Sprintf("line %d of the rendered file: %s", line, f.message), f.hint)

@@ -6,7 +6,7 @@ import (
 	"text/template/parse"
 )
 
-// Names of the actions that the rewriter puts into a tree. They are not known while a text is parsed,
+// Names of the functions that the rewriter inserts into a tree. The parser does not know them,
 // so that no text can call them.
 const (
 	enterFunc = "__enter" // at the beginning of a template's body
@@ -15,26 +15,26 @@ const (
 	overFunc  = "__over"  // around what a loop runs over
 	printFunc = "__print" // around what an action prints
 	quoteFunc = "__quote" // around what an action prints in double quotes
-	runFunc   = "__run"   // instead of neighbouring texts and keys
+	runFunc   = "__run"   // instead of adjacent texts and keys
 )
 
 // injected are all of them.
 var injected = []string{enterFunc, leaveFunc, atFunc, overFunc, printFunc, quoteFunc, runFunc}
 
-// sinkVariable takes the results of injected actions; text/template prints what nobody takes.
-// No text can name a variable like this.
+// sinkVariable receives the results of injected actions, which text/template would print otherwise.
+// No text can use a variable with this name.
 const sinkVariable = "$ "
 
 // mutators change a map in place.
 var mutators = []string{"set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite"}
 
-// rewriter turns the trees of a text into what is executed:
+// rewriter turns the trees of a text into the trees that are executed:
 //
 //	{{range .Labels}}{{.}}{{end}}
 //	{{$ := __enter 0}}{{range .Labels | __over}}{{$ = __at 1}}{{$ = . | __print}}{{end}}{{$ = __leave}}
 //
-// Every block draws from the budget and leaves its number in the trace; whatever is printed goes through the worker.
-// Texts and keys of the data that stand side by side become one call, {{$ = __run 0}}, that writes them all.
+// Every block draws from the budget and adds its number to the trace; all output goes through the worker.
+// Adjacent texts and keys of the data become one call, {{$ = __run 0}}.
 type rewriter struct {
 	program *program
 	hidden  []string
@@ -42,13 +42,13 @@ type rewriter struct {
 	err     *syntaxError // the first mistake
 }
 
-// scope says what the two names for data mean at a place of the text.
+// scope tells what "." and "$" refer to.
 type scope struct {
 	dot    bool // "." is the assignment's Data
 	dollar bool // "$" is
 }
 
-// fail notes a mistake; the first one in the text is reported.
+// fail records a mistake. The first one in the text is reported.
 func (r *rewriter) fail(pos parse.Pos, hint, format string, args ...any) {
 	line := r.program.line(pos)
 	if r.err == nil || line < r.err.line {
@@ -65,7 +65,7 @@ func (r *rewriter) tree(name string, tree *parse.Tree) {
 	tree.Root.Nodes = slices.Concat([]parse.Node{enter}, tree.Root.Nodes, []parse.Node{call(at, leaveFunc)})
 }
 
-// list rewrites a block that is not the body of a template.
+// list rewrites a block that is not a template's body.
 func (r *rewriter) list(list *parse.ListNode, s scope, depth int) {
 	if list == nil {
 		return
@@ -85,7 +85,7 @@ func isCall(node parse.Node, name string) bool {
 	return ok && calls(action.Pipe.Cmds[0], name)
 }
 
-// block rewrites the nodes of a block and gives it a number.
+// block rewrites the nodes of a block and returns its number.
 func (r *rewriter) block(list *parse.ListNode, s scope, depth int) int {
 	id := len(r.program.costs)
 	r.program.costs = append(r.program.costs, 0)
@@ -112,11 +112,11 @@ func (r *rewriter) block(list *parse.ListNode, s scope, depth int) int {
 	return id
 }
 
-// run is a sequence of neighbouring nodes that become one call.
+// run is a sequence of adjacent nodes that become one call.
 type run struct {
 	nodes []parse.Node
 	steps []step
-	reads bool // one of them is more than text
+	reads bool // not all of them are text
 }
 
 func (p *run) add(node parse.Node, st step) {
@@ -139,7 +139,7 @@ func (r *rewriter) join(node parse.Node, s scope) (cost int, st step, joins bool
 	return 0, step{}, false
 }
 
-// flush appends a run to the nodes of a block. Text alone is cheaper without a call.
+// flush appends a run to the nodes of a block. Plain text is cheaper without a call.
 func (r *rewriter) flush(nodes []parse.Node, pending *run) []parse.Node {
 	if pending.reads {
 		nodes = append(nodes, call(pending.nodes[0].Position(), runFunc, len(r.program.runs)))
@@ -151,8 +151,8 @@ func (r *rewriter) flush(nodes []parse.Node, pending *run) []parse.Node {
 	return nodes
 }
 
-// node rewrites one node of a block and returns the number of nodes that are executed with it,
-// without those of blocks within.
+// node rewrites one node of a block and returns the number of nodes executed with it,
+// without nested blocks.
 func (r *rewriter) node(node parse.Node, s scope, depth int) int {
 	switch n := node.(type) {
 	case *parse.ActionNode:
@@ -174,7 +174,7 @@ func (r *rewriter) node(node parse.Node, s scope, depth int) int {
 		return cost
 	case *parse.TemplateNode:
 		if r.program.trees[n.Name] == nil || n.Name == mainName {
-			r.fail(n.Pos, "templates of other manifests are not visible here", "template %q is not defined", n.Name)
+			r.fail(n.Pos, "define it in this manifest; templates of other manifests are not visible", "template %q is not defined", n.Name)
 		}
 		return r.pipe(n.Pipe, s, n.Pos)
 	default:
@@ -182,8 +182,8 @@ func (r *rewriter) node(node parse.Node, s scope, depth int) int {
 	}
 }
 
-// quotes makes a pipeline that ends in quote print what it quotes, and reports whether it does.
-// Nearly every printed value is quoted, and a call less is a quarter of an action.
+// quotes merges quote at the end of a pipeline with printing, and reports whether it did.
+// Nearly every printed value is quoted, and a call is a quarter of the cost of an action.
 func quotes(pipe *parse.PipeNode) bool {
 	last := pipe.Cmds[len(pipe.Cmds)-1]
 	function, ok := last.Args[0].(*parse.IdentifierNode)
@@ -202,13 +202,13 @@ func (r *rewriter) branch(n *parse.BranchNode, outer, inner scope, depth int) in
 	return cost
 }
 
-// pipe checks a pipeline that an action or a branch begins with, and remembers it for messages.
+// pipe checks the pipeline of an action or branch, and records it for messages.
 func (r *rewriter) pipe(pipe *parse.PipeNode, s scope, pos parse.Pos) int {
 	if pipe == nil {
 		return 1
 	}
 	if slices.ContainsFunc(pipe.Decl, func(v *parse.VariableNode) bool { return v.Ident[0] == "$" }) {
-		r.fail(pos, "choose another name for the variable", "$ is the data, and nothing can be assigned to it")
+		r.fail(pos, "use another name for the variable", "$ is the data and cannot be assigned to")
 	}
 	a := action{pos: pos, text: brief(pipe.String())}
 	cost := r.expr(pipe, s, &a, 0)
@@ -249,10 +249,10 @@ func (r *rewriter) expr(node parse.Node, s scope, a *action, depth int) int {
 	return cost
 }
 
-// field checks a chain of keys that starts at the data, and returns the chain that is executed.
+// field checks a key chain that starts at the data, and returns the chain to execute.
 func (r *rewriter) field(pos parse.Pos, keys []string, a *action) []string {
 	if !slices.Contains(dataFields(), keys[0]) || slices.Contains(r.hidden, keys[0]) {
-		r.fail(pos, fieldHint(keys[0], r.hidden), "there is no .%s", keys[0])
+		r.fail(pos, fieldHint(keys[0], r.hidden), "unknown field .%s", keys[0])
 		return keys
 	}
 	a.keys = append(a.keys, keys)
@@ -262,7 +262,6 @@ func (r *rewriter) field(pos parse.Pos, keys []string, a *action) []string {
 	return keys
 }
 
-// sink returns the variable that takes the result of an injected action.
 func sink(pos parse.Pos) []*parse.VariableNode {
 	return []*parse.VariableNode{{NodeType: parse.NodeVariable, Pos: pos, Ident: []string{sinkVariable}}}
 }

@@ -7,23 +7,23 @@ import (
 
 // step writes a piece of a template's text or one key of the data.
 //
-// Most of every template is made of those. text/template executes each as calls through reflection,
-// so the rewriter joins neighbouring ones into one call that writes them all.
+// Most templates consist of these. text/template executes each through reflection,
+// so the rewriter joins adjacent ones into one call.
 type step struct {
-	text []byte // written as it is; the rest is unused then
+	text []byte // literal text; no other field is set then
 
 	// Exactly one of these reads the value.
-	field func(*Data) string            // a text that is always there
-	table func(*Data) map[string]string // a map in which key is looked up
-	conf  bool                          // ConfigData, in which key is looked up
+	field func(*Data) string            // a string that is always set
+	table func(*Data) map[string]string // a map with key
+	conf  bool                          // ConfigData with key
 	key   string
 
-	fallback *string // what stands in for an absent or empty value
+	fallback *string // for an absent or empty value
 	quoted   bool
 	pos      parse.Pos
 }
 
-// fields are the texts of the data, tables its maps.
+// fields are the strings of the data, tables its maps.
 var (
 	fields = map[string]func(*Data) string{
 		"DeploymentTargetName": func(d *Data) string { return d.DeploymentTargetName },
@@ -40,8 +40,8 @@ var (
 	}
 )
 
-// stepOf returns the step that an action can be replaced by:
-// a key of the data, with or without a default, quoted or not.
+// stepOf returns the step that replaces an action, if it prints
+// a key of the data, with or without default and quote.
 func stepOf(n *parse.ActionNode, s scope) (step, bool) {
 	cmds := n.Pipe.Cmds
 	st := step{pos: n.Pos}
@@ -77,7 +77,7 @@ func calls(cmd *parse.CommandNode, name string) bool {
 	return ok && function.Ident == name
 }
 
-// chain returns the keys of an expression that starts at the data; nil for another one.
+// chain returns the keys of an expression that starts at the data, or nil.
 func chain(n parse.Node, s scope) []string {
 	switch n := n.(type) {
 	case *parse.FieldNode:
@@ -92,7 +92,7 @@ func chain(n parse.Node, s scope) []string {
 	return nil
 }
 
-// reads makes the step read a chain of keys, and reports whether it can.
+// reads makes the step read a key chain, and reports whether it can.
 func (st *step) reads(keys []string) bool {
 	if len(keys) == 1 && shorthands[keys[0]] != nil {
 		keys = shorthands[keys[0]]
@@ -108,10 +108,10 @@ func (st *step) reads(keys []string) bool {
 	return st.field != nil || st.table != nil || st.conf
 }
 
-// sequence is steps written by one call, which also begins the block when they are the first in it.
+// sequence holds the steps of one call. If they are the first in a block, the call also begins the block.
 type sequence struct {
 	list  []step
-	block int // noBlock when something else begins it
+	block int // or noBlock
 }
 
 const noBlock = -1
@@ -135,7 +135,7 @@ func (w *Worker) run(number int) (none, error) {
 	return none{}, w.bounded()
 }
 
-// stepError says which action of the text went wrong.
+// stepError is an error with the position of its action.
 type stepError struct {
 	pos parse.Pos
 	err error
@@ -176,7 +176,7 @@ func (w *Worker) step(st *step) error {
 	return w.bounded()
 }
 
-// stepAny writes a value that is not a text.
+// stepAny writes a value that is not a string.
 func (w *Worker) stepAny(st *step, v any) error {
 	var err error
 	if st.fallback != nil {

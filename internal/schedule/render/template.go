@@ -10,33 +10,30 @@ import (
 type Template struct {
 	source    *fleet.Template
 	manifests []*manifest
-	// chart is what it is rendered from instead of manifests; nil when there is none.
-	chart *chart.Chart
+	chart     *chart.Chart // instead of manifests; may be nil
 }
 
 // Name returns the template's name.
 func (t *Template) Name() string { return t.source.Name }
 
-// ContentType returns the format of what the template writes.
+// ContentType returns the format of the output.
 func (t *Template) ContentType() v1alpha1.ContentType { return t.source.ContentType }
 
 // Digest identifies the template.
 func (t *Template) Digest() fleet.Digest { return t.source.Digest }
 
-// manifest is one of a template's manifests: a text, or an object in which every string is a text.
+// manifest is one of a template's manifests: a text, or an object in which each string is a text.
 type manifest struct {
 	template *fleet.Template
 	position fleet.Position
 	isObject bool
-	// One of these is there: the manifest, compiled.
-	text   *program
-	object *object
-	// written are old API versions that were reported when the template was read.
-	written  []finding
+	text     *program  // unless isObject
+	object   *object   // if isObject
+	written  []finding // old API versions in the text
 	verdicts verdicts
 }
 
-// newTemplate parses a template. It is nil when one of the problems is an error.
+// newTemplate parses a template. It returns nil if one of the problems is an error.
 func newTemplate(source *fleet.Template) (*Template, []fleet.Problem) {
 	if source.Chart != "" {
 		return newChartTemplate(source)
@@ -62,7 +59,7 @@ func newTemplate(source *fleet.Template) (*Template, []fleet.Problem) {
 	return t, problems
 }
 
-// newManifest parses a manifest. With an error the manifest still knows its position.
+// newManifest parses a manifest. If it fails, the manifest still has its position.
 func newManifest(source *fleet.Template, written *fleet.TemplateManifest) (*manifest, error) {
 	m := &manifest{template: source, position: written.Position, isObject: written.Object != nil}
 	var err error
@@ -77,7 +74,7 @@ func newManifest(source *fleet.Template, written *fleet.TemplateManifest) (*mani
 	return m, err
 }
 
-// traced reports whether executions are traced, because their output is to be judged by it.
+// traced reports whether executions are traced, to find the verdict on their output.
 func (m *manifest) traced() bool {
 	return !m.isObject && m.template.ContentType == v1alpha1.ContentYAML
 }
@@ -96,7 +93,7 @@ func (m *manifest) problem(severity fleet.Severity, kind fleet.ProblemKind, line
 
 func (m *manifest) ref() fleet.Ref { return fleet.Ref{Kind: "Template", Name: m.template.Name} }
 
-// at returns the position of a line of the manifest. Texts within an object have no lines of their own.
+// at returns the position of a line of the manifest. Texts within an object have the object's position.
 func (m *manifest) at(line int) fleet.Position {
 	position := m.position
 	if !m.isObject && position.Line > 0 && line > 0 {

@@ -6,35 +6,34 @@ import (
 	"encoding/binary"
 )
 
-// trace identifies everything about an execution that the structure of its output can depend on:
-// the way through the template's branches, and the printed values that mean something in YAML.
-// Two executions with equal traces write documents that differ in plain words only; both parse, or neither does.
+// trace identifies everything in an execution that the structure of its output can depend on:
+// the path through the template's branches, and the printed values that are special in YAML.
+// Outputs of executions with equal traces differ only in plain words; both parse, or neither does.
 //
-// Why that holds. The blocks that were entered, in their order, determine which pieces of the template's text and which actions
-// were executed. Of the printed values all are part of the trace but the plain ones, so the two outputs are equal
-// except for plain words at the same places. A place where a word counts as plain is one ([isValuePlace]) where YAML reads
-// it as part of the value of a key that stands before it on the same line, or where it is part of a longer quoted or literal text,
-// or where nothing that could be written would be valid. In the value of a key, replacing one plain word by another changes nothing
-// but that value:
+// Proof. The blocks entered, in order, determine which pieces of the template's text and which actions
+// were executed. All printed values are part of the trace except plain words, so the outputs are equal
+// except for plain words at the same places. A word counts as plain only where ([isValuePlace]) YAML reads
+// it as part of the value of a key before it on the same line, or as part of a longer quoted or literal text,
+// or where no word would be valid. In the value of a key, replacing a plain word by another changes only that value:
 //
-//   - It is never empty and has no character that ends or begins anything: no colon before a blank, no '#', quote, bracket, comma,
+//   - It is not empty and has no special character: no colon before a blank, no '#', quote, bracket, comma,
 //     ampersand, asterisk, exclamation mark, backslash, blank or line break; it does not begin with a dash.
-//   - It does not stand where a line begins, so that it is neither a key nor a marker of documents nor part of the indentation.
-//   - It is short, so that no limit of the parser is reached by one word and not by the other.
+//   - It is not at the beginning of a line, so it is not a key, a document marker or part of the indentation.
+//   - It is short, so no limit of the parser is reached by one word and not by the other.
 //
-// The type YAML gives to the value may change: "null" and "1.5" are plain words. It matters only for the keys of an object that have
-// to be texts, so in lines that speak of a name only words count as plain that cannot be read as anything but text, alone and as part
-// of a longer scalar; and in lines that speak of an apiVersion or kind none does, because they are compared.
+// The YAML type of the value can change: "null" and "1.5" are plain words. That matters only for keys of an object that must
+// be strings. So in lines with "name", only words count as plain that are strings both alone and as part
+// of a longer scalar; and in lines with apiVersion or kind, no word does, because those values are compared.
 type trace struct {
 	on  bool
 	key []byte
-	// words are where plain words were printed, counted from where the manifest begins: the same lines in all outputs of one trace.
+	// words are the offsets of plain words from the beginning of the manifest: on the same lines in all outputs of one trace.
 	words []int
 }
 
 func (t *trace) reset(on bool) { t.on, t.key, t.words = on, t.key[:0], t.words[:0] }
 
-// shift notes that some bytes in front, in which no word is, were dropped.
+// shift adjusts the offsets after bytes before the first word were removed.
 func (t *trace) shift(dropped int) {
 	for i := range t.words {
 		t.words[i] -= dropped
@@ -50,11 +49,11 @@ func (t *trace) lines(text []byte) map[int]bool {
 	return lines
 }
 
-// sum identifies the trace. It is cryptographic because values are hostile:
-// who finds two values with one sum could hide a broken document behind a good one.
+// sum identifies the trace. The hash is cryptographic because values are untrusted:
+// a collision would hide a broken document behind a valid one.
 func (t *trace) sum() [sha256.Size]byte { return sha256.Sum256(t.key) }
 
-// block notes that a block was entered.
+// block records that a block was entered.
 func (t *trace) block(number int) {
 	if t.on {
 		t.key = append(t.key, 'b')
@@ -62,7 +61,7 @@ func (t *trace) block(number int) {
 	}
 }
 
-// printed notes that out[start:] was printed. The manifest begins at out[first:].
+// printed records that out[start:] was printed. The manifest begins at out[first:].
 func (t *trace) printed(out []byte, first, start int) {
 	if !t.on {
 		return
@@ -83,7 +82,7 @@ const (
 	maxPrefix = 256 // bytes before it on its line
 )
 
-// isPlainAt reports whether value, printed after before, is a plain word at a place where it can be one.
+// isPlainAt reports whether value, printed after before, is a plain word at a place where one can be.
 func isPlainAt(before, value []byte) bool {
 	line := before[max(0, len(before)-maxPrefix):]
 	end := bytes.LastIndexByte(line, '\n')
@@ -97,12 +96,12 @@ func isPlainAt(before, value []byte) bool {
 	return isPlainWord(value) && isValuePlace(line) && !isCompared(line) && (!isName(line) || isSurelyText(value))
 }
 
-// isQuotedWord reports whether value is a plain word in double quotes. As a whole value it is text whatever it says.
+// isQuotedWord reports whether value is a plain word in double quotes. As a whole value it is always a string.
 func isQuotedWord(value []byte) bool {
 	return len(value) > 2 && value[len(value)-1] == '"' && isPlainWord(value[1:len(value)-1])
 }
 
-// isPlainWord reports whether value has no character that means something in YAML.
+// isPlainWord reports whether value has no special character of YAML.
 func isPlainWord(value []byte) bool {
 	if len(value) == 0 || len(value) > maxWord || value[0] == '-' {
 		return false
@@ -123,7 +122,7 @@ func isAlphanumeric(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// isInnerByte accepts what occurs in URLs, where something harmless follows: https://, git@host:path.
+// isInnerByte accepts characters of URLs if a harmless character follows: https://, git@host:path.
 func isInnerByte(value []byte, i int) bool {
 	switch value[i] {
 	case ':', '@', '+', '~', '=':
@@ -133,8 +132,8 @@ func isInnerByte(value []byte, i int) bool {
 	}
 }
 
-// isValuePlace reports whether a line that begins like this is within the value of a key written before on it:
-// blanks, dashes of lists, a word, a colon and a blank, and then nothing but words, quotes and blanks.
+// isValuePlace reports whether the end of this line prefix is within the value of a key:
+// blanks, list dashes, a word, a colon and a blank, and then only words, quotes and blanks.
 func isValuePlace(line []byte) bool {
 	rest, ok := afterKey(line)
 	if !ok {
@@ -151,13 +150,13 @@ func isValuePlace(line []byte) bool {
 	return true
 }
 
-// isWholeValue reports whether nothing but blanks follows the key.
+// isWholeValue reports whether only blanks follow the key.
 func isWholeValue(line []byte) bool {
 	rest, ok := afterKey(line)
 	return ok && len(bytes.TrimLeft(rest, " ")) == 0
 }
 
-// afterKey returns what follows the key that a line begins with.
+// afterKey returns the rest of a line after its key.
 func afterKey(line []byte) ([]byte, bool) {
 	line = bytes.TrimLeft(line, " ")
 	for len(line) > 1 && line[0] == '-' && line[1] == ' ' {
@@ -173,16 +172,16 @@ func afterKey(line []byte) ([]byte, bool) {
 	return line[n+2:], true
 }
 
-// isCompared reports whether a line may speak of a key whose value is compared with something.
+// isCompared reports whether a line may have a key whose value is compared.
 func isCompared(line []byte) bool {
 	return bytes.Contains(line, []byte("apiVersion")) || bytes.Contains(line, []byte("kind"))
 }
 
-// isName reports whether a line may speak of a key that has to be text.
+// isName reports whether a line may have a key whose value must be a string.
 func isName(line []byte) bool { return bytes.Contains(line, []byte("name")) }
 
-// isSurelyText reports whether a scalar with this word in it is text, whatever else it consists of:
-// no number, date or truth value has a dash between two letters.
+// isSurelyText reports whether any scalar that contains this word is a string:
+// no number, date or boolean has a dash between two letters.
 func isSurelyText(word []byte) bool {
 	for i := 1; i+1 < len(word); i++ {
 		if word[i] == '-' && isLetter(word[i-1]) && isLetter(word[i+1]) {

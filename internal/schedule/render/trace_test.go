@@ -131,7 +131,7 @@ func TestLimitsHoldForSharedVerdicts(t *testing.T) {
 		w := l.Worker()
 		long := strings.Repeat("x", 26) + "-" + strings.Repeat("y", 26)
 		for _, tc := range [][2]string{
-			{"a-b", ""}, {"c-d", ""}, {long, ""}, {long + "z", "no more than 53"}, {`""`, "it is empty"}, {"null", ""}, {"12", "it is no text"},
+			{"a-b", ""}, {"c-d", ""}, {long, ""}, {long + "z", "no more than 53"}, {`""`, "it is empty"}, {"null", ""}, {"12", "it is not a string"},
 		} {
 			d := exampleData("t")
 			d.Manifests = map[string]string{"a": tc[0]}

@@ -12,9 +12,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Worker executes the templates of a library. It is not safe for concurrent use: each goroutine has its own.
+// Worker executes the templates of a library. It is not safe for concurrent use: each goroutine needs its own.
 //
-// What a template calls while it is executed belongs to the worker, so that nothing is copied for an execution.
+// Templates are bound to the worker's functions once, so that an execution copies nothing.
 type Worker struct {
 	meter
 
@@ -23,12 +23,12 @@ type Worker struct {
 	memo     memo
 	patterns map[string]pattern
 
-	// The rest is the state of one execution.
+	// State of one execution.
 	data    *Data
 	program *program
 	depth   int
-	out     []byte // what the template has written so far, of all its manifests
-	start   int    // where the manifest begins in out
+	out     []byte // output so far, of all manifests of the template
+	start   int    // of the manifest in out
 	trace   trace
 }
 
@@ -42,10 +42,10 @@ func (l *Library) Worker() *Worker {
 	}
 }
 
-// none is what an injected action returns.
+// none is the result of an injected action.
 type none struct{}
 
-// functions returns the functions that a worker has of its own.
+// functions returns the functions that are methods of the worker.
 func (w *Worker) functions() template.FuncMap {
 	functions := template.FuncMap{
 		enterFunc: w.enter, leaveFunc: w.leave, atFunc: w.at, overFunc: w.over,
@@ -93,11 +93,11 @@ func (w *Worker) begin(traced bool) {
 	w.trace.reset(traced)
 }
 
-// execute appends what a program writes.
+// execute appends the output of a program.
 func (w *Worker) execute(p *program, d *Data) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the template engine gave up: %v", r)
+			err = fmt.Errorf("the template engine failed: %v", r)
 		}
 	}()
 	t, err := w.bind(p)
@@ -113,7 +113,7 @@ func (w *Worker) execute(p *program, d *Data) (err error) {
 	return t.Execute(w, w.data)
 }
 
-// private returns data that a template may change.
+// private returns a copy of the data that a template can change.
 func (w *Worker) private(d *Data) (*Data, error) {
 	if err := w.measure(reflect.ValueOf(d.ConfigData), 0); err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (w *Worker) at(block int) (none, error) {
 	return none{}, w.charge(w.program.costs[block])
 }
 
-// over admits what a loop runs over. Maps are sorted before the first iteration.
+// over charges for sorting a map before a loop's first iteration.
 func (w *Worker) over(v reflect.Value) (reflect.Value, error) {
 	if m := concrete(v); m.Kind() == reflect.Map {
 		return v, w.charge(float64(m.Len()) * 4 * workPerItem)
@@ -218,7 +218,7 @@ func (w *Worker) printQuoted(v any) (none, error) {
 	return none{}, w.bounded()
 }
 
-// printable returns what a pointer points to, unless the pointer itself knows how to be printed.
+// printable dereferences a pointer, unless it implements fmt.Stringer or error.
 func printable(v any) any {
 	switch v.(type) {
 	case fmt.Stringer, error:
@@ -231,7 +231,7 @@ func printable(v any) any {
 	return p.Interface()
 }
 
-// Eval executes a configuration value with the data of an assignment. ConfigData is not available in it.
+// Eval executes a configuration value with the data of an assignment, without ConfigData. The error is an *Error.
 func (w *Worker) Eval(text string, d *Data) (string, error) {
 	p, err := w.evalProgram(text)
 	if err != nil {
@@ -266,11 +266,11 @@ func (w *Worker) evalError(err error, p *program, d *Data) error {
 	if problem.Kind != fleet.KindTemplateBounds {
 		problem.Kind = fleet.KindConfigValue
 	}
-	problem.Position.Line = 0 // the value's position is the caller's to know
+	problem.Position.Line = 0 // only the caller knows the value's position
 	return &Error{problem}
 }
 
-// asSyntax returns the mistake that kept a text from being compiled; nil for another error.
+// asSyntax returns err as a *syntaxError, or nil.
 func asSyntax(err error) *syntaxError {
 	var mistake *syntaxError
 	if errors.As(err, &mistake) {

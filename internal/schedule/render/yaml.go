@@ -10,12 +10,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxMemo bounds the results that a worker remembers.
+// maxMemo bounds the results that a worker caches.
 const maxMemo = 1 << 12
 
-// memo remembers what was made of the shared maps, by the map's identity: marshalling a configuration of ten keys takes as long
-// as executing ten templates, and a thousand assignments have the same configuration.
-// It holds on to each map, so that no other can come to lie at the same address.
+// memo caches function results for shared maps, by the map's address: marshalling a configuration of ten keys takes as long
+// as executing ten templates, and a thousand assignments share one configuration.
+// It keeps each map alive, so that no other map gets the same address.
 type memo map[memoKey]memoResult
 
 type memoKey struct {
@@ -24,13 +24,13 @@ type memoKey struct {
 }
 
 type memoResult struct {
-	of     any // the map, held
+	of     any // the map, kept alive
 	result any
-	work   float64 // charged again, so that what is too much does not depend on what was rendered before
+	work   float64 // charged again, so that the limit does not depend on earlier renderings
 }
 
-// remember returns the result of a function of a value; compute makes it.
-// Only shared maps are remembered: the configuration itself and what stringify made of it.
+// remember returns compute(v), from the cache if possible.
+// Only results for shared maps are cached: the configuration itself and its stringified form.
 func (w *Worker) remember(function string, v any, compute func(any) (any, error)) (any, error) {
 	address, isShared := w.shared(v)
 	key := memoKey{function, address}
@@ -52,7 +52,7 @@ func (w *Worker) remember(function string, v any, compute func(any) (any, error)
 	return result, nil
 }
 
-// shared returns the identity of a map that no template can change.
+// shared returns the address of a map that no template can change.
 func (w *Worker) shared(v any) (uintptr, bool) {
 	if w.program.mutates || w.data == nil {
 		return 0, false
@@ -68,7 +68,7 @@ func (w *Worker) shared(v any) (uintptr, bool) {
 	}
 }
 
-// stringified returns the identity of a map that stringify made of the configuration.
+// stringified returns the address of a map, and reports whether it is the stringified configuration.
 func (w *Worker) stringified(m map[string]string) (uintptr, bool) {
 	address := reflect.ValueOf(m).Pointer()
 	made, ok := w.memo[memoKey{"stringify", reflect.ValueOf(w.data.ConfigData).Pointer()}]
@@ -79,12 +79,12 @@ func (w *Worker) stringified(m map[string]string) (uintptr, bool) {
 	return address, ok && reflect.ValueOf(original).Pointer() == address
 }
 
-// toYAML returns a value as YAML, without the newline at its end.
+// toYAML returns a value as YAML, without the final newline.
 func (w *Worker) toYAML(v any) (string, error) {
 	return w.text("toYaml", v, marshal)
 }
 
-// stringify returns a map whose values are texts: nested maps and lists as YAML.
+// stringify returns a map whose values are strings: nested maps and lists as YAML.
 func (w *Worker) stringify(v any) (any, error) {
 	if err := w.admitValue(v); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func stringify(v any) (any, error) {
 	return texts, nil
 }
 
-// scalarText returns a text as it is and everything else as YAML.
+// scalarText returns a string unchanged and any other value as YAML.
 func scalarText(v any) (string, error) {
 	if text, ok := v.(string); ok {
 		return text, nil
