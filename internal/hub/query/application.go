@@ -6,6 +6,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
@@ -88,7 +89,7 @@ type ApplicationEnvironment struct {
 	// Drift is how many files somebody changed by hand.
 	Drift int `json:"drift"`
 	// Paused is who let nothing enter, and why.
-	Paused *Pause `json:"paused,omitempty"`
+	Paused *decide.Pause `json:"paused,omitempty"`
 	// Error is why the last round failed here; the files, change and problems are then those of the last one that did not.
 	Error string `json:"error,omitempty"`
 	// Detail is everything else; only in the answer about one application.
@@ -120,7 +121,7 @@ type ApplicationEnvironmentDetail struct {
 	Unreached []comply.Reconciler `json:"unreached"`
 	Words
 	// Steps are the last steps of the application's promotions here, the newest first, at most 20.
-	Steps []Step `json:"steps"`
+	Steps []ledger.Step `json:"steps"`
 }
 
 // DeliveryPlan says what a change of an application does, in numbers.

@@ -75,7 +75,8 @@ func (o *Observer) Application(ctx context.Context, q ApplicationQuery) (Applica
 		e := &d.Environments[i]
 		detail := e.detail()
 		e.Detail = &detail
-		detail.Steps, err = o.steps(ctx, ledger.StepQuery{Subject: a.Subject, Environment: e.Environment, Limit: lastEvents})
+		steps, err := o.Ledger.Steps(ctx, ledger.StepQuery{Subject: a.Subject, Environment: e.Environment, Limit: lastEvents})
+		detail.Steps = append([]ledger.Step{}, steps...)
 		if err != nil {
 			return ApplicationDetail{}, err
 		}

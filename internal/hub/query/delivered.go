@@ -132,7 +132,7 @@ func (e *ApplicationEnvironment) detail() ApplicationEnvironmentDetail {
 func (e *ApplicationEnvironment) addStanding(s *promote.Standing, found *deliver.Delivered) {
 	e.Phase, e.Reason, e.Since, e.Behind = s.Phase, s.Reason, utc(s.Since), s.Behind
 	e.Build, e.Candidate = buildOf(found.Builds, s.Commit), buildOf(found.Builds, s.Candidate)
-	e.Title, e.Paused, e.Gate = titleOf(found.Commits, s.Commit), pauseOf(s.Pause), gateOf(s.Verdict)
+	e.Title, e.Paused, e.Gate = titleOf(found.Commits, s.Commit), s.Pause, gateOf(s.Verdict)
 	if e.Gate != nil {
 		e.Gate.SourceCommit = s.Commit
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
@@ -40,7 +41,7 @@ type Environment struct {
 	// Held are the assignments that keep the files they have because of a problem.
 	Held int `json:"held"`
 	// Paused is who let nothing enter, and why.
-	Paused *Pause `json:"paused,omitempty"`
+	Paused *decide.Pause `json:"paused,omitempty"`
 	// Counts are how much there is.
 	Counts EnvironmentCounts `json:"counts"`
 	// Error is why the last round failed; empty when it did not.
@@ -114,13 +115,6 @@ type ProblemCounts struct {
 	Notices  int `json:"notices"`
 }
 
-// Pause is a person's word that nothing enters an environment.
-type Pause struct {
-	By  string    `json:"by"`
-	Why string    `json:"why,omitempty"`
-	At  time.Time `json:"at"`
-}
-
 // EnvironmentDetail is everything about one environment that fits on a page.
 type EnvironmentDetail struct {
 	Environment
@@ -134,7 +128,7 @@ type EnvironmentDetail struct {
 	ClusterTypes []ClusterType `json:"clusterTypes"`
 	Words
 	// Steps are the last steps of promotions here, the newest first, at most 20.
-	Steps []Step `json:"steps"`
+	Steps []ledger.Step `json:"steps"`
 }
 
 // Words are what is said about an environment besides how it stands: rules, what verifications found, and what people want.
@@ -144,11 +138,11 @@ type Words struct {
 	// Checks are the verifications of the commit, in the order of the rules.
 	Checks []Check `json:"checks"`
 	// Proposals are the changes that would make the environment name another commit.
-	Proposals []Proposal `json:"proposals"`
+	Proposals []decide.Proposal `json:"proposals"`
 	// Aborted are the commits that were given up here.
-	Aborted []Abort `json:"aborted"`
+	Aborted []decide.Abort `json:"aborted"`
 	// Ordered is what a person wants to run here next.
-	Ordered *Order `json:"ordered,omitempty"`
+	Ordered *decide.Order `json:"ordered,omitempty"`
 }
 
 // PlanSummary says what a change does, in numbers.
@@ -197,30 +191,6 @@ type Check struct {
 	// State is running, passed or failed; empty when it was not run yet.
 	State  decide.CheckState `json:"state,omitempty"`
 	Reason string            `json:"reason,omitempty"`
-}
-
-// Proposal is a change that would make an environment name another commit.
-type Proposal struct {
-	From   string               `json:"from"`
-	Commit string               `json:"commit"`
-	State  decide.ProposalState `json:"state"`
-	URL    string               `json:"url,omitempty"`
-}
-
-// Abort is a commit that a person gave up.
-type Abort struct {
-	Commit string    `json:"commit"`
-	By     string    `json:"by"`
-	Why    string    `json:"why,omitempty"`
-	At     time.Time `json:"at"`
-}
-
-// Order is what a person wants to run.
-type Order struct {
-	ID     string `json:"id"`
-	Commit string `json:"commit"`
-	By     string `json:"by"`
-	Why    string `json:"why,omitempty"`
 }
 
 // EnvironmentsQuery says which environments are wanted. Empty fields do not restrict.

@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
@@ -39,7 +40,7 @@ func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (Environ
 	d.addPlan(s.scheduled)
 	d.addWords(s.promotion)
 	steps, err := o.platformSteps(ctx, &s, ledger.StepQuery{Environment: q.Name, To: until(q.AsOf), Limit: lastEvents})
-	d.Steps = shownSteps(steps)
+	d.Steps = append([]ledger.Step{}, steps...)
 	return d, err
 }
 
@@ -120,18 +121,14 @@ func (d *EnvironmentDetail) addWords(p *promote.Standing) {
 
 // wordsOf are what is said about an environment besides how it stands.
 func wordsOf(p *promote.Standing) Words {
-	w := Words{Rules: p.Rules, Checks: []Check{}, Proposals: []Proposal{}, Aborted: []Abort{}}
+	w := Words{
+		Rules: p.Rules, Checks: []Check{}, Proposals: []decide.Proposal{}, Aborted: append([]decide.Abort{}, p.Aborts...), Ordered: p.Order,
+	}
 	for _, c := range p.Checks {
 		w.Checks = append(w.Checks, Check{Name: c.Name, State: c.State, Reason: c.Reason})
 	}
 	for _, c := range p.Proposals {
-		w.Proposals = append(w.Proposals, Proposal{From: c.From, Commit: c.Commit, State: c.State, URL: c.URL})
-	}
-	for _, a := range p.Aborts {
-		w.Aborted = append(w.Aborted, Abort{Commit: a.Commit, By: a.By, Why: a.Why, At: utc(a.At)})
-	}
-	if p.Order != nil {
-		w.Ordered = &Order{ID: p.Order.ID, Commit: p.Order.Commit, By: p.Order.By, Why: p.Order.Why}
+		w.Proposals = append(w.Proposals, c.Proposal)
 	}
 	return w
 }

@@ -95,15 +95,7 @@ func (e *Environment) addPromotion(p *promote.Standing) {
 			Repository: ledger.CleanRepository(p.GitOps.Repo), Branch: p.GitOps.Branch, Path: p.GitOps.Path, Commit: p.Rollout.Commit,
 		}
 	}
-	e.Paused = pauseOf(p.Pause)
-}
-
-// pauseOf is a pause as it is shown; nil when there is none.
-func pauseOf(p *decide.Pause) *Pause {
-	if p == nil {
-		return nil
-	}
-	return &Pause{By: p.By, Why: p.Why, At: utc(p.At)}
+	e.Paused = p.Pause
 }
 
 // addRecorded adds what the ledger knows: the last decision, and whether somebody lets nothing in.
@@ -136,7 +128,7 @@ func (o *Observer) addRecorded(ctx context.Context, e *Environment, s *standing,
 	}
 	resumed, err := last(promote.Resumed)
 	if err == nil && (resumed == nil || resumed.At.Before(paused.At)) {
-		e.Paused = &Pause{By: paused.By, Why: paused.Reason, At: utc(paused.At)}
+		e.Paused = &decide.Pause{By: paused.By, Why: paused.Reason, At: utc(paused.At)}
 	}
 	return err
 }

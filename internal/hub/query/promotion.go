@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,19 +29,6 @@ type Promotion struct {
 	Reason string    `json:"reason,omitempty"`
 	By     string    `json:"by,omitempty"`
 	At     time.Time `json:"at"`
-}
-
-// Step is one thing that happened to a commit in an environment.
-type Step struct {
-	Subject     string    `json:"subject"`
-	Commit      string    `json:"commit"`
-	Environment string    `json:"environment"`
-	Kind        string    `json:"kind"`
-	Reason      string    `json:"reason,omitempty"`
-	By          string    `json:"by,omitempty"`
-	At          time.Time `json:"at"`
-	// Detail is what programs need of it, such as the output of a check.
-	Detail json.RawMessage `json:"detail,omitempty"`
 }
 
 // PromotionDetail is a commit's way through the environments.
@@ -76,7 +62,7 @@ type PromotionStage struct {
 	Arrived time.Time `json:"arrived,omitzero"`
 	Failed  time.Time `json:"failed,omitzero"`
 	// Steps are in the order of time, the last 500 of them.
-	Steps []Step `json:"steps"`
+	Steps []ledger.Step `json:"steps"`
 }
 
 // PromotionsQuery says which promotions are wanted. Empty fields do not restrict.
@@ -105,24 +91,6 @@ const shortest = 7
 
 // maxSteps is how many steps of one commit are shown.
 const maxSteps = 500
-
-// steps are steps as they are shown, the newest first.
-func (o *Observer) steps(ctx context.Context, q ledger.StepQuery) ([]Step, error) {
-	all, err := o.Ledger.Steps(ctx, q)
-	return shownSteps(all), err
-}
-
-// shownSteps are steps as they are shown.
-func shownSteps(all []ledger.Step) []Step {
-	steps := make([]Step, len(all))
-	for i, s := range all {
-		steps[i] = Step{
-			Subject: s.Subject, Commit: s.Commit, Environment: s.Environment, Kind: s.Kind,
-			Reason: s.Reason, By: s.By, At: utc(s.At), Detail: s.Detail,
-		}
-	}
-	return steps
-}
 
 // Promotions returns promotions, the one that something happened to last first.
 func (o *Observer) Promotions(ctx context.Context, q PromotionsQuery) (Page[Promotion], error) {
@@ -177,7 +145,7 @@ func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDe
 	if err != nil {
 		return PromotionDetail{}, err
 	}
-	steps, err := o.steps(ctx, ledger.StepQuery{Subject: id.Subject, Commit: id.Commit, Limit: maxSteps})
+	steps, err := o.Ledger.Steps(ctx, ledger.StepQuery{Subject: id.Subject, Commit: id.Commit, Limit: maxSteps})
 	if err != nil {
 		return PromotionDetail{}, err
 	}
@@ -187,7 +155,7 @@ func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDe
 	var order []string
 	stage := func(environment string) *PromotionStage {
 		if stages[environment] == nil {
-			stages[environment] = &PromotionStage{Environment: environment, Steps: []Step{}}
+			stages[environment] = &PromotionStage{Environment: environment, Steps: []ledger.Step{}}
 			order = append(order, environment)
 		}
 		return stages[environment]
@@ -223,7 +191,7 @@ func (s *PromotionStage) addStanding(p *promote.Standing, commit string) {
 }
 
 // addStep adds a step that is later than all before it.
-func (s *PromotionStage) addStep(step Step) {
+func (s *PromotionStage) addStep(step ledger.Step) {
 	s.Steps = append(s.Steps, step)
 	switch decide.StepKind(step.Kind) {
 	case decide.Entered:

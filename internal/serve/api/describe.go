@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -41,19 +42,27 @@ func tagOf(path string) string {
 	return tag
 }
 
-// schemaName names the schema of a type. Those of package query and of this one have the name of the type, others
-// that of their package before it.
+// schemaNames are the names of schemas whose types share a name with another type.
+var schemaNames = map[string]string{
+	"comply.Counts":       "GateCounts",
+	"comply.Reconciler":   "ExpectedReconciler",
+	"deliver.Counts":      "DeliveryCounts",
+	"fleet.Problem":       "InputProblem",
+	"fleet.Ref":           "ObjectRef",
+	"ledger.Membership":   "ClusterMembership",
+	"ledger.Version":      "WorkloadVersion",
+	"plan.Counts":         "PlanCounts",
+	"scheduler.Gate":      "GateRules",
+	"scheduler.Promotion": "PromotionRules",
+}
+
+// schemaName names the schema of a type: as the type, unless schemaNames has another name.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	switch pkg := packageOf(t); pkg {
-	case "", "query", "api":
-		return name
-	default:
-		return pkg + "." + name
-	}
+	return cmp.Or(schemaNames[packageOf(t)+"."+name], name)
 }
 
 // packageOf is the name of the package of a type; versions of API groups go by the group.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -72,7 +73,7 @@ func (s *site) environment(q *question) (*answer, error) {
 	if behind.Next != "" {
 		view.More = "/clusters?environment=" + url.QueryEscape(name) + "&state=behind"
 	}
-	view.Approvable = detail.Change != nil || slices.ContainsFunc(detail.Proposals, func(p query.Proposal) bool { return p.State == decide.ProposalOpen })
+	view.Approvable = detail.Change != nil || slices.ContainsFunc(detail.Proposals, func(p decide.Proposal) bool { return p.State == decide.ProposalOpen })
 	if s.Trials != nil && asOf.IsZero() && detail.ControlPlane != "" {
 		view.Preview = PlanAddress(schedule.Trial{ControlPlane: detail.ControlPlane, Environment: name})
 	}
@@ -107,7 +108,7 @@ func (s *site) behind(q *question, d *query.EnvironmentDetail, asOf time.Time) (
 const maxTold = 8
 
 // told are steps without those that only repeat for the forge what was decided.
-func told(all []query.Step) []stepView {
+func told(all []ledger.Step) []stepView {
 	var steps []stepView
 	for _, step := range all {
 		if step.Kind != string(promote.Shown) && len(steps) < maxTold {

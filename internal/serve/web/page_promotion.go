@@ -75,7 +75,7 @@ type stageView struct {
 
 // stepView is a step with what is in its detail.
 type stepView struct {
-	query.Step
+	ledger.Step
 	promote.Detail
 	// Passed is the time since the step before; empty for the first, and for less than a second.
 	Passed string
@@ -160,7 +160,7 @@ func stageOf(stage query.PromotionStage, commit string) stageView {
 	return v
 }
 
-func stepOf(step query.Step) stepView {
+func stepOf(step ledger.Step) stepView {
 	v := stepView{Step: step}
 	_ = json.Unmarshal(step.Detail, &v.Detail) // what is not understood is not shown
 	return v

@@ -40,7 +40,7 @@ func (s *service) open(ctx context.Context, e *query.EnvironmentDetail, given ur
 		return nil, nil
 	}
 	o := &open{Of: approveFiles}
-	proposed := slices.ContainsFunc(e.Proposals, func(p query.Proposal) bool { return p.State == decide.ProposalOpen })
+	proposed := slices.ContainsFunc(e.Proposals, func(p decide.Proposal) bool { return p.State == decide.ProposalOpen })
 	if of := given.Get("of"); of == approveProposal || of == "" && e.Change == nil && proposed {
 		o.Of = approveProposal
 	}
