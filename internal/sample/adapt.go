@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// What is otherwise for real clusters.
+// What differs on real clusters.
 var (
 	clusterTypeName = regexp.MustCompile(`(?m)^kind: ClusterType\nmetadata:\n  name: ([\w-]+)$`)
 	reconcilerName  = regexp.MustCompile(`(?m)^(  reconciler: )[\w-]+$`)
@@ -14,8 +14,8 @@ var (
 	oneMinute       = regexp.MustCompile(`(?m)^( +interval: )1m$`)
 )
 
-// adapt lets real clusters follow what the example has for its own: with Flux, with a credential where repositories are private,
-// and looking soon enough for somebody who watches.
+// adapt changes the example fleet for real clusters: with Flux, with a credential for private repositories,
+// and with a short interval for a user who is watching.
 func (s Site) adapt(content []byte) []byte {
 	if m := clusterTypeName.FindSubmatch(content); m != nil && slices.Contains(s.Flux, string(m[1])) {
 		content = reconcilerName.ReplaceAll(content, []byte("${1}flux"))

@@ -7,11 +7,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 )
 
-// ClusterTypes are those of the tutorial's clusters.
+// ClusterTypes are the cluster types of the tutorial.
 func ClusterTypes() []string { return []string{"drone", "large"} }
 
 // Clusters are the simulated clusters of a sample: two of type drone that follow Git with Flux, and one large with Argo CD,
-// each with a role in every environment. There are none of a type that real clusters serve.
+// each a member of every environment. Types that real clusters serve have no simulated clusters.
 func Clusters(at Site, real []RealCluster) []simulate.Cluster {
 	clusters := []simulate.Cluster{
 		{Name: "drone-1", Reconciler: simulate.Flux}, {Name: "drone-2", Reconciler: simulate.Flux}, {Name: "large", Reconciler: simulate.ArgoCD},
@@ -31,7 +31,7 @@ func Clusters(at Site, real []RealCluster) []simulate.Cluster {
 	return simulated
 }
 
-// Memberships are the roles of a cluster of a type: one in every environment.
+// Memberships returns the memberships of a cluster of a type: one in every environment.
 func Memberships(at Site, clusterType string) []simulate.Membership {
 	var all []simulate.Membership
 	for _, e := range Environments() {

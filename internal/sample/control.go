@@ -13,29 +13,29 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Where a server has what belongs to a sample.
+// Paths on the server that belong to a sample.
 const (
-	// Root is where simulated clusters show their applications: Root/{cluster}/{namespace}.
+	// Root is where simulated clusters serve their applications: Root/{cluster}/{namespace}.
 	Root = "/sample"
-	// ControlRoot is where [Control] answers.
+	// ControlRoot is where [Control] is served.
 	ControlRoot = Root + "/control"
 )
 
-// Control lets commands of people reach the process that runs a sample.
+// Control lets commands control the process that runs a sample.
 type Control struct {
-	// Simulation are its clusters. // required
+	// Simulation has the clusters. // required
 	Simulation *simulate.Simulation
-	// Forge is the forge as somebody of a team sees it. // required
+	// Forge returns the forge as a member of a team sees it. // required
 	Forge func(Team) forge.Forge
-	// Repositories are those of the sample. // required
+	// Repositories of the sample. // required
 	Repositories []Repository
-	// Token is who may do so. // required
+	// Token authenticates commands. // required
 	Token secret.Value
 	// Stop ends the process. // required
 	Stop func()
 }
 
-// Pull is a pull request that is open.
+// Pull is an open pull request.
 type Pull struct {
 	Repository string `json:"repository"`
 	Branch     string `json:"branch"`
@@ -44,7 +44,7 @@ type Pull struct {
 	URL        string `json:"url"`
 }
 
-// MergeRequest asks for the pull request to a branch of a repository to be merged.
+// MergeRequest asks to merge the pull request to a branch of a repository.
 type MergeRequest struct {
 	Repository string `json:"repository"`
 	Branch     string `json:"branch"`
@@ -65,7 +65,7 @@ var (
 
 const maxRequest = 16 << 10
 
-// Handler answers below [ControlRoot], and shows applications below [Root]. Only the latter goes without the token.
+// Handler serves [ControlRoot], which needs the token, and the applications below [Root], which do not.
 //
 //	GET  /sample/control/api/v1/pulls     []Pull
 //	POST /sample/control/api/v1/merge     MergeRequest, answered with Merged
@@ -89,7 +89,7 @@ func (c *Control) Handler() http.Handler {
 	return mux
 }
 
-// pulls are all open pull requests, in the order of the repositories.
+// pulls returns all open pull requests, in the order of the repositories.
 func (c *Control) pulls(ctx context.Context) ([]Pull, error) {
 	all := []Pull{}
 	for _, r := range c.Repositories {
@@ -108,7 +108,7 @@ func pull(r Repository, c forge.PullRequest) Pull {
 	return Pull{Repository: r.Name, Branch: c.Base.Branch, Number: c.Number, Title: c.Title, URL: c.URL}
 }
 
-// open finds the open changes to a branch of a repository; without one, to all.
+// open returns the open pull requests to a branch of a repository; an empty branch means all.
 func (c *Control) open(ctx context.Context, r Repository, branch string) ([]forge.PullRequest, error) {
 	on, err := c.Forge(r.Team).Repository(r.URL)
 	if err != nil {
@@ -117,11 +117,11 @@ func (c *Control) open(ctx context.Context, r Repository, branch string) ([]forg
 	return on.FindPullRequests(ctx, forge.PullRequestFilter{State: forge.Open, Base: branch})
 }
 
-// merge merges the one change that is open to a branch, as somebody of the team that works with the repository.
+// merge merges the one open pull request to a branch, as a member of the repository's team.
 func (c *Control) merge(r *http.Request) (any, error) {
 	var wanted MergeRequest
 	if err := json.NewDecoder(r.Body).Decode(&wanted); err != nil {
-		return nil, fmt.Errorf("the request makes no sense: %w", err)
+		return nil, fmt.Errorf("invalid request: %w", err)
 	}
 	repository, err := c.repository(wanted.Repository)
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *Control) merge(r *http.Request) (any, error) {
 	return Merged{pull(repository, found[0]), who(r.Context(), host), commit}, err
 }
 
-// who is as whom we do something on a forge.
+// who is the account that acts on a forge.
 func who(ctx context.Context, host forge.Forge) string {
 	if viewer, ok := host.(forge.Viewer); ok {
 		if name, err := viewer.Viewer(ctx); err == nil && name != "" {
@@ -163,10 +163,10 @@ func (c *Control) repository(name string) (Repository, error) {
 		}
 		fmt.Fprintf(&names, " %s", r.Name)
 	}
-	return Repository{}, fmt.Errorf("%w: %q; there are%s", errUnknownRepository, name, &names)
+	return Repository{}, fmt.Errorf("%w: %q; the sample has%s", errUnknownRepository, name, &names)
 }
 
-// answering answers with what a function returns, as JSON.
+// answering answers with the result of a function, as JSON.
 func answering(do func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
@@ -183,7 +183,7 @@ func answering(do func(*http.Request) (any, error)) http.Handler {
 	})
 }
 
-// statusOf is that of HTTP for an error. A conflict is worth another attempt.
+// statusOf returns the HTTP status for an error. A conflict can be retried.
 func statusOf(err error) int {
 	switch {
 	case errors.Is(err, errNoPull), errors.Is(err, forge.ErrConflict):

@@ -15,48 +15,48 @@ import (
 
 // Errors about folders. Match with errors.Is.
 var (
-	// ErrNoSample means that a folder is not that of a sample.
-	ErrNoSample = errors.New("there is no sample")
-	// ErrNotEmpty means that there is something in a folder that no sample made.
-	ErrNotEmpty = errors.New("the folder is not empty, and no sample made it")
+	// ErrNoSample means that a folder does not contain a sample.
+	ErrNoSample = errors.New("no sample")
+	// ErrNotEmpty means that a folder contains something else.
+	ErrNotEmpty = errors.New("the folder is not empty, and does not contain a sample")
 )
 
-// State says what a sample is. It is written before anything is made of it.
+// State describes a sample. It is written before anything is created.
 type State struct {
 	// Format is 1.
 	Format int `json:"format"`
-	// Listen is the address that it is served on.
+	// Listen is the address of the server.
 	Listen string `json:"listen"`
-	// Made is when it was begun, which is also the time of its first commits.
+	// Made is when the sample was created, which is also the time of its first commits.
 	Made time.Time `json:"made"`
-	// Site is where its repositories are.
+	// Site says where the repositories are.
 	Site Site `json:"site"`
-	// Forge is the kind of a forge that was there before; empty for the one that the server brings along.
+	// Forge is the kind of an existing forge; empty for the embedded one.
 	Forge string `json:"forge,omitempty"`
 	// TokenEnv names the environment variable with the token for that forge.
 	TokenEnv string `json:"tokenEnv,omitempty"`
-	// ID tells what this sample makes elsewhere from everything else there; see [State.Mark].
+	// ID distinguishes what this sample creates elsewhere; see [State.Mark].
 	ID string `json:"id"`
-	// Clusters are the real ones that take part.
+	// Clusters are the real clusters.
 	Clusters []RealCluster `json:"clusters,omitempty"`
-	// ClusterTokenEnv names the environment variable with the token that real clusters read repositories with; empty where
-	// anybody may read.
+	// ClusterTokenEnv names the environment variable with the token that real clusters read repositories with; empty for
+	// public repositories.
 	ClusterTokenEnv string `json:"clusterTokenEnv,omitempty"`
 }
 
-// RealCluster is a cluster that was there before, and takes part in a sample.
+// RealCluster is an existing cluster that takes part in a sample.
 type RealCluster struct {
-	// Name is what the sample calls it.
+	// Name is its name in the sample.
 	Name string `json:"name"`
-	// ClusterType is what it serves as, in every environment.
+	// ClusterType is its type in every environment.
 	ClusterType string `json:"clusterType"`
-	// Context is that of the kubeconfig.
+	// Context is the kubeconfig context.
 	Context string `json:"context"`
-	// UID is that of the cluster: the same context may mean another one later.
+	// UID identifies the cluster: the context may point to another one later.
 	UID string `json:"uid"`
 }
 
-// Mark is what the descriptions of repositories say that were made for this sample. Without an ID there is none.
+// Mark returns the mark in the descriptions of this sample's repositories; empty without an ID.
 func (s State) Mark() string {
 	if s.ID == "" {
 		return ""
@@ -66,7 +66,7 @@ func (s State) Mark() string {
 
 const format = 1
 
-// What is in the folder of a sample, and nothing else is taken away from it.
+// The files in the folder of a sample. Nothing else is removed from it.
 const (
 	stateFile      = "kalypso-sample.json"
 	controlFile    = "control-token"
@@ -77,39 +77,39 @@ const (
 	runningFile    = "running"
 )
 
-// contents are in the order in which they are removed: what says that it is a sample comes last.
+// contents are in the order of removal: the state comes last.
 var contents = []string{runningFile, clustersFolder, dataFolder, logFile, credentialFile, controlFile, stateFile}
 
-// Folder is what a sample has on this machine.
+// Folder is the folder of a sample on this machine.
 type Folder struct {
 	Dir   string
 	State State
 }
 
-// Open opens the folder of a sample. What is none is [ErrNoSample].
+// Open opens the folder of a sample, or returns [ErrNoSample].
 func Open(dir string) (*Folder, error) {
 	text, err := os.ReadFile(filepath.Join(dir, stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w in %s", ErrNoSample, dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what the sample is: %w", err)
+		return nil, fmt.Errorf("read the sample: %w", err)
 	}
 	f := &Folder{Dir: dir}
 	if err := json.Unmarshal(text, &f.State); err != nil {
-		return nil, fmt.Errorf("read what the sample is: %s: %w", filepath.Join(dir, stateFile), err)
+		return nil, fmt.Errorf("read the sample: %s: %w", filepath.Join(dir, stateFile), err)
 	}
 	if f.State.Format != format {
-		return nil, fmt.Errorf("read what the sample is: %s has format %d, and this program knows %d", filepath.Join(dir, stateFile), f.State.Format, format)
+		return nil, fmt.Errorf("read the sample: %s has format %d, and this program knows %d", filepath.Join(dir, stateFile), f.State.Format, format)
 	}
 	return f, nil
 }
 
-// Vacant wants a folder to be new or empty, so that a sample can be made in it; else it is [ErrNotEmpty].
+// Vacant returns [ErrNotEmpty] unless a folder is new or empty, so that a sample can be created in it.
 func Vacant(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look into the folder: %w", err)
+		return fmt.Errorf("read the folder: %w", err)
 	}
 	if len(entries) > 0 {
 		return fmt.Errorf("%w: %s", ErrNotEmpty, dir)
@@ -123,51 +123,51 @@ func Create(dir string, s State) (*Folder, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder: %w", err)
+		return nil, fmt.Errorf("create the folder: %w", err)
 	}
 	s.Format = format
 	f := &Folder{Dir: dir, State: s}
 	return f, f.save()
 }
 
-// save writes the state, all of it or nothing.
+// save writes the state atomically.
 func (f *Folder) save() error {
 	text, err := json.MarshalIndent(f.State, "", "  ")
 	if err == nil {
 		err = agent.WriteFile(f.path(stateFile), append(text, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("write what the sample is: %w", err)
+		return fmt.Errorf("write the sample: %w", err)
 	}
 	return nil
 }
 
 func (f *Folder) path(name string) string { return filepath.Join(f.Dir, name) }
 
-// Data is the folder of the server.
+// Data returns the server's data folder.
 func (f *Folder) Data() string { return f.path(dataFolder) }
 
-// Clusters is the folder of the clusters' credentials.
+// Clusters returns the folder of the clusters' credentials.
 func (f *Folder) Clusters() string { return f.path(clustersFolder) }
 
-// Running is a file that is there until the process that runs the sample has ended in order.
+// Running returns a file that exists until the process that runs the sample has ended properly.
 func (f *Folder) Running() string { return f.path(runningFile) }
 
-// Log is the file that the server logs to.
+// Log returns the file that the server logs to.
 func (f *Folder) Log() string { return f.path(logFile) }
 
-// ControlToken is the file with the token for [Control].
+// ControlToken returns the file with the token for [Control].
 func (f *Folder) ControlToken() string { return f.path(controlFile) }
 
-// Credentials is the file from which git takes what a team pushes with, as "git credential-store" writes it.
+// Credentials returns the file with the teams' git credentials, in the format of "git credential-store".
 func (f *Folder) Credentials() string { return f.path(credentialFile) }
 
-// Remove removes what a sample has in its folder, and the folder when it is empty then. It returns what is left in it,
-// because somebody else put it there.
+// Remove removes the files of a sample from its folder, and then the folder if it is empty. It returns the files
+// that are left because they do not belong to the sample.
 func (f *Folder) Remove() (left []string, err error) {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("look into the folder: %w", err)
+		return nil, fmt.Errorf("read the folder: %w", err)
 	}
 	for _, e := range entries {
 		if !slices.Contains(contents, e.Name()) {

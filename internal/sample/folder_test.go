@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestFolderRemembersWhatTheSampleIs(t *testing.T) {
+func TestFolderKeepsTheState(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sample")
 	state := State{Listen: "127.0.0.1:8080", Made: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Site: Site{URL: "http://127.0.0.1:8080"}, ID: "one"}
 	made, err := Create(dir, state)

@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 )
 
-// greetings are what the applications on a cluster show that greet, by namespace.
+// greetings returns the greetings of the applications on a cluster, by namespace.
 func (c *Control) greetings(r *http.Request) (any, error) {
 	cluster := r.PathValue("cluster")
 	var text bytes.Buffer
@@ -43,7 +43,7 @@ func (c *Control) greetings(r *http.Request) (any, error) {
 	return all, nil
 }
 
-// GreetingsOf are what the applications show that greet, by namespace, from the Deployments and ConfigMaps of a real cluster.
+// GreetingsOf returns the greetings of applications by namespace, from the Deployments and ConfigMaps of a real cluster.
 func GreetingsOf(cluster string, objects []*unstructured.Unstructured) []simulate.Greeting {
 	var namespaces []string
 	for _, o := range objects {
@@ -58,7 +58,7 @@ func GreetingsOf(cluster string, objects []*unstructured.Unstructured) []simulat
 	return all
 }
 
-// Greetings are what the applications on a cluster show that greet, by namespace.
+// Greetings returns the greetings of the applications on a cluster, by namespace.
 func (r Remote) Greetings(ctx context.Context, cluster string) (all []simulate.Greeting, err error) {
 	err = r.Client.Get(ctx, client.Path("greetings", cluster), nil, &all)
 	return all, err

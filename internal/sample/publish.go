@@ -11,26 +11,26 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 )
 
-// ErrForeign means that a repository is there already, and its description does not say that this sample made it.
-var ErrForeign = errors.New("the repository belongs to somebody else")
+// ErrForeign means that a repository exists, and was not created for this sample.
+var ErrForeign = errors.New("the repository does not belong to this sample")
 
 // Publisher writes repositories to a forge.
 type Publisher struct {
-	// Forge is where they go; it must be able to create repositories. // required
+	// Forge must be able to create repositories. // required
 	Forge forge.Forge
-	// Client pushes. // required
+	// Client pushes to them. // required
 	Client *git.Client
-	// Author writes the commits, and When is their time. // required
+	// Author and When are the author and time of commits. // required
 	Author git.Person
 	When   time.Time
-	// Mark is what the description of a repository says that was made for this sample. Such repositories are private, and
-	// others are left alone. Empty stands for a forge on which everything is ours.
+	// Mark is in the descriptions of this sample's repositories, which are private. Other repositories are
+	// not changed. Empty means that every repository of the forge belongs to the sample.
 	Mark string
-	// Notice is told what the forge does not allow and the sample can do without; may be nil.
+	// Notice receives what the forge does not allow and the sample does not need. Optional.
 	Notice func(what string)
 }
 
-// Publish writes what is missing of the repositories. What exists of them stays as it is: somebody may have worked with it.
+// Publish creates what is missing. Existing branches stay unchanged: they may contain a user's work.
 func (p *Publisher) Publish(ctx context.Context, repositories []Repository) error {
 	creator, ok := p.Forge.(forge.Creator)
 	if !ok {
@@ -69,7 +69,7 @@ func (p *Publisher) publish(ctx context.Context, creator forge.Creator, r Reposi
 	return nil
 }
 
-// protect protects a branch that shall be. Not every account may do so: then people have to mind themselves.
+// protect protects a branch. An account without the right to do so only gets a notice.
 func (p *Publisher) protect(ctx context.Context, on forge.Repository, b Branch) error {
 	protector, ok := on.(forge.Protector)
 	if !b.Protected || !ok {
@@ -83,7 +83,7 @@ func (p *Publisher) protect(ctx context.Context, on forge.Repository, b Branch) 
 	return err
 }
 
-// create makes sure that a repository is there, and ours. The mark is there from its first moment on.
+// create makes sure that a repository exists and is ours. It has the mark from the start.
 func (p *Publisher) create(ctx context.Context, creator forge.Creator, r Repository) (forge.Repository, error) {
 	wanted := forge.NewRepository{Owner: r.Owner, Name: r.Slug, DefaultBranch: r.Branches[0].Name, Description: r.Description}
 	if p.Mark != "" {
@@ -103,7 +103,7 @@ func (p *Publisher) create(ctx context.Context, creator forge.Creator, r Reposit
 	return on, err
 }
 
-// branch makes sure that a branch is there, and returns its commit.
+// branch makes sure that a branch exists, and returns its commit.
 func (p *Publisher) branch(ctx context.Context, repo *git.Repository, r Repository, b Branch, main string) (string, error) {
 	head, err := repo.Resolve(ctx, b.Name, "")
 	if err == nil {

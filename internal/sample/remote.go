@@ -10,28 +10,28 @@ import (
 	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 )
 
-// Remote reaches the process that runs a sample, through its [Control].
+// Remote is a client of [Control].
 type Remote struct {
-	// Client knows the address, with [ControlRoot] as its path, and the token. // required
+	// Client has the address, with [ControlRoot] as its path, and the token. // required
 	Client *client.Client
 }
 
-// Simulation is the way to its clusters.
+// Simulation returns a client of the simulated clusters.
 func (r Remote) Simulation() simulate.Remote { return simulate.Remote{Client: r.Client} }
 
-// Pulls are the open pull requests of all repositories.
+// Pulls returns the open pull requests of all repositories.
 func (r Remote) Pulls(ctx context.Context) (all []Pull, err error) {
 	err = r.Client.Get(ctx, "pulls", nil, &all)
 	return all, err
 }
 
-// Stop asks the process to end. It does so a moment later.
+// Stop asks the process to end, which takes a moment.
 func (r Remote) Stop(ctx context.Context) error { return r.Client.Post(ctx, "stop", struct{}{}, nil) }
 
-// often is how often it is looked whether a pull request is there.
+// often is the interval at which Merge polls for a pull request.
 const often = 100 * time.Millisecond
 
-// Merge merges the pull request to a branch. It waits for it until the context ends: then the error says what was missing.
+// Merge merges the pull request to a branch. It waits for one until the context is done; the error then says what is missing.
 func (r Remote) Merge(ctx context.Context, wanted MergeRequest) (Merged, error) {
 	var last error
 	for {

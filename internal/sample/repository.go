@@ -12,41 +12,41 @@ import (
 	hellofleet "github.com/kalypso-io/kalypso/examples/hello-fleet"
 )
 
-// Repository is what a repository of the sample holds at first.
+// Repository is the initial content of a repository.
 type Repository struct {
-	// Name is without prefix, such as [ControlPlane].
+	// Name has no prefix, such as [ControlPlane].
 	Name        string
 	Team        Team
 	Description string
-	// URL is where it is; Owner and Slug are the parts of its path.
+	// URL is its address; Owner and Slug are the parts of the path.
 	URL, Owner, Slug string
-	// Branches are created one after the other. The first one is the default.
+	// Branches are created in order. The first is the default branch.
 	Branches []Branch
 }
 
 // Branch is a branch with one commit.
 type Branch struct {
 	Name string
-	// Files are contents by path. [CommitOfMain] in them stands for the commit of the repository's first branch.
+	// Files are contents by path. [CommitOfMain] in them is replaced by the commit of the repository's first branch.
 	Files map[string][]byte
-	// Protected branches change by pull requests only, and with these checks.
+	// Protected branches change only through pull requests, with these checks.
 	Protected bool
 	Checks    []string
 }
 
-// CommitOfMain stands in files for a commit that is not known before they are written.
+// CommitOfMain is a placeholder in files for a commit that is not known before they are written.
 const CommitOfMain = "COMMIT-OF-MAIN"
 
-// What the example fleet does not have, or has otherwise: repository/branch/path, or repository/path for all branches.
+// Additions and changes to the example fleet: repository/branch/path, or repository/path for all branches.
 //
 //go:embed all:repositories
 var files embed.FS
 
-// Environments are the names of the sample's environments, in the order of promotion.
+// Environments are the sample's environments, in the order of promotion.
 func Environments() []string { return []string{"dev", "stage"} }
 
-// Repositories returns what the repositories of the sample hold at first. They are the example fleet, with applications
-// that there really are, and promotion.
+// Repositories returns the initial content of the sample's repositories: the example fleet, with real applications
+// and promotion.
 func Repositories(at Site) ([]Repository, error) {
 	both := Environments()
 	all := []Repository{
@@ -63,7 +63,7 @@ func Repositories(at Site) ([]Repository, error) {
 		r.Team, r.URL, r.Owner, r.Slug = teamOf(r.Name), at.Repository(r.Name), at.owner(r.Name), at.name(r.Name)
 		for j := range r.Branches {
 			if err := r.Branches[j].fill(r.Name, at); err != nil {
-				return nil, fmt.Errorf("make up branch %q of %s: %w", r.Branches[j].Name, r.Name, err)
+				return nil, fmt.Errorf("create branch %q of %s: %w", r.Branches[j].Name, r.Name, err)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func branches(names ...string) []Branch {
 	return all
 }
 
-// protected are branches for the environments that take pull requests only.
+// protected returns a protected branch for each environment.
 func protected(checks ...string) []Branch {
 	all := branches(Environments()...)
 	for i := range all {
@@ -87,7 +87,7 @@ func protected(checks ...string) []Branch {
 	return all
 }
 
-// fill finds the files of a branch: those of the example fleet first, and those of the sample over them.
+// fill adds the files of a branch: those of the example fleet, then those of the sample.
 func (b *Branch) fill(repository string, at Site) error {
 	b.Files = map[string][]byte{}
 	own := path.Join("repositories", repository)
@@ -100,7 +100,7 @@ func (b *Branch) fill(repository string, at Site) error {
 	return b.add(files, own, at)
 }
 
-// add adds the files below a folder, if there is one.
+// add adds the files below a folder, if it exists.
 func (b *Branch) add(from fs.FS, folder string, at Site) error {
 	if _, err := fs.Stat(from, folder); err != nil {
 		return nil //nolint:nilerr // not all have files of their own
@@ -115,13 +115,13 @@ func (b *Branch) add(from fs.FS, folder string, at Site) error {
 	})
 }
 
-// The example names repositories beside the control plane, by "." for itself, and at addresses that nobody has.
+// The example names repositories relative to the control plane, "." for itself, and at addresses that do not exist.
 var (
 	relativeRepository = regexp.MustCompile(`(?m)^(\s*repo: )(\.\./)?([\w.-]+?)([ \t]+#.*)?$`)
 	exampleRepository  = regexp.MustCompile(`https://github\.com/example/([\w-]+)`)
 )
 
-// place writes the addresses of a site where the example has names.
+// place replaces the names in the example by the URLs of a site.
 func place(content []byte, at Site) []byte {
 	content = relativeRepository.ReplaceAllFunc(content, func(line []byte) []byte {
 		m := relativeRepository.FindSubmatch(line)

@@ -5,36 +5,36 @@ import (
 	"strings"
 )
 
-// Site is where the repositories of a sample are.
+// Site says where the repositories of a sample are.
 type Site struct {
-	// URL is that of the forge. // required
+	// URL is the URL of the forge. // required
 	URL string `json:"url"`
-	// Org owns all repositories. Empty on the local forge, where each team has repositories of its own.
+	// Org owns all repositories. Empty on the embedded forge, where each team owns its repositories.
 	Org string `json:"org,omitempty"`
-	// Prefix is what the names of the repositories begin with, before a dash; may be empty.
+	// Prefix and a dash precede the names of repositories. Optional.
 	Prefix string `json:"prefix,omitempty"`
-	// Flux are the cluster types whose clusters follow Git with Flux, whatever the example says about them.
+	// Flux lists the cluster types that use Flux, whatever the example says.
 	Flux []string `json:"flux,omitempty"`
-	// Secret is the name of the Secret with which those read repositories; empty where anybody may.
+	// Secret is the name of the Secret with which they read repositories; empty for public ones.
 	Secret string `json:"secret,omitempty"`
 }
 
-// Team is who works with a repository.
+// Team is a team of the tutorial.
 type Team string
 
-// The teams of the tutorial. On the local forge they own repositories under these names.
+// The teams of the tutorial. On the embedded forge they own repositories under these names.
 const (
 	Platform Team = "platform"
 	Kaizen   Team = "kaizen" // the application team
 )
 
-// Teams are all of them.
+// Teams are all teams.
 func Teams() []Team { return []Team{Platform, Kaizen} }
 
-// Account is how a team is called where it does something.
+// Account returns the account name of a team.
 func (t Team) Account() string { return string(t) + "-team" }
 
-// The names of the repositories, without prefix.
+// Names of the repositories, without prefix.
 const (
 	ControlPlane   = "control-plane"
 	GitOps         = "gitops"
@@ -45,7 +45,7 @@ const (
 	AppGitOps      = "hello-world-app-gitops"
 )
 
-// teamOf is who works with a repository.
+// teamOf returns the team that owns a repository.
 func teamOf(repository string) Team {
 	if strings.HasPrefix(repository, App) {
 		return Kaizen

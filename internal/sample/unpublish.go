@@ -9,8 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Unpublish removes the repositories that were made for a sample: those whose description has its mark.
-// It returns the URLs of those that are there and have none, which stay. Run again, it goes on.
+// Unpublish removes the repositories of a sample: those whose description has its mark.
+// It returns the URLs of existing repositories without the mark, which stay. It can be run again.
 func Unpublish(ctx context.Context, host forge.Forge, repositories []Repository, mark string) (left []string, err error) {
 	for _, r := range repositories {
 		on, err := host.Repository(r.URL)
@@ -34,7 +34,7 @@ func Unpublish(ctx context.Context, host forge.Forge, repositories []Repository,
 	return left, nil
 }
 
-// marked reports whether a repository says about itself that it was made for a sample. Then it is a [forge.Remover].
+// marked reports whether the description of a repository has the mark. Then it is a [forge.Remover].
 func marked(ctx context.Context, on forge.Repository, mark string) (bool, error) {
 	remover, ok := on.(forge.Remover)
 	if !ok || mark == "" {
@@ -42,7 +42,7 @@ func marked(ctx context.Context, on forge.Repository, mark string) (bool, error)
 	}
 	description, err := remover.Description(ctx)
 	if err != nil {
-		return false, fmt.Errorf("see who made the repository: %w", err)
+		return false, fmt.Errorf("read the repository's description: %w", err)
 	}
 	return strings.Contains(description, mark), nil
 }

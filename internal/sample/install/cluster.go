@@ -20,12 +20,12 @@ import (
 
 // Errors about clusters. Match with errors.Is.
 var (
-	// ErrNoFlux means that a cluster does not have what follows Git.
-	ErrNoFlux = errors.New("the cluster has no Flux")
-	// ErrForeign means that an object has a name that the sample needs, and is not the sample's.
-	ErrForeign = errors.New("it is there already, and not of this sample")
-	// ErrUnread means that the cluster has not read the repository yet, and why.
-	ErrUnread = errors.New("the cluster does not read the repository")
+	// ErrNoFlux means that Flux is not installed on a cluster.
+	ErrNoFlux = errors.New("Flux is not installed on the cluster")
+	// ErrForeign means that an object with a name that the sample needs does not belong to the sample.
+	ErrForeign = errors.New("it exists already, and does not belong to this sample")
+	// ErrUnread means that the cluster has not read the repository yet; the error says why.
+	ErrUnread = errors.New("the cluster cannot read the repository")
 )
 
 // Cluster is a real cluster.
@@ -34,7 +34,7 @@ type Cluster struct {
 	discovery reconciler.Discovery
 }
 
-// New returns a cluster that is reached in a certain way. Nothing is asked of it yet.
+// New returns the cluster of a client configuration. It sends no request.
 func New(config *rest.Config) (*Cluster, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -44,7 +44,7 @@ func New(config *rest.Config) (*Cluster, error) {
 	return &Cluster{client, discovery}, err
 }
 
-// Look looks whether the cluster answers and has Flux, else it is [ErrNoFlux], and returns which cluster it is.
+// Look returns the UID of the cluster, or [ErrNoFlux] if Flux is not installed on it.
 func (c *Cluster) Look(ctx context.Context) (uid string, err error) {
 	for _, wanted := range []schema.GroupVersionResource{gitRepositories, kustomizations} {
 		kinds, err := c.discovery.Kinds(ctx, wanted.Group, wanted.Version)
@@ -57,18 +57,18 @@ func (c *Cluster) Look(ctx context.Context) (uid string, err error) {
 	}
 	switch _, err := c.client.Resource(namespaces).Get(ctx, Namespace, metav1.GetOptions{}); {
 	case apierrors.IsNotFound(err):
-		return "", fmt.Errorf("%w: there is no namespace %s", ErrNoFlux, Namespace)
+		return "", fmt.Errorf("%w: namespace %s does not exist", ErrNoFlux, Namespace)
 	case err != nil:
 		return "", fmt.Errorf("read namespace %s: %w", Namespace, err)
 	}
 	system, err := c.client.Resource(namespaces).Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	if err != nil {
-		return "", fmt.Errorf("read which cluster it is: %w", err)
+		return "", fmt.Errorf("identify the cluster: %w", err)
 	}
 	return string(system.GetUID()), nil
 }
 
-// Free returns [ErrForeign] when an object of somebody else has the name of one of these.
+// Free returns [ErrForeign] if another object has the name of one of these.
 func (c *Cluster) Free(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
 		if _, _, err := c.find(ctx, o); err != nil {
@@ -78,7 +78,7 @@ func (c *Cluster) Free(ctx context.Context, objects []*unstructured.Unstructured
 	return nil
 }
 
-// Apply makes the cluster have these objects. Nothing of somebody else is touched: then it is [ErrForeign], and nothing is applied.
+// Apply creates or updates objects. If one does not belong to the sample, it applies nothing and returns [ErrForeign].
 func (c *Cluster) Apply(ctx context.Context, objects []*unstructured.Unstructured) error {
 	if err := c.Free(ctx, objects); err != nil {
 		return err
@@ -104,7 +104,7 @@ const manager = "kalypso-sample"
 
 var manage = metav1.UpdateOptions{FieldManager: manager}
 
-// over is an object with what is wanted of it. Its metadata stay, in which controllers keep what they have to do at its end.
+// over returns an object with the desired content. It keeps the metadata, in which controllers keep their finalizers.
 func over(found, wanted *unstructured.Unstructured) *unstructured.Unstructured {
 	merged := found.DeepCopy()
 	for field, value := range wanted.DeepCopy().Object {
@@ -115,8 +115,8 @@ func over(found, wanted *unstructured.Unstructured) *unstructured.Unstructured {
 	return merged
 }
 
-// Remove takes away the objects that are this sample's, the last one first, and waits until Flux has removed what came by them.
-// What is gone already is no error.
+// Remove deletes the objects of this sample, the last one first, and waits until Flux has pruned what they applied.
+// Deleting an object that does not exist is not an error.
 func (c *Cluster) Remove(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, o := range slices.Backward(objects) {
 		at, found, err := c.find(ctx, o)
@@ -137,7 +137,7 @@ func (c *Cluster) Remove(ctx context.Context, objects []*unstructured.Unstructur
 	return nil
 }
 
-// gone waits until an object is. Namespaces take their time, and nothing depends on their end.
+// gone waits until an object is deleted. It does not wait for namespaces: nothing depends on their end.
 func (c *Cluster) gone(ctx context.Context, o *unstructured.Unstructured) error {
 	for o.GetKind() != "Namespace" {
 		_, found, err := c.find(ctx, o)
@@ -146,7 +146,7 @@ func (c *Cluster) gone(ctx context.Context, o *unstructured.Unstructured) error 
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("it is still there, as Flux removes first what came by it: %w", ctx.Err())
+			return fmt.Errorf("it still exists, because Flux first prunes what it applied: %w", ctx.Err())
 		case <-time.After(often):
 		}
 	}
@@ -155,7 +155,7 @@ func (c *Cluster) gone(ctx context.Context, o *unstructured.Unstructured) error 
 
 const often = 100 * time.Millisecond
 
-// Reads returns nil when Flux has read all repositories among the objects, else [ErrUnread] with its own words.
+// Reads returns nil if Flux has read all repositories among the objects, else [ErrUnread] with Flux's message.
 func (c *Cluster) Reads(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
 		if o.GetKind() != "GitRepository" {
@@ -166,7 +166,7 @@ func (c *Cluster) Reads(ctx context.Context, objects []*unstructured.Unstructure
 			return err
 		}
 		if found == nil {
-			return fmt.Errorf("%w: %s is gone", ErrUnread, Name(o))
+			return fmt.Errorf("%w: %s does not exist any more", ErrUnread, Name(o))
 		}
 		if err := ready(found); err != nil {
 			return err
@@ -175,7 +175,7 @@ func (c *Cluster) Reads(ctx context.Context, objects []*unstructured.Unstructure
 	return nil
 }
 
-// Applications returns what greetings are made of: the Deployments of the cluster, and the ConfigMaps beside them.
+// Applications returns the Deployments of the cluster and the ConfigMaps beside them, which greetings are made of.
 func (c *Cluster) Applications(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	for _, kind := range []schema.GroupVersionResource{deployments, configMaps} {
@@ -190,7 +190,7 @@ func (c *Cluster) Applications(ctx context.Context) ([]*unstructured.Unstructure
 	return all, nil
 }
 
-// ready reads the condition with which objects of Flux say how they are.
+// ready reads the Ready condition of a Flux object.
 func ready(o *unstructured.Unstructured) error {
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, one := range conditions {
@@ -203,7 +203,7 @@ func ready(o *unstructured.Unstructured) error {
 		}
 		return fmt.Errorf("%w: %s: %v", ErrUnread, Name(o), fields["message"])
 	}
-	return fmt.Errorf("%w: %s says nothing; does Flux run?", ErrUnread, Name(o))
+	return fmt.Errorf("%w: %s has no status; is Flux running?", ErrUnread, Name(o))
 }
 
 var (
@@ -214,10 +214,10 @@ var (
 	kustomizations  = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
 )
 
-// find returns where an object is, and the object that is there; nil when none is. One without our label is [ErrForeign].
+// find returns the client of an object, and the existing object or nil. One without our label is [ErrForeign].
 func (c *Cluster) find(ctx context.Context, o *unstructured.Unstructured) (dynamic.ResourceInterface, *unstructured.Unstructured, error) {
 	kind := o.GroupVersionKind()
-	// The kinds are few and known, and all of them form their plural like these.
+	// The kinds are few and known, and their plurals are regular.
 	plural := strings.ToLower(kind.Kind) + "s"
 	if strings.HasSuffix(plural, "ys") {
 		plural = strings.TrimSuffix(plural, "ys") + "ies"

@@ -89,7 +89,7 @@ func TestObjects(t *testing.T) {
 }
 
 // What has no label is not that of a sample which nobody can tell from others.
-func TestASampleWithoutAnIDHasNothing(t *testing.T) {
+func TestPlanRequiresASampleID(t *testing.T) {
 	t.Parallel()
 	p := plan()
 	p.Sample = ""
@@ -181,7 +181,7 @@ func TestForeignObjectsStay(t *testing.T) {
 	}
 }
 
-func TestReadsSaysWhatFluxSays(t *testing.T) {
+func TestReadsReturnsTheMessageOfFlux(t *testing.T) {
 	t.Parallel()
 	c, objects := newCluster(), objectsOf(t, plan())
 	if err := c.Reads(t.Context(), objects); !errors.Is(err, ErrUnread) {
@@ -223,7 +223,7 @@ func TestRemoveWaitsForFlux(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := c.gone(ctx, stuck); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "still there") {
+	if err := c.gone(ctx, stuck); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "still exists") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -16,35 +16,35 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Plan says what a cluster shall have.
+// Plan describes what to install on a cluster.
 type Plan struct {
-	// Sample is the id of the sample, which becomes the value of [Label]. // required
+	// Sample is the ID of the sample, which becomes the value of [Label]. // required
 	Sample string
-	// ClusterType is what the cluster serves as. // required
+	// ClusterType is the type of the cluster. // required
 	ClusterType string
-	// Repository is the URL of the platform GitOps repository, and Branches are followed there, one for each environment. // required
+	// Repository is the URL of the platform GitOps repository, and Branches are its branches, one for each environment. // required
 	Repository string
 	Branches   []string
-	// Token is what the cluster reads private repositories with, as User; without one there is no Secret.
+	// Token and User are the credentials for private repositories; without a token there is no Secret.
 	User  string
 	Token secret.Value
 }
 
 const (
-	// Label is on everything that is installed, with the id of the sample.
+	// Label is on every installed object, with the ID of the sample.
 	Label = "sample.kalypso.io/id"
-	// Secret is the name of the one with which Flux reads repositories.
+	// Secret is the name of the Secret with which Flux reads repositories.
 	Secret = "kalypso-sample"
-	// Namespace is that of Flux.
+	// Namespace is the namespace of Flux.
 	Namespace = "flux-system"
-	// Agent is the service account, and its namespace, whose rights the agent has.
+	// Agent is the name of the agent's service account and of its namespace.
 	Agent = "kalypso-agent"
 )
 
-// Objects are what a plan means, in the order in which they are applied.
+// Objects returns the objects of a plan, in the order in which they are applied.
 func (p Plan) Objects() ([]*unstructured.Unstructured, error) {
 	if p.Sample == "" { // everybody's objects would be its own
-		return nil, errors.New("plan what a cluster gets: the sample has no id")
+		return nil, errors.New("plan the installation: the sample has no ID")
 	}
 	all, err := agentAccount()
 	if err != nil {
@@ -61,7 +61,7 @@ func (p Plan) Objects() ([]*unstructured.Unstructured, error) {
 		}
 		all = append(all,
 			object("source.toolkit.fluxcd.io/v1", "GitRepository", name, "spec", source),
-			// The folder is not there before the first pull request is merged: somebody who watches does not want to wait long then.
+			// The folder does not exist before the first pull request is merged; retry soon after.
 			object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", name, "spec", map[string]any{
 				"interval": "1m", "retryInterval": "5s", "prune": true, "path": "./" + p.ClusterType,
 				"sourceRef": map[string]any{"kind": "GitRepository", "name": name},
@@ -79,8 +79,8 @@ func object(apiVersion, kind, name, field string, content map[string]any) *unstr
 	}}
 }
 
-// agentAccount is what the agent's own manifests have, but for the agent: a sample's server listens on one machine alone,
-// so that the agent runs there as well, with the rights of the account in the cluster.
+// agentAccount returns the agent's manifests without the agent itself: a sample's server listens on this machine only,
+// so the agent runs here, with the rights of the service account.
 func agentAccount() ([]*unstructured.Unstructured, error) {
 	var kinds []schema.GroupResource
 	for _, k := range reconciler.Known() {
@@ -98,14 +98,14 @@ func agentAccount() ([]*unstructured.Unstructured, error) {
 		case errors.Is(err, io.EOF):
 			return all, nil
 		case err != nil:
-			return nil, fmt.Errorf("read the manifests of the agent: %w", err)
+			return nil, fmt.Errorf("read the agent's manifests: %w", err)
 		case o.GetKind() != "Deployment":
 			all = append(all, o)
 		}
 	}
 }
 
-// Name is how people call an object: "Kustomization flux-system/kalypso-sample-dev".
+// Name returns the kind and name of an object: "Kustomization flux-system/kalypso-sample-dev".
 func Name(o *unstructured.Unstructured) string {
 	if o.GetNamespace() == "" {
 		return o.GetKind() + " " + o.GetName()

@@ -23,10 +23,10 @@ var controlPlaneReadme []byte
 //go:embed files/gitops.md
 var gitOpsReadme []byte
 
-// exampleEnvironments are those of every example; each is a branch of its name.
+// exampleEnvironments are the environments of every example; each is a branch of that name.
 var exampleEnvironments = []string{"dev", "stage"}
 
-// Branch is what one branch of a new repository holds: content by path.
+// Branch is the content of a branch of a new repository.
 type Branch struct {
 	Name  string
 	Files map[string][]byte
@@ -34,7 +34,7 @@ type Branch struct {
 
 // ControlPlaneBranches returns the example fleet as the branches of one repository that needs no other:
 // the sources of the example's workloads lie in main, below samples/.
-// The documents name repositories by the URLs given; see [URLs].
+// The documents name repositories by the given URLs; see [URLs].
 func ControlPlaneBranches(example fs.FS, urls map[string]string) ([]Branch, error) {
 	var branches []Branch
 	for _, name := range append([]string{"main"}, exampleEnvironments...) {
@@ -100,11 +100,11 @@ func pointToSamples(registration []byte) []byte {
 	return siblingSource.ReplaceAll(registration, []byte("repo: .${2}samples/${1}/"))
 }
 
-// GitOpsSibling is how the example's control plane names its GitOps repository: it lies beside it.
+// GitOpsSibling is the name of the GitOps repository in the example's control plane, relative to it.
 const GitOpsSibling = "../gitops"
 
-// URLs returns the URLs of what the example names relative to the control plane.
-// It is empty when the control plane has no URL yet: then the names stay relative.
+// URLs returns the URLs of the repositories that the example names relative to the control plane.
+// It is empty if the control plane has no URL yet; then the names stay relative.
 func URLs(controlPlane string) (map[string]string, error) {
 	urls := map[string]string{}
 	if controlPlane == "" {
@@ -133,32 +133,32 @@ func nameRepositories(document []byte, urls map[string]string) []byte {
 	})
 }
 
-// yamlScalar writes a text the way YAML needs it: usually as it is, in quotes where it would mean something else.
+// yamlScalar formats a text as a YAML scalar, with quotes if it needs them.
 func yamlScalar(text string) []byte {
 	// A string always marshals.
 	quoted, _ := yaml.Marshal(text)
 	return bytes.TrimSpace(quoted)
 }
 
-// CheckURL says what is wrong with a URL that is going to be written into documents everybody reads.
+// CheckURL returns an error for a URL that should not be written into a document, such as one with a password.
 func CheckURL(raw string) error {
 	switch {
 	case raw == "":
 		return nil
 	case strings.ContainsFunc(raw, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }):
-		return errors.New("a URL has no spaces and no control characters")
+		return errors.New("a URL must not contain spaces or control characters")
 	case strings.HasPrefix(raw, "-") || !strings.ContainsAny(strings.TrimRight(raw, "/"), "/:"):
-		return fmt.Errorf("%q is no URL of a repository; write it like https://github.com/org/repository", raw)
+		return fmt.Errorf("%q is not the URL of a repository; write it like https://github.com/org/repository", raw)
 	case !strings.Contains(raw, "://"):
 		return nil
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" && u.Scheme != "file" {
-		// The URL is not repeated: it may hold a password.
-		return errors.New("this is no URL of a repository; write it like https://github.com/org/repository")
+		// The error does not quote the URL: it may contain a password.
+		return errors.New("this is not the URL of a repository; write it like https://github.com/org/repository")
 	}
 	if _, secret := u.User.Password(); secret || (u.User != nil && u.Scheme != "ssh") {
-		return errors.New("leave the credential out of the URL: it would be committed, for everybody to read")
+		return errors.New("remove the credential from the URL: it would be committed")
 	}
 	return nil
 }

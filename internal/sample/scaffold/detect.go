@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// How much of a repository is looked at to find out what it is.
+// Limits of detection.
 const (
 	maxFilesLookedAt = 5000
 	maxFileLookedAt  = 1 << 20
 )
 
-// kindsOfRepositories says what a repository is that has a document of a kind.
+// kindsOfRepositories maps the kind of a document to the kind of repository that contains it.
 var kindsOfRepositories = map[string]Kind{
 	"Environment": ControlPlane, "WorkloadRegistration": ControlPlane, "ClusterType": ControlPlane, "SchedulingPolicy": ControlPlane,
 	"Workload": App, "Delivery": App,
@@ -25,8 +25,8 @@ var (
 	servicesLine = regexp.MustCompile(`(?m)^  services:`)
 )
 
-// Detect looks at the files of a repository, and returns what it is; empty when it may be anything.
-// A control plane may have applications in it, and an application charts: the one that holds the others wins.
+// Detect returns the kind of a repository by its files; empty if unknown.
+// A control plane can contain applications, and an application charts: the outermost kind wins.
 func Detect(repository fs.FS) (Kind, error) {
 	found := map[Kind]bool{}
 	looked := 0
@@ -50,7 +50,7 @@ func Detect(repository fs.FS) (Kind, error) {
 	return "", err
 }
 
-// lookInto says whether a folder is looked into, and what its name says.
+// lookInto reports whether a folder is searched, and the kind that its name implies.
 func lookInto(name string, found map[Kind]bool) error {
 	switch path.Base(name) {
 	case ".kalypso":
@@ -85,7 +85,7 @@ func lookAt(repository fs.FS, name string, entry fs.DirEntry, found map[Kind]boo
 			found[Services] = found[Services] || kind[1] == "Delivery" && servicesLine.Match(text)
 		}
 	}
-	// The list of services of earlier fleets: services/<name>.yaml with a chart in each.
+	// The list of services of the original: services/<name>.yaml with a chart in each.
 	if strings.HasPrefix(name, "services/") && strings.Contains(string(text), "\nhelm:") {
 		found[Services] = true
 	}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Example is something to deliver that comes with the program: its source, and its configuration by environment.
+// Example is a built-in application or set of services: its source, and its configuration by environment.
 type Example string
 
 const (
 	// ExampleApp is an application with a chart of its own.
 	ExampleApp Example = "app"
-	// ExampleServices are platform services: pointers to charts of others.
+	// ExampleServices are platform services: references to external charts.
 	ExampleServices Example = "services"
 )
 
@@ -25,13 +25,13 @@ var exampleFolders embed.FS
 //go:embed files/app-configs.md
 var configsReadme []byte
 
-// SourceBranches returns the branches of the source of an example, with its chart and its deployment targets.
+// SourceBranches returns the branches of an example's source, with its chart and its deployment targets.
 func SourceBranches(of Example) ([]Branch, error) {
 	files, err := exampleFiles(of, "source")
 	return []Branch{{"main", files}}, err
 }
 
-// ConfigBranches returns the branches of the configuration of an example, one for each environment.
+// ConfigBranches returns the branches of an example's configuration, one for each environment.
 func ConfigBranches(of Example) ([]Branch, error) {
 	var branches []Branch
 	for _, environment := range exampleEnvironments {
@@ -45,7 +45,7 @@ func ConfigBranches(of Example) ([]Branch, error) {
 	return branches, nil
 }
 
-// exampleFiles are those of a folder of an example. Files of Go end in .txt, or they would belong to this program.
+// exampleFiles returns the files in a folder of an example. Go files end in .txt, or they would belong to this module.
 func exampleFiles(name Example, folder string) (map[string][]byte, error) {
 	root, err := fs.Sub(exampleFolders, path.Join("files", string(name)))
 	if err != nil {

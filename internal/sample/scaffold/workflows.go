@@ -14,23 +14,23 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// workflowFiles holds the workflows as templates: a folder for each forge, and in it a file or a folder for each kind of repository.
+// workflowFiles holds the workflow templates: a folder for each forge, and in it a file or folder for each kind of repository.
 //
 //go:embed files/ci
 var workflowFiles embed.FS
 
-// goOfCI is the version of Go that workflows build Kalypso with.
+// goOfCI is the Go version with which workflows build Kalypso.
 const goOfCI = "1.26"
 
-// Kind is what a repository is, and so what its workflows do.
+// Kind is the kind of a repository, which decides what its workflows do.
 type Kind string
 
 const (
 	// ControlPlane checks pull requests, schedules, and promotes.
 	ControlPlane Kind = "control-plane"
-	// App is the source of an application, which builds an image and delivers it.
+	// App is the source of an application: it builds an image and delivers it.
 	App Kind = "app"
-	// Services is the source of platform services: delivered like an application, without an image.
+	// Services is the source of platform services, delivered like an application without an image.
 	Services Kind = "services"
 	// Config is the configuration of an application or of services.
 	Config Kind = "config"
@@ -38,10 +38,10 @@ const (
 	GitOps Kind = "gitops"
 )
 
-// Kinds are all there are.
+// Kinds are all kinds.
 var Kinds = []Kind{ControlPlane, App, Services, Config, GitOps}
 
-// template names the templates of a kind: services are delivered like applications.
+// template returns the name of a kind's templates: services share those of applications.
 func (k Kind) template() string {
 	if k == App || k == Services {
 		return "source"
@@ -49,38 +49,38 @@ func (k Kind) template() string {
 	return string(k)
 }
 
-// Forge is where workflows run.
+// Forge is a forge that runs workflows.
 type Forge struct {
-	// Name is the flag, and the folder of the templates. Product is what people call its workflows.
+	// Name is the flag, and the folder of the templates. Product is the name of its CI.
 	Name, Product string
-	// file is what the forge looks for; empty where it runs every file of the folder.
+	// file is the one that the forge looks for; empty if it runs every file of a folder.
 	file, folder string
 }
 
-// Forges are those that there are templates for.
+// Forges are the forges with templates.
 var Forges = []Forge{
 	{Name: "github", Product: "GitHub Actions", folder: ".github/workflows"},
 	{Name: "gitlab", Product: "GitLab CI", file: ".gitlab-ci.yml"},
 	{Name: "azure", Product: "Azure Pipelines", file: "azure-pipelines.yml"},
 }
 
-// Facts is what the templates of workflows know.
+// Facts is the data of workflow templates.
 type Facts struct {
-	// Version is the version of Kalypso that workflows install, for "go install".
+	// Version is the Kalypso version that workflows install with "go install".
 	Version string
-	// Go is the version of Go that builds it, and Image says whether there is an image to build; [Forge.Workflows] knows both.
+	// Go is the Go version that builds it; Image says whether there is an image to build. [Forge.Workflows] sets both.
 	Go    string
 	Image bool
-	// Own are the steps that belong to the team.
+	// Own are the team's own steps.
 	Own Steps
-	// Environments are those of a control plane, and none elsewhere.
+	// Environments of a control plane; empty for other kinds.
 	Environments []schedule.EnvironmentBranch
 }
 
-// Steps are what an application's team runs before an image is built: commands, to be replaced by what they use.
+// Steps are placeholder commands that a team runs before an image is built.
 type Steps struct{ Lint, Test, Scan string }
 
-// StepsOf proposes steps for a repository: those of its language where it is known, else targets of a Makefile.
+// StepsOf returns steps for a repository: those of its language if known, else targets of a Makefile.
 func StepsOf(repository fs.FS) Steps {
 	if _, err := fs.Stat(repository, "go.mod"); err == nil {
 		return Steps{"go vet ./...", "go test ./...", "go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./..."}
@@ -108,7 +108,7 @@ func (d Facts) Branches() []string {
 	return branches
 }
 
-// ByBranch returns the branches of environments but main, each with the environments that it describes.
+// ByBranch returns the environment branches except main, each with the environments that it describes.
 func (d Facts) ByBranch() []environmentBranch {
 	var branches []environmentBranch
 	for _, name := range d.Branches()[1:] {
@@ -129,14 +129,14 @@ type environmentBranch struct {
 	Environments []string
 }
 
-// plainName is what a name may consist of to be written into a workflow, whose shells and expressions have signs of their own.
+// plainName matches names without characters that shells and expressions of workflows interpret.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/+-]*$`)
 
 // Workflows returns the files for a repository on a forge: content by path.
 func (f Forge) Workflows(target Kind, data Facts) (map[string][]byte, error) {
 	for _, name := range append(data.Branches(), append(data.Names(), data.Version)...) {
 		if !plainName.MatchString(name) {
-			return nil, fmt.Errorf("%q cannot be written into a workflow: it has other signs than letters, digits, and . _ / + -", name)
+			return nil, fmt.Errorf("%q cannot be used in a workflow: use only letters, digits, and . _ / + -", name)
 		}
 	}
 	data.Go, data.Image = goOfCI, target == App
@@ -161,7 +161,7 @@ func (f Forge) Workflows(target Kind, data Facts) (map[string][]byte, error) {
 	return files, nil
 }
 
-// fillWorkflow executes a template. Its marks are square, because those of GitHub and Azure are not.
+// fillWorkflow executes a template. Its delimiters are square, because GitHub and Azure use braces.
 func fillWorkflow(name, install string, data Facts) ([]byte, error) {
 	t := template.New(name).Delims("[[", "]]").Funcs(template.FuncMap{"yaml": flowYAML, "key": azureKey})
 	for _, file := range []string{install, name} {
@@ -169,7 +169,7 @@ func fillWorkflow(name, install string, data Facts) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		// What is filled in is followed by the end of the line that asks for it.
+		// An inserted text is followed by the rest of the line.
 		if file == install {
 			_, err = t.New(path.Base(file)).Parse(strings.TrimSuffix(string(text), "\n"))
 		} else {
@@ -184,7 +184,7 @@ func fillWorkflow(name, install string, data Facts) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// azureKey makes a name one that Azure takes for a part of a matrix.
+// azureKey returns a name as a valid key of an Azure matrix.
 func azureKey(name string) string { return strings.NewReplacer("-", "_", ".", "_").Replace(name) }
 
 // flowYAML writes a text or a list of texts on one line.

@@ -91,7 +91,7 @@ func TestWorkflowsBuildWithTheGoOfTheModule(t *testing.T) {
 	}
 }
 
-func TestWorkflowsRefuseNamesThatMeanSomething(t *testing.T) {
+func TestWorkflowsRefuseNamesWithShellCharacters(t *testing.T) {
 	for _, name := range []string{"${{ secrets.X }}", "a b", "-e", "x)", "a\nb", "`id`", "$(id)", ""} {
 		data := Facts{Version: "v1", Environments: []schedule.EnvironmentBranch{{Environment: "dev", Branch: name}}}
 		if _, err := Forges[0].Workflows(ControlPlane, data); err == nil {

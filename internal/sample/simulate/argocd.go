@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// argo speaks like Argo CD.
+// argo is the dialect of Argo CD.
 type argo struct{}
 
-// readApplication reads an Application of Argo CD, and follows its sources.
+// readApplication reads an Argo CD Application, and follows its sources.
 func (m *machine) readApplication(e *entry) *follower {
 	f := &follower{
 		entry: e, dialect: argo{}, namespace: e.fields.text("spec", "destination", "namespace"), settles: true,
@@ -21,7 +21,7 @@ func (m *machine) readApplication(e *entry) *follower {
 	for i, spec := range e.applicationSources() {
 		name := fmt.Sprintf("%s %s/%s#%d", e.kind, e.namespace, e.name, i+1)
 		w := argoWants(spec)
-		// Where a cluster starts is said by whoever runs it, everything else by what lies in Git, which anybody may have written.
+		// The user decides where a cluster starts. Everything else comes from Git, and is not trusted.
 		if w.fixed == "" && e.owner != (key{}) && !isRemote(w.url) {
 			f.invalid = fmt.Sprintf("repository %q does not lead to a server", w.url)
 			w.invalid = f.invalid
@@ -46,14 +46,14 @@ func (e *entry) applicationSources() []fields {
 	return nil
 }
 
-// isAutomated says whether an Application is synced without asking anybody.
+// isAutomated reports whether an Application syncs automatically.
 func (e *entry) isAutomated() bool {
 	policy := e.fields.fieldsAt("spec", "syncPolicy", "automated")
 	enabled, said := policy["enabled"].(bool)
 	return policy != nil && (enabled || !said)
 }
 
-// argoWants reads what a source follows: branches, tags and commits are called the same.
+// argoWants reads what a source follows. Argo CD has one field for branches, tags and commits.
 func argoWants(spec fields) wanted {
 	w := wanted{remote: remote{url: spec.text("repoURL")}}
 	target := strings.TrimPrefix(spec.text("targetRevision"), "refs/heads/")
@@ -130,7 +130,7 @@ func argoMessage(w *work) string {
 	return "successfully synced (all tasks run)"
 }
 
-// revisionsInto adds revisions as Argo CD writes them: one is another field than several.
+// revisionsInto adds revisions as Argo CD writes them: a single revision has a field of its own.
 func revisionsInto(status map[string]any, revisions string) map[string]any {
 	switch all := strings.Fields(revisions); {
 	case len(all) == 1:

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// finish ends an attempt: everything is applied, or nothing.
+// finish ends an attempt: it applies everything or nothing.
 func (m *machine) finish(ctx context.Context, f *follower, w *work, now time.Time) bool {
 	a := w.attempt
 	w.attempt, w.tried = nil, a.of
@@ -43,10 +43,10 @@ func (w *work) fail(reason, message string) {
 	w.phase, w.reason, w.message = failed, reason, message
 }
 
-// nextTry is when something that failed is tried again.
+// nextTry returns when a failed attempt is retried.
 func (m *machine) nextTry(now time.Time) time.Time { return now.Add(m.lagging(2 * m.config.Poll)) }
 
-// manifests are those of all sources of an attempt.
+// manifests returns the manifests of all sources of an attempt.
 func (m *machine) manifests(ctx context.Context, f *follower, a *attempt) ([]*manifest, error) {
 	var all []*manifest
 	for i, art := range a.artifacts {
@@ -62,7 +62,7 @@ func (m *machine) manifests(ctx context.Context, f *follower, a *attempt) ([]*ma
 	return all, nil
 }
 
-// refuse returns why manifests cannot be applied: because of what they are, or because the cluster was told to fail.
+// refuse returns why manifests cannot be applied: they are invalid, or the cluster is set to fail.
 func (m *machine) refuse(f *follower, all []*manifest) *refusal {
 	with := all
 	if f.createNamespace && f.namespace != "" {
@@ -83,7 +83,7 @@ func (m *machine) refuse(f *follower, all []*manifest) *refusal {
 	return r
 }
 
-// fails says whether a cluster was told to fail what a reconciler does.
+// fails reports whether the cluster is set to fail this reconciler.
 func (m *machine) fails(f *follower) bool {
 	only := m.behaviour.Only
 	if m.behaviour.Mode != Failing {

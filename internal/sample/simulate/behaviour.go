@@ -2,32 +2,32 @@ package simulate
 
 import "fmt"
 
-// Mode is what is wrong with a cluster.
+// Mode says how a cluster misbehaves.
 type Mode string
 
 // The modes. A cluster recovers when it is set to Healthy.
 const (
 	Healthy Mode = "healthy"
-	// Failing clusters refuse what their reconcilers apply. What was applied before stays.
+	// Failing clusters refuse what their reconcilers apply, and keep what was applied before.
 	Failing Mode = "fail"
-	// Offline clusters neither follow Git nor report.
+	// Offline clusters neither pull nor report.
 	Offline Mode = "offline"
-	// Slow clusters do everything, later.
+	// Slow clusters do everything late.
 	Slow Mode = "slow"
 )
 
-// Behaviour is how a cluster does.
+// Behaviour configures how a cluster misbehaves.
 type Behaviour struct {
-	// Mode is what is wrong; empty stands for Healthy.
+	// Mode defaults to Healthy.
 	Mode Mode `json:"mode"`
-	// Only limits Failing to the reconcilers of one workload or deployment target, or to the reconciler of that name.
-	// Empty means all of them.
+	// Only limits Failing to the reconcilers of one workload or target, or to the reconciler of that name.
+	// Empty means all reconcilers.
 	Only string `json:"only,omitempty"`
-	// Lag is how many times longer a Slow cluster takes. Default: 10.
+	// Lag is the factor by which a Slow cluster is slower. Default: 10.
 	Lag float64 `json:"lag,omitempty"`
 }
 
-// ParseMode reads a mode as people type it; "recover" is Healthy.
+// ParseMode parses a mode; "recover" means Healthy.
 func ParseMode(text string) (Mode, error) {
 	switch mode := Mode(text); mode {
 	case Healthy, Failing, Offline, Slow:
@@ -35,10 +35,10 @@ func ParseMode(text string) (Mode, error) {
 	case "recover":
 		return Healthy, nil
 	}
-	return "", fmt.Errorf("%q is nothing that a simulated cluster does: want fail, offline, slow or recover", text)
+	return "", fmt.Errorf("unknown mode %q: want fail, offline, slow or recover", text)
 }
 
-// maxLag keeps a slow cluster from standing still for ever.
+// maxLag keeps a slow cluster from never finishing.
 const maxLag = 1000
 
 func (b Behaviour) check() error {
@@ -51,7 +51,7 @@ func (b Behaviour) check() error {
 	return nil
 }
 
-// lag is the factor by which everything takes longer.
+// lag returns the factor by which everything takes longer.
 func (b Behaviour) lag() float64 {
 	switch {
 	case b.Mode != Slow:
@@ -62,7 +62,7 @@ func (b Behaviour) lag() float64 {
 	return max(1, b.Lag)
 }
 
-// set changes how a cluster does. What failed, or is to fail, is tried again at once.
+// set changes the behaviour. Reconcilers that failed, or should fail now, try again at once.
 func (m *machine) set(b Behaviour) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +70,7 @@ func (m *machine) set(b Behaviour) {
 		m.epoch++
 	}
 	m.behaviour, m.woken, m.stale = b, true, true
-	// What began slowly does not have to end so.
+	// An attempt that started slowly can end at normal speed.
 	soon := m.now.Add(m.lagging(m.config.Delay.Most))
 	for _, w := range m.works {
 		if w.attempt != nil && w.attempt.until.After(soon) {
@@ -79,7 +79,7 @@ func (m *machine) set(b Behaviour) {
 	}
 }
 
-// refresh lets a cluster look at its sources.
+// refresh makes a cluster poll its sources.
 func (m *machine) refresh() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

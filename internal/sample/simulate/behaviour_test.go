@@ -166,7 +166,7 @@ func TestProgressIsReported(t *testing.T) {
 	w.wantSaid("large-01", application, "progressing")
 }
 
-func TestSetRefusesWhatMakesNoSense(t *testing.T) {
+func TestSetRefusesInvalidBehaviour(t *testing.T) {
 	t.Parallel()
 	w := newShop(t, Config{})
 	for _, b := range []Behaviour{{Mode: "dance"}, {Mode: Slow, Lag: -1}, {Mode: Slow, Lag: 1e9}} {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// bootstrap makes what a platform team installs on a cluster: the reconciler, and for each membership
-// the objects with which it follows the folder of the cluster type.
+// bootstrap creates what a platform team installs on a cluster: the reconciler, and for each membership
+// the objects that follow the folder of the cluster type.
 func (m *machine) bootstrap(now time.Time) {
 	own := map[Reconciler]string{Flux: "flux-system", ArgoCD: "argocd"}[m.Reconciler]
 	objects := []*manifest{namespace("default"), namespace("kube-system"), namespace(own)}
@@ -20,12 +20,12 @@ func (m *machine) bootstrap(now time.Time) {
 	for _, o := range objects {
 		m.store.put(o, key{}, now, m.delay)
 	}
-	// Clusters that are started together do not look at their sources together.
+	// Clusters that start together do not poll together.
 	phase := time.Duration(m.random.Int64N(int64(m.config.Poll)))
 	m.started = now.Add(-phase)
 }
 
-// branch is that of the environment, where nothing else is said.
+// branch defaults to the name of the environment.
 func (m Membership) branch() string {
 	if m.GitOps.Branch != "" {
 		return m.GitOps.Branch

@@ -10,7 +10,7 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// Reconciler is what a cluster follows Git with.
+// Reconciler is the program with which a cluster follows Git.
 type Reconciler string
 
 // The reconcilers that can be simulated.
@@ -23,28 +23,28 @@ const (
 type Cluster struct {
 	// Name is that of the cluster, a DNS label. // required
 	Name string
-	// Memberships are its roles, at least one. // required
+	// Memberships is not empty. // required
 	Memberships []Membership
-	// Reconciler is what is installed on it. Default: Flux.
+	// Reconciler defaults to Flux.
 	Reconciler Reconciler
 }
 
-// Membership is one role of a cluster, and where what it has to run is found.
+// Membership is an environment that a cluster serves as a cluster type, and the branch that it follows.
 type Membership struct {
 	// Environment and ClusterType are names. // required
 	Environment, ClusterType string
 	// GitOps is the platform GitOps repository; the folder of the cluster type is below its path.
-	// Without a branch it is the environment's name. // required
+	// The branch defaults to the environment's name. // required
 	GitOps hub.Repository
 }
 
-// completed returns a description with its defaults; an error says everything that is wrong with it.
+// completed returns the cluster with its defaults. The error lists everything that is invalid.
 func (c Cluster) completed() (Cluster, error) {
 	c.Reconciler = cmp.Or(c.Reconciler, Flux)
 	return c, c.check()
 }
 
-// check says everything that is wrong with a description.
+// check lists everything that is invalid.
 func (c Cluster) check() error {
 	var wrong []error
 	if problems := validation.IsDNS1123Label(c.Name); len(problems) > 0 {
@@ -54,7 +54,7 @@ func (c Cluster) check() error {
 		wrong = append(wrong, fmt.Errorf("reconciler %q: want %s or %s", c.Reconciler, Flux, ArgoCD))
 	}
 	if len(c.Memberships) == 0 {
-		wrong = append(wrong, errors.New("it has no membership, and so nothing to follow"))
+		wrong = append(wrong, errors.New("the cluster has no membership"))
 	}
 	seen := map[string]bool{}
 	for _, m := range c.Memberships {
@@ -67,12 +67,12 @@ func (c Cluster) check() error {
 			wrong = append(wrong, fmt.Errorf("membership %q in %q names no GitOps repository", m.ClusterType, m.Environment))
 		}
 		if seen[m.reconcilerName()] {
-			wrong = append(wrong, fmt.Errorf("membership %q in %q is there twice", m.ClusterType, m.Environment))
+			wrong = append(wrong, fmt.Errorf("duplicate membership %q in %q", m.ClusterType, m.Environment))
 		}
 		seen[m.reconcilerName()] = true
 	}
 	return errors.Join(wrong...)
 }
 
-// reconcilerName is the name of the objects that follow the folder of a membership.
+// reconcilerName returns the name of the objects that follow the folder of a membership.
 func (m Membership) reconcilerName() string { return "platform-" + m.Environment + "-" + m.ClusterType }

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// decode returns the objects of a file with YAML documents.
+// decode returns the objects in a file of YAML documents.
 func decode(data []byte) ([]*unstructured.Unstructured, error) {
 	documents := yamldocuments.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	var all []*unstructured.Unstructured
@@ -33,7 +33,7 @@ func decode(data []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// decodeDocument returns the object of a document, or the objects of a list; nothing of an empty one.
+// decodeDocument returns the object in a document, the items of a list, or nothing for an empty document.
 func decodeDocument(document []byte) ([]*unstructured.Unstructured, error) {
 	text, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {

@@ -2,7 +2,7 @@ package simulate
 
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-// fields are those of an object, which anybody may have written: what is not as expected reads as nothing.
+// fields are the fields of an untrusted object: a value of an unexpected type reads as the zero value.
 type fields map[string]any
 
 func (f fields) at(path ...string) any {
@@ -28,7 +28,7 @@ func (f fields) fieldsAt(path ...string) fields {
 	return inner
 }
 
-// list returns the elements of a list that have fields.
+// list returns the elements of a list that are maps.
 func (f fields) list(path ...string) []fields {
 	elements, _ := f.at(path...).([]any)
 	var all []fields

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// flux speaks like Flux.
+// flux is the dialect of Flux.
 type flux struct{}
 
-// readSource follows what a source of Flux names, and writes the status of the object when something was found.
+// readSource follows the place that a Flux source names, and writes the object's status when something was found.
 func (m *machine) readSource(e *entry) {
 	if e.kind != "GitRepository" && e.kind != "OCIRepository" && e.kind != "HelmRepository" {
 		return
 	}
 	s := m.follow(e.sourceName(), e.wants())
 	s.entry = e
-	m.note(s)
+	m.setSourceStatus(s)
 }
 
-// sourceName is how a source of Flux is called, here and in messages.
+// sourceName returns the name of a Flux source, here and in messages.
 func (k key) sourceName() string { return fmt.Sprintf("%s %s/%s", k.kind, k.namespace, k.name) }
 
-// wants reads what a source of Flux follows.
+// wants reads what a Flux source follows.
 func (e *entry) wants() wanted {
 	spec := e.fields.fieldsAt("spec")
 	w := wanted{remote: remote{url: spec.text("url")}, suspended: spec.is("suspend")}
@@ -56,7 +56,7 @@ func (w *wanted) followRef(ref fields) {
 	case name != "":
 		w.revision, w.label = name, name
 	case ref.text("semver") != "":
-		w.invalid = "a simulated cluster does not understand semver in a ref"
+		w.invalid = "a simulated cluster does not support semver in a ref"
 	case ref.text("tag") != "":
 		w.revision, w.label = "refs/tags/"+ref.text("tag"), ref.text("tag")
 	case ref.text("branch") != "":
@@ -66,13 +66,13 @@ func (w *wanted) followRef(ref fields) {
 	}
 }
 
-// digest stands for that of something that is not fetched.
+// digest stands for the digest of something that is not fetched.
 func digest(of string) string {
 	sum := sha256.Sum256([]byte("simulated " + of))
 	return hex.EncodeToString(sum[:])
 }
 
-// fluxRevision writes a revision as Flux does.
+// fluxRevision formats a revision as Flux does.
 func fluxRevision(label, hash string) string {
 	algorithm := "sha1"
 	if len(hash) == hex.EncodedLen(sha256.Size) {
@@ -81,7 +81,7 @@ func fluxRevision(label, hash string) string {
 	return strings.TrimPrefix(label+"@", "@") + algorithm + ":" + hash
 }
 
-// sourceStatus is the status of a source of Flux.
+// sourceStatus returns the status of a Flux source.
 func (s *source) sourceStatus(now time.Time) map[string]any {
 	ready := condition{"True", "Succeeded", "artifact is up to date"}
 	status := map[string]any{"observedGeneration": s.entry.generation}
@@ -97,7 +97,7 @@ func (s *source) sourceStatus(now time.Time) map[string]any {
 	return status
 }
 
-// condition is what Flux says in the condition Ready.
+// condition returns the Ready condition as Flux writes it.
 type condition struct{ status, reason, message string }
 
 func (c condition) list(generation int64, now time.Time) []any {
@@ -107,7 +107,7 @@ func (c condition) list(generation int64, now time.Time) []any {
 	}}
 }
 
-// sourceRef is the source that an object of Flux names.
+// sourceRef returns the source that a Flux object names.
 func (e *entry) sourceRef(ref fields) string {
 	k := key{kind: ref.text("kind"), namespace: ref.text("namespace"), name: ref.text("name")}
 	if k.namespace == "" {
@@ -116,7 +116,7 @@ func (e *entry) sourceRef(ref fields) string {
 	return k.sourceName()
 }
 
-// readKustomization reads a Kustomization of Flux.
+// readKustomization reads a Flux Kustomization.
 func readKustomization(e *entry) *follower {
 	spec := e.fields.fieldsAt("spec")
 	return &follower{
@@ -160,7 +160,7 @@ func (flux) status(_ *follower, w *work, now time.Time) map[string]any {
 	return status
 }
 
-// fluxReady is the condition Ready of a reconciler of Flux.
+// fluxReady returns the Ready condition of a Flux reconciler.
 func fluxReady(w *work, done string) condition {
 	switch w.phase {
 	case settled:

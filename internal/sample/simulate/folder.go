@@ -13,23 +13,23 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 )
 
-// Limits of a folder, beyond which nobody would run it.
+// Limits of a folder.
 const (
 	maxFileBytes = 3 << 20
 	maxObjects   = 20_000
 )
 
-// folder says what is made of the files of a commit.
+// folder selects files of a commit, and says how their objects are built.
 type folder struct {
 	path string
-	// flat leaves folders below it out, as Argo CD does unless it is told otherwise.
+	// flat leaves out subfolders, as Argo CD does by default.
 	flat bool
-	// namespace is where objects belong: all of them when override is set, otherwise those that do not say.
+	// namespace is the namespace of all objects if override is set, else of those without one.
 	namespace string
 	override  bool
 }
 
-// buildError is a folder whose content is wrong. It stays so until there is another commit.
+// buildError means that a folder has invalid content. Only another commit can fix it.
 type buildError struct {
 	missing string // the folder, when there is none
 	text    string
@@ -39,7 +39,7 @@ func (e *buildError) Error() string { return e.text }
 
 func wrongf(format string, args ...any) error { return &buildError{text: fmt.Sprintf(format, args...)} }
 
-// build returns the objects of a folder, in the order of the files.
+// build returns the objects of a folder, in file order.
 func build(ctx context.Context, tree *git.Tree, f folder) ([]*manifest, error) {
 	b := &builder{tree: tree, flat: f.flat}
 	root := clean(f.path)
@@ -54,18 +54,18 @@ func build(ctx context.Context, tree *git.Tree, f folder) ([]*manifest, error) {
 	return manifestsOf(b.objects)
 }
 
-// clean writes a path relative to the root of the repository, which is "". Nothing leads out of it.
+// clean returns a path relative to the root of the repository, which is "". No path leads out of it.
 func clean(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }
 
 func parent(p string) string { return clean(path.Dir(p)) }
 
-// setNamespace puts objects into a namespace; an empty one changes nothing.
+// setNamespace sets the namespace of objects; an empty namespace changes nothing.
 func setNamespace(objects []*unstructured.Unstructured, namespace string, override bool) {
 	for _, u := range objects {
 		if namespace == "" || u.GetNamespace() != "" && !override {
 			continue
 		}
-		// What nobody knows is taken for something in a namespace, as kustomize does.
+		// An unknown kind counts as namespaced, as in kustomize.
 		if k, ok := builtin(u.GroupVersionKind()); !ok || k.namespaced {
 			u.SetNamespace(namespace)
 		}
@@ -89,16 +89,16 @@ func manifestsOf(objects []*unstructured.Unstructured) ([]*manifest, error) {
 	return all, nil
 }
 
-// builder gathers the objects of a folder.
+// builder collects the objects of a folder.
 type builder struct {
 	tree    *git.Tree
 	flat    bool
 	objects []*unstructured.Unstructured
-	// listing are the folders whose kustomization.yaml is being read, from the outside in.
+	// listing holds the folders whose kustomization.yaml is being read, outermost first.
 	listing []string
 }
 
-// list returns the YAML files at or below a path.
+// list returns the YAML files at a path or below it.
 func (b *builder) list(ctx context.Context, p string) ([]git.Entry, error) {
 	entries, err := git.Manifests(ctx, b.tree, p)
 	if errors.Is(err, git.ErrPathNotFound) {
@@ -107,8 +107,8 @@ func (b *builder) list(ctx context.Context, p string) ([]git.Entry, error) {
 	return entries, err
 }
 
-// addFolder adds the files of a folder: those that its kustomization.yaml lists, or without one, all.
-// What lies in a folder below it that has one, that one lists.
+// addFolder adds the files that the folder's kustomization.yaml lists, or all files if it has none.
+// A subfolder with a kustomization.yaml of its own is added the same way.
 func (b *builder) addFolder(ctx context.Context, dir string, entries []git.Entry) error {
 	listing := map[string]bool{}
 	for _, e := range entries {
@@ -134,7 +134,7 @@ func (b *builder) addFolder(ctx context.Context, dir string, entries []git.Entry
 	return nil
 }
 
-// outermost returns the first folder on the way from dir down to a file that has a kustomization.yaml.
+// outermost returns the topmost folder between dir and a file that has a kustomization.yaml.
 func outermost(dir, file string, listing map[string]bool) (found string, ok bool) {
 	for d := parent(file); ; d = parent(d) {
 		if listing[d] {
@@ -161,7 +161,7 @@ func (b *builder) read(ctx context.Context, e git.Entry) ([]byte, error) {
 	return data, err
 }
 
-// addFile adds the objects of a file.
+// addFile adds the objects in a file.
 func (b *builder) addFile(ctx context.Context, e git.Entry) error {
 	data, err := b.read(ctx, e)
 	if err != nil {

@@ -1,15 +1,15 @@
 package simulate
 
-// generations keeps what was used lately. The zero value is empty.
+// generations is a cache that keeps what was used recently. The zero value is ready to use.
 type generations[K comparable, V any] struct {
 	young, old map[K]V
 	weight     int // of what was put since the last generation
 }
 
-// maxWeight is that of one generation: for objects of usual size, some tens of megabytes.
+// maxWeight is the weight of one generation: tens of megabytes for objects of usual size.
 const maxWeight = 20_000
 
-// get returns what was put, or the zero value when nothing was or it is forgotten.
+// get returns a cached value, or the zero value if it is not cached.
 func (g *generations[K, V]) get(k K) V {
 	if v, ok := g.young[k]; ok {
 		return v
@@ -21,7 +21,7 @@ func (g *generations[K, V]) get(k K) V {
 	return v
 }
 
-// put keeps a value, at least until others of maxWeight were put or used.
+// put caches a value at least until values of maxWeight in total were put or used.
 func (g *generations[K, V]) put(k K, v V, weight int) {
 	if g.weight += weight; g.weight > maxWeight || g.young == nil {
 		g.young, g.old, g.weight = map[K]V{}, g.young, weight

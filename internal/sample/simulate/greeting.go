@@ -12,18 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Greeting is what an application shows that greets with its configuration, as hello-world does.
+// Greeting is the page of an application that shows its configuration, as hello-world does.
 type Greeting struct {
 	Cluster, Namespace string
-	// Application is the name of what runs, Image what it runs.
+	// Application is the name of the Deployment, Image the image it runs.
 	Application, Image string
-	// Waits says why nothing answers yet; empty when it does.
+	// Waits says why the application does not answer yet; empty if it does.
 	Waits string `json:",omitempty"`
-	// Settings are the environment of the application's container, by name.
+	// Settings are the environment variables of the container, by name.
 	Settings []Setting
 }
 
-// Says is the greeting itself; empty for an application that greets nobody.
+// Says is the greeting; empty for an application without one.
 func (g Greeting) Says() string {
 	i := slices.IndexFunc(g.Settings, func(s Setting) bool { return s.Name == "GREETING" })
 	if i < 0 {
@@ -32,16 +32,16 @@ func (g Greeting) Says() string {
 	return g.Settings[i].Value
 }
 
-// Setting is a variable of an application's environment.
+// Setting is an environment variable.
 type Setting struct {
 	Name, Value string
-	// From is the ConfigMap that it comes from; empty when the manifest itself has the value.
+	// From is the ConfigMap that the value comes from; empty if the manifest has the value.
 	From string `json:",omitempty"`
 }
 
 // Greetings returns what the applications in a namespace of a cluster show, by name. They have the configuration that
-// reached the cluster by now, as if they were restarted whenever it changes.
-// A cluster that is not there is an [ErrUnknownCluster]; a namespace without applications has no greetings.
+// has reached the cluster, as if they restarted whenever it changes.
+// An unknown cluster is an [ErrUnknownCluster]; a namespace without applications has no greetings.
 func (s *Simulation) Greetings(cluster, namespace string) ([]Greeting, error) {
 	m, err := s.machine(cluster)
 	if err != nil {
@@ -58,8 +58,8 @@ func (s *Simulation) Greetings(cluster, namespace string) ([]Greeting, error) {
 	return all, nil
 }
 
-// GreetingsOf returns what applications in a namespace show, by name, from the objects of a cluster that is not simulated:
-// its Deployments and ConfigMaps. Whether their pods run it does not say.
+// GreetingsOf returns what applications in a namespace show, by name, from the objects of a real cluster:
+// its Deployments and ConfigMaps. It does not say whether the pods run.
 func GreetingsOf(cluster, namespace string, objects []*unstructured.Unstructured) []Greeting {
 	m := &machine{Cluster: Cluster{Name: cluster}, store: newStore(Flux)}
 	at := func() time.Duration { return 0 }
@@ -99,7 +99,7 @@ func (m *machine) greet(e *entry) Greeting {
 	return g
 }
 
-// configMap returns the data of a ConfigMap that a manifest refers to, or lets the greeting wait for it.
+// configMap returns the data of a ConfigMap that a manifest refers to. If it does not exist, the greeting waits for it.
 func (m *machine) configMap(g *Greeting, ref fields) fields {
 	e := m.store.entries[key{kind: "ConfigMap", namespace: g.Namespace, name: ref.text("name")}]
 	if e == nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// maxRequest bounds what somebody may ask for, in bytes.
+// maxRequest is the largest request, in bytes.
 const maxRequest = 64 << 10
 
-// Handler controls the simulation: it is for whoever started it, who knows the token, and best bound to loopback.
+// Handler controls the simulation. Bind it to loopback, behind [WithToken].
 //
 //	GET  /api/v1/clusters                    []Overview
 //	GET  /api/v1/clusters/{name}             Overview
@@ -24,7 +24,7 @@ const maxRequest = 64 << 10
 //	POST /api/v1/clusters/{name}/kubectl     {"args": ["get", "configmaps", "-A"]}, answered with {"output": "..."}
 //	POST /api/v1/refresh
 //
-// What it refuses is application/problem+json. [Remote] is the other side.
+// Errors are application/problem+json. [Remote] is the client.
 func (s *Simulation) Handler(token secret.Value) http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, do func(*http.Request) (any, error)) {
@@ -46,7 +46,7 @@ func (s *Simulation) Handler(token secret.Value) http.Handler {
 	return WithToken(token, mux)
 }
 
-// WithToken lets in who has a token, as "Authorization: Bearer". Nobody has an empty one.
+// WithToken requires "Authorization: Bearer TOKEN". An empty token admits no request.
 func WithToken(token secret.Value, next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(token.Reveal()))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,15 +54,15 @@ func WithToken(token secret.Value, next http.Handler) http.Handler {
 		got := sha256.Sum256([]byte(given))
 		if !bearer || given == "" || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			problem(w, http.StatusUnauthorized, "the token is missing or wrong: it is in the file that the simulation wrote when it started")
+			problem(w, http.StatusUnauthorized, "the token is missing or wrong; use the one in the file that the simulation wrote when it started")
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// errRequest means that what was sent makes no sense.
-var errRequest = errors.New("the request makes no sense")
+// errRequest means that a request is invalid.
+var errRequest = errors.New("invalid request")
 
 func decodeRequest(r *http.Request, into any) error {
 	decoder := json.NewDecoder(r.Body)
@@ -85,7 +85,7 @@ func (s *Simulation) handleBehaviour(r *http.Request) (any, error) {
 	return s.Cluster(name)
 }
 
-// kubectlCall and kubectlAnswer are what goes over the wire for [Simulation.Kubectl].
+// kubectlCall and kubectlAnswer are the wire format of [Simulation.Kubectl].
 type (
 	kubectlCall struct {
 		Args []string `json:"args"`
@@ -131,8 +131,8 @@ func writeJSON(w http.ResponseWriter, status int, contentType string, value any)
 	_ = json.NewEncoder(w).Encode(value) // whoever has gone does not want to know
 }
 
-// Applications serves what applications show, see [Simulation.Greetings]: at /{cluster}/{namespace} the first one,
-// or the one of a name at /{cluster}/{namespace}/{application}. It is the same as JSON for who accepts that.
+// Applications serves the pages of applications, see [Simulation.Greetings]: at /{cluster}/{namespace} the first one,
+// at /{cluster}/{namespace}/{application} the one of that name. Clients that accept JSON get JSON.
 func (s *Simulation) Applications() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{cluster}/{namespace}", s.serveGreeting)
@@ -153,7 +153,7 @@ func (s *Simulation) serveGreeting(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	problem(w, http.StatusNotFound, "nothing in this namespace answers")
+	problem(w, http.StatusNotFound, "no application in this namespace answers")
 }
 
 func answerGreeting(w http.ResponseWriter, r *http.Request, g Greeting) {

@@ -58,10 +58,10 @@ func TestControlRefuses(t *testing.T) {
 	w := newShop(t, Config{})
 	good := w.remote("right")
 	for want, err := range map[string]error{
-		"token is missing":         second(w.remote("wrong").Clusters(t.Context())),
-		"no such simulated":        second(good.Set(t.Context(), "large-99", Behaviour{Mode: Offline})),
-		"nothing that a simulated": second(good.Set(t.Context(), "large-01", Behaviour{Mode: "dance"})),
-		"only shows its objects":   good.Kubectl(t.Context(), io.Discard, "large-01", []string{"delete", "ns", "default"}),
+		"token is missing":  second(w.remote("wrong").Clusters(t.Context())),
+		"no such simulated": second(good.Set(t.Context(), "large-99", Behaviour{Mode: Offline})),
+		"unknown mode":      second(good.Set(t.Context(), "large-01", Behaviour{Mode: "dance"})),
+		"read-only":         good.Kubectl(t.Context(), io.Discard, "large-01", []string{"delete", "ns", "default"}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want something about %q", err, want)

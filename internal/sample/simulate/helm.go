@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// release speaks like Flux's controller of Helm releases. Charts are not fetched: a release has no objects.
+// release is the dialect of Flux's helm-controller. Charts are not fetched: a release has no objects.
 type release struct{ flux }
 
-// readRelease reads a HelmRelease of Flux.
+// readRelease reads a Flux HelmRelease.
 func readRelease(e *entry) *follower {
 	ref := e.fields.fieldsAt("spec", "chartRef")
 	if ref == nil {
@@ -22,7 +22,7 @@ func readRelease(e *entry) *follower {
 
 var exactVersion = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+`)
 
-// chartVersion is the version of a chart that is asked for. Which one a range would select only a registry knows.
+// chartVersion returns the requested version of a chart. Only a registry could resolve a range.
 func chartVersion(wanted string) string {
 	if exactVersion.MatchString(wanted) {
 		return wanted

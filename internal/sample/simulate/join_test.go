@@ -111,7 +111,7 @@ func TestClustersJoinARealServer(t *testing.T) {
 	}
 }
 
-func TestJoinerSaysWhatTheServerSays(t *testing.T) {
+func TestJoinerReturnsTheErrorOfTheServer(t *testing.T) {
 	t.Parallel()
 	_, address, token := newServer(t)
 	j := &Joiner{Server: address, Token: token, Dir: t.TempDir()}
@@ -128,33 +128,5 @@ func TestJoinerSaysWhatTheServerSays(t *testing.T) {
 	}
 	if files, _ := os.ReadDir(j.Dir); len(files) > 0 {
 		t.Errorf("got %v, want no credential of a cluster that did not join", files)
-	}
-}
-
-func TestClustersReportInProcess(t *testing.T) {
-	t.Parallel()
-	l, registrar := newLedger(t)
-	w := newWorld(t, Config{})
-	w.push("shop", "dev", map[string]string{"test/deployment.yaml": deploymentOfShop})
-	p := &InProcess{Registrar: registrar, Intake: &ingest.Intake{Ledger: l}, Now: func() time.Time { return w.now }}
-	way, err := p.Register(t.Context(), shopCluster("large-07"))
-	w.must(err)
-	w.must(w.Add(shopCluster("large-07"), way))
-	commit := w.more("first")
-	w.pass(10 * time.Second)
-	runsWhat(t, l, "large-07", commit)
-
-	// Started again, it remembers nothing, and the server learns nevertheless what is gone meanwhile.
-	w.must(w.Remove("large-07"))
-	commit = w.push("gitops", "dev", map[string]string{"large/README.md": "Nothing any more."})
-	w.now = w.now.Add(time.Hour)
-	w.must(w.Add(shopCluster("large-07"), way))
-	w.pass(10 * time.Second)
-	page, err := l.States(t.Context(), ledger.StateQuery{Cluster: "large-07"})
-	w.must(err)
-	for _, s := range page.States {
-		if s.Reconciler.Name == "platform-dev-large" && s.Revision != commit || s.Reconciler.Name != "platform-dev-large" && s.State != ledger.StateSuspended {
-			t.Errorf("after a restart: got %+v, want only the platform's", s)
-		}
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// kind is a kind of objects that a cluster serves.
+// kind is a kind of object that a cluster serves.
 type kind struct {
 	schema.GroupVersionKind
 	plural     string
 	namespaced bool
 }
 
-// Groups of the reconcilers.
+// API groups of the reconcilers.
 const (
 	sourceGroup    = "source.toolkit.fluxcd.io"
 	kustomizeGroup = "kustomize.toolkit.fluxcd.io"
@@ -27,7 +27,7 @@ const (
 	argoGroup      = "argoproj.io"
 )
 
-// reconcilerKinds are those that installing a reconciler brings, with the versions that are still read.
+// reconcilerKinds are the kinds that a reconciler installs, with the versions that are still served.
 var reconcilerKinds = map[Reconciler]map[string][]string{
 	Flux: {
 		sourceGroup + "/v1":      {"GitRepository", "OCIRepository", "HelmRepository", "HelmChart", "Bucket"},
@@ -39,7 +39,7 @@ var reconcilerKinds = map[Reconciler]map[string][]string{
 	ArgoCD: {argoGroup + "/v1alpha1": {"Application", "ApplicationSet", "AppProject"}},
 }
 
-// clusterScoped are the kinds of Kubernetes itself that are in no namespace.
+// clusterScoped are the built-in kinds without a namespace.
 var clusterScoped = []string{
 	"APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding", "ClusterTrustBundle",
 	"CustomResourceDefinition", "DeviceClass", "FlowSchema", "IPAddress", "IngressClass", "MutatingAdmissionPolicy",
@@ -49,7 +49,7 @@ var clusterScoped = []string{
 	"ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "VolumeAttachment", "VolumeAttributesClass",
 }
 
-// shortNames are what people type for kinds.
+// shortNames are the short names of kinds.
 var shortNames = map[string]string{
 	"cm": "configmaps", "ns": "namespaces", "deploy": "deployments", "svc": "services", "sa": "serviceaccounts",
 	"sts": "statefulsets", "ds": "daemonsets", "ing": "ingresses", "netpol": "networkpolicies", "quota": "resourcequotas",
@@ -58,17 +58,17 @@ var shortNames = map[string]string{
 	"po": "pods",
 }
 
-// stable are the versions that API servers serve by default.
+// stable matches the versions that API servers serve by default.
 var stable = regexp.MustCompile(`^v[0-9]+$`)
 
-// builtin returns a kind of Kubernetes itself; false when it is none, or of a version that is not served any more.
+// builtin returns a built-in kind of Kubernetes; false for another kind, or a version that is no longer served.
 func builtin(gvk schema.GroupVersionKind) (kind, bool) {
 	definition := gvk.Group == "apiextensions.k8s.io" && gvk.Version == "v1" && gvk.Kind == "CustomResourceDefinition"
 	if !definition {
 		if !stable.MatchString(gvk.Version) || !scheme.Scheme.Recognizes(gvk) {
 			return kind{}, false
 		}
-		// The scheme also knows what is no object, such as options.
+		// The scheme also has types that are not objects, such as options.
 		if o, err := scheme.Scheme.New(gvk); err != nil || !isObject(o) {
 			return kind{}, false
 		}
@@ -83,7 +83,7 @@ func newKind(gvk schema.GroupVersionKind, namespaced bool) kind {
 	return kind{gvk, plural.Resource, namespaced}
 }
 
-// installed returns the kinds that come with a reconciler, sorted.
+// installed returns the kinds that a reconciler installs, sorted.
 func installed(r Reconciler) []kind {
 	var all []kind
 	for version, names := range reconcilerKinds[r] {
@@ -114,7 +114,7 @@ func defined(definition fields) []kind {
 
 func (k kind) compare(o kind) int { return cmp.Compare(k.String(), o.String()) }
 
-// isCalled says whether people mean a kind by a name: its plural, its singular or a short name, with or without its group.
+// isCalled reports whether a name means this kind: its plural, singular or short name, with or without the group.
 func (k kind) isCalled(name string) bool {
 	name, group, qualified := strings.Cut(strings.ToLower(name), ".")
 	if qualified && group != k.Group {

@@ -13,11 +13,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// errReadOnly is the answer to every command but "get" and "api-resources".
-var errReadOnly = errors.New("a simulated cluster only shows its objects, and follows Git: use get or api-resources, and change what lies in Git")
+// errReadOnly is the error of every command except "get" and "api-resources".
+var errReadOnly = errors.New("a simulated cluster is read-only: use get or api-resources, and make changes in Git")
 
-// Kubectl writes what kubectl would about a cluster, for a few of its commands: "get KINDS [NAME...]" with -n, -A and -o,
-// and "api-resources". A cluster that is not there is an [ErrUnknownCluster].
+// Kubectl writes what kubectl would print about a cluster, for a few commands: "get KINDS [NAME...]" with -n, -A and -o,
+// and "api-resources". An unknown cluster is an [ErrUnknownCluster].
 func (s *Simulation) Kubectl(w io.Writer, cluster string, args []string) error {
 	m, err := s.machine(cluster)
 	if err != nil {
@@ -65,7 +65,7 @@ func (q *selection) parse(args []string) error {
 	case q.command != "get":
 		return errReadOnly
 	case len(words) == 1:
-		return errors.New("which kind? for example: get configmaps -A")
+		return errors.New("name a kind, for example: get configmaps -A")
 	case !slices.Contains([]string{"", "wide", "yaml", "json", "name"}, q.output):
 		return fmt.Errorf("output %q: want wide, yaml, json or name", q.output)
 	}
@@ -77,10 +77,10 @@ func (q *selection) parse(args []string) error {
 	return nil
 }
 
-// maxKinds bounds what is looked for at once.
+// maxKinds is the most kinds in one command.
 const maxKinds = 20
 
-// get writes the objects that a selection names.
+// get writes the selected objects.
 func (m *machine) get(w io.Writer, q selection) error {
 	if len(q.kinds) > maxKinds {
 		return fmt.Errorf("%d kinds at once, want at most %d", len(q.kinds), maxKinds)
@@ -105,7 +105,7 @@ func (m *machine) get(w io.Writer, q selection) error {
 	return writeTables(w, found, q, m.now)
 }
 
-// selectEntries returns the objects of a kind, which people call as they like.
+// selectEntries returns the selected objects of a kind, given by any of its names.
 func (m *machine) selectEntries(name string, q selection) ([]*entry, error) {
 	served := false
 	all := q.all
@@ -135,7 +135,7 @@ func (m *machine) selectEntries(name string, q selection) ([]*entry, error) {
 	return found, nil
 }
 
-// kinds are all that a cluster serves, sorted.
+// kinds returns all kinds that a cluster serves, sorted.
 func (m *machine) kinds() []kind {
 	all := append(slices.Clone(m.store.kinds), m.store.defined()...)
 	for gvk := range scheme.Scheme.AllKnownTypes() {
@@ -155,7 +155,7 @@ func (m *machine) writeKinds(w io.Writer) error {
 	return t.write(w)
 }
 
-// writeDocuments writes an object that was asked for by name, or a list.
+// writeDocuments writes one named object, or a list.
 func (m *machine) writeDocuments(w io.Writer, found []*entry, q selection) error {
 	items := make([]any, len(found))
 	for i, e := range found {

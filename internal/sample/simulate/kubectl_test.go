@@ -48,7 +48,7 @@ kube-system      Active   91s
 		"get deployments.apps/shop -o name":        "error: deployments.apps \"shop\" not found\n",
 		"get -n dev-large-shop deploy/shop -oname": "deployment.apps/shop\n",
 		"get widgets":                              "error: the simulated cluster doesn't have a resource type \"widgets\"\n",
-		"get":                                      "error: which kind? for example: get configmaps -A\n",
+		"get":                                      "error: name a kind, for example: get configmaps -A\n",
 		"get cm -o jsonpath":                       "error: output \"jsonpath\": want wide, yaml, json or name\n",
 		"apply -f x":                               "error: unknown shorthand flag: 'f' in -f\n",
 		"delete ns default":                        "error: " + errReadOnly.Error() + "\n",

@@ -12,11 +12,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 )
 
-// understood are the fields of a kustomization.yaml that mean something here. Anything else would change what is applied,
-// and is refused rather than left out.
+// understood are the supported fields of a kustomization.yaml. Any other field would change what is applied,
+// so it is refused, not ignored.
 var understood = []string{"apiVersion", "kind", "metadata", "resources", "namespace"}
 
-// addKustomization adds what a kustomization.yaml lists.
+// addKustomization adds the resources that a kustomization.yaml lists.
 func (b *builder) addKustomization(ctx context.Context, e git.Entry) error {
 	dir := parent(e.Path)
 	if slices.Contains(b.listing, dir) {
@@ -51,18 +51,18 @@ func (b *builder) readKustomization(ctx context.Context, e git.Entry) (fields, e
 	}
 	for name := range k {
 		if !slices.Contains(understood, name) {
-			return nil, wrongf("kustomize build failed: %s: a simulated cluster understands only resources and namespace", e.Path)
+			return nil, wrongf("kustomize build failed: %s: a simulated cluster supports only resources and namespace", e.Path)
 		}
 	}
 	return k, nil
 }
 
-// addResource adds a file or a folder that a kustomization.yaml lists. Only what lies in the repository is one:
-// no server is asked because of a manifest.
+// addResource adds a file or folder that a kustomization.yaml lists. It must lie in the repository:
+// a manifest never causes a request to a server.
 func (b *builder) addResource(ctx context.Context, dir, name string) error {
 	target := path.Join(dir, name)
 	if name == "" || path.IsAbs(name) || target == ".." || strings.HasPrefix(target, "../") || strings.Contains(name, "://") {
-		return wrongf("kustomize build failed: accumulating resources: %q is no path in this repository", name)
+		return wrongf("kustomize build failed: accumulating resources: %q is not a path in this repository", name)
 	}
 	target = clean(target)
 	entries, err := b.list(ctx, target)

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// machine is a simulated cluster that runs.
+// machine is a running simulated cluster.
 type machine struct {
 	Cluster
 	config Config
 	reporter
 	log *slog.Logger
 
-	// mu guards what follows. It is not held while a server is asked for something.
+	// mu guards the fields below. It is not held during requests.
 	mu        sync.Mutex
 	behaviour Behaviour
 	random    *rand.Rand
@@ -26,14 +26,14 @@ type machine struct {
 	works     map[key]*work
 	followers []*follower // of the version of the store below
 	version   uint64
-	// epoch changes when what failed is worth another try at once.
+	// epoch changes when failed attempts should be retried at once.
 	epoch int
-	// changed says that the status of a reconciler is another than was reported.
+	// changed means that the status of a reconciler differs from what was reported.
 	changed bool
 	started time.Time
 	now     time.Time // of the last step
 	next    time.Time // when there is something to do
-	// woken says that there is at once, stale that sources are to be looked at before their time.
+	// woken means at once; stale means that sources have to be polled early.
 	woken, stale bool
 }
 
@@ -47,16 +47,16 @@ func newMachine(c Cluster, config Config) *machine {
 	}
 }
 
-// maxRounds bounds what happens within a step: each round goes one reconciler deeper.
+// maxRounds limits a step: each round goes one reconciler deeper.
 const maxRounds = 50
 
-// step brings a cluster to a time, and returns when it has something to do next.
+// step advances a cluster to a time, and returns when it has something to do next.
 func (m *machine) step(ctx context.Context, now time.Time) time.Time {
 	if wait, ok := m.begin(now); !ok {
 		return wait
 	}
 	for range maxRounds {
-		m.look(ctx, m.dueSources(now), now)
+		m.poll(ctx, m.dueSources(now), now)
 		if ctx.Err() != nil {
 			return now // what was not done is still to be done
 		}
@@ -68,7 +68,7 @@ func (m *machine) step(ctx context.Context, now time.Time) time.Time {
 	return m.end(now)
 }
 
-// begin says whether there is anything to do, and if not, when.
+// begin reports whether there is anything to do now, and if not, when.
 func (m *machine) begin(now time.Time) (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +89,7 @@ func (m *machine) begin(now time.Time) (time.Time, bool) {
 	return m.next, due
 }
 
-// end decides when there is something to do next.
+// end returns when there is something to do next.
 func (m *machine) end(now time.Time) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +112,7 @@ func (m *machine) end(now time.Time) time.Time {
 	return next
 }
 
-// delay is how long something takes.
+// delay returns how long something takes.
 func (m *machine) delay() time.Duration {
 	d := m.config.Delay.Least
 	if span := m.config.Delay.Most - d; span > 0 {
@@ -125,7 +125,7 @@ func (m *machine) lagging(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * m.behaviour.lag())
 }
 
-// reconcile lets each reconciler do what it can do at a time, and says whether others may have to do something now.
+// reconcile lets each reconciler do what it can do now, and reports whether that may concern others.
 func (m *machine) reconcile(ctx context.Context, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -140,7 +140,7 @@ func (m *machine) reconcile(ctx context.Context, now time.Time) bool {
 	return changed || m.version != m.store.version
 }
 
-// readFollowers reads what reconcilers and sources want, when any object has changed, and forgets those that are gone.
+// readFollowers reads reconcilers and sources again after any object changed, and forgets deleted ones.
 func (m *machine) readFollowers() {
 	if m.version == m.store.version {
 		return

@@ -28,20 +28,20 @@ func (k key) compare(o key) int {
 	return cmp.Or(cmp.Compare(k.group, o.group), cmp.Compare(k.kind, o.kind), cmp.Compare(k.namespace, o.namespace), cmp.Compare(k.name, o.name))
 }
 
-// manifest is an object as it lies in Git. Clusters share it, so nobody changes it.
+// manifest is an object as it is in Git. Clusters share it: do not modify it.
 type manifest struct {
 	key
 	gvk    schema.GroupVersionKind
 	fields fields
 	digest [sha256.Size]byte
-	// builtin is its kind, if that is one of Kubernetes itself.
+	// builtin is its kind, if Kubernetes has it built in.
 	builtin   kind
 	isBuiltin bool
-	// refusal is why every API server refuses it: what follows the object in messages. Empty when none does.
+	// refusal says why every API server refuses it; it follows the object in messages. Empty if valid.
 	refusal string
 }
 
-// newManifest makes a manifest of an object, which it keeps.
+// newManifest returns the manifest of an object, and keeps the object.
 func newManifest(u *unstructured.Unstructured) (*manifest, error) {
 	text, err := json.Marshal(u.Object)
 	if err != nil {
@@ -86,7 +86,7 @@ func invalid(k key, what string) string {
 	return fmt.Sprintf(" (Invalid): %s %q is invalid: %s", name, k.name, what)
 }
 
-// wrongType says which field of a kind of Kubernetes itself does not exist, or holds what it cannot.
+// wrongType says which field of a built-in kind does not exist or has the wrong type.
 func wrongType(gvk schema.GroupVersionKind, object map[string]any, text []byte) string {
 	typed, err := scheme.Scheme.New(gvk)
 	if err != nil {
@@ -109,7 +109,7 @@ func objectName(object fields) string {
 	return strings.TrimPrefix(object.text("metadata", "namespace")+"/"+object.text("metadata", "name"), "/")
 }
 
-// required are the fields without which the definitions of the reconcilers refuse an object.
+// required are the fields that the CRDs of the reconcilers require.
 var required = map[string][][]string{
 	"GitRepository":  {{"spec", "interval"}, {"spec", "url"}},
 	"OCIRepository":  {{"spec", "interval"}, {"spec", "url"}},
@@ -119,12 +119,12 @@ var required = map[string][][]string{
 	"Application":    {{"spec", "destination"}, {"spec", "project"}},
 }
 
-// protocols are the addresses that sources of Flux may have.
+// protocols are the URL schemes of Flux sources.
 var protocols = map[string][]string{
 	"GitRepository": {"http", "https", "ssh"}, "OCIRepository": {"oci"}, "HelmRepository": {"http", "https", "oci"},
 }
 
-// againstDefinition checks objects of the reconcilers as their definitions do.
+// againstDefinition checks objects of the reconcilers as their CRDs do.
 func againstDefinition(m *manifest) string {
 	switch m.group {
 	case sourceGroup, kustomizeGroup, helmGroup, argoGroup:

@@ -8,27 +8,27 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// Overview is how a simulated cluster is doing.
+// Overview is the state of a simulated cluster.
 type Overview struct {
 	Name        string           `json:"name"`
 	Memberships []hub.Membership `json:"memberships"`
 	Reconciler  Reconciler       `json:"reconciler"`
 	Behaviour   Behaviour        `json:"behaviour"`
-	// Reconcilers are what it would report now, by kind, namespace and name, without the times.
+	// Reconcilers are what it would report now, sorted by kind, namespace and name, without times.
 	Reconcilers []hub.Report `json:"reconcilers"`
-	// Objects is how many the cluster has.
+	// Objects is the number of objects in the cluster.
 	Objects int `json:"objects"`
-	// Reported is when the server took the last batch; Problem is why it does not take the next one.
+	// Reported is when the server accepted the last batch; Problem says why it refuses the next one.
 	Reported time.Time `json:"reported,omitzero"`
 	Problem  string    `json:"problem,omitempty"`
-	// Waiting is how many reports were not sent yet.
+	// Waiting is the number of reports to send.
 	Waiting int `json:"waiting,omitempty"`
 }
 
-// Ready is how many reconcilers are.
+// Ready returns the number of ready reconcilers.
 func (o Overview) Ready() int { return o.count(hub.StateReady) }
 
-// Failed is how many reconcilers have.
+// Failed returns the number of failed reconcilers.
 func (o Overview) Failed() int { return o.count(hub.StateFailed) }
 
 func (o Overview) count(state hub.State) int {
@@ -41,7 +41,7 @@ func (o Overview) count(state hub.State) int {
 	return n
 }
 
-// Clusters says how all clusters are doing, by name.
+// Clusters returns the state of all clusters, by name.
 func (s *Simulation) Clusters() []Overview {
 	machines := s.all()
 	all := make([]Overview, len(machines))
@@ -51,7 +51,7 @@ func (s *Simulation) Clusters() []Overview {
 	return all
 }
 
-// Cluster says how a cluster is doing; one that is not there is an [ErrUnknownCluster].
+// Cluster returns the state of a cluster. An unknown cluster is an [ErrUnknownCluster].
 func (s *Simulation) Cluster(name string) (Overview, error) {
 	m, err := s.machine(name)
 	if err != nil {

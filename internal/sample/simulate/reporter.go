@@ -10,30 +10,30 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// reporter tells a server about a cluster, with the queue of the agent. It does in steps what the agent does by the clock.
+// reporter reports a cluster to a server through the agent's queue. It does in steps what the agent does by the clock.
 type reporter struct {
 	server agent.Server // nil: nobody wants to know
 	queue  agent.Queue
-	// retry is a batch that was not taken, to be sent again as it was.
+	// retry is a batch that was not accepted, to be sent again unchanged.
 	retry *hub.ReportBatch
 	pause time.Duration // after the next attempt that is not taken
 	next  time.Time     // when something is sent again, be it a heartbeat
 	sent  time.Time     // when the server took the last batch
-	// problem is why it does not take the next one.
+	// problem says why the server refuses the next batch.
 	problem string
 }
 
 const (
 	shortestPause, longestPause = time.Second, time.Minute
-	// maxBatches bounds what is sent in a step, whatever the server asks for.
+	// maxBatches is the most batches in a step, whatever the server asks for.
 	maxBatches = 20
-	// oneBatch is how long a server may take for one. Meanwhile the other clusters wait for the next step.
+	// oneBatch is the timeout of one batch. Meanwhile the other clusters wait for the next step.
 	oneBatch = 15 * time.Second
-	// agentVersion is what takes the place of the agent's.
+	// agentVersion is reported as the version of the agent.
 	agentVersion = "simulated"
 )
 
-// report sends what a cluster has to say, or at times that it is alive.
+// report sends new reports, or now and then a heartbeat.
 func (m *machine) report(ctx context.Context, now time.Time) {
 	r := &m.reporter
 	news := m.observe(now)
@@ -41,7 +41,7 @@ func (m *machine) report(ctx context.Context, now time.Time) {
 		r.next = now.Add(m.config.Heartbeat)
 		return
 	}
-	// While the server takes nothing, the pause decides when it is tried again.
+	// While the server refuses batches, the pause decides when to retry.
 	if due := !now.Before(r.next); !due && (!news || r.problem != "") {
 		return
 	}
@@ -55,7 +55,7 @@ func (m *machine) report(ctx context.Context, now time.Time) {
 	r.next = now.Add(m.config.Heartbeat)
 }
 
-// observe takes what has changed into the queue, and says whether that is news.
+// observe queues what has changed, and reports whether anything has.
 func (m *machine) observe(now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,12 +64,12 @@ func (m *machine) observe(now time.Time) bool {
 	return changed && m.queue.Observe(m.snapshot(), now)
 }
 
-// snapshot is what all reconcilers of a cluster say now.
+// snapshot returns the reports of all reconcilers of a cluster.
 func (m *machine) snapshot() agent.Snapshot {
 	return agent.Snapshot{Complete: true, Alive: true, Reports: m.reportsNow()}
 }
 
-// batch is what is sent next.
+// batch returns the batch to send next.
 func (m *machine) batch(now time.Time) hub.ReportBatch {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,7 +81,7 @@ func (m *machine) batch(now time.Time) hub.ReportBatch {
 	return b
 }
 
-// send sends a batch, and says whether it was taken, and whether there is more.
+// send sends a batch, and reports whether it was accepted and whether there are more.
 func (m *machine) send(ctx context.Context, now time.Time) (taken, more bool) {
 	batch := m.batch(now)
 	limited, done := context.WithTimeout(ctx, oneBatch)
@@ -100,9 +100,9 @@ func (m *machine) send(ctx context.Context, now time.Time) (taken, more bool) {
 	return true, r.queue.Waiting() > 0
 }
 
-// failed waits, each time twice as long, half of it by chance.
+// failed sets the next pause: twice the last one, half of it random.
 func (r *reporter) failed(batch hub.ReportBatch, err error, now time.Time, random *rand.Rand) {
-	// The same batch again has the same id. A heartbeat of a while ago is of no use.
+	// A retried batch keeps its id. An old heartbeat is useless.
 	if r.retry = nil; len(batch.Reports) > 0 {
 		r.retry = &batch
 	}

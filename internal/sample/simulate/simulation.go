@@ -15,34 +15,34 @@ import (
 	"github.com/kalypso-io/kalypso/internal/agent"
 )
 
-// ErrUnknownCluster means that there is no simulated cluster of that name.
+// ErrUnknownCluster means that no simulated cluster has that name.
 var ErrUnknownCluster = errors.New("no such simulated cluster")
 
-// Config says how a simulation goes.
+// Config configures a simulation.
 type Config struct {
-	// Sources is where clusters find what they follow. // required
+	// Sources reads the repositories that clusters follow. // required
 	Sources *Sources
-	// Poll is how often each source is looked at. Default: 5 seconds.
+	// Poll is the interval at which sources are polled. Default: 5 seconds.
 	Poll time.Duration
-	// Delay is how long it takes to apply what was found, or for a Deployment to become available. The zero value is no delay.
+	// Delay is how long it takes to apply a commit, or for a Deployment to become ready. The zero value is no delay.
 	Delay Delay
-	// Heartbeat is how long nothing is reported when nothing changes. Default: one minute.
+	// Heartbeat is the longest time between two reports. Default: one minute.
 	Heartbeat time.Duration
-	// Seed decides the delays of each cluster, together with its name.
+	// Seed and the name of a cluster determine its delays.
 	Seed uint64
-	// Log is told what clusters do; nil means nobody.
+	// Log receives what clusters do; nil discards it.
 	Log *slog.Logger
 }
 
-// Delay is a range of durations, from which each is taken by chance.
+// Delay is a range of random durations.
 type Delay struct{ Least, Most time.Duration }
 
 // Simulation is a set of simulated clusters. It is safe for concurrent use.
 type Simulation struct {
 	config Config
-	// stepping is held during a step: there is one at a time.
+	// stepping is held during a step, so that steps do not overlap.
 	stepping sync.Mutex
-	// woken receives when there is something to do before it was due.
+	// woken receives when there is something to do early.
 	woken chan struct{}
 
 	mu       sync.Mutex
@@ -59,7 +59,7 @@ func New(c Config) *Simulation {
 	return &Simulation{config: c, woken: make(chan struct{}, 1)}
 }
 
-// Add starts a cluster, which reports to a server; to nobody when that is nil.
+// Add starts a cluster that reports to a server; nil for a cluster that does not report.
 func (s *Simulation) Add(c Cluster, server agent.Server) error {
 	c, err := c.completed()
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Simulation) Add(c Cluster, server agent.Server) error {
 	defer s.mu.Unlock()
 	i, there := s.find(c.Name)
 	if there {
-		return fmt.Errorf("add simulated cluster %q: there is one already", c.Name)
+		return fmt.Errorf("add simulated cluster %q: it exists already", c.Name)
 	}
 	s.machines = slices.Insert(s.machines, i, m)
 	s.wake()
@@ -104,14 +104,14 @@ func (s *Simulation) machine(name string) (*machine, error) {
 	return s.machines[i], nil
 }
 
-// all returns the clusters that there are now, by name.
+// all returns the clusters, by name.
 func (s *Simulation) all() []*machine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.machines)
 }
 
-// Set changes how a cluster does, from the next step on.
+// Set changes the behaviour of a cluster from the next step on.
 func (s *Simulation) Set(name string, b Behaviour) error {
 	b.Mode = cmp.Or(b.Mode, Healthy)
 	if err := b.check(); err != nil {
@@ -126,7 +126,7 @@ func (s *Simulation) Set(name string, b Behaviour) error {
 	return nil
 }
 
-// Refresh lets every cluster look at its sources in the next step, as a webhook does.
+// Refresh makes every cluster poll its sources in the next step, as a webhook does.
 func (s *Simulation) Refresh() {
 	s.config.Sources.forget()
 	for _, m := range s.all() {
@@ -142,16 +142,16 @@ func (s *Simulation) wake() {
 	}
 }
 
-// Step does one round of all clusters, in the order of their names, and returns when there is something to do next.
-// Steps go forward in time.
+// Step does one round of all clusters, in the order of their names, and returns when the next one is due.
+// The time of a step is never before that of the last one.
 func (s *Simulation) Step(ctx context.Context, now time.Time) (next time.Time) {
 	return s.step(ctx, now, 1)
 }
 
-// atOnce is how many clusters are worked on at once: most of their time they wait for a server.
+// atOnce is how many clusters step concurrently: they mostly wait for a server.
 const atOnce = 16
 
-// Run steps by the clock until the context ends.
+// Run steps by the clock until the context is done.
 func (s *Simulation) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -167,10 +167,10 @@ func (s *Simulation) Run(ctx context.Context) {
 	}
 }
 
-// shortestStep bounds how often there is a step.
+// shortestStep is the shortest time between two steps.
 const shortestStep = 100 * time.Millisecond
 
-// step works on several clusters at once. They share nothing but what they read, so the order does not matter.
+// step steps several clusters concurrently. They share only what they read, so the order does not matter.
 func (s *Simulation) step(ctx context.Context, now time.Time, atOnce int) time.Time {
 	s.stepping.Lock()
 	defer s.stepping.Unlock()

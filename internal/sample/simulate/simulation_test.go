@@ -15,7 +15,7 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-func TestAddRefusesWhatMakesNoSense(t *testing.T) {
+func TestAddRefusesInvalidClusters(t *testing.T) {
 	t.Parallel()
 	s := New(Config{Sources: &Sources{}})
 	role := Membership{Environment: "dev", ClusterType: "large", GitOps: hub.Repository{Repo: "gitops"}}
@@ -23,7 +23,7 @@ func TestAddRefusesWhatMakesNoSense(t *testing.T) {
 		"name":           {Name: "../x", Memberships: []Membership{role}},
 		"no membership":  {Name: "x"},
 		"reconciler":     {Name: "x", Memberships: []Membership{role}, Reconciler: "ansible"},
-		"twice":          {Name: "x", Memberships: []Membership{role, role}},
+		"duplicate":      {Name: "x", Memberships: []Membership{role, role}},
 		"names no GitOp": {Name: "x", Memberships: []Membership{{Environment: "dev", ClusterType: "large"}}},
 		"membership":     {Name: "x", Memberships: []Membership{{Environment: "dev/..", ClusterType: "large", GitOps: role.GitOps}}},
 	} {
@@ -43,7 +43,7 @@ func TestAddRefusesWhatMakesNoSense(t *testing.T) {
 	}
 }
 
-func TestServerThatIsDownHearsItLater(t *testing.T) {
+func TestReportsAreSentWhenTheServerIsBack(t *testing.T) {
 	t.Parallel()
 	w := newShop(t, Config{})
 	w.pushedAndReady()

@@ -12,33 +12,33 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// source is a place that a cluster takes manifests from, and what it knows of it.
+// source is a place that a cluster pulls manifests from, and what was last found there.
 type source struct {
 	name string
 	wanted
-	// found is the commit it was at when it was last reached, of a place that is not fetched its made up revision.
+	// found is the commit found by the last successful poll; a made-up revision for a place that is not fetched.
 	found artifact
-	// problem is why the last look found nothing.
+	// problem says why the last poll failed.
 	problem string
-	// entry is the object whose status says so; nil when it is none of its own.
+	// entry is the object whose status shows it; nil for a source without an object of its own.
 	entry   *entry
 	said    string    // what that status has
 	next    time.Time // when it is looked at again
 	version uint64    // of the store, in which somebody wants it
 }
 
-// wanted is what a source follows. It is compared to see whether it is still the same.
+// wanted is what a source follows. It is comparable, to see changes.
 type wanted struct {
 	remote
-	// label is how revisions call what is followed, such as a branch.
+	// label is the prefix of revisions, such as a branch.
 	label string
-	// fixed is the revision of what is not fetched: a chart, an artifact of a registry.
+	// fixed is the revision of a place that is not fetched: a chart, an OCI artifact.
 	fixed     string
 	suspended bool
 	invalid   string // why it cannot be followed
 }
 
-// artifact is what a source has found.
+// artifact is what a source has found: the files of a commit.
 type artifact struct {
 	url      string
 	label    string
@@ -47,7 +47,7 @@ type artifact struct {
 	fixed    bool
 }
 
-// follow makes sure that a source is looked at.
+// follow adds a source, or updates what it follows.
 func (m *machine) follow(name string, w wanted) *source {
 	s := m.sources[name]
 	if s == nil {
@@ -61,7 +61,7 @@ func (m *machine) follow(name string, w wanted) *source {
 	return s
 }
 
-// dueSources are those to be looked at now, in the order of their names.
+// dueSources returns the sources to poll now, by name.
 func (m *machine) dueSources(now time.Time) []*source {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,8 +76,8 @@ func (m *machine) dueSources(now time.Time) []*source {
 	return due
 }
 
-// look looks up what sources are at. The time may pass meanwhile, since servers can be slow, but not the cluster's.
-func (m *machine) look(ctx context.Context, due []*source, now time.Time) {
+// poll looks up the heads of sources. Servers can be slow, but the cluster's time stands still meanwhile.
+func (m *machine) poll(ctx context.Context, due []*source, now time.Time) {
 	for _, s := range due {
 		found, err := s.fetch(ctx, m.config.Sources, now, m.config.Poll/4)
 		if ctx.Err() != nil {
@@ -90,14 +90,14 @@ func (m *machine) look(ctx context.Context, due []*source, now time.Time) {
 		} else {
 			s.found = found
 		}
-		s.next = m.nextLook(now)
-		m.note(s)
+		s.next = m.nextPoll(now)
+		m.setSourceStatus(s)
 		m.mu.Unlock()
 	}
 }
 
-// note writes the status of a source when there is something new to say.
-func (m *machine) note(s *source) {
+// setSourceStatus writes the status of a source if it has changed.
+func (m *machine) setSourceStatus(s *source) {
 	if s.entry == nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (s *source) fetch(ctx context.Context, from *Sources, now time.Time, fresh 
 	return artifact{url: s.url, label: s.label, revision: commit.Hash, commit: commit}, err
 }
 
-// problemOf is an error fit to be reported: it may quote what a server said, and name where this machine found a repository.
+// problemOf returns an error as text that can be reported: without quotes of servers and paths of this machine.
 func problemOf(err error) string {
 	var known *git.Error
 	if !errors.As(err, &known) {
@@ -128,9 +128,9 @@ func problemOf(err error) string {
 	return secret.Line(secret.Redact(text))
 }
 
-// nextLook is when sources are looked at that were looked at now: all sources of a cluster at once, and clusters apart
-// from each other, each with a phase of its own.
-func (m *machine) nextLook(now time.Time) time.Time {
+// nextPoll returns when to poll sources again that were polled now: all sources of a cluster together, and each cluster
+// with a phase of its own.
+func (m *machine) nextPoll(now time.Time) time.Time {
 	every := m.lagging(m.config.Poll)
 	since := now.Sub(m.started) % every
 	return now.Add(every - since)

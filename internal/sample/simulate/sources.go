@@ -10,10 +10,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 )
 
-// Sources reads repositories for all clusters: a head is looked up once for those who ask at about the same time,
+// Sources reads repositories for all clusters. Concurrent lookups of a head share one request,
 // and a folder is read once for each commit. It is safe for concurrent use.
 type Sources struct {
-	// Client opens repositories; its Map can lead the addresses in manifests elsewhere. // required
+	// Client opens repositories; its Map can redirect the URLs in manifests. // required
 	Client *git.Client
 
 	mu     sync.Mutex
@@ -21,27 +21,27 @@ type Sources struct {
 	builds generations[buildID, *built]
 }
 
-// remote is what a source follows: a branch, or a revision.
+// remote is a branch or a revision of a repository.
 type remote struct{ url, branch, revision string }
 
-// head is where a remote was when it was looked up last.
+// head is the result of the last lookup of a remote.
 type head struct {
 	mu     sync.Mutex
 	at     time.Time
 	commit git.Commit
 	err    error
-	// patience is how long a server that cannot be reached is left alone.
+	// patience is the pause after a server could not be reached.
 	patience time.Duration
 }
 
-// oneLook is how long it may take to look up a head. Everybody waits meanwhile, so a server that cannot be reached
-// is asked again later and later.
+// oneLookupup is the timeout for looking up a head. All clusters wait meanwhile, so a server that cannot be reached
+// is retried with growing pauses.
 const (
-	oneLook                           = 15 * time.Second
+	oneLookup                         = 15 * time.Second
 	shortestPatience, longestPatience = 30 * time.Second, 10 * time.Minute
 )
 
-// head returns the commit that a remote is at, as it was at most fresh before now.
+// head returns the commit of a remote, looked up at most fresh before now.
 func (s *Sources) head(ctx context.Context, r remote, now time.Time, fresh time.Duration) (git.Commit, error) {
 	s.mu.Lock()
 	h := s.heads.get(r)
@@ -55,7 +55,7 @@ func (s *Sources) head(ctx context.Context, r remote, now time.Time, fresh time.
 	if !h.at.IsZero() && now.Sub(h.at) < max(fresh, h.patience) {
 		return h.commit, h.err
 	}
-	limited, done := context.WithTimeout(ctx, oneLook)
+	limited, done := context.WithTimeout(ctx, oneLookup)
 	defer done()
 	commit, err := s.lookUp(limited, r)
 	if ctx.Err() != nil {
@@ -70,7 +70,7 @@ func (s *Sources) head(ctx context.Context, r remote, now time.Time, fresh time.
 	return commit, err
 }
 
-// forget lets every head be looked up anew.
+// forget makes every head be looked up again.
 func (s *Sources) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,10 +83,10 @@ func (s *Sources) lookUp(ctx context.Context, r remote) (git.Commit, error) {
 		return git.Commit{}, err
 	}
 	if repository.IsFolder() {
-		return git.Commit{}, errors.New("it is a plain folder, which has no commits to follow")
+		return git.Commit{}, errors.New("it is a plain folder, without commits to follow")
 	}
 	commit, err := repository.Resolve(ctx, r.branch, r.revision)
-	// Argo CD calls branches, tags and commits the same.
+	// Argo CD has one field for branches, tags and commits.
 	if r.revision == "" && errors.Is(err, git.ErrBranchNotFound) {
 		if other, err := repository.Resolve(ctx, "", r.branch); err == nil {
 			return other, nil
@@ -95,7 +95,7 @@ func (s *Sources) lookUp(ctx context.Context, r remote) (git.Commit, error) {
 	return commit, err
 }
 
-// buildID is all that the objects of a folder are made of.
+// buildID identifies the objects built from a folder.
 type buildID struct {
 	url, commit string
 	folder
@@ -135,7 +135,7 @@ func (s *Sources) build(ctx context.Context, url string, c git.Commit, f folder)
 	return manifests, err
 }
 
-// building returns the place for what is built, so that it is done once by whoever comes first.
+// building returns the entry for a build, so that the first caller builds it and the others wait.
 func (s *Sources) building(id buildID) *built {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *Sources) building(id buildID) *built {
 	return b
 }
 
-// isRemote says whether an address in a manifest leads to a server, as those of real clusters have to.
+// isRemote reports whether a URL in a manifest is on a server, as URLs on real clusters must be.
 func isRemote(url string) bool {
 	for _, protocol := range []string{"https://", "http://", "ssh://"} {
 		if strings.HasPrefix(url, protocol) {

@@ -13,7 +13,7 @@ import (
 )
 
 // A server that cannot be reached holds everybody up, so it is asked again later and later.
-func TestUnreachableServerIsLeftAlone(t *testing.T) {
+func TestUnreachableServerIsRetriedWithPauses(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

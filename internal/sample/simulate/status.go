@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/agent/reconciler"
 )
 
-// reportsNow is what all reconcilers say, in the order of their objects.
+// reportsNow returns the reports of all reconcilers, in the order of their objects.
 func (m *machine) reportsNow() []hub.Report {
 	var all []hub.Report
 	for _, f := range m.followers {
@@ -19,7 +19,7 @@ func (m *machine) reportsNow() []hub.Report {
 	return all
 }
 
-// find returns the source of a reconciler as the agent would see it.
+// find returns the source of a reconciler as the agent would read it.
 func (m *machine) find(kind, namespace, name string) *unstructured.Unstructured {
 	if e := m.store.entries[key{sourceGroup, kind, namespace, name}]; e != nil {
 		return e.compose(m.now)
@@ -27,7 +27,7 @@ func (m *machine) find(kind, namespace, name string) *unstructured.Unstructured 
 	return nil
 }
 
-// compose returns an object as an API server would at a time. What it shares with others must not be changed.
+// compose returns an object as an API server would. It shares data with others: do not modify it.
 func (e *entry) compose(now time.Time) *unstructured.Unstructured {
 	object := maps.Clone(map[string]any(e.fields))
 	metadata := maps.Clone(map[string]any(e.fields.fieldsAt("metadata")))
@@ -60,7 +60,7 @@ func with(m any, more map[string]any) map[string]any {
 	return all
 }
 
-// statusAt is the status of an object at a time.
+// statusAt returns the status of an object at a point in time.
 func (e *entry) statusAt(now time.Time) map[string]any {
 	switch {
 	case e.status != nil:
@@ -73,7 +73,7 @@ func (e *entry) statusAt(now time.Time) map[string]any {
 	return nil
 }
 
-// replicas is how many pods an object wants.
+// replicas returns how many pods an object wants.
 func (e *entry) replicas() int64 {
 	if n, ok := e.fields.at("spec", "replicas").(int64); ok {
 		return n
@@ -81,7 +81,7 @@ func (e *entry) replicas() int64 {
 	return 1
 }
 
-// rollout is the status of what runs pods: all of them are there, or none is ready yet.
+// rollout returns the status of a workload object: all its pods are ready, or none.
 func (e *entry) rollout(now time.Time) map[string]any {
 	wanted, ready := e.replicas(), int64(0)
 	if !now.Before(e.available) {

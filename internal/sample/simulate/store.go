@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// store holds the objects of a cluster, and refuses them as its API server would.
+// store holds the objects of a cluster, and validates them as its API server would.
 type store struct {
 	entries map[key]*entry
 	kinds   []kind // beside those of Kubernetes itself: of the reconciler, which are there for ever
-	// version counts changes of what objects want. It says nothing about their status.
+	// version counts changes of specs, not of statuses.
 	version uint64
 }
 
@@ -26,7 +26,7 @@ type entry struct {
 	generation int64
 	created    time.Time
 	status     map[string]any // replaced as a whole, never changed
-	// available is when what it runs works; zero for what runs nothing.
+	// available is when its pods become ready; zero for an object without pods.
 	available time.Time
 }
 
@@ -37,7 +37,7 @@ func namespace(name string) *manifest {
 	return manifestOf(map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}})
 }
 
-// manifestOf makes a manifest of an object that is known to be good.
+// manifestOf returns the manifest of a valid object.
 func manifestOf(object map[string]any) *manifest {
 	m, err := newManifest(&unstructured.Unstructured{Object: object})
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *store) sorted() iter.Seq[*entry] {
 	}
 }
 
-// put adds or replaces an object. What it runs becomes available after a delay.
+// put adds or replaces an object. Its pods become ready after a delay.
 func (s *store) put(m *manifest, owner key, now time.Time, delay func() time.Duration) {
 	e := s.entries[m.key]
 	if e == nil {
@@ -74,13 +74,13 @@ func (s *store) put(m *manifest, owner key, now time.Time, delay func() time.Dur
 	e.manifest, e.owner = m, owner
 }
 
-// runsPods says whether objects of a kind are there only when the pods that they want are.
+// runsPods reports whether a kind is ready only when its pods are.
 func runsPods(k key) bool {
 	return k.group == "apps" && slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, k.kind)
 }
 
-// remove removes an object and what cannot be without it: what is in a namespace, what is of a kind,
-// and what a reconciler of Flux has applied. Argo CD leaves that, unless it is told not to.
+// remove removes an object and what depends on it: the objects in a namespace, of a kind,
+// and what a Flux reconciler has applied. Argo CD keeps that by default.
 func (s *store) remove(k key) {
 	e := s.entries[k]
 	if e == nil {
@@ -112,7 +112,7 @@ func (e *entry) takesAlong(o *entry) bool {
 	return false
 }
 
-// custom returns a kind that is none of Kubernetes itself, if the cluster has it, or will have it when some manifests are applied.
+// custom returns a custom kind that the cluster has, or will have after some manifests are applied.
 func (s *store) custom(gvk schema.GroupVersionKind, with []*manifest) (kind, bool) {
 	is := func(k kind) bool { return k.GroupVersionKind == gvk }
 	if i := slices.IndexFunc(s.kinds, is); i >= 0 {
@@ -131,7 +131,7 @@ func (s *store) custom(gvk schema.GroupVersionKind, with []*manifest) (kind, boo
 	return kind{}, false
 }
 
-// defined returns the kinds that objects of the cluster define.
+// defined returns the kinds that CRDs of the cluster define.
 func (s *store) defined() []kind {
 	var all []kind
 	for k, e := range s.entries {
@@ -150,16 +150,16 @@ func definedBy(m *manifest) []kind {
 	return defined(m.fields)
 }
 
-// refusal is why an API server does not take an object.
+// refusal says why an API server rejects an object.
 type refusal struct {
 	key
-	// text follows the object in messages: a reason in brackets if there is one, then a colon and the rest.
+	// text follows the object in messages: an optional reason in brackets, a colon, and the rest.
 	text string
-	// noKind says that the cluster does not serve its kind.
+	// noKind means that the cluster does not serve the kind.
 	noKind bool
 }
 
-// refuse returns why a manifest cannot be applied together with others; nil when it can.
+// refuse returns why a manifest cannot be applied together with others, or nil.
 func (s *store) refuse(m *manifest, with []*manifest, created map[string]bool) *refusal {
 	k, ok := m.builtin, m.isBuiltin
 	if !ok {
@@ -180,7 +180,7 @@ func (s *store) refuse(m *manifest, with []*manifest, created map[string]bool) *
 	return nil
 }
 
-// admit returns the first refusal of manifests that are applied together with others; nil when all can be.
+// admit returns the first refusal among manifests that are applied together, or nil.
 func (s *store) admit(all, with []*manifest) *refusal {
 	created := map[string]bool{}
 	for _, m := range with {
@@ -196,7 +196,7 @@ func (s *store) admit(all, with []*manifest) *refusal {
 	return nil
 }
 
-// apply puts manifests into the cluster, and removes what their owner had applied before when it prunes.
+// apply puts manifests into the cluster. If it prunes, it removes what their owner had applied before.
 func (s *store) apply(all []*manifest, owner key, prune bool, now time.Time, delay func() time.Duration) {
 	wanted := make(map[key]bool, len(all))
 	for _, m := range all {
@@ -213,7 +213,7 @@ func (s *store) apply(all []*manifest, owner key, prune bool, now time.Time, del
 	}
 }
 
-// availableAt is when everything works that a reconciler has applied.
+// availableAt returns when everything that a reconciler has applied is ready.
 func (s *store) availableAt(owner key) time.Time {
 	var last time.Time
 	for _, e := range s.entries {

@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// table is text in columns, as kubectl writes it.
+// table is text in columns, as kubectl prints it.
 type table struct {
 	header []string
 	rows   [][]string
 }
 
-// add adds a row. What lies in Git is shown to people: without control characters.
+// add adds a row. Text from Git is printed without control characters.
 func (t *table) add(cells ...string) {
 	for i, cell := range cells {
 		cells[i] = strings.Map(func(r rune) rune {
@@ -49,13 +49,13 @@ func (t *table) write(w io.Writer) error {
 	return nil
 }
 
-// columns are what is shown of a kind, beside name and age.
+// columns are the columns of a kind besides name and age.
 type columns struct {
 	names []string
 	cells func(o fields) []string
 }
 
-// columnsOf are those that kubectl shows, as far as anything here can fill them.
+// columnsOf returns the columns that kubectl shows, as far as the simulation can fill them.
 var columnsOf = map[string]columns{
 	"Namespace":     {[]string{"STATUS"}, func(o fields) []string { return []string{o.text("status", "phase")} }},
 	"ConfigMap":     {[]string{"DATA"}, func(o fields) []string { return []string{count(o, "data", "binaryData")} }},

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// follower is a reconciler, as its object describes it.
+// follower is a reconciler as its object describes it.
 type follower struct {
 	*entry
 	dialect dialect
 	sources []place
-	// namespace is where objects belong; see folder.
+	// namespace is the namespace of objects; see folder.
 	namespace string
 	override  bool
 	flat      bool
-	// createNamespace makes the namespace when it is not there.
+	// createNamespace creates the namespace if it does not exist.
 	createNamespace bool
 	prune           bool
-	// settles says that it is ready only when what it applied is available.
+	// settles means that it is ready only when everything it applied is.
 	settles bool
-	// suspended reconcilers do nothing; manual ones only when somebody asks, and nobody does.
+	// suspended reconcilers do nothing. manual ones wait for a request, which never comes here.
 	suspended, manual bool
 	dependsOn         []key
 	invalid           string // why its specification makes no sense
@@ -30,19 +30,19 @@ type follower struct {
 // place is a folder of a source.
 type place struct{ source, path string }
 
-// dialect is how a reconciler puts what it does.
+// dialect is how a reconciler words its status.
 type dialect interface {
-	// revision is how it writes what a source has found.
+	// revision formats the revision that a source has found.
 	revision(f *follower, a artifact) string
-	// missing says that a source has no such folder.
+	// missing is the message for a folder that a source does not have.
 	missing(path string) string
-	// refused says that an API server does not take an object.
+	// refused is the message for an object that an API server rejects.
 	refused(r *refusal) string
-	// status is that of the object, after something has changed.
+	// status returns the status of the object after a change.
 	status(f *follower, w *work, now time.Time) map[string]any
 }
 
-// phase is how far a reconciler is with what it found.
+// phase is the progress of a reconciler.
 type phase string
 
 const (
@@ -53,36 +53,36 @@ const (
 	settled  phase = "settled"
 )
 
-// outcome is what there is to say about a reconciler.
+// outcome is the state of a reconciler.
 type outcome struct {
 	phase phase
-	// reason is a word of Flux for it.
+	// reason is Flux's word for it.
 	reason, message string
 	// attempted and applied are revisions, one for each source, joined by spaces.
 	attempted, applied string
 	generation         int64
 }
 
-// work is what a reconciler does.
+// work is the state of a reconciler's attempts.
 type work struct {
 	outcome
 	said  outcome // as the status of its object has it
 	tried string  // what the last attempt was of
-	// attempt is under way; nil when none is.
+	// attempt is the one in progress; nil if none is.
 	attempt *attempt
-	// again is when a failed attempt is repeated, or, when it settles, everything is available.
+	// again is when a failed attempt is retried or, while settling, when everything is ready.
 	again   time.Time
 	history int // how often something was applied
 }
 
-// attempt is a reconciliation.
+// attempt is one reconciliation.
 type attempt struct {
 	of        string // specification and revisions
 	artifacts []artifact
 	until     time.Time
 }
 
-// due is when there is something to do; zero when nothing but its sources decides that.
+// due returns when there is something to do; zero if only its sources decide that.
 func (w *work) due() time.Time {
 	switch {
 	case w.attempt != nil:
@@ -93,7 +93,7 @@ func (w *work) due() time.Time {
 	return time.Time{}
 }
 
-// advance lets a reconciler do what it can do at a time, and says whether it did something.
+// advance lets a reconciler do what it can do now, and reports whether it did anything.
 func (m *machine) advance(ctx context.Context, f *follower, now time.Time) bool {
 	w := m.works[f.key]
 	did := false
@@ -108,12 +108,12 @@ func (m *machine) advance(ctx context.Context, f *follower, now time.Time) bool 
 	default:
 		did = m.start(f, w, now)
 	}
-	m.say(f, w, now)
+	m.setStatus(f, w, now)
 	return did
 }
 
-// say writes the status of a reconciler when there is something new to say.
-func (m *machine) say(f *follower, w *work, now time.Time) {
+// setStatus writes the status of a reconciler if it has changed.
+func (m *machine) setStatus(f *follower, w *work, now time.Time) {
 	w.generation = f.generation
 	if f.suspended || w.said == w.outcome && f.status != nil {
 		return
@@ -126,7 +126,7 @@ func (m *machine) say(f *follower, w *work, now time.Time) {
 	m.changed = true
 }
 
-// start begins an attempt when there is something new, or what failed is to be tried again.
+// start begins an attempt for something new, or to retry what failed.
 func (m *machine) start(f *follower, w *work, now time.Time) bool {
 	artifacts, lacks := m.artifacts(f)
 	if lacks != "" {
@@ -149,7 +149,7 @@ func (m *machine) start(f *follower, w *work, now time.Time) bool {
 	case w.tried == of && (w.phase == settled || w.phase == failed && now.Before(w.again)):
 		return false
 	}
-	if d := m.lackedDependency(f); d != "" {
+	if d := m.missingDependency(f); d != "" {
 		w.wait("DependencyNotReady", d)
 		return false
 	}
@@ -162,8 +162,8 @@ func (w *work) wait(reason, message string) {
 	w.phase, w.reason, w.message = waiting, reason, message
 }
 
-// lackedDependency says which other reconciler has to be ready first.
-func (m *machine) lackedDependency(f *follower) string {
+// missingDependency returns the reconciler that has to be ready first.
+func (m *machine) missingDependency(f *follower) string {
 	for _, k := range f.dependsOn {
 		if w := m.works[k]; w == nil || w.phase != settled {
 			return fmt.Sprintf("dependency '%s/%s' is not ready", k.namespace, k.name)
@@ -172,7 +172,7 @@ func (m *machine) lackedDependency(f *follower) string {
 	return ""
 }
 
-// artifacts returns what the sources of a reconciler have found, or what is lacking.
+// artifacts returns what the sources of a reconciler have found, or what is missing.
 func (m *machine) artifacts(f *follower) ([]artifact, string) {
 	all := make([]artifact, len(f.sources))
 	for i, p := range f.sources {
@@ -190,7 +190,7 @@ func (m *machine) artifacts(f *follower) ([]artifact, string) {
 	return all, ""
 }
 
-// revisions are those of all sources.
+// revisions returns the revisions of all sources.
 func (f *follower) revisions(all []artifact) string {
 	texts := make([]string, len(all))
 	for i, a := range all {
