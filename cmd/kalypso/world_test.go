@@ -21,6 +21,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -122,7 +123,7 @@ func gitCommand(args ...string) *exec.Cmd {
 
 // as makes the flows use another token. Who waits for the forge does so on a clock of its own.
 func (w *world) as(g *realGitea, token string) {
-	w.host = g.Forge(g.t, token, forgetest.NewClock(worldTime), time.Minute)
+	w.host = g.Connect(g.t, token, transport.Config{Clock: forgetest.NewClock(worldTime), Timeout: time.Minute})
 	w.flows.forges = forges{w.host}
 }
 

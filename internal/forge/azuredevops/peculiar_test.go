@@ -306,7 +306,7 @@ func TestAProjectWithoutTheTypeOfWorkItemSaysSo(t *testing.T) {
 func TestAForkIsNamed(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("forked")
-	w.AddRepository("fork")
+	w.AddRepository("fabrikam/Fleet/fork")
 	for fork, want := range map[string]string{"fabrikam/Fleet/fork": "fabrikam/Fleet/fork", "fabrikam/Fleet/gone": "unknown"} {
 		w.World.Lock()
 		w.World.Repo("fabrikam/Fleet/gitops-1").PullRequest(c.Number).Head.Fork = fork

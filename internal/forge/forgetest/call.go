@@ -6,14 +6,23 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Call is a request to a fake forge, by an account, mostly about a repository.
+// Call is a request to a fake forge.
 type Call struct {
 	*http.Request
-	Out   http.ResponseWriter
+	Out http.ResponseWriter
+	// Actor is the account that sends it.
 	Actor string
-	Repo  *Repo
+	// What the path names; nil where it names nothing of the kind.
+	Repo    *Repo
+	Pull    *PullRequest
+	Issue   *Issue
+	Comment *forge.Comment
+	Note    *Note
+	Hook    *forge.Hook
 }
 
 // JSON answers. A nil body is none.

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -90,8 +90,17 @@ func (w *World) commit() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Repo finds a repository; nil when there is none. Case does not matter.
-func (w *World) Repo(path string) *Repo { return w.repos[strings.ToLower(path)] }
+// Repo returns a repository by its path or number; nil if it does not exist. Case does not matter.
+func (w *World) Repo(path string) *Repo {
+	if id, err := strconv.Atoi(path); err == nil {
+		for _, r := range w.repos {
+			if r.ID == id {
+				return r
+			}
+		}
+	}
+	return w.repos[strings.ToLower(path)]
+}
 
 // AddRepo creates a repository without commits; nil when it exists.
 func (w *World) AddRepo(path string) *Repo {
@@ -229,20 +238,3 @@ func (r *Repo) number(issue bool) int {
 
 // refuse is a rule's no; fakes say it in their forge's words.
 func refuse(kind error, detail string) error { return &forge.Error{Kind: kind, Detail: detail} }
-
-// CommitTo returns a harness' way to commit to a repository.
-func (w *World) CommitTo(path string) func(t *testing.T, url, branch string) string {
-	return func(_ *testing.T, _, branch string) (commit string) {
-		w.Do(func() { commit = w.Repo(path).Commit(branch) })
-		return commit
-	}
-}
-
-// ForkOf returns a harness' way to open pull requests from a fork of a repository.
-func (w *World) ForkOf(path, fork string) func(t *testing.T, url, branch string) int {
-	return func(_ *testing.T, _, branch string) int {
-		w.Lock()
-		defer w.Unlock()
-		return w.Repo(path).OpenFromFork("a-stranger", fork, branch).Number
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
@@ -69,18 +68,5 @@ func (w *World) Outdate(path string, change int) {
 	defer w.Unlock()
 	for _, n := range w.Repo(path).PullRequest(change).Notes {
 		n.Outdated = true
-	}
-}
-
-// NotesOf returns a harness' way to see what is shown at places of the pull requests of a repository.
-func (w *World) NotesOf(path string) func(t *testing.T, url string, change int) []Note {
-	return func(_ *testing.T, _ string, change int) []Note {
-		w.Lock()
-		defer w.Unlock()
-		var notes []Note
-		for _, n := range w.Repo(path).PullRequest(change).Notes {
-			notes = append(notes, *n)
-		}
-		return notes
 	}
 }

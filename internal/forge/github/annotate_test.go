@@ -21,9 +21,9 @@ type annotating struct {
 func newAnnotating(t *testing.T, token string) *annotating {
 	t.Helper()
 	fake := githubtest.New(t)
-	fake.World.AddRepo("acme/gitops").Commit("main")
-	fake.World.CommitTo("acme/gitops")(t, "", "dev")
-	repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(token)}).Repository(fake.URL + "/acme/gitops")
+	url := fake.AddRepository("acme/gitops")
+	fake.Commit(url, "dev")
+	repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(token)}).Repository(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func (a *annotating) annotate(commit string, messages ...string) error {
 }
 
 func (a *annotating) notes() []forgetest.Note {
-	return a.World.NotesOf("acme/gitops")(a.t, "", a.change.Number)
+	return a.Notes(a.URL+"/acme/gitops", a.change.Number)
 }
 
 // TestAnOutdatedReviewCommentIsReplaced: GitHub folds it away.

@@ -87,13 +87,13 @@ func TestApp(t *testing.T) {
 	fake, clock := githubtest.New(t), forgetest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
 	server := &apps{t: t, fake: fake, key: &key.PublicKey, clock: clock}
 	fake.Apps = server
-	fake.World.AddRepo("acme/gitops").Commit("main")
-	fake.World.CommitTo("acme/gitops")(t, "", "dev")
+	url := fake.AddRepository("acme/gitops")
+	fake.Commit(url, "dev")
 	app := fake.Forge(t, github.Options{
 		App:       &github.App{ID: "Iv1.app", Installation: 42, PrivateKey: forge.NewSecret(text)},
 		Transport: transport.Config{Clock: clock},
 	})
-	repo, err := app.Repository(fake.URL + "/acme/gitops")
+	repo, err := app.Repository(url)
 	if err != nil {
 		t.Fatal(err)
 	}

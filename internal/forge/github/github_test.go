@@ -36,9 +36,9 @@ func TestRules(t *testing.T) {
 
 func TestChecks(t *testing.T) {
 	fake := githubtest.New(t)
-	fake.World.AddRepo("acme/gitops").Commit("main")
-	commit := fake.World.CommitTo("acme/gitops")(t, "", "dev")
-	repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).Repository(fake.URL + "/acme/gitops")
+	url := fake.AddRepository("acme/gitops")
+	commit := fake.Commit(url, "dev")
+	repo, err := fake.Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).Repository(url)
 	if err != nil {
 		t.Fatal(err)
 	}

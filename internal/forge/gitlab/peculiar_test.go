@@ -251,7 +251,7 @@ func TestADraftStaysOne(t *testing.T) {
 func TestAForkIsNamed(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("forked")
-	w.AddProject("somebody/fork")
+	w.AddRepository("somebody/fork")
 	for fork, want := range map[string]string{"somebody/fork": "somebody/fork", "somebody/gone": "unknown"} {
 		w.Server.World.Lock()
 		w.World.Repo("platform/teams/gitops-1").PullRequest(c.Number).Head.Fork = fork

@@ -14,7 +14,7 @@ const (
 	updatePullRequest = `UPDATE pull_request SET title = ?, body = ?, base = ?, state = ?, ended_by = ?, ended_at = ?, head_commit = ?,
 		auto_merge = '', auto_by = '' WHERE repository = ? AND number = ?`
 	updatePullRequestText = `UPDATE pull_request SET title = ?, body = ? WHERE repository = ? AND number = ?`
-	setReady         = `UPDATE pull_request SET draft = 0 WHERE repository = ? AND number = ?`
+	setReady              = `UPDATE pull_request SET draft = 0 WHERE repository = ? AND number = ?`
 	selectOpenBetween     = `SELECT number FROM pull_request WHERE repository = ? AND head = ? AND base = ? AND state = 'open' AND number <> ?`
 )
 

@@ -15,7 +15,7 @@ const (
 	selectPullRequestNumbered = selectPullRequest + ` WHERE repository = ? AND number = ?`
 	selectOpenPullRequests    = selectPullRequest + ` WHERE repository = ? AND state = 'open' ORDER BY number`
 	// A limit of -1 is none. For the pull requests of a head, SQLite has to be told to use the index.
-	selectPullRequests   = selectPullRequest + ` WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3) ORDER BY number DESC LIMIT ?4`
+	selectPullRequests     = selectPullRequest + ` WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3) ORDER BY number DESC LIMIT ?4`
 	selectPullRequestsFrom = selectPullRequest + ` INDEXED BY pull_request_head WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3)
 		AND head = ?5 ORDER BY number DESC LIMIT ?4`
 	// The labels of a range of numbers are read at once.

@@ -8,15 +8,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-func (s *Server) conversationRoutes(mux *http.ServeMux) {
-	s.route(mux, "GET", "/pullrequests/{number}/threads", (*call).listThreads)
-	s.route(mux, "POST", "/pullrequests/{number}/threads", (*call).createThread)
-	s.route(mux, "PATCH", "/pullrequests/{number}/threads/{thread}/comments/{comment}", (*call).editComment)
-	s.route(mux, "DELETE", "/pullrequests/{number}/threads/{thread}/comments/{comment}", (*call).deleteComment)
-	s.route(mux, "POST", "/commits/{commit}/statuses", (*call).setStatus)
-	s.route(mux, "GET", "/commits/{commit}/statuses", (*call).listStatuses)
-}
-
 // thread has one comment, whose number in it is 1.
 func thread(c *forge.Comment, kind string) map[string]any {
 	id, _ := strconv.Atoi(c.ID)
@@ -29,10 +20,7 @@ func thread(c *forge.Comment, kind string) map[string]any {
 
 // listThreads tells what the forge itself says as well.
 func (c *call) listThreads() {
-	change := c.change()
-	if change == nil {
-		return
-	}
+	change := c.Pull
 	all := []map[string]any{thread(&forge.Comment{ID: "1", Author: "system", Body: "The reference was updated.", CreatedAt: change.CreatedAt}, "system")}
 	for _, comment := range change.Comments {
 		all = append(all, thread(comment, "text"))
@@ -44,10 +32,7 @@ func (c *call) listThreads() {
 }
 
 func (c *call) createThread() {
-	change := c.change()
-	if change == nil {
-		return
-	}
+	change := c.Pull
 	var in struct {
 		Comments []struct {
 			Content string `json:"content"`
@@ -57,7 +42,7 @@ func (c *call) createThread() {
 	}
 	c.Read(&in)
 	if len(in.Comments) != 1 || utf16Len(in.Comments[0].Content) > 150_000 {
-		refuse(c.Out, http.StatusBadRequest, "ArgumentException", "The comment is too long, or none.")
+		c.refuse(http.StatusBadRequest, "ArgumentException", "The comment is too long, or none.")
 		return
 	}
 	if in.Place != nil {
@@ -68,13 +53,9 @@ func (c *call) createThread() {
 }
 
 func (c *call) editComment() {
-	comment, change := c.Repo.Comment(c.PathValue("thread"))
-	if comment == nil || change.Number != c.Number("number") || c.PathValue("comment") != "1" {
-		refuse(c.Out, http.StatusNotFound, "DiscussionThreadNotFoundException", "The thread was not found.")
-		return
-	}
+	comment := c.Comment
 	if comment.Author != c.Actor {
-		refuse(c.Out, http.StatusForbidden, "GitNeedsPermissionException", "Only its author can edit a comment.")
+		c.refuse(http.StatusForbidden, "GitNeedsPermissionException", "Only its author can edit a comment.")
 		return
 	}
 	var in struct {
@@ -108,14 +89,14 @@ func (c *call) setStatus() {
 	var in status
 	c.Read(&in)
 	if states[in.State] == "" || in.Context.Name == "" {
-		refuse(c.Out, http.StatusBadRequest, "ArgumentException", "The status has no state or context.")
+		c.refuse(http.StatusBadRequest, "ArgumentException", "The status has no state or context.")
 		return
 	}
 	err := c.Repo.SetStatus(c.Actor, c.PathValue("commit"), forge.Status{
 		Context: in.Context.name(), State: states[in.State], Description: in.Description, URL: in.TargetURL,
 	})
 	if err != nil {
-		refuse(c.Out, http.StatusNotFound, "GitCommitDoesNotExistException", "TF401175: The commit does not exist.")
+		c.refuse(http.StatusNotFound, "GitCommitDoesNotExistException", "TF401175: The commit does not exist.")
 		return
 	}
 	c.JSON(http.StatusCreated, in)

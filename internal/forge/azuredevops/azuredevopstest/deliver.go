@@ -33,7 +33,7 @@ func (c *call) subscribe() {
 	c.Read(s)
 	repo := c.byID(s.PublisherInputs["repository"])
 	if repo == nil {
-		refuse(c.Out, http.StatusBadRequest, "SubscriptionInputException", "The repository is not there.")
+		c.refuse(http.StatusBadRequest, "SubscriptionInputException", "The repository is not there.")
 		return
 	}
 	s.ID = guid(3, c.next())
@@ -53,7 +53,7 @@ func (c *call) resubscribe() {
 			return
 		}
 	}
-	refuse(c.Out, http.StatusNotFound, "SubscriptionNotFoundException", "The subscription was not found.")
+	c.refuse(http.StatusNotFound, "SubscriptionNotFoundException", "The subscription was not found.")
 }
 
 // Subscriptions returns how many there are.
@@ -80,7 +80,7 @@ func (s *Server) deliver(r *forgetest.Repo, _ forge.Hook, e forgetest.Happening)
 }
 
 func (s *Server) resource(r *forgetest.Repo, e forgetest.Happening) (event string, resource map[string]any) {
-	c := &call{Server: s, Call: &forgetest.Call{Repo: r}, more: s.more(r)}
+	c := &call{Server: s, Call: &forgetest.Call{Repo: r}, more: s.extra(r)}
 	switch e.Kind {
 	case forge.EventPush:
 		after := e.Commit

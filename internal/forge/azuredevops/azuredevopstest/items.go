@@ -23,22 +23,10 @@ func (w *workItem) tagged(tag string) bool {
 	return slices.ContainsFunc(strings.Split(tags, "; "), func(t string) bool { return strings.EqualFold(t, tag) })
 }
 
-func (s *Server) itemRoutes(mux *http.ServeMux) {
-	s.inProject(mux, "GET", "/wit/workitemtypes/{type}/states", (*call).listStates)
-	s.inProject(mux, "POST", "/wit/wiql", (*call).query)
-	s.inProject(mux, "POST", "/wit/workitemsbatch", (*call).readItems)
-	s.inProject(mux, "GET", "/wit/workitems/{item}", (*call).readItem)
-	s.inProject(mux, "POST", "/wit/workitems/{type}", (*call).createItem)
-	s.inProject(mux, "PATCH", "/wit/workitems/{item}", (*call).editItem)
-	mux.HandleFunc("GET /{organization}/_apis/hooks/subscriptions", func(w http.ResponseWriter, r *http.Request) { s.call(w, r).listSubscriptions() })
-	mux.HandleFunc("POST /{organization}/_apis/hooks/subscriptions", func(w http.ResponseWriter, r *http.Request) { s.call(w, r).subscribe() })
-	mux.HandleFunc("PUT /{organization}/_apis/hooks/subscriptions/{subscription}", func(w http.ResponseWriter, r *http.Request) { s.call(w, r).resubscribe() })
-}
-
 // listStates has the states of the process that is called Basic, whose only types are Issue and Task.
 func (c *call) listStates() {
 	if c.PathValue("type") != "Issue" {
-		refuse(c.Out, http.StatusNotFound, "WorkItemTypeNotFoundException", "VS402323: The work item type was not found.")
+		c.refuse(http.StatusNotFound, "WorkItemTypeNotFoundException", "VS402323: The work item type was not found.")
 		return
 	}
 	c.list([]map[string]any{
@@ -73,7 +61,7 @@ func (c *call) readItems() {
 	}
 	c.Read(&in)
 	if len(in.IDs) > 200 {
-		refuse(c.Out, http.StatusBadRequest, "VssPropertyValidationException", "VS403474: There can be no more than 200 ids.")
+		c.refuse(http.StatusBadRequest, "VssPropertyValidationException", "VS403474: There can be no more than 200 ids.")
 		return
 	}
 	all := []map[string]any{}
@@ -92,7 +80,7 @@ func (c *call) item() *workItem {
 			return w
 		}
 	}
-	refuse(c.Out, http.StatusNotFound, "WorkItemUnauthorizedAccessException",
+	c.refuse(http.StatusNotFound, "WorkItemUnauthorizedAccessException",
 		"TF401232: Work item "+c.PathValue("item")+" does not exist, or you do not have permissions to read it.")
 	return nil
 }
@@ -122,7 +110,7 @@ func (c *call) createItem() {
 		"System.State": "To Do", "System.CreatedBy": account(c.Actor),
 	}}
 	if c.PathValue("type") != "$Issue" {
-		refuse(c.Out, http.StatusNotFound, "WorkItemTypeNotFoundException", "VS402323: The work item type was not found.")
+		c.refuse(http.StatusNotFound, "WorkItemTypeNotFoundException", "VS402323: The work item type was not found.")
 		return
 	}
 	if c.patched(w) {

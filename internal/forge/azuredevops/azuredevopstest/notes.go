@@ -34,7 +34,7 @@ func threadAt(n *forgetest.Note) map[string]any {
 func (c *call) createThreadAt(change *forgetest.PullRequest, at place, status, text string) {
 	n := forgetest.Note{Author: c.Actor, Text: text, Resolved: status != "active"}
 	if len(at.File) < 2 || at.File[0] != '/' || at.Start != nil && (at.Start.Line < 1 || at.Start.Offset < 1 || at.End == nil) {
-		refuse(c.Out, http.StatusBadRequest, "ArgumentException", "The thread context is not valid.")
+		c.refuse(http.StatusBadRequest, "ArgumentException", "The thread context is not valid.")
 		return
 	}
 	n.File = at.File[1:]
@@ -50,14 +50,10 @@ func (c *call) createThreadAt(change *forgetest.PullRequest, at place, status, t
 
 // deleteComment deletes the only comment of a thread at a place, and with it the thread.
 func (c *call) deleteComment() {
-	n, change := c.Repo.Note(c.PathValue("thread"))
-	switch {
-	case n == nil || change.Number != c.Number("number") || c.PathValue("comment") != "1":
-		refuse(c.Out, http.StatusNotFound, "DiscussionThreadNotFoundException", "The thread was not found.")
-	case n.Author != c.Actor:
-		refuse(c.Out, http.StatusForbidden, "GitNeedsPermissionException", "Only its author can delete a comment.")
-	default:
-		c.Repo.RemoveNote(n)
-		c.JSON(http.StatusOK, nil)
+	if c.Note.Author != c.Actor {
+		c.refuse(http.StatusForbidden, "GitNeedsPermissionException", "Only its author can delete a comment.")
+		return
 	}
+	c.Repo.RemoveNote(c.Note)
+	c.JSON(http.StatusOK, nil)
 }

@@ -14,12 +14,6 @@ const (
 	statusPolicy    = "cbdc66da-9728-4af8-aada-9a5a32e4a226"
 )
 
-func (s *Server) policyRoutes(mux *http.ServeMux) {
-	s.inProject(mux, "GET", "/git/policy/configurations", (*call).listPolicies)
-	s.inProject(mux, "POST", "/policy/configurations", (*call).createPolicy)
-	s.inProject(mux, "DELETE", "/policy/configurations/{policy}", (*call).deletePolicy)
-}
-
 // byID finds a repository by the id in policies; nil when there is none.
 func (s *Server) byID(id string) *forgetest.Repo {
 	for repo := range s.repos {
@@ -55,7 +49,7 @@ func (c *call) listPolicies() {
 	query := c.Request.URL.Query()
 	found := []map[string]any{}
 	if repo := c.byID(query.Get("repositoryId")); repo != nil {
-		for _, p := range c.Server.more(repo).policies {
+		for _, p := range c.extra(repo).policies {
 			if at(p, "settings", "scope", 0, "refName") == query.Get("refName") {
 				found = append(found, p)
 			}
@@ -76,11 +70,11 @@ func (c *call) createPolicy() {
 	id, _ := at(in, "settings", "scope", 0, "repositoryId").(string)
 	repo := c.byID(id)
 	if repo == nil || at(in, "type", "id") == nil {
-		refuse(c.Out, http.StatusBadRequest, "PolicyTypeNotFoundException", "The policy has no type, or holds nowhere.")
+		c.refuse(http.StatusBadRequest, "PolicyTypeNotFoundException", "The policy has no type, or holds nowhere.")
 		return
 	}
 	in["id"] = float64(c.next())
-	c.Server.more(repo).policies = append(c.Server.more(repo).policies, in)
+	c.extra(repo).policies = append(c.extra(repo).policies, in)
 	c.JSON(http.StatusOK, in)
 }
 

@@ -9,18 +9,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-func (s *Server) pullRoutes(mux *http.ServeMux) {
-	s.route(mux, "GET", "/pullrequests", (*call).listPulls)
-	s.route(mux, "POST", "/pullrequests", (*call).openPull)
-	s.route(mux, "GET", "/pullrequests/{number}", (*call).readPull)
-	s.route(mux, "PATCH", "/pullrequests/{number}", (*call).editPull)
-	s.route(mux, "GET", "/pullrequests/{number}/iterations", (*call).listIterations)
-	s.route(mux, "POST", "/pullrequests/{number}/iterations/{iteration}/statuses", (*call).setPullStatus)
-	s.route(mux, "GET", "/pullrequests/{number}/labels", (*call).listLabels)
-	s.route(mux, "POST", "/pullrequests/{number}/labels", (*call).addLabel)
-	s.route(mux, "DELETE", "/pullrequests/{number}/labels/{label}", (*call).removeLabel)
-}
-
 const heads = "refs/heads/"
 
 var stateNames = map[forge.State]string{forge.Open: "active", forge.Closed: "abandoned", forge.Merged: "completed"}
@@ -80,21 +68,9 @@ func (c *call) listPulls() {
 
 func differs(ref, branch string) bool { return ref != "" && ref != heads+branch }
 
-// change is the one that the path names; nil when there is none, which is answered.
-func (c *call) change() *forgetest.PullRequest {
-	change := c.Repo.PullRequest(c.Number("number"))
-	if change == nil {
-		refuse(c.Out, http.StatusNotFound, "GitPullRequestNotFoundException", "TF401180: The requested pull request was not found.")
-	}
-	return change
-}
-
 // readPull also is the moment when merges in the background happen: at the second look.
 func (c *call) readPull() {
-	change := c.change()
-	if change == nil {
-		return
-	}
+	change := c.Pull
 	if queued := c.more.queued[change]; queued != nil {
 		if queued.looks++; queued.looks > 1 {
 			delete(c.more.queued, change)
@@ -131,7 +107,7 @@ func (c *call) openPull() {
 func (c *call) tooLong(title, description string) bool {
 	long := utf16Len(title) > 400 || utf16Len(description) > 4000
 	if long {
-		refuse(c.Out, http.StatusBadRequest, "InvalidArgumentValueException",
+		c.refuse(http.StatusBadRequest, "InvalidArgumentValueException",
 			"Invalid argument value. Parameter name: A description for a pull request must not be longer than 4000 characters.")
 	}
 	return long
@@ -162,10 +138,7 @@ type edit struct {
 }
 
 func (c *call) editPull() {
-	change := c.change()
-	if change == nil {
-		return
-	}
+	change := c.Pull
 	var in edit
 	c.Read(&in)
 	switch {
@@ -199,13 +172,13 @@ func (c *call) editFields(change *forgetest.PullRequest, in edit) {
 func (c *call) complete(change *forgetest.PullRequest, head string) {
 	switch {
 	case head == "":
-		refuse(c.Out, http.StatusBadRequest, "InvalidArgumentValueException", "You must specify a valid LastMergeSourceCommit to perform this operation.")
+		c.refuse(http.StatusBadRequest, "InvalidArgumentValueException", "You must specify a valid LastMergeSourceCommit to perform this operation.")
 	case change.State != forge.Open:
-		refuse(c.Out, http.StatusConflict, "GitPullRequestNotEditableException", "TF401181: The pull request cannot be edited due to its state.")
+		c.refuse(http.StatusConflict, "GitPullRequestNotEditableException", "TF401181: The pull request cannot be edited due to its state.")
 	case head != change.Head.Commit:
-		refuse(c.Out, http.StatusConflict, "GitPullRequestStaleException", "TF401192: The pull request was updated since it was read.")
+		c.refuse(http.StatusConflict, "GitPullRequestStaleException", "TF401192: The pull request was updated since it was read.")
 	case len(c.unfulfilled(change)) > 0:
-		refuse(c.Out, http.StatusForbidden, "GitPullRequestUpdateRejectedByPolicyException",
+		c.refuse(http.StatusForbidden, "GitPullRequestUpdateRejectedByPolicyException",
 			"The update of the pull request was rejected by policy: "+strings.Join(c.unfulfilled(change), ", "))
 	default:
 		c.more.queued[change] = &merge{actor: c.Actor, head: head}
@@ -215,7 +188,7 @@ func (c *call) complete(change *forgetest.PullRequest, head string) {
 
 func (c *call) completeLater(change *forgetest.PullRequest, by string) {
 	if by != "id-of-"+c.Actor {
-		refuse(c.Out, http.StatusForbidden, "GitNeedsPermissionException", "Only yourself can set auto-complete in your name.")
+		c.refuse(http.StatusForbidden, "GitNeedsPermissionException", "Only yourself can set auto-complete in your name.")
 		return
 	}
 	c.more.auto[change] = merge{actor: c.Actor, head: change.Head.Commit}
@@ -244,10 +217,7 @@ func (c *call) iterations(change *forgetest.PullRequest) []string {
 }
 
 func (c *call) listIterations() {
-	change := c.change()
-	if change == nil {
-		return
-	}
+	change := c.Pull
 	all := []map[string]any{}
 	for i, head := range c.iterations(change) {
 		all = append(all, map[string]any{"id": i + 1, "sourceRefCommit": map[string]any{"commitId": head}})
@@ -256,13 +226,10 @@ func (c *call) listIterations() {
 }
 
 func (c *call) setPullStatus() {
-	change := c.change()
-	if change == nil {
-		return
-	}
+	change := c.Pull
 	iterations, n := c.iterations(change), c.Number("iteration")
 	if n < 1 || n > len(iterations) {
-		refuse(c.Out, http.StatusNotFound, "GitPullRequestIterationNotFoundException", "The iteration was not found.")
+		c.refuse(http.StatusNotFound, "GitPullRequestIterationNotFoundException", "The iteration was not found.")
 		return
 	}
 	var in status
@@ -284,16 +251,11 @@ func labels(change *forgetest.PullRequest) []map[string]any {
 }
 
 func (c *call) listLabels() {
-	if change := c.change(); change != nil {
-		c.list(labels(change))
-	}
+	c.list(labels(c.Pull))
 }
 
 func (c *call) addLabel() {
-	change := c.change()
-	if change == nil {
-		return
-	}
+	change := c.Pull
 	var in struct {
 		Name string `json:"name"`
 	}
@@ -303,12 +265,9 @@ func (c *call) addLabel() {
 }
 
 func (c *call) removeLabel() {
-	change := c.change()
-	if change == nil {
-		return
-	}
+	change := c.Pull
 	if !c.Repo.RemoveLabelFrom(c.Actor, change, c.PathValue("label")) {
-		refuse(c.Out, http.StatusNotFound, "TagNotFoundException", "The tag was not found.")
+		c.refuse(http.StatusNotFound, "TagNotFoundException", "The tag was not found.")
 		return
 	}
 	c.JSON(http.StatusOK, nil)

@@ -7,19 +7,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-func (s *Server) repositoryRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /{organization}/_apis/connectionData", func(w http.ResponseWriter, r *http.Request) {
-		c := s.call(w, r)
-		c.JSON(http.StatusOK, map[string]any{"authenticatedUser": map[string]any{
-			"id": "id-of-" + c.Actor, "providerDisplayName": strings.ToUpper(c.Actor),
-			"properties": map[string]any{"Account": map[string]any{"$type": "System.String", "$value": c.Actor + "@example.com"}},
-		}})
-	})
-	s.inProject(mux, "POST", "/git/repositories", (*call).createRepository)
-	s.route(mux, "GET", "", func(c *call) { c.JSON(http.StatusOK, c.shape(c.Repo)) })
-	s.route(mux, "GET", "/refs", (*call).listRefs)
-	s.route(mux, "POST", "/refs", (*call).moveRefs)
+func (c *call) connectionData() {
+	c.JSON(http.StatusOK, map[string]any{"authenticatedUser": map[string]any{
+		"id": "id-of-" + c.Actor, "providerDisplayName": strings.ToUpper(c.Actor),
+		"properties": map[string]any{"Account": map[string]any{"$type": "System.String", "$value": c.Actor + "@example.com"}},
+	}})
 }
+
+func (c *call) readRepository() { c.JSON(http.StatusOK, c.shape(c.Repo)) }
 
 // shape is a repository as the API has it.
 func (s *Server) shape(r *forgetest.Repo) map[string]any {
@@ -37,7 +32,7 @@ func (c *call) createRepository() {
 	c.Read(&in)
 	repo := c.World.AddRepo(c.PathValue("organization") + "/" + c.PathValue("project") + "/" + in.Name)
 	if repo == nil {
-		refuse(c.Out, http.StatusConflict, "GitRepositoryNameAlreadyExistsException", "TF400948: A Git repository with the name "+in.Name+" already exists.")
+		c.refuse(http.StatusConflict, "GitRepositoryNameAlreadyExistsException", "TF400948: A Git repository with the name "+in.Name+" already exists.")
 		return
 	}
 	c.JSON(http.StatusCreated, c.shape(repo))

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,12 +14,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-// Server is an Azure DevOps.
+// Server is an Azure DevOps in memory.
 type Server struct {
-	// URL is where it is.
-	URL    string
-	World  *forgetest.World
-	Faults *forgetest.Faults
+	*forgetest.Server
 
 	repos         map[*forgetest.Repo]*repository
 	items         []*workItem
@@ -49,76 +46,117 @@ type merge struct {
 
 // New starts an Azure DevOps, which ends with the test.
 func New(t *testing.T) *Server {
-	s := &Server{World: forgetest.NewWorld(), Faults: &forgetest.Faults{}, repos: map[*forgetest.Repo]*repository{}}
-	s.World.Deliver = s.deliver
-	api := http.NewServeMux()
-	s.pullRoutes(api)
-	s.conversationRoutes(api)
-	s.repositoryRoutes(api)
-	s.policyRoutes(api)
-	s.itemRoutes(api)
-	server := httptest.NewServer(s.Faults.Wrap(s.World.Serve(s.authenticate(api))))
-	t.Cleanup(server.Close)
-	s.URL = server.URL
+	s := &Server{repos: map[*forgetest.Repo]*repository{}}
+	s.Server = forgetest.Start(t, forgetest.Dialect{
+		Token: token, Refuse: refuse,
+		Repository: func(r *http.Request) string {
+			if r.PathValue("repository") == "" {
+				return ""
+			}
+			return path.Join(r.PathValue("organization"), r.PathValue("project"), r.PathValue("repository"))
+		},
+		Page: func(of string) string { return path.Join(path.Dir(of), "_git", path.Base(of)) },
+	}, s.deliver)
+	for prefix, routes := range map[string]map[string]func(*call){
+		"/{organization}": routes, "/{organization}/{project}/_apis/git/repositories/{repository}": repositoryRoutes,
+	} {
+		for pattern, serve := range routes {
+			method, path, _ := strings.Cut(pattern, " ")
+			s.route(method+" "+prefix+path, serve)
+		}
+	}
 	return s
 }
 
-// token is the password of Basic authentication, whoever it is of, or a bearer.
+// routes are the requests about organizations and projects that the fake answers.
+var routes = map[string]func(*call){
+	"GET /_apis/connectionData":                              (*call).connectionData,
+	"GET /_apis/hooks/subscriptions":                         (*call).listSubscriptions,
+	"POST /_apis/hooks/subscriptions":                        (*call).subscribe,
+	"PUT /_apis/hooks/subscriptions/{subscription}":          (*call).resubscribe,
+	"POST /{project}/_apis/git/repositories":                 (*call).createRepository,
+	"GET /{project}/_apis/wit/workitemtypes/{type}/states":   (*call).listStates,
+	"POST /{project}/_apis/wit/wiql":                         (*call).query,
+	"POST /{project}/_apis/wit/workitemsbatch":               (*call).readItems,
+	"GET /{project}/_apis/wit/workitems/{item}":              (*call).readItem,
+	"POST /{project}/_apis/wit/workitems/{type}":             (*call).createItem,
+	"PATCH /{project}/_apis/wit/workitems/{item}":            (*call).editItem,
+	"GET /{project}/_apis/git/policy/configurations":         (*call).listPolicies,
+	"POST /{project}/_apis/policy/configurations":            (*call).createPolicy,
+	"DELETE /{project}/_apis/policy/configurations/{policy}": (*call).deletePolicy,
+}
+
+// repositoryRoutes are the requests about repositories that the fake answers.
+var repositoryRoutes = map[string]func(*call){
+	"GET /pullrequests":                                         (*call).listPulls,
+	"POST /pullrequests":                                        (*call).openPull,
+	"GET /pullrequests/{pull}":                                  (*call).readPull,
+	"PATCH /pullrequests/{pull}":                                (*call).editPull,
+	"GET /pullrequests/{pull}/iterations":                       (*call).listIterations,
+	"POST /pullrequests/{pull}/iterations/{iteration}/statuses": (*call).setPullStatus,
+	"GET /pullrequests/{pull}/labels":                           (*call).listLabels,
+	"POST /pullrequests/{pull}/labels":                          (*call).addLabel,
+	"DELETE /pullrequests/{pull}/labels/{label}":                (*call).removeLabel,
+	"GET ":                              (*call).readRepository,
+	"GET /refs":                         (*call).listRefs,
+	"POST /refs":                        (*call).moveRefs,
+	"GET /pullrequests/{pull}/threads":  (*call).listThreads,
+	"POST /pullrequests/{pull}/threads": (*call).createThread,
+	"PATCH /pullrequests/{pull}/threads/{comment}/comments/1": (*call).editComment,
+	"DELETE /pullrequests/{pull}/threads/{note}/comments/1":   (*call).deleteComment,
+	"POST /commits/{commit}/statuses":                         (*call).setStatus,
+	"GET /commits/{commit}/statuses":                          (*call).listStatuses,
+}
+
+// token returns the password of Basic authentication, or a bearer token.
 func token(r *http.Request) string {
 	if _, password, ok := r.BasicAuth(); ok {
 		return password
 	}
-	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return forgetest.Bearer(r)
 }
 
-// authenticate shows the page to sign in to who is not known, and wants to be told a version.
-func (s *Server) authenticate(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch t := token(r); {
-		case s.World.Users[t] == "":
-			forgetest.Answer(http.StatusNonAuthoritativeInfo, "<html>Sign in</html>", "Content-Type", "text/html; charset=utf-8")(w, r)
-		case r.URL.Query().Get("api-version") == "":
-			refuse(w, http.StatusBadRequest, "VssVersionNotSpecifiedException", "No api-version was supplied for the request.")
-		case s.World.Rights[t] == "read" && r.Method != http.MethodGet:
-			refuse(w, http.StatusForbidden, "GitNeedsPermissionException", "TF401027: You need the Git 'PullRequestContribute' permission to perform this action.")
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
+// refuse answers a request that cannot be served.
+func refuse(c *forgetest.Call, r forgetest.Refusal) {
+	no := &call{Call: c}
+	switch r {
+	case forgetest.UnknownToken:
+		forgetest.Answer(http.StatusNonAuthoritativeInfo, "<html>Sign in</html>", "Content-Type", "text/html; charset=utf-8")(c.Out, c.Request)
+	case forgetest.ReadOnly:
+		no.refuse(http.StatusForbidden, "GitNeedsPermissionException", "TF401027: You need the Git 'PullRequestContribute' permission to perform this action.")
+	case forgetest.NoRepository:
+		no.refuse(http.StatusNotFound, "GitRepositoryNotFoundException", "TF401019: The Git repository with name or identifier "+
+			c.PathValue("repository")+" does not exist or you do not have permissions for the operation you are attempting.")
+	case forgetest.NoPullRequest:
+		no.refuse(http.StatusNotFound, "GitPullRequestNotFoundException", "TF401180: The requested pull request was not found.")
+	default:
+		no.refuse(http.StatusNotFound, "DiscussionThreadNotFoundException", "The thread was not found.")
+	}
 }
 
-// call is a request about a repository.
+// call is a request to the fake.
 type call struct {
 	*forgetest.Call
 	*Server
 	more *repository
 }
 
-// route serves requests about a repository.
-func (s *Server) route(mux *http.ServeMux, method, path string, serve func(c *call)) {
-	mux.HandleFunc(method+" /{organization}/{project}/_apis/git/repositories/{repository}"+path, func(w http.ResponseWriter, r *http.Request) {
-		name := strings.Join([]string{r.PathValue("organization"), r.PathValue("project"), r.PathValue("repository")}, "/")
-		c := s.call(w, r)
-		if c.Repo = s.World.Repo(name); c.Repo == nil {
-			refuse(w, http.StatusNotFound, "GitRepositoryNotFoundException", "TF401019: The Git repository with name or identifier "+
-				r.PathValue("repository")+" does not exist or you do not have permissions for the operation you are attempting.")
+// route serves requests that name a version of the API.
+func (s *Server) route(pattern string, serve func(c *call)) {
+	s.Route(pattern, func(plain *forgetest.Call) {
+		c := &call{Call: plain, Server: s}
+		if plain.Repo != nil {
+			c.more = s.extra(plain.Repo)
+		}
+		if !c.Request.URL.Query().Has("api-version") {
+			c.refuse(http.StatusBadRequest, "VssVersionNotSpecifiedException", "No api-version was supplied for the request.")
 			return
 		}
-		c.more = s.more(c.Repo)
 		serve(c)
 	})
 }
 
-// inProject serves requests about a project.
-func (s *Server) inProject(mux *http.ServeMux, method, path string, serve func(c *call)) {
-	mux.HandleFunc(method+" /{organization}/{project}/_apis"+path, func(w http.ResponseWriter, r *http.Request) { serve(s.call(w, r)) })
-}
-
-func (s *Server) call(w http.ResponseWriter, r *http.Request) *call {
-	return &call{Call: &forgetest.Call{Request: r, Out: w, Actor: s.World.Users[token(r)]}, Server: s}
-}
-
-func (s *Server) more(repo *forgetest.Repo) *repository {
+func (s *Server) extra(repo *forgetest.Repo) *repository {
 	if s.repos[repo] == nil {
 		s.repos[repo] = &repository{
 			iterations: map[*forgetest.PullRequest][]string{}, statuses: map[*forgetest.PullRequest]map[string]said{},
@@ -142,9 +180,8 @@ func account(name string) any {
 	return map[string]any{"id": "id-of-" + name, "displayName": strings.ToUpper(name), "uniqueName": name + "@example.com"}
 }
 
-// refuse says no, in the shape of all errors.
-func refuse(w http.ResponseWriter, status int, key, message string) {
-	c := forgetest.Call{Out: w}
+// refuse answers with an error.
+func (c *call) refuse(status int, key, message string) {
 	c.JSON(status, map[string]any{
 		"$id": "1", "innerException": nil, "message": message, "typeName": "Microsoft.TeamFoundation.Git.Server." + key,
 		"typeKey": key, "errorCode": 0, "eventId": 3000,
@@ -155,10 +192,10 @@ func refuse(w http.ResponseWriter, status int, key, message string) {
 func (c *call) no(err error) {
 	var e *forge.Error
 	if errors.As(err, &e) && errors.Is(e.Kind, forge.ErrConflict) {
-		refuse(c.Out, http.StatusConflict, "GitPullRequestExistsException", "TF401179: "+e.Detail)
+		c.refuse(http.StatusConflict, "GitPullRequestExistsException", "TF401179: "+e.Detail)
 		return
 	}
-	refuse(c.Out, http.StatusBadRequest, "InvalidArgumentValueException", err.Error())
+	c.refuse(http.StatusBadRequest, "InvalidArgumentValueException", err.Error())
 }
 
 func (c *call) list(all []map[string]any) {

@@ -123,10 +123,6 @@ func (c *call) createHook() {
 
 func (c *call) deleteHook() {
 	i := c.Number("hook") - 1
-	if i < 0 || i >= len(c.Repo.Hooks) {
-		c.fail(404, "not found")
-		return
-	}
 	c.Repo.Hooks = slices.Delete(c.Repo.Hooks, i, i+1)
 	c.JSON(204, nil)
 }

@@ -15,7 +15,7 @@ func userOf(name string) object { return object{"id": len(name), "login": name, 
 func (c *call) createRepository() {
 	var in struct{ Name, Description string }
 	c.Read(&in)
-	r := c.fake.World.AddRepo(c.PathValue("owner") + "/" + in.Name)
+	r := c.fake.World.AddRepo(c.PathValue("org") + "/" + in.Name)
 	if r == nil {
 		c.fail(409, "The repository with the same name already exists.")
 		return
@@ -89,19 +89,8 @@ func (c *call) listPulls() {
 	c.JSON(200, forgetest.Page(c.Call, found, "limit", 50))
 }
 
-// pull finds the pull request that is asked for.
-func (c *call) pull() *forgetest.PullRequest {
-	p := c.Repo.PullRequest(c.Number("number"))
-	if p == nil {
-		c.fail(404, "not found")
-	}
-	return p
-}
-
 func (c *call) getPull() {
-	if p := c.pull(); p != nil {
-		c.JSON(200, pullOf(c.fake.URL, c.Repo, p))
-	}
+	c.JSON(200, pullOf(c.fake.URL, c.Repo, c.Pull))
 }
 
 func (c *call) openPull() {
@@ -121,10 +110,7 @@ func (c *call) editPull() {
 		Body        *string
 		State       *forge.State
 	}
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	c.Read(&in)
 	if in.State != nil && p.State == forge.Merged {
 		c.fail(412, "cannot change state of this pull request, it was already merged")
@@ -147,10 +133,7 @@ func (c *call) mergePull() {
 		HeadCommitID string `json:"head_commit_id"`
 		Later        bool   `json:"merge_when_checks_succeed"`
 	}
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	c.Read(&in)
 	// What is to be merged later is not compared with the head, and cannot be refused for what is missing.
 	if in.Later && c.Repo.AutoMerge(c.Actor, p, forge.Merge{}) == nil {
@@ -172,10 +155,7 @@ func (c *call) mergePull() {
 }
 
 func (c *call) timeline() {
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	events := []object{}
 	for _, e := range p.History {
 		body := ""

@@ -19,10 +19,7 @@ func (v *review) object() object {
 
 // listReviews names no next page, as the forge does.
 func (c *call) listReviews() {
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	all := []object{}
 	for _, v := range c.fake.reviews[p] {
 		all = append(all, v.object())
@@ -42,10 +39,7 @@ func (c *call) createReview() {
 			Line       int `json:"new_position"`
 		}
 	}
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	c.Read(&in)
 	if in.Event != "COMMENT" || in.Body == "" && len(in.Comments) == 0 {
 		c.fail(422, "review event COMMENT requires a body or a comment")
@@ -65,10 +59,7 @@ func (c *call) createReview() {
 }
 
 func (c *call) deleteReview() {
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	i := slices.IndexFunc(c.fake.reviews[p], func(v *review) bool { return v.id == c.Number("id") })
 	switch {
 	case i < 0:

@@ -31,9 +31,7 @@ func (c *call) createLabel() {
 }
 
 func (c *call) pullLabels() {
-	if p := c.pull(); p != nil {
-		c.JSON(200, labelsOf(c.Repo, p.Labels))
-	}
+	c.JSON(200, labelsOf(c.Repo, c.Pull.Labels))
 }
 
 // addLabels ignores names of labels that do not exist, as the forge does.
@@ -45,8 +43,9 @@ func (c *call) addLabels() {
 		c.JSON(200, labelsOf(c.Repo, i.Labels))
 		return
 	}
-	p := c.pull()
+	p := c.Repo.PullRequest(c.Number("number"))
 	if p == nil {
+		c.fail(404, "not found")
 		return
 	}
 	for _, name := range in.Labels {
@@ -58,10 +57,7 @@ func (c *call) addLabels() {
 }
 
 func (c *call) removeLabel() {
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	for _, l := range c.Repo.Labels {
 		if l.ID == c.Number("label") {
 			c.Repo.RemoveLabelFrom(c.Actor, p, l.Name)
@@ -93,22 +89,15 @@ func (c *call) listComments() {
 
 func (c *call) createComment() {
 	var in struct{ Body string }
-	if p := c.pull(); p != nil {
-		c.Read(&in)
-		c.JSON(201, commentOf(c.Repo.AddComment(c.Actor, p, in.Body)))
-	}
+	c.Read(&in)
+	c.JSON(201, commentOf(c.Repo.AddComment(c.Actor, c.Pull, in.Body)))
 }
 
 func (c *call) editComment() {
 	var in struct{ Body string }
-	comment, _ := c.Repo.Comment(c.PathValue("comment"))
-	if comment == nil {
-		c.fail(404, "not found")
-		return
-	}
 	c.Read(&in)
-	comment.Body = in.Body
-	c.JSON(200, commentOf(comment))
+	c.Comment.Body = in.Body
+	c.JSON(200, commentOf(c.Comment))
 }
 
 func (c *call) issueOf(i *forgetest.Issue) object {
@@ -144,14 +133,9 @@ func (c *call) openIssue() {
 
 func (c *call) editIssue() {
 	var in forge.IssueEdit
-	i := c.Repo.Issue(c.Number("number"))
-	if i == nil {
-		c.fail(404, "not found")
-		return
-	}
 	c.Read(&in)
-	i.Edit(in)
-	c.JSON(201, c.issueOf(i))
+	c.Issue.Edit(in)
+	c.JSON(201, c.issueOf(c.Issue))
 }
 
 func statusOf(s forge.Status) object {

@@ -3,7 +3,6 @@ package githubtest
 import (
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,33 +16,54 @@ import (
 
 // Fake is a GitHub in memory.
 type Fake struct {
-	*httptest.Server
-	World  *forgetest.World
-	Faults *forgetest.Faults
+	*forgetest.Server
 	// CheckRuns are the check runs of a commit, as the API has them.
 	CheckRuns map[string][]map[string]any
-	// Apps answers requests about apps; may be nil.
+	// Apps answers requests about apps; optional.
 	Apps http.Handler
 }
 
-// Tokens that the fake knows, and what they may do.
-const (
-	Token  = "ghp_token_of_the_bot"
-	Person = "ghp_token_of_a_person"
-	Weak   = "ghp_token_that_may_read"
-)
+// Token is that of an account with all permissions.
+const Token = forgetest.Token
 
-// New starts a fake with the accounts of the tokens, and stops it when the test ends.
+// New starts a fake, and stops it when the test ends.
 func New(t *testing.T) *Fake {
 	t.Helper()
-	f := &Fake{World: forgetest.NewWorld(), Faults: &forgetest.Faults{}}
-	f.World.Grant(Token, "kalypso-bot", "admin")
-	f.World.Grant(Person, "a-person", "admin")
-	f.World.Grant(Weak, "a-reader", "read")
-	f.World.Deliver = deliver
-	f.Server = httptest.NewServer(f.Faults.Wrap(f.World.Serve(f.routes())))
-	t.Cleanup(f.Close)
+	f := &Fake{Server: forgetest.Start(t, forgetest.Dialect{
+		Token: forgetest.Bearer,
+		Repository: func(r *http.Request) string {
+			return strings.Trim(r.PathValue("owner")+"/"+r.PathValue("repo"), "/")
+		},
+		Refuse: refuse,
+	}, deliver)}
+	route := func(pattern string, serve func(*call)) {
+		f.Route(pattern, func(c *forgetest.Call) { serve(&call{c, f}) })
+	}
+	for pattern, serve := range routes {
+		method, path, _ := strings.Cut(pattern, " ")
+		route(method+" /api/v3/repos/{owner}/{repo}"+path, serve)
+	}
+	route("GET /api/v3/user", func(c *call) { c.JSON(200, userOf(c.Actor)) })
+	route("POST /api/v3/orgs/{org}/repos", (*call).createRepository)
+	route("POST /api/graphql", (*call).graphQL)
+	apps := func(w http.ResponseWriter, r *http.Request) { f.Apps.ServeHTTP(w, r) }
+	f.Mux.HandleFunc("/api/v3/app", apps)
+	f.Mux.HandleFunc("/api/v3/app/", apps)
 	return f
+}
+
+// refuse answers a request that cannot be served.
+func refuse(c *forgetest.Call, r forgetest.Refusal) {
+	no := &call{Call: c}
+	switch r {
+	case forgetest.UnknownToken:
+		no.fail(401, "Bad credentials")
+	case forgetest.ReadOnly:
+		c.Out.Header().Set("X-Accepted-GitHub-Permissions", "pull_requests=write")
+		no.fail(403, "Resource not accessible by personal access token")
+	default:
+		no.fail(404, "Not Found")
+	}
 }
 
 // Forge returns an adapter to the fake.
@@ -60,28 +80,11 @@ func (f *Fake) Forge(t *testing.T, o github.Options) *github.Forge {
 // Harness starts a fake to try the rules on.
 func Harness(t *testing.T) forgetest.Harness {
 	f := New(t)
-	clock := forgetest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	adapter := func(token string) *github.Forge {
-		return f.Forge(t, github.Options{Token: forge.NewSecret(token), Transport: transport.Config{Clock: clock}})
-	}
-	return forgetest.Harness{
-		Forge: adapter(Token), Person: adapter(Person), Weak: adapter(Weak), Owner: "acme",
-		NewRepository: func(*testing.T) string {
-			f.World.Lock()
-			defer f.World.Unlock()
-			f.World.AddRepo("acme/gitops").Commit("main")
-			return f.URL + "/acme/gitops"
-		},
-		Commit: f.World.CommitTo("acme/gitops"), Fork: f.World.ForkOf("acme/gitops", "stranger/gitops"),
-		Notes: f.World.NotesOf("acme/gitops"),
-		Fake: &forgetest.Fake{
-			Faults: f.Faults, Clock: clock, Secrets: []string{Token}, Stranger: adapter("ghp_token_of_a_stranger"),
-			Impatient: f.Forge(t, github.Options{
-				Token: forge.NewSecret(Token), Transport: transport.Config{Clock: clock, Timeout: 20 * time.Millisecond},
-			}),
-			RateLimits: limits(clock),
-		},
-	}
+	h := f.Server.Harness("acme", func(token string, c transport.Config) forge.Forge {
+		return f.Forge(t, github.Options{Token: forge.NewSecret(token), Transport: c})
+	})
+	h.Fake.RateLimits = limits(h.Fake.Clock)
+	return h
 }
 
 // limits are the ways in which GitHub says that it was asked too much.
@@ -108,46 +111,6 @@ func limits(clock *forgetest.Clock) map[string]func(time.Duration) forgetest.Fau
 type call struct {
 	*forgetest.Call
 	fake *Fake
-}
-
-func (f *Fake) routes() http.Handler {
-	mux := http.NewServeMux()
-	for pattern, handler := range routes {
-		method, path, _ := strings.Cut(pattern, " ")
-		mux.Handle(method+" /api/v3/repos/{owner}/{repo}"+path, f.handle(handler))
-	}
-	mux.Handle("GET /api/v3/user", f.handle(func(c *call) { c.JSON(200, userOf(c.Actor)) }))
-	mux.Handle("POST /api/v3/orgs/{owner}/repos", f.handle((*call).createRepository))
-	mux.Handle("POST /api/graphql", f.handle((*call).graphQL))
-	mux.HandleFunc("/api/v3/app", func(w http.ResponseWriter, r *http.Request) { f.Apps.ServeHTTP(w, r) })
-	mux.HandleFunc("/api/v3/app/", func(w http.ResponseWriter, r *http.Request) { f.Apps.ServeHTTP(w, r) })
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		(&call{Call: &forgetest.Call{Out: w, Request: r}}).fail(404, "Not Found")
-	})
-	return mux
-}
-
-// handle finds out who asks about what.
-func (f *Fake) handle(handler func(*call)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-		c := &call{&forgetest.Call{Out: w, Request: r, Actor: f.World.Users[token]}, f}
-		switch {
-		case c.Actor == "":
-			c.fail(401, "Bad credentials")
-			return
-		case r.Method != http.MethodGet && f.World.Rights[token] == "read":
-			w.Header().Set("X-Accepted-GitHub-Permissions", "pull_requests=write")
-			c.fail(403, "Resource not accessible by personal access token")
-			return
-		case r.PathValue("repo") != "":
-			if c.Repo = f.World.Repo(r.PathValue("owner") + "/" + r.PathValue("repo")); c.Repo == nil {
-				c.fail(404, "Not Found")
-				return
-			}
-		}
-		handler(c)
-	})
 }
 
 func (c *call) fail(status int, message string, errors ...object) {

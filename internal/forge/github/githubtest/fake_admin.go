@@ -133,14 +133,8 @@ func (c *call) createHook() {
 func (c *call) editHook() {
 	var in hookRequest
 	c.Read(&in)
-	number := c.Number("hook")
-	if number < 1 || number > len(c.Repo.Hooks) {
-		c.fail(404, "Not Found")
-		return
-	}
-	h := forge.Hook{URL: in.Config.URL, Secret: forge.NewSecret(in.Config.Secret)}
-	c.Repo.Hooks[number-1] = h
-	c.JSON(200, hookOf(number, h))
+	*c.Hook = forge.Hook{URL: in.Config.URL, Secret: forge.NewSecret(in.Config.Secret)}
+	c.JSON(200, hookOf(c.Number("hook"), *c.Hook))
 }
 
 // deliver tells a hook what happened, as GitHub does.

@@ -20,10 +20,7 @@ func noteOf(n *forgetest.Note) object {
 }
 
 func (c *call) listNotes() {
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	var all []object
 	for _, n := range p.Notes {
 		all = append(all, noteOf(n))
@@ -39,10 +36,7 @@ func (c *call) createNote() {
 		Subject          string `json:"subject_type"`
 		Commit           string `json:"commit_id"`
 	}
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	c.Read(&in)
 	n := forgetest.Note{Author: c.Actor, File: in.Path, Text: in.Body}
 	if in.Subject == "line" {
@@ -59,11 +53,6 @@ func (c *call) createNote() {
 }
 
 func (c *call) deleteNote() {
-	n, _ := c.Repo.Note(c.PathValue("note"))
-	if n == nil {
-		c.fail(404, "Not Found")
-		return
-	}
-	c.Repo.RemoveNote(n)
+	c.Repo.RemoveNote(c.Note)
 	c.JSON(204, nil)
 }

@@ -29,7 +29,7 @@ func repoOf(r *forgetest.Repo) object {
 func (c *call) createRepository() {
 	var in struct{ Name, Description string }
 	c.Read(&in)
-	r := c.fake.World.AddRepo(c.PathValue("owner") + "/" + in.Name)
+	r := c.fake.World.AddRepo(c.PathValue("org") + "/" + in.Name)
 	if r == nil {
 		c.fail(422, "Repository creation failed.", object{
 			"resource": "Repository", "code": "custom", "field": "name", "message": "name already exists on this account",
@@ -123,18 +123,8 @@ func (c *call) listPulls() {
 	page(c, found)
 }
 
-func (c *call) pull() *forgetest.PullRequest {
-	p := c.Repo.PullRequest(c.Number("number"))
-	if p == nil {
-		c.fail(404, "Not Found")
-	}
-	return p
-}
-
 func (c *call) getPull() {
-	if p := c.pull(); p != nil {
-		c.JSON(200, fullPullOf(c.Repo, p))
-	}
+	c.JSON(200, fullPullOf(c.Repo, c.Pull))
 }
 
 // openPull refuses texts that are too long, as GitHub does.
@@ -169,10 +159,7 @@ func (c *call) editPull() {
 		Title, Body, Base *string
 		State             *forge.State
 	}
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	c.Read(&in)
 	if in.State != nil && *in.State == forge.Open && p.State == forge.Merged {
 		c.fail(422, "Validation Failed", object{
@@ -195,10 +182,7 @@ func (c *call) editPull() {
 
 func (c *call) mergePull() {
 	var in struct{ SHA string }
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	c.Read(&in)
 	switch err := c.Repo.Merge(c.Actor, p, forge.Merge{Head: in.SHA}); {
 	case err == nil:

@@ -28,10 +28,7 @@ func (c *call) createLabel() {
 // addLabels creates what does not exist, as GitHub does.
 func (c *call) addLabels() {
 	var in []string
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	c.Read(&in)
 	for _, name := range in {
 		l := c.Repo.Label(name)
@@ -44,10 +41,7 @@ func (c *call) addLabels() {
 }
 
 func (c *call) removeLabel() {
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	if !c.Repo.RemoveLabelFrom(c.Actor, p, c.PathValue("label")) {
 		c.fail(404, "Label does not exist")
 		return
@@ -56,10 +50,7 @@ func (c *call) removeLabel() {
 }
 
 func (c *call) events() {
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	var all []object
 	for i, e := range p.History {
 		kind := "unlabeled"
@@ -82,10 +73,7 @@ func (c *call) commentOf(comment *forge.Comment) object {
 }
 
 func (c *call) listComments() {
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	var all []object
 	for _, comment := range p.Comments {
 		all = append(all, c.commentOf(comment))
@@ -95,10 +83,7 @@ func (c *call) listComments() {
 
 func (c *call) createComment() {
 	var in struct{ Body string }
-	p := c.pull()
-	if p == nil {
-		return
-	}
+	p := c.Pull
 	c.Read(&in)
 	if !c.tooLong("", in.Body) {
 		c.JSON(201, c.commentOf(c.Repo.AddComment(c.Actor, p, in.Body)))
@@ -107,14 +92,9 @@ func (c *call) createComment() {
 
 func (c *call) editComment() {
 	var in struct{ Body string }
-	comment, _ := c.Repo.Comment(c.PathValue("comment"))
-	if comment == nil {
-		c.fail(404, "Not Found")
-		return
-	}
 	c.Read(&in)
-	comment.Body = in.Body
-	c.JSON(200, c.commentOf(comment))
+	c.Comment.Body = in.Body
+	c.JSON(200, c.commentOf(c.Comment))
 }
 
 func (c *call) issueOf(i *forgetest.Issue) object {
@@ -161,21 +141,14 @@ func (c *call) openIssue() {
 }
 
 func (c *call) getIssue() {
-	if p := c.pull(); p != nil {
-		c.JSON(200, c.pullIssueOf(p))
-	}
+	c.JSON(200, c.pullIssueOf(c.Pull))
 }
 
 func (c *call) editIssue() {
 	var in forge.IssueEdit
-	i := c.Repo.Issue(c.Number("number"))
-	if i == nil {
-		c.fail(404, "Not Found")
-		return
-	}
 	c.Read(&in)
-	i.Edit(in)
-	c.JSON(200, c.issueOf(i))
+	c.Issue.Edit(in)
+	c.JSON(200, c.issueOf(c.Issue))
 }
 
 func statusOf(s forge.Status) object {

@@ -3,7 +3,6 @@ package gitlabtest
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,43 +12,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
-// The tokens that a server of [Start] knows, and one that it does not.
-const (
-	Token         = "glpat-kalypso-0123456789"
-	PersonToken   = "glpat-person-0123456789"
-	WeakToken     = "glpat-weak-0123456789"
-	StrangerToken = "glpat-stranger-0123456789"
-)
-
-// Start starts a GitLab with three accounts and a harness around it.
+// Start starts a GitLab and a harness around it.
 func Start(t *testing.T) (*Server, forgetest.Harness) {
 	s := New(t)
-	s.World.Grant(Token, "kalypso-bot", "admin")
-	s.World.Grant(PersonToken, "a-person", "write")
-	s.World.Grant(WeakToken, "a-reader", "read")
-	clock := forgetest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	connect := func(token string) *gitlab.Forge { return s.Connect(t, token, transport.Config{Clock: clock}) }
-	repositories := 0
-	return s, forgetest.Harness{
-		Forge: connect(Token), Person: connect(PersonToken), Weak: connect(WeakToken), Owner: "platform/teams",
-		NewRepository: func(*testing.T) string {
-			repositories++
-			return s.AddProject(fmt.Sprintf("platform/teams/gitops-%d", repositories))
-		},
-		Commit: func(_ *testing.T, url, branch string) string { return s.Commit(url, branch) },
-		Notes: func(t *testing.T, url string, change int) []forgetest.Note {
-			return s.World.NotesOf(strings.TrimPrefix(url, s.URL+"/"))(t, url, change)
-		},
-		Fork: func(t *testing.T, url, branch string) int {
-			s.AddProject("a-stranger/fork")
-			return s.World.ForkOf(strings.TrimPrefix(url, s.URL+"/"), "a-stranger/fork")(t, url, branch)
-		},
-		Fake: &forgetest.Fake{
-			Faults: s.Faults, Clock: clock, Stranger: connect(StrangerToken), RateLimits: rateLimits(clock),
-			Impatient: s.Connect(t, Token, transport.Config{Clock: clock, Timeout: 20 * time.Millisecond, Attempts: 2}),
-			Secrets:   []string{Token},
-		},
-	}
+	h := s.Harness("platform/teams", func(token string, c transport.Config) forge.Forge { return s.Connect(t, token, c) })
+	h.Fake.RateLimits = rateLimits(h.Fake.Clock)
+	return s, h
 }
 
 // Connect returns the adapter to this server.
@@ -60,18 +28,6 @@ func (s *Server) Connect(t *testing.T, token string, c transport.Config) *gitlab
 		t.Fatal(err)
 	}
 	return f
-}
-
-// AddProject creates a project whose branch main has a commit, and returns its URL.
-func (s *Server) AddProject(path string) string {
-	s.World.Do(func() { s.World.AddRepo(path).Commit("main") })
-	return s.URL + "/" + path
-}
-
-// Commit adds a commit to a branch of the project with a URL, as a push would.
-func (s *Server) Commit(url, branch string) (commit string) {
-	s.World.Do(func() { commit = s.World.Repo(strings.TrimPrefix(url, s.URL+"/")).Commit(branch) })
-	return commit
 }
 
 // rateLimits are the ways in which GitLab, and the proxies in front of gitlab.com, say that we asked too much.

@@ -4,21 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
-
-func (s *Server) changeRoutes(mux *http.ServeMux) {
-	s.route(mux, "GET", "/merge_requests", (*call).listChanges)
-	s.route(mux, "POST", "/merge_requests", (*call).openChange)
-	s.route(mux, "GET", "/merge_requests/{number}", (*call).readChange)
-	s.route(mux, "PUT", "/merge_requests/{number}", (*call).editChange)
-	s.route(mux, "PUT", "/merge_requests/{number}/merge", (*call).mergeChange)
-	s.route(mux, "GET", "/merge_requests/{number}/resource_label_events", (*call).labelEvents)
-}
 
 // stateNames are GitLab's.
 var stateNames = map[forge.State]string{forge.Open: "opened", forge.Closed: "closed", forge.Merged: "merged"}
@@ -26,12 +16,12 @@ var stateNames = map[forge.State]string{forge.Open: "opened", forge.Closed: "clo
 // mergeRequest is one as lists have it.
 func (c *call) mergeRequest(change *forgetest.PullRequest) map[string]any {
 	m := map[string]any{
-		"id": change.Number + 1000, "iid": change.Number, "project_id": c.repo.ID, "title": change.Title,
+		"id": change.Number + 1000, "iid": change.Number, "project_id": c.Repo.ID, "title": change.Title,
 		"description": change.Body, "state": stateNames[change.State], "draft": strings.HasPrefix(change.Title, "Draft: "),
 		"author": account(change.Author), "created_at": change.CreatedAt, "source_branch": change.Head.Branch,
-		"target_branch": change.Base.Branch, "source_project_id": c.repo.ID, "target_project_id": c.repo.ID,
+		"target_branch": change.Base.Branch, "source_project_id": c.Repo.ID, "target_project_id": c.Repo.ID,
 		"sha": change.Head.Commit, "merge_commit_sha": nil, "squash_commit_sha": nil, "labels": append([]string{}, change.Labels...),
-		"web_url":   fmt.Sprintf("%s/%s/-/merge_requests/%d", c.URL, c.repo.Path, change.Number),
+		"web_url":   fmt.Sprintf("%s/%s/-/merge_requests/%d", c.Server.URL, c.Repo.Path, change.Number),
 		"merged_at": nil, "closed_at": nil, "merge_user": nil, "merged_by": nil, "closed_by": nil, "has_conflicts": false,
 		"merge_status": "can_be_merged", "detailed_merge_status": "mergeable",
 	}
@@ -58,15 +48,15 @@ func (c *call) mergeRequest(change *forgetest.PullRequest) map[string]any {
 func (c *call) single(change *forgetest.PullRequest) map[string]any {
 	m := c.mergeRequest(change)
 	m["diff_refs"] = map[string]any{
-		"base_sha": change.Base.Commit, "head_sha": change.Head.Commit, "start_sha": c.repo.Branches[change.Base.Branch],
+		"base_sha": change.Base.Commit, "head_sha": change.Head.Commit, "start_sha": c.Repo.Branches[change.Base.Branch],
 	}
 	return m
 }
 
-func (c *call) listChanges() {
-	query := c.r.URL.Query()
+func (c *call) listMergeRequests() {
+	query := c.Request.URL.Query()
 	found := []map[string]any{}
-	for _, change := range slices.Backward(c.repo.PullRequests) {
+	for _, change := range slices.Backward(c.Repo.PullRequests) {
 		state := query.Get("state")
 		if (state != "" && state != "all" && state != stateNames[change.State]) ||
 			(query.Has("source_branch") && query.Get("source_branch") != change.Head.Branch) ||
@@ -78,59 +68,44 @@ func (c *call) listChanges() {
 	pages(c, found)
 }
 
-// change is the one that the path names; nil when there is none, which is answered.
-func (c *call) change() *forgetest.PullRequest {
-	number, _ := strconv.Atoi(c.r.PathValue("number"))
-	change := c.repo.PullRequest(number)
-	if change == nil {
-		c.notFound("Merge Request")
-	}
-	return change
+func (c *call) readMergeRequest() {
+	c.JSON(http.StatusOK, c.single(c.Pull))
 }
 
-func (c *call) readChange() {
-	if change := c.change(); change != nil {
-		answer(c.w, http.StatusOK, c.single(change))
-	}
-}
-
-func (c *call) openChange() {
+func (c *call) openMergeRequest() {
 	if len([]rune(c.text("title"))) > 255 {
-		answer(c.w, http.StatusBadRequest, map[string]any{"message": map[string]any{"title": []string{"is too long (maximum is 255 characters)"}}})
+		c.JSON(http.StatusBadRequest, map[string]any{"message": map[string]any{"title": []string{"is too long (maximum is 255 characters)"}}})
 		return
 	}
-	change, err := c.repo.OpenPullRequest(c.actor, forge.NewPullRequest{
+	change, err := c.Repo.OpenPullRequest(c.Actor, forge.NewPullRequest{
 		Head: c.text("source_branch"), Base: c.text("target_branch"), Title: c.text("title"), Body: c.text("description"),
 	})
 	if err != nil {
 		c.refuse(err)
 		return
 	}
-	answer(c.w, http.StatusCreated, c.single(change))
+	c.JSON(http.StatusCreated, c.single(change))
 }
 
-func (c *call) editChange() {
-	change := c.change()
-	if change == nil {
-		return
-	}
+func (c *call) editMergeRequest() {
+	change := c.Pull
 	if len(c.in) == 0 {
-		answer(c.w, http.StatusBadRequest, map[string]any{"error": "at least one parameter must be provided"})
+		c.JSON(http.StatusBadRequest, map[string]any{"error": "at least one parameter must be provided"})
 		return
 	}
 	if len([]rune(c.text("title"))) > 255 || len(c.text("description")) > 1<<20 {
-		answer(c.w, http.StatusBadRequest, map[string]any{"message": map[string]any{"title": []string{"is too long"}}})
+		c.JSON(http.StatusBadRequest, map[string]any{"message": map[string]any{"title": []string{"is too long"}}})
 		return
 	}
 	c.editLabels(change)
 	e := forge.PullRequestEdit{Title: c.optional("title"), Body: c.optional("description"), Base: c.optional("target_branch"), State: c.state(change.State)}
 	if !e.Empty() {
-		if err := c.repo.EditPullRequest(c.actor, change, e); err != nil {
+		if err := c.Repo.EditPullRequest(c.Actor, change, e); err != nil {
 			c.refuse(err)
 			return
 		}
 	}
-	answer(c.w, http.StatusOK, c.single(change))
+	c.JSON(http.StatusOK, c.single(change))
 }
 
 func (c *call) optional(name string) *string {
@@ -154,50 +129,44 @@ func (c *call) state(now forge.State) *forge.State {
 // editLabels adds and removes labels. GitLab creates those that do not exist.
 func (c *call) editLabels(change *forgetest.PullRequest) {
 	for _, name := range c.words("add_labels") {
-		if c.repo.Label(name) == nil {
-			_, _ = c.repo.AddLabel(forge.Label{Name: name})
+		if c.Repo.Label(name) == nil {
+			_, _ = c.Repo.AddLabel(forge.Label{Name: name})
 		}
-		c.repo.AddLabelTo(c.actor, change, name)
+		c.Repo.AddLabelTo(c.Actor, change, name)
 	}
 	for _, name := range c.words("remove_labels") {
-		c.repo.RemoveLabelFrom(c.actor, change, name)
+		c.Repo.RemoveLabelFrom(c.Actor, change, name)
 	}
 }
 
-func (c *call) mergeChange() {
-	change := c.change()
-	if change == nil {
-		return
-	}
-	merge := forge.Merge{Head: c.text("sha")}
+func (c *call) merge() {
+	change := c.Pull
+	requested := forge.Merge{Head: c.text("sha")}
 	pipeline := c.pipeline(change.Head.Commit)
 	later := c.yes("auto_merge") || c.yes("merge_when_pipeline_succeeds")
 	switch {
 	case change.State != forge.Open,
 		later && pipeline == "",
 		!later && c.project.pipelines && pipeline != "success":
-		say(c.w, http.StatusMethodNotAllowed, "405 Method Not Allowed")
-	case merge.Head != "" && merge.Head != change.Head.Commit:
-		say(c.w, http.StatusConflict, "SHA does not match HEAD of source branch: "+change.Head.Commit)
+		c.say(http.StatusMethodNotAllowed, "405 Method Not Allowed")
+	case requested.Head != "" && requested.Head != change.Head.Commit:
+		c.say(http.StatusConflict, "SHA does not match HEAD of source branch: "+change.Head.Commit)
 	case change.Mergeable == forge.MergeableNo:
-		say(c.w, http.StatusUnprocessableEntity, "Branch cannot be merged")
+		c.say(http.StatusUnprocessableEntity, "Branch cannot be merged")
 	case later && pipeline != "success":
-		c.project.auto[change] = autoMerge{c.actor, merge}
-		answer(c.w, http.StatusOK, c.single(change))
+		c.project.auto[change] = autoMerge{c.Actor, requested}
+		c.JSON(http.StatusOK, c.single(change))
 	default:
-		if err := c.repo.Merge(c.actor, change, merge); err != nil {
+		if err := c.Repo.Merge(c.Actor, change, requested); err != nil {
 			c.refuse(err)
 			return
 		}
-		answer(c.w, http.StatusOK, c.single(change))
+		c.JSON(http.StatusOK, c.single(change))
 	}
 }
 
 func (c *call) labelEvents() {
-	change := c.change()
-	if change == nil {
-		return
-	}
+	change := c.Pull
 	events := []map[string]any{}
 	for i, e := range change.History {
 		action := "remove"

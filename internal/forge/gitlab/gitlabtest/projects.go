@@ -1,31 +1,10 @@
 package gitlabtest
 
 import (
-	"encoding/json"
 	"net/http"
-	"strconv"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
-
-func (s *Server) projectRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /api/v4/user", func(w http.ResponseWriter, r *http.Request) {
-		answer(w, http.StatusOK, account(s.actor(r)))
-	})
-	mux.HandleFunc("GET /api/v4/namespaces/{path}", func(w http.ResponseWriter, r *http.Request) {
-		answer(w, http.StatusOK, map[string]any{"id": s.namespace(r.PathValue("path")), "full_path": r.PathValue("path")})
-	})
-	mux.HandleFunc("POST /api/v4/projects", s.createProject)
-	s.route(mux, "GET", "", (*call).readProject)
-	s.route(mux, "PUT", "", (*call).editProject)
-	s.route(mux, "DELETE", "", (*call).removeProject)
-	s.route(mux, "GET", "/repository/branches/{branch}", (*call).readBranch)
-	s.route(mux, "POST", "/repository/branches", (*call).createBranch)
-	s.route(mux, "DELETE", "/repository/branches/{branch}", (*call).deleteBranch)
-	s.route(mux, "GET", "/hooks", (*call).listHooks)
-	s.route(mux, "POST", "/hooks", (*call).createHook)
-	s.route(mux, "PUT", "/hooks/{hook}", (*call).editHook)
-}
 
 // namespace is the number of a group, which knows its path.
 func (s *Server) namespace(path string) int {
@@ -38,40 +17,35 @@ func (s *Server) namespace(path string) int {
 	return len(s.namespaces)
 }
 
-func (s *Server) createProject(w http.ResponseWriter, r *http.Request) {
-	var in struct {
-		Path      string `json:"path"`
-		Namespace int    `json:"namespace_id"`
-		Branch    string `json:"default_branch"`
-		About     string `json:"description"`
-	}
-	if json.NewDecoder(r.Body).Decode(&in) != nil || in.Namespace < 1 || in.Namespace > len(s.namespaces) {
-		answer(w, http.StatusBadRequest, map[string]any{"message": map[string]any{"namespace": []string{"is not valid"}}})
+func (c *call) createProject() {
+	namespace := c.number("namespace_id")
+	if namespace < 1 || namespace > len(c.namespaces) {
+		c.JSON(http.StatusBadRequest, map[string]any{"message": map[string]any{"namespace": []string{"is not valid"}}})
 		return
 	}
-	repo := s.World.AddRepo(s.namespaces[in.Namespace-1] + "/" + in.Path)
+	repo := c.World.AddRepo(c.namespaces[namespace-1] + "/" + c.text("path"))
 	if repo == nil {
 		taken := []string{"has already been taken"}
-		answer(w, http.StatusBadRequest, map[string]any{"message": map[string]any{
+		c.JSON(http.StatusBadRequest, map[string]any{"message": map[string]any{
 			"project_namespace.name": taken, "name": taken, "path": taken,
 		}})
 		return
 	}
-	repo.DefaultBranch, repo.Description = in.Branch, in.About
-	answer(w, http.StatusCreated, map[string]any{"id": repo.ID, "path_with_namespace": repo.Path})
+	repo.DefaultBranch, repo.Description = c.text("default_branch"), c.text("description")
+	c.JSON(http.StatusCreated, map[string]any{"id": repo.ID, "path_with_namespace": repo.Path})
 }
 
 func (c *call) readProject() {
-	answer(c.w, http.StatusOK, map[string]any{
-		"id": c.repo.ID, "path_with_namespace": c.repo.Path, "default_branch": c.repo.DefaultBranch, "description": c.repo.Description,
+	c.JSON(http.StatusOK, map[string]any{
+		"id": c.Repo.ID, "path_with_namespace": c.Repo.Path, "default_branch": c.Repo.DefaultBranch, "description": c.Repo.Description,
 		"only_allow_merge_if_pipeline_succeeds": c.project.pipelines, "only_allow_merge_if_all_discussions_are_resolved": c.project.threads,
 	})
 }
 
 // removeProject deletes later, as GitLab does.
 func (c *call) removeProject() {
-	c.World.RemoveRepo(c.repo)
-	answer(c.w, http.StatusAccepted, map[string]any{"message": "202 Accepted"})
+	c.World.RemoveRepo(c.Repo)
+	c.JSON(http.StatusAccepted, map[string]any{"message": "202 Accepted"})
 }
 
 func (c *call) editProject() {
@@ -80,58 +54,53 @@ func (c *call) editProject() {
 }
 
 func (c *call) readBranch() {
-	name := c.r.PathValue("branch")
-	if c.repo.Branches[name] == "" {
+	name := c.PathValue("branch")
+	if c.Repo.Branches[name] == "" {
 		c.notFound("Branch")
 		return
 	}
-	answer(c.w, http.StatusOK, map[string]any{"name": name, "commit": map[string]any{"id": c.repo.Branches[name]}})
+	c.JSON(http.StatusOK, map[string]any{"name": name, "commit": map[string]any{"id": c.Repo.Branches[name]}})
 }
 
 func (c *call) createBranch() {
 	name, commit := c.text("branch"), c.text("ref")
 	switch {
-	case c.repo.Branches[name] != "":
-		say(c.w, http.StatusBadRequest, "Branch already exists")
-	case !c.repo.HasCommit(commit):
-		say(c.w, http.StatusBadRequest, "Invalid reference name: "+commit)
+	case c.Repo.Branches[name] != "":
+		c.say(http.StatusBadRequest, "Branch already exists")
+	case !c.Repo.HasCommit(commit):
+		c.say(http.StatusBadRequest, "Invalid reference name: "+commit)
 	default:
-		c.repo.Move(name, commit, c.actor)
-		answer(c.w, http.StatusCreated, map[string]any{"name": name})
+		c.Repo.Move(name, commit, c.Actor)
+		c.JSON(http.StatusCreated, map[string]any{"name": name})
 	}
 }
 
 func (c *call) deleteBranch() {
-	name := c.r.PathValue("branch")
-	if c.repo.Branches[name] == "" {
+	name := c.PathValue("branch")
+	if c.Repo.Branches[name] == "" {
 		c.notFound("Branch")
 		return
 	}
-	c.repo.Move(name, "", c.actor)
-	c.w.WriteHeader(http.StatusNoContent)
+	c.Repo.Move(name, "", c.Actor)
+	c.Out.WriteHeader(http.StatusNoContent)
 }
 
 func (c *call) listHooks() {
 	hooks := []map[string]any{}
-	for i, h := range c.repo.Hooks {
-		hooks = append(hooks, map[string]any{"id": i + 1, "url": h.URL, "project_id": c.repo.ID, "push_events": true})
+	for i, h := range c.Repo.Hooks {
+		hooks = append(hooks, map[string]any{"id": i + 1, "url": h.URL, "project_id": c.Repo.ID, "push_events": true})
 	}
 	pages(c, hooks)
 }
 
 func (c *call) createHook() {
-	c.repo.Hooks = append(c.repo.Hooks, c.hook())
-	answer(c.w, http.StatusCreated, map[string]any{"id": len(c.repo.Hooks), "url": c.text("url")})
+	c.Repo.Hooks = append(c.Repo.Hooks, c.hook())
+	c.JSON(http.StatusCreated, map[string]any{"id": len(c.Repo.Hooks), "url": c.text("url")})
 }
 
 func (c *call) editHook() {
-	number, _ := strconv.Atoi(c.r.PathValue("hook"))
-	if number < 1 || number > len(c.repo.Hooks) {
-		c.notFound("Hook")
-		return
-	}
-	c.repo.Hooks[number-1] = c.hook()
-	answer(c.w, http.StatusOK, map[string]any{"id": number, "url": c.text("url")})
+	*c.Hook = c.hook()
+	c.JSON(http.StatusOK, map[string]any{"id": c.Number("hook"), "url": c.text("url")})
 }
 
 func (c *call) hook() forge.Hook {

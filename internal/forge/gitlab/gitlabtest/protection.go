@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 )
 
 type protectedBranch struct {
@@ -17,20 +16,11 @@ type approvalRule struct {
 	approvals int
 }
 
-func (s *Server) protectionRoutes(mux *http.ServeMux) {
-	s.route(mux, "GET", "/protected_branches/{branch}", (*call).readProtection)
-	s.route(mux, "POST", "/protected_branches", (*call).protect)
-	s.route(mux, "DELETE", "/protected_branches/{branch}", (*call).unprotect)
-	s.route(mux, "GET", "/approval_rules", premium((*call).listRules))
-	s.route(mux, "POST", "/approval_rules", premium((*call).createRule))
-	s.route(mux, "PUT", "/approval_rules/{rule}", premium((*call).editRule))
-}
-
 // premium hides what a tier does not have.
 func premium(serve func(*call)) func(*call) {
 	return func(c *call) {
 		if !c.Premium {
-			say(c.w, http.StatusNotFound, "404 Not Found")
+			c.say(http.StatusNotFound, "404 Not Found")
 			return
 		}
 		serve(c)
@@ -46,19 +36,19 @@ func (p *protectedBranch) shape(name string) map[string]any {
 }
 
 func (c *call) readProtection() {
-	name := c.r.PathValue("branch")
+	name := c.PathValue("branch")
 	p := c.project.protected[name]
 	if p == nil {
-		say(c.w, http.StatusNotFound, "404 Not found")
+		c.say(http.StatusNotFound, "404 Not found")
 		return
 	}
-	answer(c.w, http.StatusOK, p.shape(name))
+	c.JSON(http.StatusOK, p.shape(name))
 }
 
 func (c *call) protect() {
 	name := c.text("name")
 	if c.project.protected[name] != nil {
-		say(c.w, http.StatusConflict, "Protected branch '"+name+"' already exists")
+		c.say(http.StatusConflict, "Protected branch '"+name+"' already exists")
 		return
 	}
 	p := &protectedBranch{
@@ -66,16 +56,16 @@ func (c *call) protect() {
 		codeOwners: c.Premium && c.yes("code_owner_approval_required"),
 	}
 	c.project.protected[name] = p
-	answer(c.w, http.StatusCreated, p.shape(name))
+	c.JSON(http.StatusCreated, p.shape(name))
 }
 
 func (c *call) unprotect() {
-	if c.project.protected[c.r.PathValue("branch")] == nil {
-		say(c.w, http.StatusNotFound, "404 Not found")
+	if c.project.protected[c.PathValue("branch")] == nil {
+		c.say(http.StatusNotFound, "404 Not found")
 		return
 	}
-	delete(c.project.protected, c.r.PathValue("branch"))
-	c.w.WriteHeader(http.StatusNoContent)
+	delete(c.project.protected, c.PathValue("branch"))
+	c.Out.WriteHeader(http.StatusNoContent)
 }
 
 func (r *approvalRule) shape() map[string]any {
@@ -94,19 +84,19 @@ func (c *call) listRules() {
 
 func (c *call) createRule() {
 	if len(c.project.rules) > 0 {
-		say(c.w, http.StatusBadRequest, "any-approver for the project already exists")
+		c.say(http.StatusBadRequest, "any-approver for the project already exists")
 		return
 	}
 	r := &approvalRule{id: c.next(), approvals: c.number("approvals_required")}
 	c.project.rules = append(c.project.rules, r)
-	answer(c.w, http.StatusCreated, r.shape())
+	c.JSON(http.StatusCreated, r.shape())
 }
 
 func (c *call) editRule() {
 	for _, r := range c.project.rules {
-		if strconv.Itoa(r.id) == c.r.PathValue("rule") {
+		if strconv.Itoa(r.id) == c.PathValue("rule") {
 			r.approvals = c.number("approvals_required")
-			answer(c.w, http.StatusOK, r.shape())
+			c.JSON(http.StatusOK, r.shape())
 			return
 		}
 	}
@@ -132,5 +122,5 @@ func (s *Server) Protected(url, branch string) string {
 }
 
 func (s *Server) projectAt(url string) *project {
-	return s.projectOf(s.World.Repo(strings.TrimPrefix(url, s.URL+"/")))
+	return s.projectOf(s.Repo(url))
 }

@@ -1,11 +1,10 @@
 package gitlabtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -13,12 +12,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-// Server is a GitLab.
+// Server is a GitLab in memory.
 type Server struct {
-	// URL is where it is.
-	URL    string
-	World  *forgetest.World
-	Faults *forgetest.Faults
+	*forgetest.Server
 	// Premium says whether there are required approvals and owners of code.
 	Premium bool
 	// Signing says whether deliveries are signed, as since GitLab 19.
@@ -48,97 +44,104 @@ type autoMerge struct {
 
 // New starts a GitLab, which ends with the test.
 func New(t *testing.T) *Server {
-	s := &Server{
-		World: forgetest.NewWorld(), Faults: &forgetest.Faults{}, Premium: true, Signing: true,
-		projects: map[*forgetest.Repo]*project{},
-	}
+	s := &Server{Premium: true, Signing: true, projects: map[*forgetest.Repo]*project{}}
+	s.Server = forgetest.Start(t, forgetest.Dialect{
+		Token: token, Refuse: refuse, Repository: func(r *http.Request) string { return r.PathValue("project") },
+	}, s.deliver)
 	s.World.SharedNumbers = false
-	s.World.Deliver = s.deliver
-	api := http.NewServeMux()
-	s.changeRoutes(api)
-	s.conversationRoutes(api)
-	s.projectRoutes(api)
-	s.protectionRoutes(api)
-	server := httptest.NewServer(s.Faults.Wrap(s.World.Serve(s.authenticate(api))))
-	t.Cleanup(server.Close)
-	s.URL = server.URL
+	for pattern, serve := range routes {
+		method, path, _ := strings.Cut(pattern, " ")
+		s.route(method+" /api/v4/projects/{project}"+path, serve)
+	}
+	s.route("GET /api/v4/user", func(c *call) { c.JSON(http.StatusOK, account(c.Actor)) })
+	s.route("GET /api/v4/namespaces/{path}", func(c *call) {
+		c.JSON(http.StatusOK, map[string]any{"id": s.namespace(c.PathValue("path")), "full_path": c.PathValue("path")})
+	})
+	s.route("POST /api/v4/projects", (*call).createProject)
 	return s
 }
 
-// authenticate knows tokens in the three headers in which they come.
-func (s *Server) authenticate(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token := r.Header.Get("Private-Token")
-		if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-			token = bearer
-		}
-		if job := r.Header.Get("Job-Token"); job != "" {
-			token = job
-		}
-		switch {
-		case s.World.Users[token] == "":
-			say(w, http.StatusUnauthorized, "401 Unauthorized")
-		case s.World.Rights[token] == "read" && r.Method != http.MethodGet:
-			answer(w, http.StatusForbidden, map[string]any{
-				"error": "insufficient_scope", "scope": "api",
-				"error_description": "The request requires higher privileges than provided by the access token.",
-			})
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
+// routes are the requests about projects that the fake answers.
+var routes = map[string]func(*call){
+	"GET /merge_requests":                              (*call).listMergeRequests,
+	"POST /merge_requests":                             (*call).openMergeRequest,
+	"GET /merge_requests/{pull}":                       (*call).readMergeRequest,
+	"PUT /merge_requests/{pull}":                       (*call).editMergeRequest,
+	"PUT /merge_requests/{pull}/merge":                 (*call).merge,
+	"GET /merge_requests/{pull}/resource_label_events": (*call).labelEvents,
+	"GET ":                                 (*call).readProject,
+	"PUT ":                                 (*call).editProject,
+	"DELETE ":                              (*call).removeProject,
+	"GET /repository/branches/{branch}":    (*call).readBranch,
+	"POST /repository/branches":            (*call).createBranch,
+	"DELETE /repository/branches/{branch}": (*call).deleteBranch,
+	"GET /hooks":                           (*call).listHooks,
+	"POST /hooks":                          (*call).createHook,
+	"PUT /hooks/{hook}":                    (*call).editHook,
+	"GET /merge_requests/{pull}/notes":     (*call).listNotes,
+	"POST /merge_requests/{pull}/notes":    (*call).createNote,
+	"PUT /merge_requests/{pull}/notes/{comment}":    (*call).editNote,
+	"DELETE /merge_requests/{pull}/notes/{note}":    (*call).deleteNote,
+	"POST /merge_requests/{pull}/discussions":       (*call).startDiscussion,
+	"PUT /merge_requests/{pull}/discussions/{note}": (*call).resolveDiscussion,
+	"GET /issues":                               (*call).listIssues,
+	"POST /issues":                              (*call).openIssue,
+	"PUT /issues/{issue}":                       (*call).editIssue,
+	"GET /labels/{label}":                       (*call).readLabel,
+	"POST /labels":                              (*call).createLabel,
+	"POST /statuses/{commit}":                   (*call).setStatus,
+	"GET /repository/commits/{commit}/statuses": (*call).listStatuses,
+	"GET /protected_branches/{branch}":          (*call).readProtection,
+	"POST /protected_branches":                  (*call).protect,
+	"DELETE /protected_branches/{branch}":       (*call).unprotect,
+	"GET /approval_rules":                       premium((*call).listRules),
+	"POST /approval_rules":                      premium((*call).createRule),
+	"PUT /approval_rules/{rule}":                premium((*call).editRule),
 }
 
-// actor is who asks.
-func (s *Server) actor(r *http.Request) string {
-	for _, token := range []string{
-		r.Header.Get("Private-Token"), r.Header.Get("Job-Token"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
-	} {
-		if user := s.World.Users[token]; user != "" {
-			return user
-		}
+// token returns the token of a request, from one of three headers.
+func token(r *http.Request) string {
+	return cmp.Or(r.Header.Get("Job-Token"), forgetest.Bearer(r), r.Header.Get("Private-Token"))
+}
+
+// refuse answers a request that cannot be served.
+func refuse(c *forgetest.Call, r forgetest.Refusal) {
+	no := &call{Call: c}
+	switch r {
+	case forgetest.UnknownToken:
+		no.say(http.StatusUnauthorized, "401 Unauthorized")
+	case forgetest.ReadOnly:
+		c.JSON(http.StatusForbidden, map[string]any{
+			"error": "insufficient_scope", "scope": "api",
+			"error_description": "The request requires higher privileges than provided by the access token.",
+		})
+	default:
+		no.notFound(string(r))
 	}
-	return ""
 }
 
-// call is a request about a project.
+// call is a request to the fake.
 type call struct {
+	*forgetest.Call
 	*Server
-	w       http.ResponseWriter
-	r       *http.Request
-	actor   string
-	repo    *forgetest.Repo
 	project *project
 	in      map[string]any
 }
 
-// route serves requests about a project.
-func (s *Server) route(mux *http.ServeMux, method, path string, serve func(c *call)) {
-	mux.HandleFunc(method+" /api/v4/projects/{project}"+path, func(w http.ResponseWriter, r *http.Request) {
-		c := &call{Server: s, w: w, r: r, actor: s.actor(r), repo: s.find(r.PathValue("project"))}
-		if c.repo == nil {
-			say(w, http.StatusNotFound, "404 Project Not Found")
-			return
+func (s *Server) route(pattern string, serve func(c *call)) {
+	s.Route(pattern, func(plain *forgetest.Call) {
+		c := &call{Call: plain, Server: s}
+		if c.Call.Repo != nil {
+			c.project = s.projectOf(c.Call.Repo)
 		}
-		c.project = s.projectOf(c.repo)
-		if r.Method == http.MethodPost || r.Method == http.MethodPut {
-			if err := json.NewDecoder(r.Body).Decode(&c.in); err != nil {
-				answer(w, http.StatusBadRequest, map[string]any{"error": "invalid JSON"})
+		if c.Method == http.MethodPost || c.Method == http.MethodPut {
+			if err := json.NewDecoder(c.Body).Decode(&c.in); err != nil {
+				c.JSON(http.StatusBadRequest, map[string]any{"error": "invalid JSON"})
 				return
 			}
 		}
 		serve(c)
 	})
-}
-
-// find finds a project by path or number.
-func (s *Server) find(id string) *forgetest.Repo {
-	for repo := range s.projects {
-		if strconv.Itoa(repo.ID) == id {
-			return repo
-		}
-	}
-	return s.World.Repo(id)
 }
 
 func (s *Server) projectOf(repo *forgetest.Repo) *project {
@@ -171,30 +174,20 @@ func (c *call) refuse(err error) {
 	status := http.StatusInternalServerError
 	if errors.As(err, &e) {
 		status = map[error]int{forge.ErrConflict: http.StatusConflict, forge.ErrInvalid: http.StatusBadRequest}[e.Kind]
-		answer(c.w, status, map[string]any{"message": []string{e.Detail}})
+		c.JSON(status, map[string]any{"message": []string{e.Detail}})
 		return
 	}
-	say(c.w, status, "500 Internal Server Error")
+	c.say(status, "500 Internal Server Error")
 }
 
-func (c *call) notFound(what string) { say(c.w, http.StatusNotFound, "404 "+what+" Not Found") }
+func (c *call) notFound(what string) { c.say(http.StatusNotFound, "404 "+what+" Not Found") }
 
 // say answers with a message, as most refusals are.
-func say(w http.ResponseWriter, status int, message string) {
-	answer(w, status, map[string]any{"message": message})
-}
+func (c *call) say(status int, message string) { c.JSON(status, map[string]any{"message": message}) }
 
-func answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	if body != nil {
-		_ = json.NewEncoder(w).Encode(body)
-	}
-}
-
-// pages answers with the page of a list that was asked for, and names the next one.
+// pages answers with one page of a list.
 func pages[T any](c *call, list []T) {
-	answer(c.w, http.StatusOK, forgetest.Page(&forgetest.Call{Request: c.r, Out: c.w}, list, "per_page", 100))
+	c.JSON(http.StatusOK, forgetest.Page(c.Call, list, "per_page", 100))
 }
 
 // account is a user as the API has it; nil for nobody.

@@ -23,40 +23,40 @@ var known = map[string]forge.StatusState{
 }
 
 func (c *call) setStatus() {
-	commit, state := c.r.PathValue("commit"), c.text("state")
-	if !c.repo.HasCommit(commit) {
+	commit, state := c.PathValue("commit"), c.text("state")
+	if !c.Repo.HasCommit(commit) {
 		c.notFound("Commit")
 		return
 	}
 	if known[state] == "" {
-		answer(c.w, http.StatusBadRequest, map[string]any{"error": "state does not have a valid value"})
+		c.JSON(http.StatusBadRequest, map[string]any{"error": "state does not have a valid value"})
 		return
 	}
 	if len([]rune(c.text("description"))) > 255 {
-		answer(c.w, http.StatusBadRequest, map[string]any{"message": map[string]any{"description": []string{"is too long (maximum is 255 characters)"}}})
+		c.JSON(http.StatusBadRequest, map[string]any{"message": map[string]any{"description": []string{"is too long (maximum is 255 characters)"}}})
 		return
 	}
 	now := c.latest(commit)[c.text("name")]
 	if s := steps[state]; slices.Contains(s.from, now) {
-		say(c.w, http.StatusBadRequest, fmt.Sprintf(
+		c.say(http.StatusBadRequest, fmt.Sprintf(
 			"Cannot transition status via :%s from :%s (Reason(s): Status cannot transition via %q)", s.step, now, s.step))
 		return
 	}
 	status := forge.Status{
 		Context: c.text("name"), State: known[state], Description: c.text("description"), URL: c.text("target_url"),
 	}
-	if err := c.repo.SetStatus(c.actor, commit, status); err != nil {
+	if err := c.Repo.SetStatus(c.Actor, commit, status); err != nil {
 		c.refuse(err)
 		return
 	}
 	c.mergeWaiting(commit)
-	answer(c.w, http.StatusCreated, map[string]any{"name": status.Context, "status": state, "sha": commit})
+	c.JSON(http.StatusCreated, map[string]any{"name": status.Context, "status": state, "sha": commit})
 }
 
 // latest are the states by context, in GitLab's words.
 func (c *call) latest(commit string) map[string]string {
 	states := map[string]string{}
-	for _, s := range c.repo.Statuses[commit] {
+	for _, s := range c.Repo.Statuses[commit] {
 		states[s.Context] = word(s.State)
 	}
 	return states
@@ -92,19 +92,19 @@ func (c *call) mergeWaiting(commit string) {
 	for change, auto := range c.project.auto {
 		if change.Head.Commit == commit && c.pipeline(commit) == "success" {
 			delete(c.project.auto, change)
-			_ = c.repo.Merge(auto.actor, change, auto.merge)
+			_ = c.Repo.Merge(auto.actor, change, auto.merge)
 		}
 	}
 }
 
 func (c *call) listStatuses() {
-	commit := c.r.PathValue("commit")
-	if !c.repo.HasCommit(commit) {
+	commit := c.PathValue("commit")
+	if !c.Repo.HasCommit(commit) {
 		c.notFound("Commit")
 		return
 	}
 	found := []map[string]any{}
-	for i, s := range forge.LatestStatuses(c.repo.Statuses[commit]) {
+	for i, s := range forge.LatestStatuses(c.Repo.Statuses[commit]) {
 		found = append(found, map[string]any{
 			"id": i + 1, "sha": commit, "ref": "main", "name": s.Context, "status": word(s.State), "target_url": s.URL,
 			"description": s.Description, "created_at": s.Time, "author": account("somebody"),
