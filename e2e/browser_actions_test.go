@@ -34,7 +34,7 @@ func TestActions(t *testing.T) {
 	must(t, tab.Shoot(filepath.Join(pictures(), "sample", "light", "paused.png")))
 	s.wantPaused(t, "sale <b>until</b> Monday")
 	must(t, tab.Visit(s.url+"/environments/dev"))
-	if text, err := tab.Text(".said"); err != nil || text != "" {
+	if text, err := tab.Text(".notice"); err != nil || text != "" {
 		t.Errorf("it is said again: %q (%v)", text, err)
 	}
 
@@ -72,7 +72,7 @@ func TestActions(t *testing.T) {
 
 func (s *shown) wantSaid(t *testing.T, tab *harness.Tab, want string) {
 	t.Helper()
-	if text, err := tab.Text(".said"); err != nil || !strings.Contains(text, want) {
+	if text, err := tab.Text(".notice"); err != nil || !strings.Contains(text, want) {
 		t.Errorf("it says %q, want %q (%v)", text, want, err)
 	}
 }

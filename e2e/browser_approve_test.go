@@ -72,7 +72,7 @@ func TestPlanPage(t *testing.T) {
 	must(t, tab.WithoutScripts())
 	must(t, tab.Visit(s.url+"/plan"))
 	must(t, tab.Click(`form.asks:last-of-type button`))
-	if text, err := tab.Text("h1"); err != nil || text != "What is pending in dev" {
+	if text, err := tab.Text("h1"); err != nil || text != "Pending changes in dev" {
 		t.Errorf("got %q (%v)", text, err)
 	}
 	must(t, tab.Shoot(filepath.Join(pictures(), "sample", "phone", "plan-asked.png")))

@@ -91,7 +91,7 @@ func (h *observatory) wire(ctx context.Context, config *serve.Config, work *flow
 
 // pages are the pages of the fleet. Where there is a local forge, its repositories have a place in their navigation.
 func (h *observatory) pages(config *serve.Config, log *slog.Logger) *web.Pages {
-	p := &web.Pages{Observer: h.api.Observer, Guard: h.api.Guard, Log: log, URL: config.URL, Reach: h.chains.hosts.Reach}
+	p := &web.Pages{Observer: h.api.Observer, Guard: h.api.Guard, Log: log, URL: config.URL, RepositoryURL: h.chains.hosts.Reach}
 	if *config.LocalForge {
 		p.Links = []web.Link{{Name: "Repositories", Address: repositoriesPage(config.URL)}}
 	}

@@ -36,7 +36,7 @@ func (s *serving) openSessions(env map[string]string) error {
 	pages.SignIn, pages.SignOut, pages.Notice = sessions.SignInPath, sessions.SignOutPath, s.sessions.Told
 	actions := &action.Handlers{
 		Pages: pages, Forms: s.sessions, API: s.server.API, Log: s.log,
-		Trail: access.Trail{Store: s.observatory.ledger}, Forges: s.work.forges, Spoken: s.observatory.api.Spoken,
+		Trail: access.Trail{Store: s.observatory.ledger}, Forges: s.work.forges, Merged: s.observatory.api.Spoken,
 	}
 	s.server.Pages = func(mux *http.ServeMux) {
 		pages.Register(mux)

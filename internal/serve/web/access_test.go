@@ -18,7 +18,7 @@ func (w *world) token(role access.Role) string {
 	return token.Reveal()
 }
 
-func TestWhoMayNotReadSeesNothing(t *testing.T) {
+func TestUnauthorizedUsersSeeNothing(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	w.pages.Guard.Anonymous = access.AnonymousNever
 	for _, path := range []string{"/", "/environments/dev", "/environments/unknown", "/clusters", "/search?q=dev", "/history"} {
@@ -37,7 +37,7 @@ func TestWhoMayNotReadSeesNothing(t *testing.T) {
 	}
 }
 
-func TestRolesSeeWhatIsTheirs(t *testing.T) {
+func TestPagesDependOnTheRole(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	w.pages.Guard.Anonymous = access.AnonymousNever
 	w.must(w.ledger.RecordAudit(t.Context(), ledger.AuditEntry{At: noon, By: "Ann", Action: "pause", Subject: "dev"}))
@@ -81,8 +81,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestRegisteredPathsAreOurs: pages, API and forge live under one address.
-func TestRegisteredPathsAreOurs(t *testing.T) {
+// TestRegisteredPaths: pages, API and forge live under one address.
+func TestRegisteredPaths(t *testing.T) {
 	w := newWorld(t)
 	mux := http.NewServeMux()
 	mux.Handle(api.Root+"/", http.NotFoundHandler())

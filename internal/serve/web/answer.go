@@ -17,73 +17,73 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// answer is what a page has to say.
-type answer struct {
-	// title is what the window and the history of the browser call it. // required
+// pageResult is what a page shows.
+type pageResult struct {
+	// title is the title of the browser's window. // required
 	title string
-	// value is what observing answered: the page as JSON. // required
+	// value is the page as JSON. // required
 	value any
-	// view is the data of the template, with what people need and programs do not; nil when value is enough.
+	// view is the template's data; nil means value.
 	view any
-	// command says the same on the command line; empty when no command does.
+	// command is the equivalent command line; empty if there is none.
 	command string
-	// concerns are addresses of the API with which signals say that the page may be another one now: any that begins so.
+	// concerns are address prefixes of the API. An event with one of them means that the page may have changed.
 	concerns []string
-	// summary is one line that is read out when it changes.
+	// summary is a line that screen readers announce when it changes.
 	summary string
-	// to is where to go instead; empty to stay.
+	// to redirects; empty for no redirect.
 	to string
-	// status is that of a page that has no answer, or not yet; 0 means 200.
+	// status is the HTTP status; 0 means 200.
 	status int
-	// failed is what programs are told instead of the value; nil when there is one.
+	// failed is the error to send as JSON in place of value; optional.
 	failed error
-	// again is after which time whoever asked should do so again; zero means not by itself.
+	// again is when the client should reload; zero means never.
 	again time.Duration
 }
 
-// made is an answer that is ready to be sent.
-type made struct {
+// renderedPage is a page that is ready to be sent.
+type renderedPage struct {
 	page page
-	*answer
+	*pageResult
 	// json is the value, and main the main part of the page.
 	json, main []byte
-	// mainZipped is main, compressed: what viewers fetch again and again.
+	// mainZipped is main, compressed.
 	mainZipped []byte
 	jsonTag    string
 	mainTag    string
 }
 
-// body is what the template of a page sees.
+// body is the data of a page's template.
 type body struct {
 	Page any
 	Role access.Role
-	// Command, Concerns and Summary are those of the answer.
+	// Command, Concerns and Summary are those of the pageResult.
 	Command, Concerns, Summary string
 }
 
-// frame is what the layout sees.
+// frame is the data of the layout.
 type frame struct {
 	Title    string
 	Who      access.Identity
 	Sections []Link
 	Links    []Link
-	// Section is the place of the navigation that is shown.
+	// Section is the address of the current navigation entry.
 	Section string
 	Search  string
-	// SignIn and SignOut lead to where one does that; empty where one cannot.
+	// SignIn and SignOut are addresses; empty if not available.
 	SignIn, SignOut string
-	// Notice is what is said once; empty for nothing.
+	// Notice is a message that is shown once; empty for none.
 	Notice string
-	// Style and Script are the addresses of the files.
+	// Style and Script are the addresses of static files.
 	Style, Script string
 	Main          template.HTML
-	// Tag is the ETag of the main part, by which scripts ask whether it is another one by now; empty where it never will be.
+	// Tag is the ETag of the main part, for the script that keeps it up to date; empty if it never changes.
 	Tag string
 }
 
-// make turns an answer into what is sent.
-func (t templates) make(p page, a *answer, role access.Role) (*made, error) {
-	m := &made{page: p, answer: a}
+// make renders a page.
+func (t templates) make(p page, a *pageResult, role access.Role) (*renderedPage, error) {
+	m := &renderedPage{page: p, pageResult: a}
 	if a.to != "" {
 		return m, nil
 	}
@@ -106,7 +106,7 @@ func (t templates) make(p page, a *answer, role access.Role) (*made, error) {
 	return m, nil
 }
 
-// tagOf is an ETag of some bytes. It is a weak one: the same text is sent compressed and not.
+// tagOf returns a weak ETag: the same text is sent with and without compression.
 func tagOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return `W/"` + hex.EncodeToString(sum[:12]) + `"`
@@ -120,11 +120,11 @@ func zipped(text []byte) []byte {
 	return out.Bytes()
 }
 
-// fragmentHeader is sent by scripts that want the main part alone.
+// fragmentHeader asks for the main part only.
 const fragmentHeader = "Kalypso-Fragment"
 
-// answer sends a page: as JSON, as its main part alone, or whole.
-func (s *site) answer(w http.ResponseWriter, r *http.Request, who access.Identity, m *made) {
+// send sends a page: as JSON, as its main part only, or whole.
+func (s *site) send(w http.ResponseWriter, r *http.Request, who access.Identity, m *renderedPage) {
 	status := cmp.Or(m.status, http.StatusOK)
 	if m.again > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(m.again.Seconds())))
@@ -170,7 +170,7 @@ func (s *site) frame(r *http.Request, who access.Identity, title, section string
 	return f
 }
 
-// signInFor is where somebody signs in to come back here; empty where nobody can.
+// signInFor returns the address to sign in and come back to r; empty if browsers cannot sign in.
 func (s *site) signInFor(r *http.Request) string {
 	if s.SignIn == "" || r.Method != http.MethodGet {
 		return s.SignIn
@@ -180,7 +180,7 @@ func (s *site) signInFor(r *http.Request) string {
 
 const htmlType = "text/html; charset=utf-8"
 
-// send sends a text, compressed where that is understood, or that it is the one that is at hand.
+// send sends a text, compressed if the client accepts that, or 304 if the client has it already.
 func send(w http.ResponseWriter, r *http.Request, status int, contentType, tag string, text, compressed []byte) {
 	h := w.Header()
 	if tag != "" {
@@ -199,7 +199,7 @@ func send(w http.ResponseWriter, r *http.Request, status int, contentType, tag s
 		text = compressed
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(text) // whoever asked may be gone
+	_, _ = w.Write(text) // the client may be gone
 }
 
 func acceptsGzip(r *http.Request) bool {
@@ -212,7 +212,7 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// wantsJSON reports whether a program is asking: JSON is named and comes before HTML.
+// wantsJSON reports whether Accept lists JSON before HTML.
 func wantsJSON(r *http.Request) bool {
 	for one := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
 		kind, _, _ := strings.Cut(one, ";")
@@ -226,11 +226,11 @@ func wantsJSON(r *http.Request) bool {
 	return false
 }
 
-// policy is what browsers let a page do: nothing that does not come from this server, and nothing that is written into it.
+// policy is the content security policy: nothing from other servers, nothing inline.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// setHeaders sets what holds for all pages. What is on them is for who asked, and may be another thing the next moment.
+// setHeaders sets the headers of all pages. Pages are for one user, and browsers must ask again before they reuse one.
 func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Cache-Control", "private, no-cache")

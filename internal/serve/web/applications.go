@@ -6,26 +6,26 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// applicationView is an application on the page of its workload.
+// applicationView is an application on its workload's page.
 type applicationView struct {
 	query.ApplicationDetail
 	Environments []deliveryView
-	// Command says the same on the command line.
+	// Command is the equivalent command line.
 	Command string
 }
 
-// deliveryView is how an application stands in an environment.
+// deliveryView is an application in one environment.
 type deliveryView struct {
 	query.ApplicationEnvironment
 	State any
 	Gate  *gateView
 }
 
-// maxApplications is how many of one name are shown.
+// maxApplications limits the applications of the same name on a page.
 const maxApplications = 5
 
-// delivered are the applications of a name.
-func (s *site) delivered(q *question, name string) ([]applicationView, error) {
+// delivered returns the applications of a name, one for each control plane that registers it.
+func (s *site) delivered(q *pageRequest, name string) ([]applicationView, error) {
 	page, err := s.Observer.Applications(q.Context(), query.ApplicationsQuery{Name: name, Paging: query.Paging{Limit: maxApplications}})
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func deliveryOf(e query.ApplicationEnvironment) deliveryView {
 	return deliveryView{ApplicationEnvironment: e, State: deliveryState(e), Gate: gateOf(e.Gate, commit, e.Phase)}
 }
 
-// deliveryState is the one state that tells most about an application in an environment.
+// deliveryState returns the most important state of an application in an environment.
 func deliveryState(e query.ApplicationEnvironment) any {
 	switch {
 	case e.Error != "":
@@ -66,11 +66,11 @@ func deliveryState(e query.ApplicationEnvironment) any {
 	return e.Phase
 }
 
-// urgency is the order in which tones are told.
+// urgency is the order in which states are listed, by tone.
 var urgency = []string{bad, warn, move, off, good}
 
-// countApplications adds to environments how the applications in them stand.
-func (s *site) countApplications(q *question, chains []chainView) error {
+// countApplications adds the states of applications to environments.
+func (s *site) countApplications(q *pageRequest, chains []chainView) error {
 	page, err := s.Observer.Applications(q.Context(), query.ApplicationsQuery{Paging: query.Paging{Limit: query.MaxLimit}})
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s *site) countApplications(q *question, chains []chainView) error {
 	return nil
 }
 
-// countsOf sorts counts by how urgent they are, and equals by their word.
+// countsOf sorts counts by urgency, then by label.
 func countsOf(counts map[any]int) []stateCount {
 	var all []stateCount
 	for state, n := range counts {
@@ -105,7 +105,7 @@ func countsOf(counts map[any]int) []stateCount {
 		if d := slices.Index(urgency, tone(a.State)) - slices.Index(urgency, tone(b.State)); d != 0 {
 			return d
 		}
-		if word(a.State) < word(b.State) {
+		if label(a.State) < label(b.State) {
 			return -1
 		}
 		return 1

@@ -38,7 +38,7 @@ func TestWorkloadShowsItsDelivery(t *testing.T) {
 	for _, want := range []string{"1.4.2 2222222 image shop:1.4.2", "4 newer commits", "2 files changed by hand", "2 of 3 run it, 1", "it waits ( pull request )"} {
 		p.wants("section[aria-labelledby=delivery-0] tr", want)
 	}
-	for _, want := range []string{"2 of 3 run 2222222 , which is published", "#5 a <b>change</b>", "no <chart>", "held"} {
+	for _, want := range []string{"2 of 3 run 2222222 (published)", "#5 a <b>change</b>", "no <chart>", "held"} {
 		p.wants("section[aria-labelledby=delivery-0] tr", want)
 	}
 	p.wants("section[aria-labelledby=delivery-0] code", "kalypso app status hello --server https://kalypso.example.com")
@@ -46,25 +46,25 @@ func TestWorkloadShowsItsDelivery(t *testing.T) {
 		t.Error("an address that is none is a link")
 	}
 	if n := len(newWorld(t).fleetOfThree().see("/workloads/hello").all("#delivery-0")); n != 0 {
-		t.Error("what nobody delivers has a delivery")
+		t.Error("a workload without a delivery shows one")
 	}
 }
 
-func TestFleetHintsAtApplications(t *testing.T) {
+func TestFleetCountsApplications(t *testing.T) {
 	p := newWorld(t).fleetOfThree().delivered().see("/")
 	p.wants("#environment-dev .count", "1 failed")
 	p.wants("#environment-stage .count", "1 held")
 }
 
-// While a commit is only proposed, clusters are counted for the one that is published, and the page says so.
-func TestGateOfWhatIsPublished(t *testing.T) {
+// While a commit is only proposed, the gate counts clusters for the published one, and the page names it.
+func TestGateOfThePublishedCommit(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	dev := &w.fleet[0].Promotion.Environments[0]
 	dev.Phase, dev.Commit, dev.Reason = decide.Proposed, older, "2222222 waits for its change to be merged (https://git.example.com/acme/gitops/pulls/4)"
 	dev.Verdict = comply.Verdict{} // there is one of what is promoted when that is published
 	for _, path := range []string{"/", "/environments/dev"} {
 		p := w.see(path)
-		p.wants("main", "2 of 3 run 1111111 , which is published")
+		p.wants("main", "2 of 3 run 1111111 (published)")
 	}
 	p := w.see("/environments/dev")
 	p.wants("p.clamp", "2222222 waits for its change to be merged ( pull request )")

@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-func TestUnknownNamesAreToldWithTheNearest(t *testing.T) {
+func TestUnknownNamesSuggestSimilarOnes(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	for path, near := range map[string]string{
 		"/environments/stag": "/environments/stage", "/clusters/large-04": "/clusters/large-01", "/workloads/helo": "/workloads/hello",
@@ -41,7 +41,7 @@ func TestUnknownNamesAreToldWithTheNearest(t *testing.T) {
 	}
 }
 
-func TestOneOfSeveralControlPlanesIsChosen(t *testing.T) {
+func TestAmbiguousEnvironmentOffersControlPlanes(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	second := w.standings()
 	second.URL += "-2"
@@ -60,8 +60,8 @@ func TestOneOfSeveralControlPlanesIsChosen(t *testing.T) {
 	}
 }
 
-// TestLedgerThatCannotBeRead: the page says so, and its reason is in the log only.
-func TestLedgerThatCannotBeRead(t *testing.T) {
+// TestUnreadableLedger: the page reports it; the cause is only in the log.
+func TestUnreadableLedger(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.ledger.Close())
 	for _, path := range []string{"/", "/clusters", "/environments/dev", "/search?q=a", "/figures"} {
@@ -92,8 +92,8 @@ func (c *counting) Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledge
 	return c.Ledger.Clusters(ctx, q)
 }
 
-// TestManyViewersAreOneQuestion: two hundred who look at a page when something happened cost little more than one.
-func TestManyViewersAreOneQuestion(t *testing.T) {
+// TestConcurrentViewersShareOneQuery: two hundred viewers of a page cost little more than one.
+func TestConcurrentViewersShareOneQuery(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	c := &counting{Ledger: w.ledger, let: make(chan struct{})}
 	w.pages.Observer.Ledger = c
@@ -136,8 +136,8 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// TestAPanicIsToldToAll: nobody waits for ever, and nothing of it is on the page.
-func TestAPanicIsToldToAll(t *testing.T) {
+// TestAllViewersGetAPanic: no request waits forever, and the page does not show the cause.
+func TestAllViewersGetAPanic(t *testing.T) {
 	w := newWorld(t)
 	w.pages.Observer.Fleet = panicking{}
 	a := w.ask("/")

@@ -9,29 +9,29 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// The measures of charts, in the units of their drawing.
+// The size of charts, in units of the SVG.
 const (
 	chartWidth, chartHeight = 640, 160
 	chartLeft, chartBottom  = 34, 20
 	chartTop                = 8
 )
 
-// chart is a drawing with two axes. What it shows is in words in Label, and in numbers in the table that goes with it.
+// chart is a drawing with two axes. Label is its description; a table beside it has the numbers.
 type chart struct {
 	Label string
 	Bars  []chartBar
-	// Line is the path of a line, and Area that of what is below it; empty where there are bars.
+	// Line is the path of a line, and Area that of the area below; empty for bar charts.
 	Line, Area string
-	// Goal is the height of a line that is to be reached; 0 for none.
+	// Goal is the y coordinate of the target line; 0 for none.
 	Goal   int
 	Ticks  []chartTick
 	Widths chartSize
 }
 
-// chartSize is the size of a drawing.
+// chartSize is the size of a chart.
 type chartSize struct{ Width, Height, Left, Base int }
 
-// chartBar is a bar, with a part of it at its foot that failed.
+// chartBar is a bar. The failed part is at its bottom.
 type chartBar struct {
 	X, Y, Width, Height int
 	FailedHeight        int
@@ -39,7 +39,7 @@ type chartBar struct {
 	Title               string
 }
 
-// chartTick is a text at an axis.
+// chartTick is a label of an axis.
 type chartTick struct {
 	X, Y   int
 	Anchor string
@@ -50,7 +50,7 @@ func newChart(label string) *chart {
 	return &chart{Label: label, Widths: chartSize{chartWidth, chartHeight, chartLeft, chartHeight - chartBottom}}
 }
 
-// height is where a value is drawn, when most is the largest.
+// height returns the y coordinate of a value on a scale up to most.
 func height(value, most float64) int {
 	base := chartHeight - chartBottom
 	if most <= 0 {
@@ -59,7 +59,7 @@ func height(value, most float64) int {
 	return base - int(value/most*float64(base-chartTop))
 }
 
-// scale writes the largest value and zero at the left axis.
+// scale labels the y axis with zero and the largest value.
 func (c *chart) scale(most int) {
 	c.Ticks = append(c.Ticks,
 		chartTick{chartLeft - 6, height(float64(most), float64(most)) + 4, "end", fmt.Sprint(most)},
@@ -67,7 +67,7 @@ func (c *chart) scale(most int) {
 	)
 }
 
-// span writes a beginning and an end below the axis.
+// span labels the x axis with its ends.
 func (c *chart) span(from, to string) {
 	c.Ticks = append(c.Ticks,
 		chartTick{chartLeft, chartHeight - 4, "start", from},
@@ -75,7 +75,7 @@ func (c *chart) span(from, to string) {
 	)
 }
 
-// barChart draws how much happened, part by part.
+// barChart draws the deployments of each part of a period; nil if there are none.
 func barChart(label string, parts []query.Part) *chart {
 	if len(parts) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func barChart(label string, parts []query.Part) *chart {
 		failed := height(float64(p.Failed), float64(most))
 		c.Bars = append(c.Bars, chartBar{
 			X: chartLeft + i*step + 2, Y: y, Width: max(1, step-4), Height: chartHeight - chartBottom - y, FailedY: failed, FailedHeight: chartHeight - chartBottom - failed,
-			Title: fmt.Sprintf("%s: %d, %d of them failed", p.From.Format("2 January"), p.Deployments, p.Failed),
+			Title: fmt.Sprintf("%s: %d, %d failed", p.From.Format("2 January"), p.Deployments, p.Failed),
 		})
 	}
 	c.scale(most)
@@ -102,7 +102,7 @@ func barChart(label string, parts []query.Part) *chart {
 	return c
 }
 
-// convergence draws how many of those expected had arrived at each time.
+// convergence draws how many of the expected clusters had arrived at each time; nil if none had.
 func convergence(label string, arrived []time.Time, from, to time.Time, expected int) *chart {
 	if len(arrived) == 0 || expected == 0 || !to.After(from) {
 		return nil

@@ -47,7 +47,7 @@ func contrast(t *testing.T, a, b string) float64 {
 func luminance(t *testing.T, colour string) float64 {
 	t.Helper()
 	if len(colour) != 7 {
-		t.Fatalf("%q is no colour", colour)
+		t.Fatalf("%q is not a color", colour)
 	}
 	sum := 0.0
 	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {

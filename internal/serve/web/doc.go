@@ -1,29 +1,29 @@
-// Package web shows the fleet to people: pages that a server makes, for browsers of any size, with or without scripts.
+// Package web shows the fleet in a browser: pages rendered by the server, for any screen size, with or without scripts.
 //
-//	request ─► Shield: name, headers, panics
-//	           └► who asks: may they read? ─► page: question to observing ─► answer ─┬─► JSON, where that is accepted
-//	                     └► no: how to sign in                │                      └─► template ─► HTML
-//	                                                          └ shared by all who ask the same within a moment
+//	request ─► Shield: request ID, headers, panics
+//	           └► Guard: a reader? ─► page: query to the hub ─► result ─┬─► JSON, if the client accepts it
+//	                     └► no: how to sign in            │             └─► template ─► HTML
+//	                                                      └ cached for a second, for all users of a role
 //
-// Every page is an address, a folder with a template, and a function that asks package observing. What it answers as JSON
-// is the very value of observing, so that a page, the API and a command never disagree.
+// Every page is an address, a folder with a template, and a function that queries [query.Observer]. As JSON it answers with the
+// Observer's value, so that a page, the API and a command never disagree.
 //
-// # What is on a page
+// # Parts of a page
 //
-// The frame, with who is signed in, and the main part. The main part depends on the address and the role alone,
-// never on a person: so it is made once for everybody who looks at it, and two hundred viewers cost little more than one.
-// Scripts fetch only the main part again when something happened.
+// The frame shows who is signed in. The main part depends on the address and the role only, never on the user. It is therefore
+// rendered once for all viewers, and two hundred viewers cost little more than one. Scripts fetch only the main part again
+// when something has happened.
 //
-// # What is not believed
+// # Untrusted input
 //
-// Names, messages and titles come from repositories and clusters. They reach a page as text, escaped by html/template,
-// on one line and without credentials; addresses become links only when they are http or https.
-// The policy of the pages lets nothing in that is not from this server, and no script or style that is not a file.
+// Names, messages and titles come from repositories and clusters. They are escaped by html/template, put on one line and stripped of
+// credentials. Addresses become links only if they are http or https. The content security policy allows nothing from other
+// servers, and no inline scripts or styles.
 //
 // # Adding a page
 //
-// Add a folder to pages with a page.html that defines "main", a function that returns an [answer], and a line to the table
-// in routes.go. What people may do, such as to pause an environment, belongs to handlers of their own beside the table, in
-// package action: pages only link to them, by role, which templates know as .Role. A form has something of a person in it, so it
-// is never in a main part that is shared; [Frame] shows those pages.
+// Add a folder to pages with a page.html that defines "main", a function that returns a [pageResult], and a line to the table
+// in routes.go. Actions, such as pausing an environment, have handlers of their own in package action. Pages only link to them,
+// depending on the role, which templates know as .Role. A form belongs to a user, so it is never in a cached main part; [Frame] shows
+// those pages.
 package web

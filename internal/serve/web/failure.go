@@ -20,11 +20,11 @@ import (
 )
 
 var (
-	errNoPage = errors.New("there is no such page")
-	errBroken = errors.New("something broke")
+	errNoPage = errors.New("page not found")
+	errBroken = errors.New("internal error")
 )
 
-// panicError is a panic while a page was made.
+// panicError is a panic while a page was rendered.
 type panicError struct {
 	cause any
 	stack []byte
@@ -32,24 +32,24 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprint(e.cause) }
 
-// failure is what a page says instead of an answer.
+// failure is the content of an error page.
 type failure struct {
 	Status int
-	// Title names the status, What says what is wrong, and Next what to do.
+	// Title names the status, What is the error, and Next says what to do.
 	Title, What, Next string
-	// Choices are pages that may have been meant.
+	// Choices are links to pages that the user may have meant.
 	Choices []Link
-	// SignIn says that showing who one is may help.
+	// SignIn reports that the page is shown to users who sign in.
 	SignIn bool
-	// Enter is where browsers sign in; empty where they cannot.
+	// Enter is the address to sign in; empty if browsers cannot.
 	Enter string
-	// Request is the name that the log of the server has for it.
+	// Request is the request ID in the server's log.
 	Request string
 
 	retryAfter time.Duration
 }
 
-// failureOf says an error to people. Only errors of known kinds show their text: nothing else was written for them.
+// failureOf describes an error to users. Only errors of known kinds show their text: others were not written for users.
 func failureOf(err error) failure {
 	var refusal *access.Refusal
 	var unknown *query.UnknownError
@@ -58,11 +58,11 @@ func failureOf(err error) failure {
 	var plan *planError
 	switch {
 	case errors.As(err, &plan):
-		return unplanned(plan)
+		return planFailure(plan)
 	case errors.As(err, &refusal):
 		return refused(refusal)
 	case errors.As(err, &unknown):
-		f := failure{Status: http.StatusNotFound, What: sentence(unknown.Error()), Next: "Look for it by a part of its name, or see what there is."}
+		f := failure{Status: http.StatusNotFound, What: sentence(unknown.Error()), Next: "Search for part of its name."}
 		for _, name := range unknown.Near {
 			if address := addressOf(unknown.What, name); address != "" {
 				f.Choices = append(f.Choices, Link{name, address})
@@ -70,21 +70,21 @@ func failureOf(err error) failure {
 		}
 		return f
 	case errors.As(err, &ambiguous):
-		return failure{Status: http.StatusConflict, What: sentence(ambiguous.Error()), Next: "Choose the one that you mean:", Choices: ambiguous.choices}
+		return failure{Status: http.StatusConflict, What: sentence(ambiguous.Error()), Next: "Choose one:", Choices: ambiguous.choices}
 	case errors.Is(err, errNoPage):
-		return failure{Status: http.StatusNotFound, What: "There is no such page.", Next: "Look for it by a part of its name, or begin with the fleet."}
+		return failure{Status: http.StatusNotFound, What: "Page not found.", Next: "Search for part of its name, or start at the fleet."}
 	case errors.Is(err, ledger.ErrNotFound):
-		return failure{Status: http.StatusNotFound, What: sentence(err.Error()), Next: "Look for it by a part of its name, or see what there is."}
+		return failure{Status: http.StatusNotFound, What: sentence(err.Error()), Next: "Search for part of its name."}
 	case errors.Is(err, ledger.ErrInvalid):
 		what := strings.TrimPrefix(err.Error(), ledger.ErrInvalid.Error()+": ")
-		return failure{Status: http.StatusBadRequest, What: sentence(what), Next: "Correct the address, or go back."}
+		return failure{Status: http.StatusBadRequest, What: sentence(what), Next: "Correct the input, or go back."}
 	case errors.As(err, &broken), errors.Is(err, errBroken):
-		return failure{Status: http.StatusInternalServerError, What: "Something broke.", Next: "The log of the server knows more about this request."}
+		return failure{Status: http.StatusInternalServerError, What: "Internal error.", Next: "The server's log has the details of this request."}
 	}
-	// What is left comes from the ledger: it is locked, slow, or away.
+	// Other errors come from the ledger: it is locked, slow or unreachable.
 	return failure{
-		Status: http.StatusServiceUnavailable, What: "The ledger cannot be read at the moment, so nothing here can be trusted to be true.",
-		Next:       "Load the page again in a moment. When this lasts, look at the log of the server and at where the ledger is kept.",
+		Status: http.StatusServiceUnavailable, What: "The ledger cannot be read at the moment.",
+		Next:       "Reload the page in a moment. If the error persists, check the server's log and the ledger's database.",
 		retryAfter: 5 * time.Second,
 	}
 }
@@ -102,12 +102,12 @@ func refused(r *access.Refusal) failure {
 	return f
 }
 
-// folders are where things of a kind are shown, in the words of [query.UnknownError].
+// folders maps [query.UnknownError.What] to the first path segment of its pages.
 var folders = map[string]string{
 	"environment": "environments", "workload": "workloads", "application": "workloads", "cluster": "clusters", "promotion of commit": "promotions",
 }
 
-// addressOf is where something of a kind is shown; empty for what has no page.
+// addressOf returns the address of a page; empty if the kind has none.
 func addressOf(what, name string) string {
 	folder := folders[what]
 	if folder == "" {
@@ -116,11 +116,11 @@ func addressOf(what, name string) string {
 	return "/" + folder + "/" + url.PathEscape(name)
 }
 
-// refuse answers with what is wrong, and logs what is not the fault of who asks.
+// refuse sends an error page or a problem as JSON, and logs errors that are not the client's fault.
 func (s *site) refuse(w http.ResponseWriter, r *http.Request, who access.Identity, err error) {
 	f := failureOf(err)
 	f.Title, f.Request = http.StatusText(f.Status), access.RequestID(r.Context())
-	// That many ask is nothing wrong with the server, and must not fill its log as fast as they do.
+	// Too many requests are not a fault of the server, and must not fill its log.
 	if f.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) && !errors.Is(err, trial.ErrBusy) {
 		s.logFailure(f, err)
 	}
@@ -132,7 +132,7 @@ func (s *site) refuse(w http.ResponseWriter, r *http.Request, who access.Identit
 		h.Set("Retry-After", strconv.Itoa(int(f.retryAfter.Seconds())))
 	}
 	if wantsJSON(r) {
-		text, _ := json.Marshal(api.Problem{ // it has nothing that is no JSON
+		text, _ := json.Marshal(api.Problem{ // plain strings and numbers
 			Type: "about:blank", Title: f.Title, Status: f.Status, Detail: f.What, Next: f.Next, Instance: f.Request,
 		})
 		send(w, r, f.Status, "application/problem+json", "", text, nil)
@@ -156,7 +156,7 @@ func (s *site) logFailure(f failure, err error) {
 	s.Log.Error("show page", attributes...)
 }
 
-// failurePage is the failure in its frame. Whoever may not read sees no more of the fleet than its name.
+// failurePage renders an error page. It shows nothing of the fleet.
 func (s *site) failurePage(r *http.Request, who access.Identity, f failure) ([]byte, error) {
 	f.Enter = s.signInFor(r)
 	main, err := s.templates.main("failure", body{Page: f, Role: who.Role})
@@ -166,7 +166,7 @@ func (s *site) failurePage(r *http.Request, who access.Identity, f failure) ([]b
 	return s.templates.layout(s.frame(r, who, f.Title, "", main))
 }
 
-// broken answers a request whose handling panicked.
+// broken answers a request whose handler panicked.
 func (s *site) broken(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, r, access.Identity{}, errBroken)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// TestNearNamesLeadToPages: who misspells a name is led to what there is, where that has a page.
-func TestNearNamesLeadToPages(t *testing.T) {
+// TestSimilarNamesLinkToPages: an error for a misspelled name links to pages with similar names.
+func TestSimilarNamesLinkToPages(t *testing.T) {
 	for what, want := range map[string]string{
 		"environment": "/environments/a%2Fb", "workload": "/workloads/a%2Fb", "application": "/workloads/a%2Fb",
 		"cluster": "/clusters/a%2Fb", "promotion of commit": "/promotions/a%2Fb", "control plane": "",

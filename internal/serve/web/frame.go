@@ -10,15 +10,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// Frame shows what handlers of other packages make, as one of the pages.
+// Frame shows pages of other packages in the layout of this one.
 type Frame struct{ site *site }
 
-// Frame returns the frame of the pages.
+// Frame returns the layout for pages of other packages.
 func (p *Pages) Frame() *Frame { return &Frame{newSite(p)} }
 
-// Template reads the template of a main part, which defines "main" and sees a page as .Page and the role of who looks as .Role.
-// It has the words and parts of the pages, and panics when it does not parse: it is embedded, and tests execute it.
-// Read all templates before the first page is shown.
+// Template reads a template that defines "main". Its data is .Page, and .Role is the user's role.
+// It can use the functions and parts of the pages. Template panics if it does not parse: it is embedded, and tests execute it.
+// Call it before the first page is shown.
 func (f *Frame) Template(files fs.FS, name string) *template.Template {
 	return template.Must(template.Must(f.site.templates.frame.Clone()).ParseFS(files, name))
 }
@@ -27,13 +27,13 @@ func (f *Frame) Template(files fs.FS, name string) *template.Template {
 type Main struct {
 	Status int    // required
 	Title  string // required
-	// Section is the address of the place in the navigation that it belongs to; empty for none.
+	// Section is the address of the current navigation entry; empty for none.
 	Section  string
 	Template *template.Template // required
 	Page     any
 }
 
-// Show sends a page to somebody.
+// Show sends a page to a user.
 func (f *Frame) Show(w http.ResponseWriter, r *http.Request, who access.Identity, m Main) {
 	var main bytes.Buffer
 	err := m.Template.ExecuteTemplate(&main, "page", body{Page: m.Page, Role: who.Role})
@@ -46,11 +46,11 @@ func (f *Frame) Show(w http.ResponseWriter, r *http.Request, who access.Identity
 		return
 	}
 	setHeaders(w.Header())
-	w.Header().Set("Cache-Control", "no-store") // it has the token of a form
+	w.Header().Set("Cache-Control", "no-store") // it contains a form's token
 	send(w, r, m.Status, htmlType, "", whole, nil)
 }
 
-// Refuse says what is wrong, as every page does.
+// Refuse sends an error page, or a problem as JSON.
 func (f *Frame) Refuse(w http.ResponseWriter, r *http.Request, who access.Identity, err error) {
 	setHeaders(w.Header())
 	f.site.refuse(w, r, who, err)

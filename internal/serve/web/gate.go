@@ -9,15 +9,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// gateView is a gate with the bar that shows it.
+// gateView is a gate with its bar.
 type gateView struct {
 	*query.Gate
 	// Parts are the parts of the bar, from the left.
 	Parts []barPart
-	// Others are those that did not reach the commit, by state; without states in which nobody is.
+	// Others counts the clusters that do not run the commit, by state, without empty states.
 	Others []stateCount
-	// Published is the commit that clusters are counted for, where that is not the one that stands beside the gate: it was
-	// published before, and the other one is only on its way. Empty otherwise.
+	// Published is the commit that the gate counts, if it differs from the one on the page: that one
+	// is not published yet. Empty otherwise.
 	Published string
 }
 
@@ -27,13 +27,13 @@ type barPart struct {
 	From, Width float64
 }
 
-// stateCount is how many there are in a state.
+// stateCount counts things in a state.
 type stateCount struct {
 	State any
 	Count int
 }
 
-// gateOf prepares a gate of what has a commit that stands in a phase; nil where there is none.
+// gateOf prepares the gate of a commit that is in a phase; nil if g is.
 func gateOf(g *query.Gate, commit string, phase decide.Phase) *gateView {
 	if g == nil {
 		return nil
@@ -55,10 +55,10 @@ func gateOf(g *query.Gate, commit string, phase decide.Phase) *gateView {
 	return v
 }
 
-// hundredths is exact enough for a picture.
+// hundredths rounds to two digits.
 func hundredths(x float64) float64 { return math.Round(x*100) / 100 }
 
-// barOf lays counts one after the other.
+// barOf puts the parts of a bar side by side.
 func barOf(counts []stateCount) []barPart {
 	total := 0
 	for _, c := range counts {

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// graph is a chain of environments as a picture: each stands right of those that it comes after.
+// graph draws a chain of environments from left to right.
 type graph struct {
 	Width, Height int
 	Nodes         []node
@@ -21,10 +21,10 @@ type graph struct {
 type node struct {
 	X, Y, Width, Height int
 	Name, Address       string
-	// Label is what is read out.
+	// Label is for screen readers.
 	Label string
 	State any
-	// Commit and Gate are the lines below the name.
+	// Commit and Gate are the texts below the name.
 	Commit, Gate string
 	Parts        []barPart
 }
@@ -32,11 +32,11 @@ type node struct {
 // edge leads from one environment to the next, as paths of an SVG: a line and its tip.
 type edge struct {
 	Path, Tip string
-	// Waits says that something is on its way along the edge and may not go on yet.
+	// Waits reports that a commit waits to be promoted along the edge.
 	Waits bool
 }
 
-// The measures of the picture, in pixels.
+// Sizes in pixels.
 const (
 	nodeWidth, nodeHeight = 176, 84
 	gapX, gapY            = 56, 16
@@ -45,7 +45,7 @@ const (
 
 // graphOf draws environments of one control plane, with links to their pages.
 func graphOf(environments []query.Environment, address func(query.Environment) string) graph {
-	columns := layers(environments)
+	columns := columnsOf(environments)
 	var g graph
 	at := map[string]node{}
 	for x, column := range columns {
@@ -68,14 +68,14 @@ func graphOf(environments []query.Environment, address func(query.Environment) s
 	return g
 }
 
-// layers puts every environment behind all that it comes after. Those in a circle, which is a mistake that problems tell,
-// stand behind the others.
-func layers(environments []query.Environment) [][]query.Environment {
+// columnsOf puts every environment to the right of those it comes after. Environments in a cycle, which are reported as problems,
+// come last.
+func columnsOf(environments []query.Environment) [][]query.Environment {
 	known, depth := map[string]bool{}, map[string]int{}
 	for _, e := range environments {
 		known[e.Name] = true
 	}
-	for range environments { // no way is longer than there are environments
+	for range environments { // no path is longer
 		for _, e := range environments {
 			for _, before := range e.After {
 				if known[before] {
@@ -96,12 +96,12 @@ func layers(environments []query.Environment) [][]query.Environment {
 	return columns
 }
 
-// maxFine is how many letters the line below the state has room for, with a space between commit and gate.
-const maxFine = 19
+// maxDetailLine is how many characters fit in the line below the state.
+const maxDetailLine = 19
 
-// fit writes the line below the state shorter where it would run into itself.
-func (n *node) fit(empty bool) {
-	if len(n.Commit)+len(n.Gate) <= maxFine {
+// shorten shortens the line below the state if it is too long.
+func (n *node) shorten(empty bool) {
+	if len(n.Commit)+len(n.Gate) <= maxDetailLine {
 		return
 	}
 	n.Gate = strings.ReplaceAll(n.Gate, " of ", "/")
@@ -112,26 +112,26 @@ func (n *node) fit(empty bool) {
 
 func nodeOf(e query.Environment) node {
 	n := node{
-		Width: nodeWidth, Height: nodeHeight, Name: cut(line(e.Name), 18), State: stateOf(e),
+		Width: nodeWidth, Height: nodeHeight, Name: truncate(line(e.Name), 18), State: stateOf(e),
 		Commit: cmp.Or(short(e.Commit), "no commit yet"),
 	}
 	if e.Gate != nil {
 		gate := gateOf(e.Gate, e.Commit, e.Phase)
 		n.Parts = gate.Parts
-		if gate.Published == "" { // else the number would stand beside a commit that it is not about
+		if gate.Published == "" { // else the count would be of another commit
 			n.Gate = fmt.Sprintf("%d of %d", e.Gate.Counts.Reached, e.Gate.Counts.Counted)
 		}
 	}
-	n.fit(e.Commit == "")
-	// What is read out has what is seen in it, in the same words: people say to their computer what they see.
-	n.Label = fmt.Sprintf("%s %s %s", line(e.Name), word(n.State), n.Commit)
+	n.shorten(e.Commit == "")
+	// The label contains the visible text, so that users of voice control can say what they see.
+	n.Label = fmt.Sprintf("%s %s %s", line(e.Name), label(n.State), n.Commit)
 	if n.Gate != "" {
 		n.Label += " " + n.Gate + " clusters run it"
 	}
 	return n
 }
 
-// edgeOf is a curve from the right side of one node to the left side of another.
+// edgeOf draws a curve from the right side of one node to the left side of another.
 func edgeOf(from, to node, waits bool) edge {
 	x1, y1 := from.X+nodeWidth, from.Y+nodeHeight/2
 	x2, y2 := to.X-8, to.Y+nodeHeight/2
@@ -143,7 +143,7 @@ func edgeOf(from, to node, waits bool) edge {
 	}
 }
 
-// stateOf is the one state that tells most about an environment.
+// stateOf returns the most important state of an environment.
 func stateOf(e query.Environment) any {
 	switch {
 	case e.Error != "":
@@ -154,8 +154,8 @@ func stateOf(e query.Environment) any {
 	return e.Phase
 }
 
-// addressing returns the pages of environments. Where several control planes have one of a name, the page says whose it is.
-func addressing(all []query.Environment) func(query.Environment) string {
+// environmentAddresses returns the addresses of environments. They name the control plane if several have the same environment name.
+func environmentAddresses(all []query.Environment) func(query.Environment) string {
 	names := map[string]int{}
 	for _, e := range all {
 		names[e.Name]++

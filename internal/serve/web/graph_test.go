@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// TestLayers: an environment stands behind all that it comes after, whatever the order, also where a mistake makes a circle.
-func TestLayers(t *testing.T) {
+// TestColumns: an environment stands behind all that it comes after, whatever the order, also where a mistake makes a circle.
+func TestColumns(t *testing.T) {
 	for _, tc := range []struct{ name, environments, want string }{
 		{"a chain", "prod<stage stage<dev dev", "dev | stage | prod"},
 		{"a diamond", "prod<eu,us us<dev eu<dev dev", "dev | us eu | prod"},
@@ -29,7 +29,7 @@ func TestLayers(t *testing.T) {
 			all = append(all, e)
 		}
 		var columns []string
-		for _, column := range layers(all) {
+		for _, column := range columnsOf(all) {
 			var names []string
 			for _, e := range column {
 				names = append(names, e.Name)

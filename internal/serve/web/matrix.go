@@ -12,23 +12,23 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// matrixView is a table of targets and cluster types, in parts that browsers lay out only where they are seen.
+// matrixView is a table of targets and cluster types, in parts that browsers lay out only while visible.
 type matrixView struct {
 	Columns []matrixColumn
 	Parts   []matrixPart
 	// Shown of All targets match the filter.
 	Shown, All int
-	// Next is where the targets are that do not fit.
+	// Next is the address of the next page; empty on the last.
 	Next string
-	// Find, State and Workspace are the filter; Workspaces are those to choose from.
+	// Find, State and Workspace are the filter; Workspaces are its options.
 	Find, State, Workspace string
 	Workspaces             []string
 	States                 []string
-	// AsOf says that it is how things were, of which only the assignments are known.
+	// Past reports that the table is of an earlier time, of which only assignments are known.
 	Past bool
-	// Action is the page of the form.
+	// Action is the form's address.
 	Action string
-	// Kept are other parameters of the page, which the form keeps.
+	// Kept are parameters of the page that the form keeps.
 	Kept []Link
 }
 
@@ -45,7 +45,7 @@ type matrixPart struct {
 
 type matrixRow struct {
 	Target, Workload, Workspace, Address, Wanted string
-	// Text is what the filter looks into.
+	// Text is what the filter searches.
 	Text  string
 	Cells template.HTML
 }
@@ -57,11 +57,11 @@ const (
 	rowsInPart = 25
 )
 
-// cellStates are the states of cells, the most important first: a cell is in the first that one of its clusters is in.
+// cellStates are the states of cells, the most important first. A cell has the first state that one of its clusters is in.
 var cellStates = []string{"failed", "held", "missing", "progressing", "suspended", "ready", "added", "assigned"}
 
-// matrix asks for the table of an environment.
-func (s *site) matrix(q *question, d *query.EnvironmentDetail, controlPlane string, asOf time.Time) (matrixView, error) {
+// matrix returns the table of an environment.
+func (s *site) matrix(q *pageRequest, d *query.EnvironmentDetail, controlPlane string, asOf time.Time) (matrixView, error) {
 	limit := min(query.MaxLimit, maxCells/max(1, len(d.ClusterTypes)))
 	m, err := s.Observer.Matrix(q.Context(), query.AssignmentsQuery{
 		Environment: d.Name, ControlPlane: controlPlane, AsOf: asOf, Paging: q.paging(limit),
@@ -90,7 +90,7 @@ func (s *site) matrix(q *question, d *query.EnvironmentDetail, controlPlane stri
 	return v, nil
 }
 
-// fill lays out the rows that the filter lets through.
+// fill adds the rows that match the filter.
 func (v *matrixView) fill(environment string, m *query.Matrix) {
 	columns := map[string]int{}
 	for i, c := range m.Columns {
@@ -108,7 +108,7 @@ func (v *matrixView) fill(environment string, m *query.Matrix) {
 		row := rowOf(r)
 		cells, states := cellsOf(r.Cells, columns, v.Past)
 		row.Cells = cells
-		if !v.lets(row, words, states) {
+		if !v.matches(row, words, states) {
 			continue
 		}
 		v.add(row)
@@ -116,7 +116,7 @@ func (v *matrixView) fill(environment string, m *query.Matrix) {
 	slices.Sort(v.Workspaces)
 }
 
-func (v *matrixView) lets(row matrixRow, words []string, states map[string]bool) bool {
+func (v *matrixView) matches(row matrixRow, words []string, states map[string]bool) bool {
 	for _, w := range words {
 		if !strings.Contains(row.Text, w) {
 			return false
@@ -143,8 +143,8 @@ func rowOf(r *query.Row) matrixRow {
 	return row
 }
 
-// cellsOf are the cells of a row, one for each column, and the states that occur. There may be tens of thousands on a page,
-// so that they are not executed as templates one by one: they consist of numbers, and of words that are written here.
+// cellsOf returns the cells of a row, one for each column, and their states. A page may have tens of thousands of cells,
+// so they are not rendered with templates: they contain only numbers and constants.
 func cellsOf(cells []query.Cell, columns map[string]int, past bool) (template.HTML, map[string]bool) {
 	places := make([]*query.Cell, len(columns))
 	for i := range cells {
@@ -163,10 +163,10 @@ func cellsOf(cells []query.Cell, columns map[string]int, past bool) (template.HT
 		states[state] = true
 		writeCell(&out, c, state)
 	}
-	return template.HTML(out.String()), states //nolint:gosec // numbers, and words of the program
+	return template.HTML(out.String()), states //nolint:gosec // numbers and constants
 }
 
-// cellState is the one state of a cell that tells most.
+// cellState returns the most important state of a cell.
 func cellState(c *query.Cell, past bool) string {
 	n := c.States
 	switch {
@@ -190,26 +190,26 @@ func cellState(c *query.Cell, past bool) string {
 	return "assigned"
 }
 
-// writeCell writes a cell: its colour, a symbol, and how many clusters are so of how many there are.
+// writeCell writes a cell: its color, a symbol, and how many of its clusters are in the state.
 func writeCell(out *strings.Builder, c *query.Cell, state string) {
 	n := c.States
 	some := map[string]int{"failed": n.Failed, "missing": n.Missing, "progressing": n.Progressing, "suspended": n.Suspended, "ready": n.Ready}[state]
-	m := mannerOf(state)
+	m := styleOf(state)
 	out.WriteString(`<td class=`)
 	out.WriteString(m.tone)
 	if state == "ready" && n.Ready == n.Expected && c.Pending == "" {
-		out.WriteString(">" + m.symbol) // nearly all are so: the sign says enough
+		out.WriteString(">" + m.symbol) // the common case: the symbol is enough
 		return
 	}
 	out.WriteString(` aria-label="`)
-	out.WriteString(m.word)
+	out.WriteString(m.label)
 	if some > 0 {
 		out.WriteByte(' ')
 		out.WriteString(strconv.Itoa(some))
 		out.WriteString(" of ")
 		out.WriteString(strconv.Itoa(max(some, n.Expected)))
 	}
-	pending, ok := manners[string(c.Pending)]
+	pending, ok := stateStyles[string(c.Pending)]
 	ok = ok && state != "added"
 	switch {
 	case ok:

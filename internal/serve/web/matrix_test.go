@@ -76,7 +76,7 @@ func TestMatrixFilters(t *testing.T) {
 	}
 }
 
-// TestCells: what a cell says without its colour.
+// TestCells: a cell is understandable without its color.
 func TestCells(t *testing.T) {
 	for _, tc := range []struct {
 		cell query.Cell

@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// The bounds of what is shared.
+// Limits of the cache.
 const (
-	// freshness is how old an answer may be that is shared.
-	freshness = time.Second
-	// maxShared bounds how many answers are kept.
-	maxShared = 128
+	// maxAge is how long a page is reused.
+	maxAge = time.Second
+	// maxEntries limits the cached pages.
+	maxEntries = 128
 )
 
-// memo shares answers: of all who ask the same at once, one is answered and the others get a copy.
+// pageCache caches pages. Concurrent requests for the same page share one rendering.
 // The zero value is ready.
-type memo struct {
+type pageCache struct {
 	mu  sync.Mutex
 	all map[string]*entry
 }
 
-// entry is an answer that is on its way or there.
+// entry is a page that is rendered or being rendered.
 type entry struct {
-	// ready is closed when made and err are set.
+	// ready is closed after page and err are set.
 	ready chan struct{}
-	// at is when it was made; zero until then.
+	// at is when it was rendered; zero until then.
 	at   time.Time
-	made *made
+	made *renderedPage
 	err  error
 }
 
-// get returns the answer of a key: one that is fresh, or the one that is being made, or a new one.
-// Errors are shared by those who wait for them, and not kept.
-func (m *memo) get(ctx context.Context, key string, now func() time.Time, make func() (*made, error)) (*made, error) {
+// get returns the page of a key: from the cache, from a rendering in progress, or from a new one.
+// Errors go to all that wait, and are not cached.
+func (m *pageCache) get(ctx context.Context, key string, now func() time.Time, make func() (*renderedPage, error)) (*renderedPage, error) {
 	e, mine := m.claim(key, now())
 	if mine {
 		go m.fill(key, e, now, make)
@@ -47,18 +47,18 @@ func (m *memo) get(ctx context.Context, key string, now func() time.Time, make f
 	}
 }
 
-// claim returns the entry of a key; mine says that the caller has to fill it.
-func (m *memo) claim(key string, now time.Time) (e *entry, mine bool) {
+// claim returns the entry of a key. If mine is true, the caller must fill it.
+func (m *pageCache) claim(key string, now time.Time) (e *entry, mine bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if e := m.all[key]; e != nil && (e.at.IsZero() || now.Sub(e.at) < freshness) {
+	if e := m.all[key]; e != nil && (e.at.IsZero() || now.Sub(e.at) < maxAge) {
 		return e, false
 	}
 	if m.all == nil {
 		m.all = map[string]*entry{}
 	}
 	for other, e := range m.all {
-		if !e.at.IsZero() && (now.Sub(e.at) >= freshness || len(m.all) >= maxShared) {
+		if !e.at.IsZero() && (now.Sub(e.at) >= maxAge || len(m.all) >= maxEntries) {
 			delete(m.all, other)
 		}
 	}
@@ -67,8 +67,8 @@ func (m *memo) claim(key string, now time.Time) (e *entry, mine bool) {
 	return e, true
 }
 
-// fill makes an answer. A panic is the error of all who wait, so that none of them waits for ever.
-func (m *memo) fill(key string, e *entry, now func() time.Time, make func() (*made, error)) {
+// fill renders a page. A panic becomes the error of all that wait.
+func (m *pageCache) fill(key string, e *entry, now func() time.Time, make func() (*renderedPage, error)) {
 	e.err = errBroken
 	defer func() {
 		if cause := recover(); cause != nil {

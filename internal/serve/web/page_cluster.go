@@ -19,7 +19,7 @@ type clustersPage struct {
 	Now                             string
 }
 
-func (s *site) clusters(q *question) (*answer, error) {
+func (s *site) clusters(q *pageRequest) (*pageResult, error) {
 	asOf, err := q.when("asOf")
 	if err != nil {
 		return nil, err
@@ -48,9 +48,9 @@ func (s *site) clusters(q *question) (*answer, error) {
 			words = append(words, flag[0], flag[1])
 		}
 	}
-	return &answer{
+	return &pageResult{
 		title: "Clusters", value: view.Page, view: view, command: s.command(words...),
-		concerns: now(asOf, operations("clusters/"), operations("environments/")),
+		concerns: whenCurrent(asOf, operations("clusters/"), operations("environments/")),
 	}, nil
 }
 
@@ -62,7 +62,7 @@ type clusterPage struct {
 	Now      string
 }
 
-func (s *site) cluster(q *question) (*answer, error) {
+func (s *site) cluster(q *pageRequest) (*pageResult, error) {
 	name := q.PathValue("name")
 	asOf, err := q.when("asOf")
 	if err != nil {
@@ -72,9 +72,9 @@ func (s *site) cluster(q *question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answer{
+	return &pageResult{
 		title: line(name), value: detail, command: s.command("cluster", "show", name),
-		concerns: now(asOf, operations("clusters/"+url.PathEscape(name)), operations("environments/")),
+		concerns: whenCurrent(asOf, operations("clusters/"+url.PathEscape(name)), operations("environments/")),
 		view:     clusterPage{ClusterDetail: detail, Timeline: timelineOf(detail.Timeline, q.URL.EscapedPath()), AsOf: asOf, Now: q.with("asOf", "")},
 	}, nil
 }

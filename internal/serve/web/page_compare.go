@@ -6,7 +6,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// comparePage is how two environments differ, or the choice of two.
+// comparePage is the comparison of two environments.
 type comparePage struct {
 	// Comparison is nil until both are chosen.
 	Comparison   *query.Comparison
@@ -17,7 +17,7 @@ type comparePage struct {
 	Now          string
 }
 
-func (s *site) compare(q *question) (*answer, error) {
+func (s *site) compare(q *pageRequest) (*pageResult, error) {
 	view := comparePage{A: q.text("a"), B: q.text("b"), AsOf: q.text("asOf"), Now: q.with("asOf", "")}
 	var err error
 	if view.Past, err = q.when("asOf"); err != nil {
@@ -26,7 +26,7 @@ func (s *site) compare(q *question) (*answer, error) {
 	if view.Environments, err = s.environmentNames(q); err != nil {
 		return nil, err
 	}
-	a := &answer{title: "Compare", value: struct{}{}}
+	a := &pageResult{title: "Compare", value: struct{}{}}
 	if view.A != "" && view.B != "" {
 		c, err := s.Observer.Compare(q.Context(), query.CompareQuery{A: view.A, B: view.B, AsOf: view.Past})
 		if err != nil {
@@ -37,7 +37,7 @@ func (s *site) compare(q *question) (*answer, error) {
 		if !view.Past.IsZero() {
 			a.command = s.command("compare", view.A, view.B, "--as-of", view.AsOf)
 		}
-		a.concerns = now(view.Past, operations("environments/"), operations("clusters/"))
+		a.concerns = whenCurrent(view.Past, operations("environments/"), operations("clusters/"))
 	} else if len(view.Environments) > 1 {
 		view.A, view.B = view.Environments[0], view.Environments[1]
 	}

@@ -19,17 +19,17 @@ type environmentPage struct {
 	State any
 	Gate  *gateView
 	Types []clusterTypeView
-	// Steps are the last steps that say something to people.
+	// Steps are the most recent steps, without commit statuses.
 	Steps []stepView
-	// Behind are the first clusters that do not run what they should; More is where all of them are.
+	// Behind are the first clusters that are not up to date; More is the address of the full list.
 	Behind []query.Discrepancy
 	More   string
 	Matrix matrixView
-	// Preview is where the pending plan is shown in full; empty where nothing plans, and for the past.
+	// Preview is the address of the full pending plan; empty without previews, and for the past.
 	Preview string
-	// Approvable says that a pull request waits for somebody to merge it.
+	// Approvable reports that a pull request waits for approval.
 	Approvable bool
-	// AsOf is the time that is shown, zero for now, and Now where it is shown how things are.
+	// AsOf is the point in time that is shown, zero for now. Now is the address of the current state.
 	AsOf time.Time
 	Now  string
 }
@@ -41,10 +41,10 @@ type clusterTypeView struct {
 	Parts   []barPart
 }
 
-// maxBehind is how many clusters are listed that differ.
+// maxBehind limits the clusters that are listed.
 const maxBehind = 12
 
-func (s *site) environment(q *question) (*answer, error) {
+func (s *site) environment(q *pageRequest) (*pageResult, error) {
 	name := q.PathValue("name")
 	asOf, err := q.when("asOf")
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *site) environment(q *question) (*answer, error) {
 	}
 	view := environmentPage{
 		EnvironmentDetail: detail, State: stateOf(detail.Environment), Gate: gateOf(detail.Environment.Gate, detail.Commit, detail.Phase),
-		Types: typesOf(detail), Steps: told(detail.Steps), Behind: behind.Items, Matrix: matrix, AsOf: asOf, Now: q.with("asOf", ""),
+		Types: typesOf(detail), Steps: recentSteps(detail.Steps), Behind: behind.Items, Matrix: matrix, AsOf: asOf, Now: q.with("asOf", ""),
 	}
 	if behind.Next != "" {
 		view.More = "/clusters?environment=" + url.QueryEscape(name) + "&state=behind"
@@ -81,15 +81,15 @@ func (s *site) environment(q *question) (*answer, error) {
 	if asOf.IsZero() {
 		words = []string{"status"}
 	}
-	return &answer{
+	return &pageResult{
 		title: line(name), value: detail, view: view, command: s.command(words...), summary: summaryOf([]query.Environment{detail.Environment}),
-		concerns: now(asOf, operations("environments/"+url.PathEscape(name)), operations("clusters/"), operations("promotions/")),
+		concerns: whenCurrent(asOf, operations("environments/"+url.PathEscape(name)), operations("clusters/"), operations("promotions/")),
 	}, nil
 }
 
-// behind are the first clusters that do not run what they should. An environment that shares its name with one of another
-// control plane has only those of its gate.
-func (s *site) behind(q *question, d *query.EnvironmentDetail, asOf time.Time) (query.Page[query.Discrepancy], error) {
+// behind returns the first clusters that are not up to date. If several control planes have an environment of this
+// name, these are the ones of its gate.
+func (s *site) behind(q *pageRequest, d *query.EnvironmentDetail, asOf time.Time) (query.Page[query.Discrepancy], error) {
 	page := query.Page[query.Discrepancy]{}
 	if q.text("controlPlane") == "" {
 		return s.Observer.Discrepancies(q.Context(), query.DiscrepanciesQuery{
@@ -104,22 +104,22 @@ func (s *site) behind(q *question, d *query.EnvironmentDetail, asOf time.Time) (
 	return page, nil
 }
 
-// maxTold is how many steps are told at a glance.
-const maxTold = 8
+// maxRecentSteps limits the steps on the page.
+const maxRecentSteps = 8
 
-// told are steps without those that only repeat for the forge what was decided.
-func told(all []ledger.Step) []stepView {
+// recentSteps returns the first steps, without commit statuses.
+func recentSteps(all []ledger.Step) []stepView {
 	var steps []stepView
 	for _, step := range all {
-		if step.Kind != string(promote.Shown) && len(steps) < maxTold {
+		if step.Kind != string(promote.Shown) && len(steps) < maxRecentSteps {
 			steps = append(steps, stepOf(step))
 		}
 	}
 	return steps
 }
 
-// now are the addresses that a page of a time depends on: the past does not change.
-func now(asOf time.Time, addresses ...string) []string {
+// whenCurrent returns addresses for a page of the current state, and none for one of the past, which does not change.
+func whenCurrent(asOf time.Time, addresses ...string) []string {
 	if !asOf.IsZero() {
 		return nil
 	}
@@ -139,7 +139,7 @@ func typesOf(d query.EnvironmentDetail) []clusterTypeView {
 	return views
 }
 
-// clustersAddress lists the clusters of an environment and cluster type, in a state; empty values do not restrict.
+// clustersAddress returns the address of a filtered list of clusters. Empty values do not filter.
 func clustersAddress(environment, clusterType, state string) string {
 	values := url.Values{"environment": {environment}, "clusterType": {clusterType}, "state": {state}}
 	maps.DeleteFunc(values, func(_ string, all []string) bool { return all[0] == "" })

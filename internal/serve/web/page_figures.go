@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// figuresPage is how well the fleet delivers.
+// figuresPage shows delivery metrics.
 type figuresPage struct {
 	query.Figures
 	Environment  string
@@ -19,19 +19,19 @@ type figuresPage struct {
 	Parts        []query.Part
 }
 
-// periods are how many days can be looked at.
-var periods = []string{"7", "30", "90"}
+// figuresDays are the periods to choose from.
+var figuresDays = []string{"7", "30", "90"}
 
-// maxParts is how many bars a period has at most.
+// maxParts limits the bars of the chart.
 const maxParts = 15
 
-func (s *site) figures(q *question) (*answer, error) {
-	asked, err := oneOf(q, "days", periods...)
+func (s *site) figures(q *pageRequest) (*pageResult, error) {
+	asked, err := oneOf(q, "days", figuresDays...)
 	if err != nil {
 		return nil, err
 	}
 	view := figuresPage{Environment: q.text("environment"), Days: cmp.Or(asked, "30"), ByTeam: q.text("byTeam") != ""}
-	days, _ := strconv.Atoi(view.Days) // it is one of periods
+	days, _ := strconv.Atoi(view.Days) // it is one of figuresDays
 	figures := query.FiguresQuery{Environment: view.Environment, ByTeam: view.ByTeam, To: q.now, From: q.now.AddDate(0, 0, -days)}
 	if view.Figures, view.Parts, err = s.Observer.Course(q.Context(), figures, min(days, maxParts)); err != nil {
 		return nil, err
@@ -43,5 +43,5 @@ func (s *site) figures(q *question) (*answer, error) {
 		return nil, query.Unknown("environment", view.Environment, view.Environments)
 	}
 	view.Deployments = barChart("Deployments over time", view.Parts)
-	return &answer{title: "Figures", value: view.Figures, view: view, concerns: []string{operations("environments/")}}, nil
+	return &pageResult{title: "Figures", value: view.Figures, view: view, concerns: []string{operations("environments/")}}, nil
 }

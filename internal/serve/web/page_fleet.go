@@ -8,37 +8,37 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
-// fleetPage is the chains of environments.
+// fleetPage shows the chains of environments.
 type fleetPage struct {
-	// Unread are the control planes that could not be read, and why.
+	// Unread are the control planes that could not be read.
 	Unread []query.Unread
 	Chains []chainView
-	// More says that there are environments that are not shown.
+	// More reports that not all environments are shown.
 	More bool
 }
 
-// chainView is the environments of one control plane.
+// chainView has the environments of one control plane.
 type chainView struct {
-	// ControlPlane is empty where only the ledger is asked.
+	// ControlPlane is empty if only the ledger knows the environments.
 	ControlPlane string
 	Graph        graph
 	Environments []environmentView
 }
 
-// environmentView is an environment at a glance.
+// environmentView is an environment's card.
 type environmentView struct {
 	query.Environment
-	// ID is the place on the page.
+	// ID is the card's anchor.
 	ID, Address string
 	State       any
 	Gate        *gateView
-	// Applications are how many applications stand how in it, the most urgent first.
+	// Applications counts applications by state, the most urgent first.
 	Applications []stateCount
-	// Why says what it waits for; empty where the clusters below its gate say it.
+	// Why is the reason for its phase; empty if the clusters below its gate show it.
 	Why string
 }
 
-func (s *site) fleet(q *question) (*answer, error) {
+func (s *site) fleet(q *pageRequest) (*pageResult, error) {
 	all, err := s.Observer.Environments(q.Context(), query.EnvironmentsQuery{
 		ControlPlane: q.text("controlPlane"), Paging: query.Paging{Limit: query.MaxLimit},
 	})
@@ -49,18 +49,18 @@ func (s *site) fleet(q *question) (*answer, error) {
 	if err := s.countApplications(q, view.Chains); err != nil {
 		return nil, err
 	}
-	return &answer{
+	return &pageResult{
 		title: "Fleet", value: all, view: view, command: s.command("status"), concerns: []string{operations("")}, summary: summaryOf(all.Items),
 	}, nil
 }
 
-// operations is an address of the API that signals name.
+// operations returns an address of the API.
 func operations(path string) string { return api.Root + "/" + path }
 
-// chainsOf splits environments where the control plane changes; they come sorted.
+// chainsOf groups environments by control plane. They must be sorted by it.
 func chainsOf(all []query.Environment) []chainView {
 	var chains []chainView
-	address := addressing(all)
+	address := environmentAddresses(all)
 	from := 0
 	for i := range all {
 		if i+1 < len(all) && all[i+1].ControlPlane == all[i].ControlPlane {
@@ -70,25 +70,25 @@ func chainsOf(all []query.Environment) []chainView {
 		from = i + 1
 		chain := chainView{ControlPlane: group[0].ControlPlane, Graph: graphOf(group, address)}
 		for _, e := range group {
-			chain.Environments = append(chain.Environments, glanceOf(e, placeOf(e, len(chains)), address(e)))
+			chain.Environments = append(chain.Environments, environmentViewOf(e, anchorOf(e, len(chains)), address(e)))
 		}
 		chains = append(chains, chain)
 	}
 	return chains
 }
 
-// placeOf is where on the page an environment of a chain is; several chains may have one of a name.
-func placeOf(e query.Environment, chain int) string {
+// anchorOf returns the anchor of an environment. Several chains may have an environment of the same name.
+func anchorOf(e query.Environment, chain int) string {
 	if chain == 0 {
 		return "environment-" + e.Name
 	}
 	return fmt.Sprintf("environment-%s-%d", e.Name, chain+1)
 }
 
-// maxWorst is how many clusters are named at a glance.
+// maxWorst limits the clusters on a card.
 const maxWorst = 3
 
-func glanceOf(e query.Environment, id, address string) environmentView {
+func environmentViewOf(e query.Environment, id, address string) environmentView {
 	v := environmentView{Environment: e, ID: id, Address: address, State: stateOf(e), Gate: gateOf(e.Gate, e.Commit, e.Phase)}
 	if v.Gate == nil || len(v.Gate.Worst) == 0 || e.Candidate != "" {
 		v.Why = e.Reason
@@ -99,12 +99,12 @@ func glanceOf(e query.Environment, id, address string) environmentView {
 	return v
 }
 
-// summaryOf says in one line how environments stand.
+// summaryOf returns the states of environments in one line.
 func summaryOf(all []query.Environment) string {
 	var parts []string
 	for _, e := range all[:min(len(all), 10)] {
 		n := nodeOf(e)
-		text := fmt.Sprintf("%s %s", n.Name, word(n.State))
+		text := fmt.Sprintf("%s %s", n.Name, label(n.State))
 		if n.Gate != "" {
 			text += ", " + n.Gate
 		}

@@ -21,42 +21,42 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// planPage asks what something would do, and says it.
+// planPage previews a pull request, branch or commit.
 type planPage struct {
 	ControlPlanes []string
 	Environments  []string
-	// own are the environments of the control plane that is asked about.
+	// own are the environments of the selected control plane.
 	own []string
-	// Question is what the address asks; Asked says that it asks anything.
-	Question schedule.Trial
-	Asked    bool
-	// About names the question.
-	About string
-	// Failed is why there is no answer; nil while there is none to have.
+	// Question is what to plan; Requested reports that the address has it.
+	Question  schedule.Trial
+	Requested bool
+	// Title names what is planned.
+	Title string
+	// Failed is the error; nil for none.
 	Failed *failure
-	// Pending says that the answer is on its way.
+	// Pending reports that planning is in progress.
 	Pending *trial.Pending
-	// Change is the one that was asked about, At when it was planned, and Plans what it would do.
+	// Change is the pull request, optional; At is when it was planned.
 	Change *forge.PullRequest
 	At     time.Time
 	Plans  []planView
 }
 
-// planView is a plan with where it is acted upon.
+// planView is the plan of an environment.
 type planView struct {
 	trial.Plan
-	// Address is where its environment is shown, Command what says the same on the command line.
+	// Address is the environment's page, Command the equivalent command line.
 	Address, Command string
 }
 
-// planAnswer is the page for programs. Without a question it says what can be asked about.
+// planAnswer is the page as JSON. Without parameters it lists what can be planned.
 type planAnswer struct {
 	ControlPlanes []string                   `json:"controlPlanes"`
 	Environments  []string                   `json:"environments"`
 	Plans         []*plan.Plan               `json:"plans,omitempty"`
 	Problems      map[string][]fleet.Problem `json:"problems,omitempty"`
 	Planned       time.Time                  `json:"planned,omitzero"`
-	// Pending says that the answer is on its way, and since when; ask again.
+	// Pending reports that planning is in progress; request the page again.
 	Pending *pendingAnswer `json:"pending,omitempty"`
 }
 
@@ -65,11 +65,11 @@ type pendingAnswer struct {
 	Waits bool      `json:"waits,omitempty"`
 }
 
-// planAgain is after which time a browser asks again for a plan that is not there yet.
+// planAgain is when a browser reloads a page whose plan is in progress.
 const planAgain = 2 * time.Second
 
-func (s *site) plan(q *question) (*answer, error) {
-	view := planPage{Question: s.trialOf(q), ControlPlanes: []string{}, Environments: []string{}}
+func (s *site) plan(q *pageRequest) (*pageResult, error) {
+	view := planPage{Question: s.planRequest(q), ControlPlanes: []string{}, Environments: []string{}}
 	for _, standing := range s.Observer.Standings() {
 		view.ControlPlanes = append(view.ControlPlanes, standing.ControlPlane)
 		view.Environments = append(view.Environments, standing.Environment)
@@ -79,20 +79,20 @@ func (s *site) plan(q *question) (*answer, error) {
 	}
 	view.ControlPlanes, view.Environments, view.own = sorted(view.ControlPlanes), sorted(view.Environments), sorted(view.own)
 	value := planAnswer{ControlPlanes: view.ControlPlanes, Environments: view.Environments}
-	a := &answer{title: "Plan"}
-	view.Asked = slices.ContainsFunc([]string{"change", "branch", "commit", "environment"}, func(name string) bool { return q.text(name) != "" })
-	if view.Asked {
-		view.About = aboutTrial(view.Question)
-		a.title = view.About
-		s.ask(q, &view, &value, a)
+	a := &pageResult{title: "Plan"}
+	view.Requested = slices.ContainsFunc([]string{"change", "branch", "commit", "environment"}, func(name string) bool { return q.text(name) != "" })
+	if view.Requested {
+		view.Title = planTitle(view.Question)
+		a.title = view.Title
+		s.runPlan(q, &view, &value, a)
 	}
 	a.value, a.view = value, view
 	return a, nil
 }
 
-// ask asks the desk, and puts what it says into the page.
-func (s *site) ask(q *question, view *planPage, value *planAnswer, a *answer) {
-	found, err := s.tried(q, view)
+// runPlan requests the plan and puts the result into the page.
+func (s *site) runPlan(q *pageRequest, view *planPage, value *planAnswer, a *pageResult) {
+	found, err := s.requestPlan(q, view)
 	var pending *trial.Pending
 	switch {
 	case errors.As(err, &pending):
@@ -115,11 +115,11 @@ func (s *site) ask(q *question, view *planPage, value *planAnswer, a *answer) {
 	}
 }
 
-func (s *site) tried(q *question, view *planPage) (trial.Answer, error) {
+func (s *site) requestPlan(q *pageRequest, view *planPage) (trial.Answer, error) {
 	if s.Trials == nil {
 		return trial.Answer{}, errNoPage
 	}
-	if err := checkTrial(q, view); err != nil {
+	if err := checkPlanRequest(q, view); err != nil {
 		return trial.Answer{}, &planError{err}
 	}
 	found, err := s.Trials.Ask(q.Context(), view.Question, q.role.Includes(access.Operator))
@@ -134,8 +134,8 @@ func (s *site) tried(q *question, view *planPage) (trial.Answer, error) {
 	return found, &planError{err}
 }
 
-// trialOf is what the address asks. Of several control planes, an environment tells which one is meant.
-func (s *site) trialOf(q *question) schedule.Trial {
+// planRequest returns what the address asks to plan. The control plane may be left out if the environment determines it.
+func (s *site) planRequest(q *pageRequest) schedule.Trial {
 	t := schedule.Trial{
 		ControlPlane: q.text("controlPlane"), Environment: q.text("environment"),
 		Branch: q.text("branch"), Into: q.text("into"), Commit: q.text("commit"),
@@ -160,12 +160,12 @@ func (s *site) trialOf(q *question) schedule.Trial {
 
 var (
 	planHash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
-	// notInBranches is what Git allows in no name of a branch, and what means something else than a name to it.
+	// notInBranches matches what Git does not allow in branch names, or gives another meaning.
 	notInBranches = regexp.MustCompile(`[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^[-/.]|/$|//|\.lock$`)
 )
 
-// checkTrial refuses what makes no sense before anything is read. Only control planes of this server are asked about.
-func checkTrial(q *question, view *planPage) error {
+// checkPlanRequest validates a request before anything is read. It must name a control plane of this server.
+func checkPlanRequest(q *pageRequest, view *planPage) error {
 	t := view.Question
 	what := 0
 	for _, name := range []string{"change", "branch", "commit"} {
@@ -175,36 +175,36 @@ func checkTrial(q *question, view *planPage) error {
 	}
 	switch {
 	case len(view.ControlPlanes) == 0:
-		return &noTrial{"no environments are known yet, so that there is nothing to plan", "Ask again when this server has looked at a control plane."}
+		return &invalidRequest{"there are no environments to plan yet", "Try again after the server has read a control plane."}
 	case t.ControlPlane == "" && view.has(t.Environment):
-		return &noTrial{"there are several control planes", "Choose one: " + listed(view.ControlPlanes) + "."}
+		return &invalidRequest{"this server has several control planes", "Choose one of " + listed(view.ControlPlanes) + "."}
 	case t.ControlPlane != "" && !slices.Contains(view.ControlPlanes, t.ControlPlane):
-		return &noTrial{fmt.Sprintf("%q is no control plane of this server", t.ControlPlane), "It has " + listed(view.ControlPlanes) + "."}
+		return &invalidRequest{fmt.Sprintf("this server has no control plane %q", t.ControlPlane), "Choose one of " + listed(view.ControlPlanes) + "."}
 	case !view.has(t.Environment):
-		return &noTrial{fmt.Sprintf("there is no environment %q", t.Environment), "There are " + listed(view.own) + "."}
+		return &invalidRequest{fmt.Sprintf("there is no environment %q", t.Environment), "Choose one of " + listed(view.own) + "."}
 	case what > 1:
-		return &noTrial{"that asks about several things at once", "Ask about a pull request, a branch or a commit."}
+		return &invalidRequest{"pull request, branch and commit exclude each other", "Choose one of them."}
 	case q.text("change") != "" && t.Change < 1:
-		return &noTrial{fmt.Sprintf("%q is no number of a pull request", q.text("change")), "Write it as 12 or #12."}
+		return &invalidRequest{fmt.Sprintf("%q is not a pull request number", q.text("change")), "Use a number such as 12 or #12."}
 	case notInBranches.MatchString(t.Branch):
-		return &noTrial{fmt.Sprintf("%q is no name of a branch", t.Branch), "Write it as Git has it."}
+		return &invalidRequest{fmt.Sprintf("%q is not a valid branch name", t.Branch), "Use the name that Git shows."}
 	case notInBranches.MatchString(t.Into):
-		return &noTrial{fmt.Sprintf("%q is no name of a branch", t.Into), "Write it as Git has it."}
+		return &invalidRequest{fmt.Sprintf("%q is not a valid branch name", t.Into), "Use the name that Git shows."}
 	case t.Commit != "" && !planHash.MatchString(t.Commit):
-		return &noTrial{fmt.Sprintf("%q is no commit", t.Commit), "Write its hash, or at least the first seven digits of it."}
+		return &invalidRequest{fmt.Sprintf("%q is not a commit hash", t.Commit), "Use a hash, or at least its first seven digits."}
 	}
 	return nil
 }
 
-// has reports whether an environment may be asked about. Empty stands for all.
+// has reports whether the selected control plane has an environment. Empty stands for all.
 func (p *planPage) has(environment string) bool {
 	return environment == "" || slices.Contains(p.own, environment)
 }
 
-// maxListed bounds how many names an error lists.
+// maxListed limits the names in an error.
 const maxListed = 12
 
-// listed are names in a sentence.
+// listed joins names for an error.
 func listed(names []string) string {
 	if more := len(names) - maxListed; more > 0 {
 		return strings.Join(names[:maxListed], ", ") + fmt.Sprintf(" and %d more", more)
@@ -212,18 +212,18 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// noTrial is a question that makes no sense: what is wrong with it, and what to do.
-type noTrial struct{ what, next string }
+// invalidRequest reports an invalid parameter and what to do.
+type invalidRequest struct{ what, next string }
 
-func (e *noTrial) Error() string { return e.what }
+func (e *invalidRequest) Error() string { return e.what }
 
 func sorted(all []string) []string {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// aboutTrial names a question.
-func aboutTrial(t schedule.Trial) string {
+// planTitle names what is planned.
+func planTitle(t schedule.Trial) string {
 	in := ""
 	if t.Environment != "" {
 		in = " in " + t.Environment
@@ -238,10 +238,10 @@ func aboutTrial(t schedule.Trial) string {
 	case t.Commit != "":
 		return fmt.Sprintf("Commit %s%s", short(t.Commit), in)
 	}
-	return "What is pending" + in
+	return "Pending changes" + in
 }
 
-// PlanAddress is where a plan is shown.
+// PlanAddress returns the address of a plan's page.
 func PlanAddress(t schedule.Trial) string {
 	values := url.Values{"controlPlane": {t.ControlPlane}}
 	set := func(name, value string) {
@@ -280,31 +280,31 @@ func (s *site) planView(t schedule.Trial, change *forge.PullRequest, p trial.Pla
 	}
 }
 
-// planError is why something cannot be planned. What it says is written for people.
+// planError is an error of planning. Its text is safe to show to users.
 type planError struct{ err error }
 
 func (e *planError) Error() string { return e.err.Error() }
 func (e *planError) Unwrap() error { return e.err }
 
-// unplanned says a planError to people, with what to do next.
-func unplanned(err error) failure {
-	f := failure{Status: http.StatusUnprocessableEntity, What: sentence(err.Error()), Next: "Mend what it says, and ask again."}
-	var senseless *noTrial
+// planFailure describes a planError to users.
+func planFailure(err error) failure {
+	f := failure{Status: http.StatusUnprocessableEntity, What: sentence(err.Error()), Next: "Fix the problem and try again."}
+	var senseless *invalidRequest
 	switch {
 	case errors.As(err, &senseless):
 		f.Status, f.Next = http.StatusBadRequest, sentence(senseless.next)
 	case errors.Is(err, trial.ErrBusy):
-		f.Status, f.Next, f.retryAfter = http.StatusServiceUnavailable, "Ask again in a moment.", planAgain
+		f.Status, f.Next, f.retryAfter = http.StatusServiceUnavailable, "Try again in a moment.", planAgain
 	case errors.Is(err, schedule.ErrTrial):
-		f.Status, f.Next = http.StatusBadRequest, "Correct the question, and ask again."
+		f.Status, f.Next = http.StatusBadRequest, "Correct the input and try again."
 	case errors.Is(err, schedule.ErrFork):
-		f.Status, f.Next = http.StatusForbidden, "Push the branch to the control plane itself, or ask whoever keeps the server to allow it."
-	case errors.Is(err, schedule.ErrNoBranch): // where the server reads it from is nobody's business
-		f.Status, f.What, f.Next = http.StatusNotFound, "The control plane has no such branch.", "Look at how it is written, and whether it was pushed."
+		f.Status, f.Next = http.StatusForbidden, "Push the branch to the control plane itself, or ask your administrator to allow forks."
+	case errors.Is(err, schedule.ErrNoBranch): // hides the address that the server reads from
+		f.Status, f.What, f.Next = http.StatusNotFound, "The control plane has no such branch.", "Check the name, and that the branch was pushed."
 	case errors.Is(err, forge.ErrNotFound):
-		f.Status, f.What, f.Next = http.StatusNotFound, "The control plane has no such pull request.", "Look at its number."
+		f.Status, f.What, f.Next = http.StatusNotFound, "The control plane has no such pull request.", "Check the number."
 	case errors.Is(err, forge.ErrUnavailable), errors.Is(err, forge.ErrRateLimited), errors.Is(err, context.DeadlineExceeded):
-		f.Status, f.Next, f.retryAfter = http.StatusServiceUnavailable, "Ask again in a moment.", time.Minute
+		f.Status, f.Next, f.retryAfter = http.StatusServiceUnavailable, "Try again in a moment.", time.Minute
 	}
 	return f
 }

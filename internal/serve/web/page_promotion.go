@@ -19,11 +19,11 @@ type promotionsPage struct {
 	Environment  string
 	Environments []string
 	Next         string
-	// Moves restricts them to those of the platform or of applications; empty for all.
+	// Moves is the filter for platform or application promotions; empty for all.
 	Moves query.Moves
 }
 
-func (s *site) promotions(q *question) (*answer, error) {
+func (s *site) promotions(q *pageRequest) (*pageResult, error) {
 	moves, err := oneOf(q, "moves", query.MovesPlatform, query.MovesApplication)
 	if err != nil {
 		return nil, err
@@ -40,48 +40,48 @@ func (s *site) promotions(q *question) (*answer, error) {
 	if len(page.Items) == 0 && environment != "" && !slices.Contains(known, environment) {
 		return nil, query.Unknown("environment", environment, known)
 	}
-	return &answer{
+	return &pageResult{
 		title: "Promotions", value: page, command: s.command("promote"), concerns: []string{operations("promotions/"), operations("environments/")},
 		view: promotionsPage{Page: page, Environment: environment, Moves: moves, Environments: known, Next: q.next(page.Next)},
 	}, nil
 }
 
-// promotionPage is one commit's way.
+// promotionPage is the promotion of one commit.
 type promotionPage struct {
 	query.PromotionDetail
 	Stages []stageView
 }
 
-// stageView is the way through one environment.
+// stageView is the promotion of the commit to one environment.
 type stageView struct {
 	query.PromotionStage
 	State any
 	Gate  *gateView
-	// Earlier are the steps before Steps, which only some want to read.
+	// Earlier are the steps before Steps, which the page folds.
 	Earlier, Steps []stepView
-	// Rollout draws how clusters came to run it; nil where nothing is known.
+	// Rollout draws when clusters started to run it; nil if unknown.
 	Rollout *chart
-	// Took is how long it was from entering to arriving; empty while it is not there.
+	// Took is the time from start to deployment; empty until it is deployed.
 	Took string
-	// ControlPlane is the one along which this server promotes it; empty where people cannot steer it here.
+	// ControlPlane is the control plane that this server promotes; empty if the page offers no actions.
 	ControlPlane string
-	// Paused says that nothing enters, and Approvable that a pull request waits for somebody to merge it.
+	// Paused reports that the environment is paused, Approvable that a pull request waits for approval.
 	Paused, Approvable bool
-	// Preview is where it is said what the commit would do there; empty where nothing plans, and where it was already.
+	// Preview is the address of the commit's plan; empty if it is deployed already, or without previews.
 	Preview string
-	// Shown is how often the forge was told; those steps only repeat the others.
+	// Shown counts the steps that posted a commit status, which the page leaves out.
 	Shown int
 }
 
-// stepView is a step with what is in its detail.
+// stepView is a step with its decoded details.
 type stepView struct {
 	ledger.Step
 	promote.Detail
-	// Passed is the time since the step before; empty for the first, and for less than a second.
+	// Passed is the time since the previous step; empty for the first, and below a second.
 	Passed string
 }
 
-func (s *site) promotion(q *question) (*answer, error) {
+func (s *site) promotion(q *pageRequest) (*pageResult, error) {
 	detail, err := s.Observer.Promotion(q.Context(), query.PromotionQuery{Commit: q.PathValue("commit"), Subject: q.text("subject")})
 	if err != nil {
 		return nil, err
@@ -94,17 +94,17 @@ func (s *site) promotion(q *question) (*answer, error) {
 				return nil, err
 			}
 		}
-		s.steer(&v, &detail)
+		s.addActions(&v, &detail)
 		view.Stages = append(view.Stages, v)
 	}
-	return &answer{
+	return &pageResult{
 		title: short(detail.Commit) + " " + line(detail.Title), value: detail, view: view, command: s.promotionCommand(detail),
 		concerns: []string{operations("promotions/" + detail.Commit), operations("environments/"), operations("clusters/")},
 	}, nil
 }
 
-// steer says what people may do about a commit in an environment.
-func (s *site) steer(v *stageView, d *query.PromotionDetail) {
+// addActions sets the actions that an operator has for a commit in an environment.
+func (s *site) addActions(v *stageView, d *query.PromotionDetail) {
 	for _, standing := range s.Observer.Standings() {
 		if ledger.CleanRepository(standing.ControlPlane) != ledger.CleanRepository(d.Subject) || standing.Environment != v.Environment {
 			continue
@@ -123,7 +123,7 @@ func (s *site) steer(v *stageView, d *query.PromotionDetail) {
 	}
 }
 
-// promotionCommand waits for the commit where it is on its way.
+// promotionCommand returns the command that waits for the commit, if it is being promoted.
 func (s *site) promotionCommand(d query.PromotionDetail) string {
 	for i := len(d.Stages) - 1; i >= 0; i-- {
 		if d.Stages[i].Current {
@@ -133,13 +133,13 @@ func (s *site) promotionCommand(d query.PromotionDetail) string {
 	return s.command("promote")
 }
 
-// maxSteps is how many steps are seen at once.
+// maxSteps limits the steps that are not folded.
 const maxSteps = 12
 
 func stageOf(stage query.PromotionStage, commit string) stageView {
 	v := stageView{PromotionStage: stage, Gate: gateOf(stage.Gate, commit, decide.Phase(stage.Phase)), State: stageState(stage)}
 	if !stage.Entered.IsZero() && stage.Arrived.After(stage.Entered) {
-		v.Took = lasting(stage.Arrived.Sub(stage.Entered))
+		v.Took = duration(stage.Arrived.Sub(stage.Entered))
 	}
 	var last time.Time
 	for _, step := range stage.Steps {
@@ -149,7 +149,7 @@ func stageOf(stage query.PromotionStage, commit string) stageView {
 		}
 		one := stepOf(step)
 		if passed := step.At.Sub(last); !last.IsZero() && passed >= time.Second {
-			one.Passed = lasting(passed)
+			one.Passed = duration(passed)
 		}
 		last = step.At
 		v.Steps = append(v.Steps, one)
@@ -162,11 +162,11 @@ func stageOf(stage query.PromotionStage, commit string) stageView {
 
 func stepOf(step ledger.Step) stepView {
 	v := stepView{Step: step}
-	_ = json.Unmarshal(step.Detail, &v.Detail) // what is not understood is not shown
+	_ = json.Unmarshal(step.Detail, &v.Detail) // unknown details are not shown
 	return v
 }
 
-// stageState is the one state that tells most about a commit in an environment.
+// stageState returns the most important state of a commit in an environment.
 func stageState(stage query.PromotionStage) any {
 	switch {
 	case stage.Phase != "" && stage.Current:
@@ -183,15 +183,15 @@ func stageState(stage query.PromotionStage) any {
 	return "notYet"
 }
 
-// maxRollout bounds how many reconcilers a rollout is drawn of.
+// maxRollout limits the reconcilers in a chart.
 const maxRollout = 3000
 
-// rollout draws how the clusters of an environment came to run the commit of its gate.
-func (s *site) rollout(q *question, stage query.PromotionStage) (*chart, error) {
-	query := query.ReconcilersQuery{Environment: stage.Environment, State: ledger.StateReady, Paging: query.Paging{Limit: query.MaxLimit}}
+// rollout draws when the clusters of an environment started to run the commit of its gate.
+func (s *site) rollout(q *pageRequest, stage query.PromotionStage) (*chart, error) {
+	reconcilers := query.ReconcilersQuery{Environment: stage.Environment, State: ledger.StateReady, Paging: query.Paging{Limit: query.MaxLimit}}
 	var arrived []time.Time
 	for seen := 0; seen < maxRollout; {
-		page, err := s.Observer.Reconcilers(q.Context(), query)
+		page, err := s.Observer.Reconcilers(q.Context(), reconcilers)
 		if err != nil {
 			return nil, err
 		}
@@ -201,7 +201,7 @@ func (s *site) rollout(q *question, stage query.PromotionStage) (*chart, error) 
 			}
 		}
 		seen += len(page.Items)
-		if query.After = page.Next; page.Next == "" {
+		if reconcilers.After = page.Next; page.Next == "" {
 			break
 		}
 	}
@@ -210,6 +210,6 @@ func (s *site) rollout(q *question, stage query.PromotionStage) (*chart, error) 
 	if len(arrived) > 0 && len(arrived) >= expected {
 		until = slices.MaxFunc(arrived, time.Time.Compare).Add(time.Minute)
 	}
-	label := fmt.Sprintf("How clusters came to run it: %d of %d", len(arrived), expected)
+	label := fmt.Sprintf("Clusters that run it: %d of %d", len(arrived), expected)
 	return convergence(label, arrived, stage.Entered, until, expected), nil
 }

@@ -9,33 +9,33 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// searchPage is what was found.
+// searchPage has the results of a search.
 type searchPage struct {
 	Query string
 	Found []hit
-	// Similar are clusters whose names look most like what nothing is called.
+	// Similar are clusters with similar names, if nothing matches.
 	Similar []hit
-	// More says that there is more of some kind than is shown.
+	// More reports that not all results are shown.
 	More bool
 }
 
-// hit is something that was found.
+// hit is a result of a search.
 type hit struct {
 	// Kind is environment, workload, cluster or commit.
 	Kind    string `json:"kind"`
 	Name    string `json:"name"`
 	Address string `json:"address"`
-	// About says more in a few words.
+	// About describes it in a few words.
 	About string `json:"about,omitempty"`
 }
 
-// maxHits is how many of a kind are shown.
+// maxHits limits the results of each kind.
 const maxHits = 20
 
-func (s *site) search(q *question) (*answer, error) {
+func (s *site) search(q *pageRequest) (*pageResult, error) {
 	view := searchPage{Query: q.text("q")}
 	if view.Query != "" {
-		for _, find := range []func(*question, *searchPage) error{s.findCommit, s.findEnvironments, s.findWorkloads, s.findClusters} {
+		for _, find := range []func(*pageRequest, *searchPage) error{s.findCommit, s.findEnvironments, s.findWorkloads, s.findClusters} {
 			if err := find(q, &view); err != nil {
 				return nil, err
 			}
@@ -45,10 +45,10 @@ func (s *site) search(q *question) (*answer, error) {
 	if value.Items == nil {
 		value.Items = []hit{}
 	}
-	return &answer{title: "Search", value: value, view: view}, nil
+	return &pageResult{title: "Search", value: value, view: view}, nil
 }
 
-// add takes a hit, unless there are enough of its kind.
+// add adds a result, up to maxHits of its kind.
 func (p *searchPage) add(h hit) {
 	n := 0
 	for _, other := range p.Found {
@@ -67,7 +67,7 @@ func (p *searchPage) matches(name string) bool {
 	return strings.Contains(strings.ToLower(name), strings.ToLower(p.Query))
 }
 
-func (s *site) findCommit(q *question, p *searchPage) error {
+func (s *site) findCommit(q *pageRequest, p *searchPage) error {
 	text := strings.ToLower(p.Query)
 	if !isHash(text) {
 		return nil
@@ -82,7 +82,7 @@ func (s *site) findCommit(q *question, p *searchPage) error {
 	return err
 }
 
-func (s *site) findEnvironments(q *question, p *searchPage) error {
+func (s *site) findEnvironments(q *pageRequest, p *searchPage) error {
 	names, err := s.environmentNames(q)
 	for _, name := range names {
 		if p.matches(name) {
@@ -92,7 +92,7 @@ func (s *site) findEnvironments(q *question, p *searchPage) error {
 	return err
 }
 
-func (s *site) findWorkloads(q *question, p *searchPage) error {
+func (s *site) findWorkloads(q *pageRequest, p *searchPage) error {
 	page, err := s.Observer.Workloads(q.Context(), query.WorkloadsQuery{Paging: query.Paging{Limit: query.MaxLimit}})
 	for _, w := range page.Items {
 		if p.matches(w.Name) || w.Workspace != "" && p.matches(w.Workspace) {
@@ -104,8 +104,8 @@ func (s *site) findWorkloads(q *question, p *searchPage) error {
 
 func clusterAddress(name string) string { return "/clusters/" + url.PathEscape(name) }
 
-// findClusters finds the one of the name, and those whose names begin so: there may be many thousands, which come by name.
-func (s *site) findClusters(q *question, p *searchPage) error {
+// findClusters finds clusters by name and by prefix. There may be many thousands, and the ledger returns them by name.
+func (s *site) findClusters(q *pageRequest, p *searchPage) error {
 	one, err := s.Observer.Cluster(q.Context(), query.ClusterQuery{Name: p.Query})
 	var unknown *query.UnknownError
 	switch {

@@ -15,7 +15,7 @@ type workloadsPage struct {
 	Next                   string
 }
 
-func (s *site) workloads(q *question) (*answer, error) {
+func (s *site) workloads(q *pageRequest) (*pageResult, error) {
 	environment, workspace := q.text("environment"), q.text("workspace")
 	page, err := s.Observer.Workloads(q.Context(), query.WorkloadsQuery{Environment: environment, Workspace: workspace, Paging: q.paging(500)})
 	if err != nil {
@@ -25,14 +25,14 @@ func (s *site) workloads(q *question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answer{
+	return &pageResult{
 		title: "Workloads", value: page, command: s.command("status"), concerns: []string{operations("")},
 		view: workloadsPage{Page: page, Environment: environment, Workspace: workspace, Environments: known, Next: q.next(page.Next)},
 	}, nil
 }
 
-// environmentNames are those of all environments, without repetition, to choose from. A ledger that knows none has none.
-func (s *site) environmentNames(q *question) ([]string, error) {
+// environmentNames returns the distinct names of all environments.
+func (s *site) environmentNames(q *pageRequest) ([]string, error) {
 	var names []string
 	for _, standing := range s.Observer.Standings() {
 		names = append(names, standing.Environment)
@@ -50,7 +50,7 @@ func (s *site) environmentNames(q *question) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-func (s *site) workload(q *question) (*answer, error) {
+func (s *site) workload(q *pageRequest) (*pageResult, error) {
 	name := q.PathValue("name")
 	detail, err := s.Observer.Workload(q.Context(), name)
 	if err != nil {
@@ -64,16 +64,16 @@ func (s *site) workload(q *question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answer{
+	return &pageResult{
 		title: line(name), value: detail, command: s.command("history", "workload", name), concerns: []string{operations("")},
 		view: workloadPage{WorkloadDetail: detail, Delivered: delivered, Figures: figures, Timeline: timelineOf(detail.History, q.URL.EscapedPath())},
 	}, nil
 }
 
-// workloadPage is everything about one workload.
+// workloadPage shows one workload.
 type workloadPage struct {
 	query.WorkloadDetail
-	// Delivered is its application, once for each control plane that registers one of the name; empty where nobody delivers it.
+	// Delivered is its application, once for each control plane that registers it; empty if it is not delivered.
 	Delivered []applicationView
 	Figures   query.Figures
 	Timeline  []eventView

@@ -15,29 +15,29 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-func TestFleetWithoutEnvironmentsSaysWhatToDo(t *testing.T) {
+func TestEmptyFleetExplainsWhatToDo(t *testing.T) {
 	p := newWorld(t).see("/")
-	p.wants(".empty", "No environments are known yet")
+	p.wants(".empty", "No environments yet")
 	p.wants(".empty code", "kalypso init control-plane fleet")
 }
 
-func TestFleetSaysWhatCannotBeRead(t *testing.T) {
+func TestFleetShowsUnreadableControlPlanes(t *testing.T) {
 	w := newWorld(t)
 	w.fleet = fleet{{URL: controlPlane, Err: errors.New("there is no such repository, says https://ann:secret@git.example.com")}}
 	p := w.see("/")
-	p.wants(".note", "cannot be read. It is tried again")
-	p.wants(".empty", "No environments are known yet")
+	p.wants(".note", "cannot be read. Kalypso retries")
+	p.wants(".empty", "No environments yet")
 	if text := w.ask("/").Body.String(); strings.Contains(text, "no such repository") {
-		t.Error("a reader is told the error of the server")
+		t.Error("a reader sees the server's error")
 	}
-	w.pages.Guard.Others = []access.Authenticator{somebody{}}
+	w.pages.Guard.Others = []access.Authenticator{roleHeader{}}
 	w.seeAs(access.Operator, "/").wants(".note", "there is no such repository")
 	if text := w.ask("/", "Role", string(access.Operator)).Body.String(); strings.Contains(text, "secret") {
-		t.Error("an operator is told a credential")
+		t.Error("an operator sees a credential")
 	}
 }
 
-func TestFleetSaysWhoIsBehindAndWhatWaits(t *testing.T) {
+func TestFleetShowsBehindClustersAndWaitingCommits(t *testing.T) {
 	p := newWorld(t).fleetOfThree().see("/")
 	p.wants("svg a[href=/environments/dev] text", "✕ failed")
 	p.wants("svg a[href=/environments/dev] text", "2 of 3")
@@ -52,11 +52,11 @@ func TestFleetSaysWhoIsBehindAndWhatWaits(t *testing.T) {
 	p.wants("#environment-stage .clamp", "it has to run in dev first")
 	p.wants(".command code", "kalypso status --server https://kalypso.example.com")
 	if links := p.all("a[href=javascript:alert(1)]"); len(links) > 0 {
-		t.Error("an address that is none of the web became a link")
+		t.Error("an address that is not one of the web became a link")
 	}
 }
 
-func TestEnvironmentSaysWhereProblemsAre(t *testing.T) {
+func TestEnvironmentShowsProblemPositions(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	p := w.see("/environments/dev")
 	p.wants("h1", "dev")
@@ -70,7 +70,7 @@ func TestEnvironmentSaysWhereProblemsAre(t *testing.T) {
 	}
 }
 
-func TestEnvironmentOfThePast(t *testing.T) {
+func TestEnvironmentAtAPointInTime(t *testing.T) {
 	p := newWorld(t).fleetOfThree().see("/environments/dev?asOf=2026-11-20T11:28")
 	p.wants(".asof", "2026-11-20 11:28:00 UTC")
 	p.wants(".command code", "kalypso history environment dev --as-of 2026-11-20T11:28:00Z")
@@ -79,29 +79,29 @@ func TestEnvironmentOfThePast(t *testing.T) {
 	}
 }
 
-// TestWhatIsHeldIsPending: that nothing is proposed does not mean that everything is published.
-func TestWhatIsHeldIsPending(t *testing.T) {
+// TestPendingPlanShowsHeldAssignments: that nothing is proposed does not mean that everything is published.
+func TestPendingPlanShowsHeldAssignments(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	held := w.standings()
 	dev := held.Scheduling["dev"].Outcome
 	dev.Change, dev.Plan.Counts = nil, plan.Counts{Held: 2, Unchanged: 1}
 	w.fleet = fleet{held}
-	w.see("/environments/dev").wants("section[aria-labelledby=plan] .empty", "published of 2 assignments is held")
+	w.see("/environments/dev").wants("section[aria-labelledby=plan] .empty", "2 assignments held as published")
 	unread := w.see("/environments/stage")
-	unread.wants("section[aria-labelledby=plan] .empty", "known when the repositories were read")
-	unread.wants("section[aria-labelledby=problems] .empty", "were not read yet")
+	unread.wants("section[aria-labelledby=plan] .empty", "Not known until the repositories have been read")
+	unread.wants("section[aria-labelledby=problems] .empty", "have not been read yet")
 }
 
-func TestWorkloadSaysWhatRunsWhere(t *testing.T) {
+func TestWorkloadShowsRunningVersions(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	w.see("/workloads").wants("tbody tr", "hello team-a dev 1 1.4.2")
 	p := w.see("/workloads/hello")
 	p.wants("tbody tr", "1.4.2 built 2 h ago")
 	p.wants("tbody tr", "✓ ready 1.4.2 on 2")
-	p.wants(".figures dd", "1 0.0 a day")
+	p.wants(".figures dd", "1 0.0 per day")
 }
 
-func TestClusterSaysWhatItRuns(t *testing.T) {
+func TestClusterShowsReconcilers(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	w.see("/clusters?environment=dev&state=failed").wants("tbody tr", "large-03 dev as large ✕ failed")
 	p := w.see("/clusters/large-03")
@@ -111,17 +111,17 @@ func TestClusterSaysWhatItRuns(t *testing.T) {
 	p.wants(".command code", "kalypso cluster show large-03")
 }
 
-func TestPromotionTellsEveryStep(t *testing.T) {
+func TestPromotionShowsEveryStep(t *testing.T) {
 	p := newWorld(t).fleetOfThree().see("/promotions/1111111")
 	p.wants("h1", "1111111")
 	p.wants(".stage header", "dev ✕ failed")
-	p.wants(".stage header", "stage ◐ comes next")
-	p.wants(".steps li", "published d111111 the GitOps branch has its manifests · 2 min after the step before")
+	p.wants(".stage header", "stage ◐ next")
+	p.wants(".steps li", "published d111111 the GitOps branch has its manifests · 2 min after the previous step")
 	p.wants(".steps li", "◐ deploying 1111111 waits: 3 of 3 clusters behind")
 	p.wants(".steps li", "verified smoke ✓ passed it answers in 2s")
 	p.wants(".steps pre", "<script>200</script>")
 	p.wants("figcaption", "2 of 3")
-	p.wants(".stage p", "1 status")
+	p.wants(".stage p", "1 commit status posted")
 	if len(p.all("svg.chart path.line")) != 1 {
 		t.Error("the rollout is not drawn")
 	}
@@ -130,7 +130,7 @@ func TestPromotionTellsEveryStep(t *testing.T) {
 func TestCompareHistoryFiguresAndSearch(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	p := w.see("/compare?a=dev&b=stage")
-	p.wants("tbody tr", "hello test wanted 1.4.2 ✓ ready 1.4.2 on 2 not there")
+	p.wants("tbody tr", "hello test expected 1.4.2 ✓ ready 1.4.2 on 2 not assigned")
 	w.see("/compare").wants(".empty", "Choose two environments")
 	p = w.see("/history?environment=dev")
 	p.wants(".timeline .day", "Friday, 20 November 2026")
@@ -151,7 +151,7 @@ func TestCompareHistoryFiguresAndSearch(t *testing.T) {
 	} {
 		p := w.see("/search?q=" + strings.ReplaceAll(query, " ", "+"))
 		if want == "" {
-			p.wants(".empty", "Nothing was found")
+			p.wants(".empty", "No results")
 			continue
 		}
 		p.wants(".hits li", want)
@@ -159,8 +159,8 @@ func TestCompareHistoryFiguresAndSearch(t *testing.T) {
 	w.see("/search?q=large-3").wants(".empty", "Clusters with similar names: large-03")
 }
 
-// TestJSONIsTheAnswerOfObserving: a page and a program are told the same.
-func TestJSONIsTheAnswerOfObserving(t *testing.T) {
+// TestJSONEqualsTheQueryResult: a page and a program get the same values.
+func TestJSONEqualsTheQueryResult(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	o, ctx := w.pages.Observer, t.Context()
 	for path, ask := range map[string]func() (any, error){
@@ -203,8 +203,8 @@ func decoded(t *testing.T, text []byte) any {
 	return v
 }
 
-// TestPagesOfLists: what does not fit is on the next page, under an address of its own.
-func TestPagesOfLists(t *testing.T) {
+// TestListsHavePages: what does not fit is on the next page, under an address of its own.
+func TestListsHavePages(t *testing.T) {
 	w := newWorld(t)
 	for i := range 130 {
 		w.register("c" + time.Unix(int64(i), 0).UTC().Format("0405"))
@@ -220,17 +220,17 @@ func TestPagesOfLists(t *testing.T) {
 }
 
 // What is asked for in words that mean nothing is refused with those that do, instead of being taken for something else.
-func TestFiltersSayWhatTheyUnderstand(t *testing.T) {
+func TestFiltersListAllowedValues(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	for address, want := range map[string]struct {
 		status int
 		says   string
 	}{
-		"/clusters?state=nope":                      {http.StatusBadRequest, `State "nope" is none of reached, behind, failed, offline, missing.`},
-		"/environments/dev?state=nope":              {http.StatusBadRequest, `State "nope" is none of failed, held`},
-		"/history?kind=nope":                        {http.StatusBadRequest, `Kind "nope" is none of promotion, commit`},
-		"/figures?days=nope":                        {http.StatusBadRequest, `Days "nope" is none of 7, 30, 90.`},
-		"/promotions?moves=nope":                    {http.StatusBadRequest, `Moves "nope" is none of platform, application.`},
+		"/clusters?state=nope":                      {http.StatusBadRequest, `State "nope" is not one of reached, behind, failed, offline, missing.`},
+		"/environments/dev?state=nope":              {http.StatusBadRequest, `State "nope" is not one of failed, held`},
+		"/history?kind=nope":                        {http.StatusBadRequest, `Kind "nope" is not one of promotion, commit`},
+		"/figures?days=nope":                        {http.StatusBadRequest, `Days "nope" is not one of 7, 30, 90.`},
+		"/promotions?moves=nope":                    {http.StatusBadRequest, `Moves "nope" is not one of platform, application.`},
 		"/promotions?environment=nope":              {http.StatusNotFound, `No environment "nope"; near it are dev, stage.`},
 		"/figures?environment=nope":                 {http.StatusNotFound, `No environment "nope"; near it are dev, stage.`},
 		"/environments/dev?controlPlane=nope":       {http.StatusNotFound, `No control plane "nope"; near it are ` + controlPlane + "."},

@@ -18,7 +18,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/web/trial"
 )
 
-// planning is a world whose desk answers with what try says, and the questions that came to it.
+// planning returns a world in which try makes the plans, and the requests that try got.
 func planning(t *testing.T, try func(schedule.Trial) (*schedule.Preview, error)) (*world, *[]schedule.Trial) {
 	t.Helper()
 	w := newWorld(t).fleetOfThree()
@@ -47,7 +47,7 @@ func aPreview(schedule.Trial) (*schedule.Preview, error) {
 	}, nil
 }
 
-func TestPlanOfAChange(t *testing.T) {
+func TestPlanOfAPullRequest(t *testing.T) {
 	w, asked := planning(t, aPreview)
 	p := w.see("/plan?change=7")
 	p.wants("h1", "Pull request #7")
@@ -72,7 +72,7 @@ func TestPlanOfAChange(t *testing.T) {
 	}
 }
 
-func TestPlanAsksWhatTheAddressAsks(t *testing.T) {
+func TestPlanAddressDeterminesRequest(t *testing.T) {
 	for address, want := range map[string]schedule.Trial{
 		"/plan?branch=topic":                        {Branch: "topic"},
 		"/plan?branch=topic&into=main":              {Branch: "topic"},
@@ -109,14 +109,14 @@ func TestPlanRefuses(t *testing.T) {
 }
 
 // What is asked for is named where it is not there, beside what there is.
-func TestPlanSaysWhatThereIs(t *testing.T) {
+func TestPlanErrorsListAllowedValues(t *testing.T) {
 	w, asked := planning(t, aPreview)
 	for question, want := range map[string]string{
-		"environment=nope":                       `There is no environment "nope". There are dev, stage.`,
-		"branch=topic&environment=nope":          `There is no environment "nope". There are dev, stage.`,
-		"environment=dev&controlPlane=elsewhere": `"elsewhere" is no control plane of this server. It has ` + controlPlane + ".",
-		"branch=a..b":                            `"a..b" is no name of a branch. Write it as Git has it.`,
-		"change=seven":                           `"seven" is no number of a pull request. Write it as 12 or #12.`,
+		"environment=nope":                       `There is no environment "nope". Choose one of dev, stage.`,
+		"branch=topic&environment=nope":          `There is no environment "nope". Choose one of dev, stage.`,
+		"environment=dev&controlPlane=elsewhere": `This server has no control plane "elsewhere". Choose one of ` + controlPlane + ".",
+		"branch=a..b":                            `"a..b" is not a valid branch name. Use the name that Git shows.`,
+		"change=seven":                           `"seven" is not a pull request number. Use a number such as 12 or #12.`,
 	} {
 		a := w.ask("/plan?" + question)
 		p := parse(t, a.Body)
@@ -131,19 +131,19 @@ func TestPlanSaysWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestPlanSaysWhatIsWrong(t *testing.T) {
+func TestPlanErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		err  error
 		want int
 		says string
 	}{
-		"no sense":     {schedule.ErrTrial, http.StatusBadRequest, "Correct the question"},
+		"no sense":     {schedule.ErrTrial, http.StatusBadRequest, "Correct the input"},
 		"fork":         {schedule.ErrFork, http.StatusForbidden, "Push the branch"},
 		"no branch":    {fmt.Errorf("/srv/kalypso/control-plane.git: %w", schedule.ErrNoBranch), http.StatusNotFound, "no such branch"},
 		"no change":    {&forge.Error{Kind: forge.ErrNotFound, Op: "read change"}, http.StatusNotFound, "no such pull request"},
-		"forge away":   {&forge.Error{Kind: forge.ErrUnavailable, Op: "read change"}, http.StatusServiceUnavailable, "Ask again"},
-		"cannot read":  {errors.New(`read "https://ann:secret@git.example.com/x": no`), http.StatusUnprocessableEntity, "Mend what it says"},
-		"too many ask": {trial.ErrBusy, http.StatusServiceUnavailable, "Ask again"},
+		"forge away":   {&forge.Error{Kind: forge.ErrUnavailable, Op: "read change"}, http.StatusServiceUnavailable, "Try again"},
+		"cannot read":  {errors.New(`read "https://ann:secret@git.example.com/x": no`), http.StatusUnprocessableEntity, "Fix the problem and try again"},
+		"too many ask": {trial.ErrBusy, http.StatusServiceUnavailable, "Try again"},
 	} {
 		w, _ := planning(t, func(schedule.Trial) (*schedule.Preview, error) { return nil, test.err })
 		a := w.ask("/plan?branch=topic")
@@ -151,7 +151,7 @@ func TestPlanSaysWhatIsWrong(t *testing.T) {
 		if a.Code != test.want || !strings.Contains(text, test.says) || strings.Contains(text, "secret@") || strings.Contains(text, "/srv") {
 			t.Errorf("%s: got %d, want %d and %q:\n%s", name, a.Code, test.want, test.says, text)
 		}
-		parse(t, a.Body).wants("main details[open] form h2", "A branch")
+		parse(t, a.Body).wants("main details[open] form h2", "Branch")
 		if a := w.ask("/plan?branch=topic", "Accept", "application/json"); a.Code != test.want || !strings.Contains(a.Header().Get("Content-Type"), "problem") {
 			t.Errorf("%s as JSON: got %d %s", name, a.Code, a.Header())
 		}
@@ -162,7 +162,7 @@ func TestPlanSaysWhatIsWrong(t *testing.T) {
 }
 
 // A page does not wait for a plan that takes long: it comes back by itself.
-func TestPlanThatTakesLong(t *testing.T) {
+func TestPlanInProgress(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	w, _ := planning(t, func(q schedule.Trial) (*schedule.Preview, error) {
 		close(begun)
@@ -176,7 +176,7 @@ func TestPlanThatTakesLong(t *testing.T) {
 	if a.Code != http.StatusAccepted || a.Header().Get("Refresh") == "" || a.Header().Get("Retry-After") == "" {
 		t.Errorf("got %d %v", a.Code, a.Header())
 	}
-	parse(t, a.Body).wants("main [role=status]", "It is being planned")
+	parse(t, a.Body).wants("main [role=status]", "Planning: reading the repositories")
 	close(goOn)
 }
 

@@ -12,27 +12,27 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// question is a request for a page. It does not say who asks: the answer is the same for all of a role.
-type question struct {
+// pageRequest is a request for a page. It does not have the user: a page is the same for all users of a role.
+type pageRequest struct {
 	*http.Request
 	role access.Role
 	now  time.Time
 }
 
-// maxText bounds what a question may say in one place.
+// maxText limits a parameter, in bytes.
 const maxText = 512
 
-// text returns what a question says in a place, without spaces around it. What is longer than any name is cut.
-func (q *question) text(name string) string {
+// text returns a parameter without surrounding space, truncated to maxText.
+func (q *pageRequest) text(name string) string {
 	text := strings.TrimSpace(q.URL.Query().Get(name))
 	return text[:min(len(text), maxText)]
 }
 
-// timeForms are how people and browsers write times, in UTC where nothing else is said.
+// timeForms are the accepted time layouts. UTC is the default zone.
 var timeForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"}
 
-// when reads a time; zero when there is none.
-func (q *question) when(name string) (time.Time, error) {
+// when returns a time parameter; zero if it is not set.
+func (q *pageRequest) when(name string) (time.Time, error) {
 	text := q.text(name)
 	if text == "" {
 		return time.Time{}, nil
@@ -42,11 +42,11 @@ func (q *question) when(name string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%w: %s %.60q is no time: write it as 2026-11-20T14:30", ledger.ErrInvalid, name, text)
+	return time.Time{}, fmt.Errorf("%w: %s %.60q is not a time; use the form 2026-11-20T14:30", ledger.ErrInvalid, name, text)
 }
 
-// oneOf returns what a question says in a place where only some words are understood; empty when it says nothing.
-func oneOf[T ~string](q *question, name string, words ...T) (T, error) {
+// oneOf returns a parameter that must be one of some words; empty if it is not set.
+func oneOf[T ~string](q *pageRequest, name string, words ...T) (T, error) {
 	text := T(q.text(name))
 	if text == "" || slices.Contains(words, text) {
 		return text, nil
@@ -55,16 +55,16 @@ func oneOf[T ~string](q *question, name string, words ...T) (T, error) {
 	for i, word := range words {
 		all[i] = string(word)
 	}
-	return "", fmt.Errorf("%w: %s %.60q is none of %s", ledger.ErrInvalid, name, text, strings.Join(all, ", "))
+	return "", fmt.Errorf("%w: %s %.60q is not one of %s", ledger.ErrInvalid, name, text, strings.Join(all, ", "))
 }
 
-// paging is the page of a list that is wanted.
-func (q *question) paging(limit int) query.Paging {
+// paging returns the requested page of a list.
+func (q *pageRequest) paging(limit int) query.Paging {
 	return query.Paging{After: q.URL.Query().Get("after"), Limit: limit}
 }
 
-// with is the address of this page with some parameters set, in pairs; empty values leave them out.
-func (q *question) with(pairs ...string) string {
+// with returns the address of this page with other parameters, in pairs of name and value. An empty value removes one.
+func (q *pageRequest) with(pairs ...string) string {
 	values := q.URL.Query()
 	for i := 0; i+1 < len(pairs); i += 2 {
 		values.Del(pairs[i])
@@ -78,16 +78,16 @@ func (q *question) with(pairs ...string) string {
 	return q.URL.Path + "?" + values.Encode()
 }
 
-// next is the address of the next page of a list; empty on the last one.
-func (q *question) next(after string) string {
+// next returns the address of the next page of a list; empty on the last one.
+func (q *pageRequest) next(after string) string {
 	if after == "" {
 		return ""
 	}
 	return q.with("after", after)
 }
 
-// choose finds the control plane of the environment that is meant. Empty is that of one which no round knows.
-func (s *site) choose(q *question, environment string) (controlPlane string, err error) {
+// choose returns the control plane of an environment. It is empty if no control plane of this server has the environment.
+func (s *site) choose(q *pageRequest, environment string) (controlPlane string, err error) {
 	if named := q.text("controlPlane"); named != "" {
 		return named, nil
 	}
@@ -110,7 +110,7 @@ func (s *site) choose(q *question, environment string) (controlPlane string, err
 	return "", e
 }
 
-// ambiguousError says that environments of several control planes have a name.
+// ambiguousError reports that several control planes have an environment of the same name.
 type ambiguousError struct {
 	environment string
 	choices     []Link

@@ -2,18 +2,18 @@ package web
 
 import "slices"
 
-// page is an address, and what is shown there.
+// page is an entry of the routing table.
 type page struct {
 	// name is the folder of its template.
 	name string
 	// pattern is its path.
 	pattern string
-	// section is the place in the navigation that it belongs to; empty for none.
+	// section is the address of its navigation entry; empty for none.
 	section string
-	show    func(*site, *question) (*answer, error)
+	show    func(*site, *pageRequest) (*pageResult, error)
 }
 
-// routes are the pages.
+// routes lists the pages.
 var routes = []page{
 	{"fleet", "/{$}", "/", (*site).fleet},
 	{"fleet", "/environments", "/", (*site).fleet},
@@ -31,10 +31,10 @@ var routes = []page{
 	{"search", "/search", "", (*site).search},
 }
 
-// Sections are the places of the navigation, for other pages of the same server.
+// Sections returns the entries of the navigation, for other pages of the server.
 func Sections() []Link { return slices.Clone(sections) }
 
-// sections are the places of the navigation.
+// sections lists the entries of the navigation.
 var sections = []Link{
 	{"Fleet", "/"},
 	{"Workloads", "/workloads"},

@@ -8,11 +8,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// somebody is who shows their role in a header, as a session would in a cookie.
-type somebody struct{}
+// roleHeader identifies users by a header with their role, as a session does by a cookie.
+type roleHeader struct{}
 
 // Authenticate implements [access.Authenticator].
-func (somebody) Authenticate(r *http.Request) (access.Identity, bool, error) {
+func (roleHeader) Authenticate(r *http.Request) (access.Identity, bool, error) {
 	role := access.Role(r.Header.Get("Role"))
 	return access.Identity{Name: "ada", Role: role, Source: access.BySession}, role != "", nil
 }
@@ -21,18 +21,18 @@ func (somebody) Authenticate(r *http.Request) (access.Identity, bool, error) {
 func signedWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t).fleetOfThree()
-	w.pages.Guard.Others = []access.Authenticator{somebody{}}
+	w.pages.Guard.Others = []access.Authenticator{roleHeader{}}
 	w.pages.SignIn, w.pages.SignOut = "/-/sign-in", "/-/sign-out"
 	return w
 }
 
-// seeAs returns a page as somebody of a role has it.
+// seeAs returns a page as users of a role see it.
 func (w *world) seeAs(role access.Role, path string) *page {
 	w.t.Helper()
 	return parse(w.t, w.ask(path, "Role", string(role)).Body)
 }
 
-// TestActionsAreOfferedByRole: who may not act is not asked to.
+// TestActionsAreOfferedByRole: readers see no actions.
 func TestActionsAreOfferedByRole(t *testing.T) {
 	w := signedWorld(t)
 	for role, want := range map[access.Role]bool{"": false, access.Reader: false, access.Operator: true, access.Admin: true} {
@@ -46,8 +46,8 @@ func TestActionsAreOfferedByRole(t *testing.T) {
 	w.seeAs(access.Operator, "/environments/stage").wants("nav.actions a", "Resume")
 }
 
-// TestSigningInAndOutIsOffered: everybody sees where, and comes back.
-func TestSigningInAndOutIsOffered(t *testing.T) {
+// TestSignInAndSignOutLinks: everybody sees where, and comes back.
+func TestSignInAndSignOutLinks(t *testing.T) {
 	w := signedWorld(t)
 	w.seeAs(access.Reader, "/clusters").wants(".who a", "Sign out")
 	links := w.see("/clusters?state=failed").all(".who a")
@@ -58,12 +58,12 @@ func TestSigningInAndOutIsOffered(t *testing.T) {
 	parse(t, w.ask("/clusters").Body).wants("main a", "Sign in")
 }
 
-// TestNoticesAreSaidOnPagesAlone: scripts and programs do not take them away.
-func TestNoticesAreSaidOnPagesAlone(t *testing.T) {
+// TestNoticesAreShownOnPagesOnly: scripts and programs do not take them away.
+func TestNoticesAreShownOnPagesOnly(t *testing.T) {
 	w := signedWorld(t)
 	asked := 0
 	w.pages.Notice = func(http.ResponseWriter, *http.Request) string { asked++; return "dev <b>is</b> paused" }
-	w.see("/").wants(".said", "dev <b>is</b> paused")
+	w.see("/").wants(".notice", "dev <b>is</b> paused")
 	for _, header := range []string{"Kalypso-Fragment", "Accept"} {
 		if a := w.ask("/", header, "application/json"); strings.Contains(a.Body.String(), "is</b> paused") || a.Code != http.StatusOK {
 			t.Errorf("with %s: %d", header, a.Code)

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// staticFiles are the names of what pages load.
+// staticFiles names the files that pages load.
 const staticFiles = "kalypso.css kalypso.js kalypso.svg"
 
-// contentTypes are those of the files, by the end of their names.
+// contentTypes maps file extensions to content types.
 var contentTypes = map[string]string{"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
-// assetAddress is where a file is. It changes with the file, so that browsers may keep it for long.
+// assetAddress returns the address of a static file. It changes with the content, so browsers may cache it.
 func assetAddress(name string) string {
 	text, _ := files.ReadFile("pages/" + name) // it is embedded
 	sum := sha256.Sum256(text)

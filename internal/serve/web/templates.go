@@ -14,13 +14,13 @@ import (
 //go:embed pages
 var files embed.FS
 
-// templates are the pages by name, each with what all of them share.
+// templates has the template of each page by name.
 type templates struct {
 	frame *template.Template
 	pages map[string]*template.Template
 }
 
-// parse reads the templates. They are embedded, and tests execute each of them: one that does not parse is never built.
+// parse reads the embedded templates. Tests execute each of them.
 func parse(p *Pages) templates {
 	shared := template.Must(template.New("layout.html").Funcs(functions(p)).Option("missingkey=error").
 		ParseFS(files, "pages/layout.html", "pages/parts.html"))
@@ -35,7 +35,7 @@ func parse(p *Pages) templates {
 	return t
 }
 
-// main executes the main part of a page. It is executed completely before anything is sent, so that no page ends in its middle.
+// main renders the main part of a page. It completes before anything is sent, so that no page is cut off.
 func (t templates) main(name string, data body) ([]byte, error) {
 	var out bytes.Buffer
 	if err := t.pages[name].ExecuteTemplate(&out, "page", data); err != nil {
@@ -44,11 +44,11 @@ func (t templates) main(name string, data body) ([]byte, error) {
 	return shown(&out), nil
 }
 
-// shown is what a template made, with marks wherever it has something that browsers do not show, in whatever text that came:
-// nothing on a page reads otherwise than it is.
+// shown marks characters that browsers do not show in a rendered page, such as bidirectional controls,
+// so that no text can mislead its reader.
 func shown(made *bytes.Buffer) []byte { return []byte(visible.Text(made.String())) }
 
-// layout executes what is around the main part.
+// layout renders the whole page.
 func (t templates) layout(data frame) ([]byte, error) {
 	var out bytes.Buffer
 	if err := t.frame.ExecuteTemplate(&out, "layout.html", data); err != nil {
@@ -57,7 +57,7 @@ func (t templates) layout(data frame) ([]byte, error) {
 	return shown(&out), nil
 }
 
-// functions are what templates can say.
+// functions are the functions of templates.
 func functions(p *Pages) template.FuncMap {
 	return template.FuncMap{
 		"ago":     func(t time.Time) string { return ago(p.now().Sub(t)) },
@@ -66,18 +66,18 @@ func functions(p *Pages) template.FuncMap {
 		"short":   short,
 		"line":    line,
 		"links":   isLink,
-		"reach":   p.reach,
+		"reach":   p.repositoryURL,
 		"hash":    isHash,
 		"tone":    tone,
 		"symbol":  symbol,
-		"word":    word,
+		"word":    label,
 		"count":   count,
 		"clock":   func(t time.Time) string { return t.UTC().Format("15:04:05") },
 		"at":      func(t time.Time) string { return t.UTC().Format("2 Jan 15:04:05") },
 		"lines":   lines,
 		"reason":  reasonOf,
-		"periods": func() []string { return periods },
-		"lasting": func(seconds float64) string { return lasting(time.Duration(seconds * float64(time.Second))) },
-		"percent": func(part float64) string { return fmt.Sprintf("%.0f %%", part*100) },
+		"periods": func() []string { return figuresDays },
+		"lasting": func(seconds float64) string { return duration(time.Duration(seconds * float64(time.Second))) },
+		"percent": func(part float64) string { return fmt.Sprintf("%.0f%%", part*100) },
 	}
 }

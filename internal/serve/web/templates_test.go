@@ -28,8 +28,8 @@ var views = map[string]reflect.Type{
 // hostile is what every text is filled with: HTML, quotes, control characters and a turn of the writing direction.
 const hostile = "<script>alert('1')</script>\x1b[31m\u202e\"&"
 
-// TestTemplatesShowAnything executes each template with a value in which nothing is set and one in which everything is.
-func TestTemplatesShowAnything(t *testing.T) {
+// TestTemplatesRenderAnyValue executes each template with a value in which nothing is set and one in which everything is.
+func TestTemplatesRenderAnyValue(t *testing.T) {
 	p := &Pages{Now: func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }, URL: "https://kalypso.example.com"}
 	all := parse(p)
 	for name := range all.pages {
@@ -163,8 +163,8 @@ func fill(v reflect.Value, depth int) {
 	}
 }
 
-// TestCellsAreNumbersAndOurWords: what is not executed as a template has nothing of others in it.
-func TestCellsAreNumbersAndOurWords(t *testing.T) {
+// TestCellsContainNoUntrustedText: what is rendered without templates contains no untrusted text.
+func TestCellsContainNoUntrustedText(t *testing.T) {
 	cell := query.Cell{ClusterType: hostile, Pending: hostile, States: query.StateCounts{Expected: 3, Failed: 1}}
 	got, _ := cellsOf([]query.Cell{cell}, map[string]int{hostile: 0}, false)
 	if strings.Contains(string(got), "script") {

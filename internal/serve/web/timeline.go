@@ -11,26 +11,26 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// eventView is an event with the page that says more.
+// eventView is an event with a link to its details.
 type eventView struct {
 	query.Event
-	// State is what it came to, where that says something.
+	// State is the resulting state; nil for none.
 	State any
-	// Address is where there is more; empty for nowhere.
+	// Address is a page with details; empty for none.
 	Address string
 	// Day is set on the first event of a day.
 	Day string
 }
 
-// timelineOf prepares events, the newest first, on the page whose path is here.
+// timelineOf prepares events, newest first. It leaves out links to here, the path of the page.
 func timelineOf(events []query.Event, here string) []eventView {
 	var views []eventView
 	var last time.Time
 	for _, e := range events {
 		if e.Step == string(promote.Shown) {
-			continue // it repeats for the forge what was decided
+			continue // a status only repeats the step before
 		}
-		v := eventView{Event: e, Address: moreOf(e)}
+		v := eventView{Event: e, Address: eventAddress(e)}
 		if v.Address == here {
 			v.Address = ""
 		}
@@ -50,8 +50,8 @@ func timelineOf(events []query.Event, here string) []eventView {
 	return views
 }
 
-// moreOf is the page that says more about an event.
-func moreOf(e query.Event) string {
+// eventAddress returns the address of an event's details; empty for none.
+func eventAddress(e query.Event) string {
 	switch {
 	case isLink(e.URL):
 		return e.URL
@@ -65,7 +65,7 @@ func moreOf(e query.Event) string {
 	return ""
 }
 
-// historyPage is what happened.
+// historyPage is the history, filtered.
 type historyPage struct {
 	query.Page[query.Event]
 	Timeline []eventView
@@ -74,11 +74,11 @@ type historyPage struct {
 	Environments                                   []string
 	Kinds                                          []query.EventKind
 	Next                                           string
-	// Default is the time that the form for the past offers.
+	// Default is the initial time of the form for a point in time.
 	Default string
 }
 
-func (s *site) history(q *question) (*answer, error) {
+func (s *site) history(q *pageRequest) (*pageResult, error) {
 	asOf, err := q.when("asOf")
 	if err != nil {
 		return nil, err
@@ -94,35 +94,37 @@ func (s *site) history(q *question) (*answer, error) {
 		Default: q.now.Add(-24 * time.Hour).Format("2006-01-02T15:04"),
 	}
 	if !asOf.IsZero() {
-		return &answer{to: pastAddress(view, asOf)}, nil
+		return &pageResult{to: pastAddress(view, asOf)}, nil
 	}
-	query := query.HistoryQuery{Environment: view.Environment, Workload: view.Workload, Cluster: view.Cluster, Audits: q.role.Includes(access.Admin), Paging: q.paging(query.DefaultLimit)}
-	query.Kinds = kindsOf(view)
-	if query.From, err = q.when("from"); err != nil {
+	history := query.HistoryQuery{
+		Environment: view.Environment, Workload: view.Workload, Cluster: view.Cluster, Kinds: kindsOf(view),
+		Audits: q.role.Includes(access.Admin), Paging: q.paging(query.DefaultLimit),
+	}
+	if history.From, err = q.when("from"); err != nil {
 		return nil, err
 	}
-	if query.To, err = q.when("to"); err != nil {
+	if history.To, err = q.when("to"); err != nil {
 		return nil, err
 	}
-	if view.Page, err = s.Observer.History(q.Context(), query); err != nil {
+	if view.Page, err = s.Observer.History(q.Context(), history); err != nil {
 		return nil, err
 	}
 	if view.Environments, err = s.environmentNames(q); err != nil {
 		return nil, err
 	}
 	view.Timeline, view.Next = timelineOf(view.Items, ""), q.next(view.Page.Next)
-	return &answer{title: "History", value: view.Page, view: view, command: s.historyCommand(view), concerns: []string{operations("")}}, nil
+	return &pageResult{title: "History", value: view.Page, view: view, command: s.historyCommand(view), concerns: []string{operations("")}}, nil
 }
 
-// kinds are those that say what moved, and allKinds stands for the registrations as well: where there are thousands of
-// clusters, those of one day would hide everything else.
+// kinds are the kinds that the page shows by default. allKinds includes registrations: with thousands of
+// clusters, a day's registrations would hide everything else.
 var kinds = []query.EventKind{
 	query.EventPromotion, query.EventCommit, query.EventRollout, query.EventTransition, query.EventChange,
 }
 
 const allKinds = "all"
 
-// kindsOf are the kinds that a filter asks for; nil for all of them.
+// kindsOf returns the kinds that a filter selects; nil for all.
 func kindsOf(v historyPage) []query.EventKind {
 	switch {
 	case v.Kind == allKinds || v.Kind == "" && v.Cluster != "":
@@ -133,7 +135,7 @@ func kindsOf(v historyPage) []query.EventKind {
 	return []query.EventKind{query.EventKind(v.Kind)}
 }
 
-// pastAddress is where it is shown how things were.
+// pastAddress returns the address of a page's state at a point in time.
 func pastAddress(v historyPage, asOf time.Time) string {
 	at := "?asOf=" + url.QueryEscape(asOf.Format(time.RFC3339))
 	switch {
@@ -145,7 +147,7 @@ func pastAddress(v historyPage, asOf time.Time) string {
 	return "/clusters" + at
 }
 
-// historyCommand is the command about the one thing whose history is shown; there is none for everything.
+// historyCommand returns the equivalent command; empty for an unfiltered history.
 func (s *site) historyCommand(v historyPage) string {
 	kind := ""
 	switch {

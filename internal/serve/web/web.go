@@ -12,52 +12,52 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/web/trial"
 )
 
-// Pages shows the fleet. It must not be changed or copied once Handler was called.
+// Pages shows the fleet. It must not be changed or copied after Handler was called.
 type Pages struct {
-	// Observer answers the questions of pages. // required
+	// Observer answers queries. // required
 	Observer *query.Observer
-	// Guard knows who is asking. // required
+	// Guard identifies users. // required
 	Guard *access.Guard
-	// Log is told what nobody else can be told. // required
+	// Log gets errors whose details users must not see. // required
 	Log *slog.Logger
-	// URL is where people reach the server; commands on pages name it. Empty leaves that out.
+	// URL is the server's public address, for the commands on pages. Optional.
 	URL string
-	// Reach returns a URL that leads to a repository, of the one by which the ledger knows it, which says nothing of the
-	// protocol. Nil for none better.
-	Reach func(repository string) string
-	// Trials plan what people want to try; nil where nothing does, and then nobody is offered to.
+	// RepositoryURL returns a URL that browsers can open for a repository, given the one in the ledger, which
+	// has no protocol. Optional.
+	RepositoryURL func(repository string) string
+	// Trials plans previews. Optional: without it, pages do not offer them.
 	Trials *trial.Desk
-	// Links are further places in the navigation, such as the repositories of the local forge.
+	// Links are further entries of the navigation, such as the repositories of the embedded forge.
 	Links []Link
-	// SignIn and SignOut are the addresses of pages where browsers do that; empty where they cannot.
+	// SignIn and SignOut are the addresses of those pages; empty if browsers cannot sign in.
 	SignIn, SignOut string
-	// Notice returns what is said once, on the next page that somebody loads, and empty when there is nothing to say. It is called
-	// before anything is sent, and may be nil.
+	// Notice returns a message to show once, on the next page that a user loads; empty for none. It is called
+	// before anything is sent. Optional.
 	Notice func(w http.ResponseWriter, r *http.Request) string
-	// Now tells the time; nil for the clock.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 }
 
-// Link is a place in the navigation.
+// Link is an entry of the navigation.
 type Link struct {
 	Name, Address string
 }
 
-// Roots are the first parts of the paths that pages have. On a server with a local forge nobody's repositories have such
-// an owner. The page of the fleet is at the root itself, and files of the pages are below "-".
+// Roots returns the first path segments of pages. On a server with the embedded forge, no repository can have one of them as
+// its owner. The fleet's page is at "/", and static files are below "/-/".
 func Roots() []string {
 	return []string{
 		"environments", "workloads", "clusters", "promotions", "plan", "compare", "history", "figures", "search",
 	}
 }
 
-// Handler answers "/", everything below [Roots], and the files of the pages.
+// Handler serves "/", everything below [Roots], and the static files.
 func (p *Pages) Handler() http.Handler {
 	s := newSite(p)
 	return &access.Shield{Next: s, Log: p.Log, Broken: s.broken}
 }
 
-// Register lets a mux answer with the pages. What else there is below "/" and "/-/" stays with others.
+// Register adds the pages to a mux. It leaves other paths below "/" and "/-/" free.
 func (p *Pages) Register(mux *http.ServeMux) {
 	h := p.Handler()
 	mux.Handle("/{$}", h)
@@ -84,18 +84,18 @@ type site struct {
 	mux       *http.ServeMux
 	templates templates
 	links     []Link
-	shared    memo
+	cache     pageCache
 }
 
 func newSite(p *Pages) *site {
 	s := &site{Pages: p, mux: http.NewServeMux(), templates: parse(p)}
 	for _, l := range p.Links {
-		// Whoever reached the server by another name stays there.
+		// A browser that used another host name stays on it.
 		s.links = append(s.links, Link{l.Name, strings.TrimPrefix(l.Address, strings.TrimSuffix(p.URL, "/"))})
 	}
 	s.mux.HandleFunc("GET /-/{file}", serveStatic)
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
-		r.SetPathValue("file", "kalypso.svg") // browsers look here when a page names no icon, as those of others do
+		r.SetPathValue("file", "kalypso.svg") // browsers ask for it on pages that name no icon
 		serveStatic(w, r)
 	})
 	for _, one := range routes {
@@ -111,10 +111,10 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// patience is how long a page waits for its answer.
-const patience = 10 * time.Second
+// pageTimeout limits the time to render a page.
+const pageTimeout = 10 * time.Second
 
-// serve shows a page to who may see it.
+// serve shows a page to readers.
 func (s *site) serve(w http.ResponseWriter, r *http.Request, one page) {
 	who, err := s.Guard.Identify(r)
 	if err == nil {
@@ -124,22 +124,22 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, one page) {
 		s.refuse(w, r, who, err)
 		return
 	}
-	made, err := s.made(r, one, who.Role)
+	made, err := s.render(r, one, who.Role)
 	if err != nil {
 		s.refuse(w, r, who, err)
 		return
 	}
-	s.answer(w, r, who, made)
+	s.send(w, r, who, made)
 }
 
-// made is a page's answer, which all who may see the same share for a moment.
-func (s *site) made(r *http.Request, one page, role access.Role) (*made, error) {
+// render returns a page from the cache, or renders it.
+func (s *site) render(r *http.Request, one page, role access.Role) (*renderedPage, error) {
 	key := string(role) + " " + r.URL.RequestURI()
-	return s.shared.get(r.Context(), key, s.now, func() (*made, error) {
-		// Who asked first may be gone before the others have their answer.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
+	return s.cache.get(r.Context(), key, s.now, func() (*renderedPage, error) {
+		// The first client may disconnect while others wait for the same page.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), pageTimeout)
 		defer cancel()
-		question := &question{Request: r.WithContext(ctx), role: role, now: s.now()}
+		question := &pageRequest{Request: r.WithContext(ctx), role: role, now: s.now()}
 		a, err := one.show(s, question)
 		if err != nil {
 			return nil, err

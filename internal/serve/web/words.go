@@ -13,63 +13,63 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/visible"
 )
 
-// manner is how a state is shown: its tone is the colour, and symbol and word say the same without one.
-type manner struct {
+// stateStyle is how a state is shown: tone is its color; symbol and label say the same without color.
+type stateStyle struct {
 	tone, symbol string
-	// word is for people; empty means the state itself.
-	word string
+	// label is the visible text; empty means the state itself.
+	label string
 }
 
-// The tones. There is one colour for each, in kalypso.css.
+// The tones. Each has a color in kalypso.css.
 const (
-	good = "good" // it is as it should be
-	move = "move" // it is on its way
-	warn = "warn" // somebody has to look
-	bad  = "bad"  // it failed
-	off  = "off"  // nobody knows, or nothing is there
+	good = "good" // as expected
+	move = "move" // in progress
+	warn = "warn" // needs attention
+	bad  = "bad"  // failed
+	off  = "off"  // unknown or empty
 )
 
-// manners are those of all states, phases, results and steps: what a word means is the same everywhere.
-var manners = map[string]manner{
-	"reached": {good, "✓", ""}, "ready": {good, "✓", ""}, "deployed": {good, "✓", ""}, "passed": {good, "✓", ""}, "arrived": {good, "✓", ""},
+// stateStyles has the style of every state, phase, result and step.
+var stateStyles = map[string]stateStyle{
+	"reached": {good, "✓", ""}, "ready": {good, "✓", ""}, "deployed": {good, "✓", ""}, "passed": {good, "✓", ""}, "arrived": {good, "✓", "deployed"},
 	"behind": {move, "◐", ""}, "progressing": {move, "◐", ""}, "deploying": {move, "◐", ""}, "verifying": {move, "◐", ""},
-	"promoted": {move, "◐", ""}, "proposed": {move, "◐", ""}, "waiting": {move, "◐", ""}, "waits": {move, "◐", ""}, "running": {move, "◐", ""},
-	"open": {move, "◐", ""}, "entered": {move, "◐", ""}, "published": {move, "◐", ""}, "candidate": {move, "◐", "comes next"},
+	"promoted": {move, "◐", ""}, "proposed": {move, "◐", ""}, "waiting": {move, "◐", ""}, "waits": {move, "◐", "waiting"}, "running": {move, "◐", ""},
+	"open": {move, "◐", ""}, "entered": {move, "◐", "started"}, "published": {move, "◐", ""}, "candidate": {move, "◐", "next"},
 	"failed": {bad, "✕", ""}, "timedOut": {bad, "✕", "timed out"}, "error": {bad, "✕", ""}, "aborted": {bad, "✕", ""},
 	"held": {warn, "▲", ""}, "refused": {warn, "▲", ""}, "paused": {warn, "▲", ""}, "warning": {warn, "▲", ""}, "closed": {warn, "▲", ""},
-	"nobody": {warn, "▲", "no clusters"}, "withdrawn": {warn, "▲", ""},
-	"offline": {off, "⊘", ""}, "missing": {off, "?", ""}, "suspended": {off, "‖", ""}, "unknown": {off, "○", ""}, "empty": {off, "○", "nothing yet"},
+	"nobody": {warn, "▲", "no clusters yet"}, "withdrawn": {warn, "▲", ""},
+	"offline": {off, "⊘", ""}, "missing": {off, "?", ""}, "suspended": {off, "‖", ""}, "unknown": {off, "○", ""}, "empty": {off, "○", "no commit yet"},
 	"notice": {off, "○", ""}, "revoked": {off, "⊘", ""}, "unregistered": {off, "?", "not registered"},
-	"notYet": {off, "○", "not there yet"}, "registered": {good, "✓", ""}, "merged": {good, "✓", ""}, "opened": {move, "◐", ""},
-	"decided": {off, "·", ""}, "shown": {off, "·", ""}, "verified": {off, "·", ""}, "resumed": {off, "·", ""}, "ordered": {move, "◐", ""}, "fulfilled": {good, "✓", ""},
+	"notYet": {off, "○", "not started"}, "registered": {good, "✓", ""}, "merged": {good, "✓", ""}, "opened": {move, "◐", ""},
+	"decided": {off, "·", "status"}, "shown": {off, "·", "status posted"}, "verified": {off, "·", ""}, "resumed": {off, "·", ""}, "ordered": {move, "◐", "requested"}, "fulfilled": {good, "✓", "done"},
 	"assigned": {off, "·", ""},
 	"added":    {move, "+", ""}, "changed": {move, "~", ""}, "removed": {bad, "−", ""},
 }
 
-// mannerOf is how a state is shown; one that nobody knows is shown as it is.
-func mannerOf(state any) manner {
+// styleOf returns the style of a state. An unknown state is shown by its name.
+func styleOf(state any) stateStyle {
 	name := fmt.Sprint(state)
-	m, ok := manners[name]
+	m, ok := stateStyles[name]
 	if !ok {
-		m = manner{off, "○", line(name)}
+		m = stateStyle{off, "○", line(name)}
 	}
-	if m.word == "" {
-		m.word = name
+	if m.label == "" {
+		m.label = name
 	}
 	return m
 }
 
-func tone(state any) string   { return mannerOf(state).tone }
-func symbol(state any) string { return mannerOf(state).symbol }
-func word(state any) string   { return mannerOf(state).word }
+func tone(state any) string   { return styleOf(state).tone }
+func symbol(state any) string { return styleOf(state).symbol }
+func label(state any) string  { return styleOf(state).label }
 
-// line is a text of others: on one line, without credentials, and with marks where there is something that nobody would see.
+// line cleans an untrusted text: one line, without credentials, with invisible characters marked.
 func line(text any) string { return visible.Line(secret.Mask(fmt.Sprint(text))) }
 
-// lines is such a text on several lines, as it is: differences keep their blanks.
+// lines is like line, but keeps line breaks and spaces.
 func lines(text string) string { return visible.Text(secret.Mask(text)) }
 
-// sentence begins with a capital and ends with a full stop.
+// sentence capitalizes a text and adds a full stop.
 func sentence(text string) string {
 	text = line(text)
 	first, size := utf8.DecodeRuneInString(text)
@@ -83,12 +83,12 @@ func sentence(text string) string {
 	return text
 }
 
-// isHash reports whether a text is a full hash, or the beginning of one.
+// isHash reports whether a text is a commit hash, or at least its first seven digits.
 func isHash(text string) bool {
 	return len(text) >= 7 && len(text) <= 64 && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// short is a commit as people write it.
+// short abbreviates a commit hash to seven digits.
 func short(sha string) string {
 	if isHash(sha) {
 		return sha[:7]
@@ -96,29 +96,29 @@ func short(sha string) string {
 	return line(sha)
 }
 
-// isLink reports whether an address of others may be followed: only on the web.
+// isLink reports whether an untrusted address may become a link: http or https, without credentials.
 func isLink(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 }
 
-// reach is an address that leads there. The ledger writes the addresses of repositories without regard to the protocol.
-func (p *Pages) reach(address string) string {
-	if p.Reach == nil {
+// repositoryURL returns a URL that browsers can open for a repository in the ledger, which has no protocol.
+func (p *Pages) repositoryURL(address string) string {
+	if p.RepositoryURL == nil {
 		return address
 	}
-	return p.Reach(address)
+	return p.RepositoryURL(address)
 }
 
-// reason is why something is as it is, and the page that it speaks of.
+// reason is an explanation with the address it mentions.
 type reason struct{ Text, URL string }
 
-// speaksOf finds the page at the end of a reason, where decisions name it.
-var speaksOf = regexp.MustCompile(` \((https?://[^\s()]+)\)$`)
+// trailingURL matches the address at the end of a reason.
+var trailingURL = regexp.MustCompile(` \((https?://[^\s()]+)\)$`)
 
-// reasonOf takes the address out of a reason, which is a link and not to be read.
+// reasonOf splits a reason into text and address.
 func reasonOf(text string) reason {
-	if found := speaksOf.FindStringSubmatch(text); found != nil && isLink(found[1]) {
+	if found := trailingURL.FindStringSubmatch(text); found != nil && isLink(found[1]) {
 		return reason{strings.TrimSuffix(text, found[0]), found[1]}
 	}
 	return reason{Text: text}
@@ -126,19 +126,19 @@ func reasonOf(text string) reason {
 
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// ago is how long ago something was, in the largest unit that makes sense.
+// ago formats the time since an event.
 func ago(d time.Duration) string {
 	switch {
 	case d < 0:
-		return "in " + lasting(-d)
+		return "in " + duration(-d)
 	case d < time.Minute:
 		return "just now"
 	}
-	return lasting(d) + " ago"
+	return duration(d) + " ago"
 }
 
-// lasting is a duration in the largest unit that makes sense.
-func lasting(d time.Duration) string {
+// duration formats a duration in its largest unit.
+func duration(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
@@ -150,7 +150,7 @@ func lasting(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// count is a number of things.
+// count formats a number of things, with the plural.
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -161,8 +161,8 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// cut shortens a text to a number of characters.
-func cut(text string, most int) string {
+// truncate shortens a text to at most so many characters.
+func truncate(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
 		return text
@@ -170,7 +170,7 @@ func cut(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// shellWord quotes a word for a shell, where it needs that.
+// shellWord quotes a word for a shell if necessary.
 func shellWord(text string) string {
 	safe := func(r rune) bool {
 		return r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("-_./:@=,+", r)
@@ -181,7 +181,7 @@ func shellWord(text string) string {
 	return "'" + strings.ReplaceAll(line(text), "'", `'\''`) + "'"
 }
 
-// command is a command that says the same as a page.
+// command returns a command line for this server.
 func (s *site) command(words ...string) string {
 	if s.URL != "" {
 		words = append(words, "--server", s.URL)
@@ -189,7 +189,7 @@ func (s *site) command(words ...string) string {
 	return commandLine(words...)
 }
 
-// commandLine is a command for a shell. Empty words are left out.
+// commandLine joins words to a command line. Empty words are left out.
 func commandLine(words ...string) string {
 	all := []string{"kalypso"}
 	for _, w := range words {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-func TestWords(t *testing.T) {
-	p := &Pages{URL: "http://127.0.0.1:8080", Reach: func(string) string { return "http://127.0.0.1:8080/a/b" }}
+func TestFormatting(t *testing.T) {
+	p := &Pages{URL: "http://127.0.0.1:8080", RepositoryURL: func(string) string { return "http://127.0.0.1:8080/a/b" }}
 	for _, tc := range []struct{ what, got, want string }{
 		{"a command", (&site{Pages: p}).command("history", "workload", "hello", ""), "kalypso history workload hello --server http://127.0.0.1:8080"},
 		{"a name that a shell would read", shellWord("a;rm -rf $HOME'x"), `'a;rm -rf $HOME'\''x'`},
@@ -18,9 +18,9 @@ func TestWords(t *testing.T) {
 		{"one", count(1, "status"), "1 status"},
 		{"several", count(2, "status"), "2 statuses"},
 		{"a sentence", sentence("no environment \"x\""), `No environment "x".`},
-		{"a long name", cut("environment-of-europe", 12), "environment…"},
-		{"a repository by plain http", p.reach("https://127.0.0.1:8080/a/b"), "http://127.0.0.1:8080/a/b"},
-		{"a repository as it is known", (&Pages{}).reach("https://git.example.com/a/b"), "https://git.example.com/a/b"},
+		{"a long name", truncate("environment-of-europe", 12), "environment…"},
+		{"a repository by plain http", p.repositoryURL("https://127.0.0.1:8080/a/b"), "http://127.0.0.1:8080/a/b"},
+		{"a repository as it is known", (&Pages{}).repositoryURL("https://git.example.com/a/b"), "https://git.example.com/a/b"},
 		{"a credential", line("https://me:hunter2@git.example.com/a"), line("https://me:other@git.example.com/a")},
 		{"output", lines("a\x1b[1m\r\n  b"), "a⟨U+001B⟩[1m\r\n  b"},
 		{"what nobody would see", line("a\u202e\nb\u200b  c"), "a⟨U+202E⟩ b⟨U+200B⟩ c"},
@@ -40,7 +40,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-func TestReasonsLeadToWhatTheySpeakOf(t *testing.T) {
+func TestReasonsLinkTheirAddress(t *testing.T) {
 	for text, want := range map[string]reason{
 		"waits (https://git.example.com/pulls/1)": {"waits", "https://git.example.com/pulls/1"},
 		"waits":                       {"waits", ""},

@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 )
 
-// TestActions: what is confirmed is done, is on the audit trail in the name of who did it, and is said on the next page.
+// TestActions: a confirmed action is carried out, recorded in the audit trail under the user's name, and reported on the next page.
 func TestActions(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path  string
@@ -24,8 +24,8 @@ func TestActions(t *testing.T) {
 	}{
 		"pause": {
 			"/environments/prod/pause",
-			[]string{"Pause prod", "Nothing enters until it is resumed", "3333333"},
-			"prod is paused. Nothing enters until it is resumed.",
+			[]string{"Pause prod", "No promotion starts until", "3333333"},
+			"prod is paused. No promotion starts until it is resumed.",
 			ledger.AuditEntry{Action: "pause", Detail: `controlPlane="` + controlPlane + `" why="because"`},
 		},
 		"resume": {
@@ -36,20 +36,20 @@ func TestActions(t *testing.T) {
 		},
 		"promote": {
 			"/environments/prod/promote?commit=" + next[:7],
-			[]string{"Promote to prod", "4444444", "Where it was", "Compare them"},
-			"4444444 is the next to enter prod. The next round heeds it.",
+			[]string{"Promote to prod", "4444444", "Promotion so far", "Compare"},
+			"4444444 is promoted to prod next. This takes effect in a few seconds.",
 			ledger.AuditEntry{Action: "promote", Detail: `controlPlane="` + controlPlane + `" commit="` + next + `" why="because"`},
 		},
 		"abort": {
 			"/environments/prod/abort",
-			[]string{"Give up a commit in prod", "3333333"},
-			"3333333 is given up in prod.",
+			[]string{"Abort a commit in prod", "3333333"},
+			"3333333 is aborted in prod.",
 			ledger.AuditEntry{Action: "abort", Detail: `controlPlane="` + controlPlane + `" commit="` + present + `" why="because"`},
 		},
 		"roll back": { // the one in between failed
 			"/environments/prod/rollback",
 			[]string{"Roll back prod", "1111111"},
-			"prod goes back to 1111111. The next round heeds it.",
+			"prod rolls back to 1111111. This takes effect in a few seconds.",
 			ledger.AuditEntry{Action: "rollback", Detail: `controlPlane="` + controlPlane + `" commit="` + older + `" why="because"`},
 		},
 	} {
@@ -80,7 +80,7 @@ func TestActions(t *testing.T) {
 				t.Errorf("audit trail (-want +got):\n%s", diff)
 			}
 			if len(w.spoken) != 1 {
-				t.Errorf("the rounds were told %q", w.spoken)
+				t.Errorf("the rounds were notified of %q", w.spoken)
 			}
 		})
 	}
@@ -133,8 +133,8 @@ func TestActionsRefuse(t *testing.T) {
 	}
 }
 
-// Names that are not there are answered with those that are.
-func TestActionsSayWhatThereIs(t *testing.T) {
+// Errors for unknown names list similar ones.
+func TestActionErrorsSuggestNames(t *testing.T) {
 	b := newWorld(t).browser(access.Operator)
 	for path, want := range map[string]string{
 		"/environments/nowhere/pause":                "near it are dev, prod",
@@ -146,26 +146,26 @@ func TestActionsSayWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestNobodyComesBack: who has to sign in comes to the page that they wanted.
-func TestNobodyComesBack(t *testing.T) {
+// TestSignInReturnsToTheAction: users who sign in come back to the page that they requested.
+func TestSignInReturnsToTheAction(t *testing.T) {
 	a := newWorld(t).browser("").see("/environments/prod/promote?commit=4444444")
 	if want := "/-/sign-in?to=%2Fenvironments%2Fprod%2Fpromote%3Fcommit%3D4444444"; a.to != want {
 		t.Errorf("got %q, want %q", a.to, want)
 	}
 }
 
-// TestPromoteSaysWhatItWaitsFor: a person knows before what the rules say.
-func TestPromoteSaysWhatItWaitsFor(t *testing.T) {
+// TestPromoteShowsConditions: the page lists what the commit will wait for.
+func TestPromoteShowsConditions(t *testing.T) {
 	w := newWorld(t)
 	w.standings[1].Pause = &decide.Pause{By: "grace", At: time.Now()}
 	w.standings[1].Phase = decide.Deploying
 	text := w.browser(access.Admin).see("/environments/prod/promote?commit=" + old).text
-	for _, want := range []string{"until prod is resumed, which grace paused", "until it runs in dev", "rolled out there now has ended"} {
+	for _, want := range []string{"until prod is resumed (paused by grace)", "until it is deployed in dev", "until the current rollout has finished"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
 	}
-	if text := w.browser(access.Operator).see("/environments/prod/promote?commit=" + next).text; strings.Contains(text, "until it runs in dev") {
+	if text := w.browser(access.Operator).see("/environments/prod/promote?commit=" + next).text; strings.Contains(text, "until it is deployed in dev") {
 		t.Errorf("it waits for what was reached:\n%s", text)
 	}
 }

@@ -17,29 +17,29 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// What can be approved: the change that brings files to the GitOps branch, and the one that asks for another commit of main.
+// What can be approved: the pull request of the GitOps branch, and the one that proposes another commit of main.
 const (
 	approveFiles    = "files"
 	approveProposal = "proposal"
 )
 
-// open is a change that somebody may approve.
-type open struct {
+// openPullRequest is a pull request that an operator can approve.
+type openPullRequest struct {
 	forge.PullRequest
-	// Of is which of the two it is.
+	// Of is approveFiles or approveProposal.
 	Of string
-	// Against is why it cannot be merged here; empty when nothing speaks against it.
-	Against string
+	// Blocked is why it cannot be merged from here; empty if it can be.
+	Blocked string
 
 	repo forge.Repository
 }
 
-// open finds the change that is meant, and what speaks against it. It is nil where there is none.
-func (s *service) open(ctx context.Context, e *query.EnvironmentDetail, given url.Values) (*open, error) {
+// findOpen finds the requested pull request and what blocks it; nil if none is open.
+func (s *service) findOpen(ctx context.Context, e *query.EnvironmentDetail, given url.Values) (*openPullRequest, error) {
 	if s.Forges == nil {
 		return nil, nil
 	}
-	o := &open{Of: approveFiles}
+	o := &openPullRequest{Of: approveFiles}
 	proposed := slices.ContainsFunc(e.Proposals, func(p decide.Proposal) bool { return p.State == decide.ProposalOpen })
 	if of := given.Get("of"); of == approveProposal || of == "" && e.Change == nil && proposed {
 		o.Of = approveProposal
@@ -48,12 +48,12 @@ func (s *service) open(ctx context.Context, e *query.EnvironmentDetail, given ur
 	if !found || err != nil {
 		return nil, err
 	}
-	o.Against, err = against(ctx, o)
+	o.Blocked, err = blockedBy(ctx, o)
 	return o, err
 }
 
-// find reads the change from the forge, as it is now.
-func (s *service) find(ctx context.Context, e *query.EnvironmentDetail, o *open) (found bool, err error) {
+// find reads the pull request from the forge.
+func (s *service) find(ctx context.Context, e *query.EnvironmentDetail, o *openPullRequest) (found bool, err error) {
 	if o.Of == approveProposal {
 		if o.repo, err = s.repository(e.ControlPlane); err != nil {
 			return false, err
@@ -77,7 +77,7 @@ func (s *service) find(ctx context.Context, e *query.EnvironmentDetail, o *open)
 	return err == nil, err
 }
 
-// files is the repository and number of the change that brings files; 0 where none is open.
+// files returns the repository and number of the GitOps branch's pull request; 0 if none is open.
 func (s *service) files(e *query.EnvironmentDetail) (string, int) {
 	for _, standing := range s.Pages.Observer.Standings() {
 		if standing.ControlPlane != e.ControlPlane || standing.Environment != e.Name || standing.Scheduling == nil {
@@ -98,18 +98,18 @@ func (s *service) repository(url string) (forge.Repository, error) {
 	return host.Repository(url)
 }
 
-// against is what speaks against merging a change from here, by the rules of a change that merges itself: whoever wants
-// to overrule them has the forge.
-func against(ctx context.Context, o *open) (string, error) {
+// blockedBy returns why a pull request cannot be merged from here; empty if it can be. The rules are those of automatic merges:
+// to override them, users merge it on the forge.
+func blockedBy(ctx context.Context, o *openPullRequest) (string, error) {
 	switch mark := pullrequest.MarkOf(o.Body); {
 	case o.State != forge.Open:
-		return "It is " + string(o.State) + " already.", nil
+		return "It is already " + string(o.State) + ".", nil
 	case o.Head.Fork != "" || mark.Commit != o.Head.Commit:
-		return "It is not what Kalypso proposed: somebody pushed to its branch.", nil
+		return "It differs from what Kalypso proposed: commits were pushed to its branch.", nil
 	case o.Draft:
-		return "It is a draft, which is not meant to be merged yet.", nil
+		return "It is a draft.", nil
 	case o.Mergeable == forge.MergeableNo:
-		return "The branches conflict.", nil
+		return "It conflicts with its base branch.", nil
 	}
 	status, err := pullrequest.Unfinished(ctx, o.repo, o.Head.Commit)
 	if status == nil || err != nil {
@@ -118,44 +118,44 @@ func against(ctx context.Context, o *open) (string, error) {
 	return fmt.Sprintf("The status %s is %s: %s", status.Context, status.State, sentence(secret.Line(status.Description))), nil
 }
 
-// approve merges the change that was looked at, and nothing that came to it later.
+// approve merges the pull request at the commit that the form shows.
 func (s *service) approve(r *request, v *view) error {
 	switch {
-	case v.Open == nil || v.Open.Against != "":
-		s.show(r, http.StatusConflict, v) // it says what speaks against it
+	case v.Open == nil || v.Open.Blocked != "":
+		s.show(r, http.StatusConflict, v) // the page says what blocks it
 		return nil
 	case r.PostForm.Get("head") != v.Open.Head.Commit:
-		v.Note = "The pull request has another commit than when this page was shown. Look again at what it does."
+		v.Note = "The pull request has changed since this page was loaded. Review it again."
 		s.show(r, http.StatusConflict, v)
 		return nil
 	}
 	detail := fmt.Sprintf("controlPlane=%q change=%q head=%q", v.Environment.ControlPlane, v.Open.URL, v.Open.Head.Commit)
-	if v.Why != "" {
-		detail += fmt.Sprintf(" why=%q", v.Why)
+	if v.Reason != "" {
+		detail += fmt.Sprintf(" why=%q", v.Reason)
 	}
 	if err := s.Trail.Record(r.Context(), r.who, r.action, v.Environment.Name, detail); err != nil {
 		return err
 	}
 	message := "Approved by " + secret.Line(r.who.Name)
-	if v.Why != "" {
-		message += ": " + secret.Line(v.Why)
+	if v.Reason != "" {
+		message += ": " + secret.Line(v.Reason)
 	}
 	_, err := v.Open.repo.MergePullRequest(r.Context(), v.Open.Number, forge.Merge{Head: v.Open.Head.Commit, Title: v.Open.Title, Message: message})
 	if err != nil {
-		v.Note = "The forge does not merge it: " + sentence(secret.Line(secret.Redact(err.Error())))
-		s.Log.Warn("approve a change", "change", v.Open.URL, "error", secret.Line(secret.Redact(err.Error())))
+		v.Note = "The forge refused to merge it: " + sentence(secret.Line(secret.Redact(err.Error())))
+		s.Log.Warn("approve a pull request", "change", v.Open.URL, "error", secret.Line(secret.Redact(err.Error())))
 		s.show(r, statusOf(err), v)
 		return nil
 	}
-	if s.Spoken != nil {
-		s.Spoken(v.Environment.ControlPlane, v.Environment.Name)
+	if s.Merged != nil {
+		s.Merged(v.Environment.ControlPlane, v.Environment.Name)
 	}
-	s.Forms.Tell(r.w, fmt.Sprintf("#%d %s is merged. The next round heeds it.", v.Open.Number, v.Open.Title))
+	s.Forms.Tell(r.w, fmt.Sprintf("#%d %s is merged. It takes effect in a few seconds.", v.Open.Number, v.Open.Title))
 	http.Redirect(r.w, r.Request, v.Back, http.StatusSeeOther)
 	return nil
 }
 
-// statusOf is how an answer of the forge is passed on.
+// statusOf maps an error of the forge to an HTTP status.
 func statusOf(err error) int {
 	switch {
 	case errors.Is(err, forge.ErrConflict), errors.Is(err, forge.ErrInvalid), errors.Is(err, forge.ErrNotFound):
@@ -166,8 +166,8 @@ func statusOf(err error) int {
 	return http.StatusServiceUnavailable
 }
 
-// tries is what the plan on the page is of.
-func (v *view) tries() (schedule.Trial, bool) {
+// planRequest returns what the page previews; false for nothing.
+func (v *view) planRequest() (schedule.Trial, bool) {
 	t := schedule.Trial{ControlPlane: v.Environment.ControlPlane, Environment: v.Environment.Name}
 	switch {
 	case v.Open != nil && v.Open.Of == approveFiles && v.Open.State == forge.Open:

@@ -25,7 +25,7 @@ type host struct {
 	anyForge
 	files, proposal forge.PullRequest
 	statuses        []forge.Status
-	// refuses is what it says when something is to be merged, and merged what was.
+	// refuses is the error of merges; merged are the merges so far.
 	refuses error
 	merged  []forge.Merge
 }
@@ -112,12 +112,12 @@ func TestApprove(t *testing.T) {
 		t.Errorf("the audit trail has %+v", trail)
 	}
 	if len(w.spoken) != 2 {
-		t.Errorf("the rounds were told %q", w.spoken)
+		t.Errorf("the rounds were notified of %q", w.spoken)
 	}
 }
 
-// Nothing that is approved reads otherwise than it is.
-func TestApproveHidesNothing(t *testing.T) {
+// The page marks characters that could disguise what is approved.
+func TestApproveMarksInvisibleCharacters(t *testing.T) {
 	w := newWorld(t)
 	w.host.files.Title, w.host.files.Head.Branch = "prod: 3\u202e removed", "kalypso/prod\u200b"
 	text := html.UnescapeString(w.browser(access.Operator).see(approvePath + "?of=files").text)
@@ -128,25 +128,25 @@ func TestApproveHidesNothing(t *testing.T) {
 	}
 }
 
-// What speaks against it is said, with where it can be overruled, and nothing is merged.
+// The page says what blocks a merge and links to the forge; nothing is merged.
 func TestApproveRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*host)
 		want   string
 	}{
-		"pushed to":   {func(h *host) { h.files.Head.Commit = next }, "somebody pushed to its branch"},
-		"a fork":      {func(h *host) { h.files.Head.Fork = "stranger/gitops" }, "somebody pushed to its branch"},
+		"pushed to":   {func(h *host) { h.files.Head.Commit = next }, "commits were pushed to its branch"},
+		"a fork":      {func(h *host) { h.files.Head.Fork = "stranger/gitops" }, "commits were pushed to its branch"},
 		"a draft":     {func(h *host) { h.files.Draft = true }, "It is a draft"},
-		"merged":      {func(h *host) { h.files.State = forge.Merged }, "It is merged already"},
-		"in conflict": {func(h *host) { h.files.Mergeable = forge.MergeableNo }, "The branches conflict"},
+		"merged":      {func(h *host) { h.files.State = forge.Merged }, "It is already merged"},
+		"in conflict": {func(h *host) { h.files.Mergeable = forge.MergeableNo }, "It conflicts with its base branch"},
 		"needs consent": {func(h *host) {
 			h.statuses = []forge.Status{{Context: "kalypso/deletions", State: forge.Pending, Description: "3 removals"}}
 		}, "kalypso/deletions is pending"},
-		"not there": {func(h *host) { h.files.Number = 0 }, "No pull request is open here"},
+		"not there": {func(h *host) { h.files.Number = 0 }, "No open pull request"},
 		"refused by law": {func(h *host) {
 			h.refuses = &forge.Error{Kind: forge.ErrConflict, Op: "merge change", Detail: "two reviews are missing"}
 		}, "two reviews are missing"},
-		"not allowed": {func(h *host) { h.refuses = &forge.Error{Kind: forge.ErrDenied, Op: "merge change"} }, "The forge does not merge it"},
+		"not allowed": {func(h *host) { h.refuses = &forge.Error{Kind: forge.ErrDenied, Op: "merge change"} }, "The forge refused to merge it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -168,14 +168,14 @@ func TestApproveRefuses(t *testing.T) {
 	}
 }
 
-// What somebody looked at is merged, and not what came to it meanwhile.
+// An approval merges the commit that the user reviewed, not one that was pushed later.
 func TestApprovalIsForOneCommit(t *testing.T) {
 	w := newWorld(t)
 	b := w.browser(access.Operator)
 	form := b.see(approvePath).fields()
 	w.host.files.Head.Commit = next
 	w.host.files.Body = pullrequest.Mark{Name: "prod", Digest: "e", Commit: next}.String()
-	if a := b.send(approvePath, form); a.status != http.StatusConflict || !strings.Contains(a.text, "another commit than when this page was shown") {
+	if a := b.send(approvePath, form); a.status != http.StatusConflict || !strings.Contains(a.text, "has changed since this page was loaded") {
 		t.Errorf("got %d:\n%s", a.status, a.text)
 	}
 	if a := w.browser(access.Reader).see(approvePath); a.status != http.StatusForbidden {
@@ -186,10 +186,10 @@ func TestApprovalIsForOneCommit(t *testing.T) {
 	}
 }
 
-// A rollback shows what it will do.
+// A rollback shows its plan.
 func TestConfirmationShowsThePlan(t *testing.T) {
 	text := newWorld(t).browser(access.Operator).see("/environments/prod/rollback").text
-	for _, want := range []string{"What it will do", "with " + older, "−3 removed", "/plan?commit=" + older} {
+	for _, want := range []string{">Plan</h2>", "with " + older, "−3 removed", "/plan?commit=" + older} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not show %q:\n%s", want, text)
 		}

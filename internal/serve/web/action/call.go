@@ -13,13 +13,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
-// call asks the API for an action, as whoever sent the form.
+// call calls the API operation on behalf of the user.
 func (s *service) call(r *request, v *view) (*api.Accepted, *api.Problem, error) {
-	word := map[string]string{"why": v.Why}
+	input := map[string]string{"why": v.Reason}
 	if v.Commit != "" {
-		word["commit"] = v.Commit
+		input["commit"] = v.Commit
 	}
-	body, err := json.Marshal(word)
+	body, err := json.Marshal(input)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -28,7 +28,7 @@ func (s *service) call(r *request, v *view) (*api.Accepted, *api.Problem, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	// Who asks, and from where, is what it was for the form.
+	// The operation sees the user and address of the form's request.
 	asked.Host, asked.RemoteAddr, asked.TLS = r.Host, r.RemoteAddr, r.TLS
 	asked.Header = r.Header.Clone()
 	for _, name := range []string{"Accept", "Content-Length", "Content-Encoding", "If-None-Match"} {
@@ -44,12 +44,12 @@ func (s *service) call(r *request, v *view) (*api.Accepted, *api.Problem, error)
 	}
 	problem := &api.Problem{Status: got.status}
 	if err := json.Unmarshal(got.body.Bytes(), problem); err != nil {
-		return nil, nil, fmt.Errorf("read what the API answered: %w", err)
+		return nil, nil, fmt.Errorf("read the API's answer: %w", err)
 	}
 	return nil, problem, nil
 }
 
-// recorder keeps an answer.
+// recorder records a response.
 type recorder struct {
 	header http.Header
 	status int
@@ -65,8 +65,8 @@ func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }
 // WriteHeader implements [http.ResponseWriter].
 func (w *recorder) WriteHeader(status int) { w.status = status }
 
-// said is what a problem says to people.
-func said(p *api.Problem) string {
+// problemText describes a problem to users.
+func problemText(p *api.Problem) string {
 	texts := []string{sentence(p.Detail), sentence(p.Next)}
 	for _, part := range p.Errors {
 		texts = append(texts, sentence(part.Message))
@@ -74,7 +74,7 @@ func said(p *api.Problem) string {
 	return strings.TrimSpace(strings.Join(texts, " "))
 }
 
-// sentence begins with a capital letter and ends with a full stop.
+// sentence capitalizes a text and adds a full stop.
 func sentence(text string) string {
 	if text == "" {
 		return ""

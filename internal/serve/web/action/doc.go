@@ -1,16 +1,16 @@
-// Package action lets people steer environments from their pages.
+// Package action lets operators act on environments from their pages.
 //
-//	page ─► link ─► GET  /environments/{name}/{action}: what it will do, and a form
-//	                POST ─► form of this session? ─► the operation of the API ─► back to the environment, which says so
+//	page ─► link ─► GET  /environments/{name}/{action}: a preview and a form
+//	                POST ─► form of this session? ─► operation of the API ─► back to the environment, with a notice
 //
-// The actions are those of the API: pause, resume, promote, abort and rollback. A form is sent on to the operation of that name, in
-// this process and in the name of whoever sent it, so that roles, limits, the audit trail and the events are the same for
-// pages, programs and commands.
+// The actions are those of the API: pause, resume, promote, abort and rollback, and approve, which merges a pull request.
+// A form is passed on to the operation of the same name, in this process and on behalf of the user, so that roles, limits,
+// the audit trail and events are the same for pages, programs and commands.
 //
-// # What is shown before
+// # Confirmation
 //
-// How the environment stands, which commit it is about, what that brings with it, and what it still has to wait for. The form
-// says which commit it was shown for: when the environment has another one meanwhile, it is shown again.
+// The page shows the environment's current state, the commit, what it changes, and what it has to wait for. The form carries the
+// commit that the environment had then: if it has another one when the form arrives, the page is shown again.
 //
 // Everything works without scripts.
 package action

@@ -19,41 +19,41 @@ import (
 //go:embed pages
 var files embed.FS
 
-// Forms are those of sessions.
+// Forms protects forms with the user's session.
 type Forms interface {
-	// FormToken is what forms carry; empty where nobody is signed in.
+	// FormToken returns the token for forms; empty if no user is signed in.
 	FormToken(r *http.Request) string
-	// CheckForm refuses what is no form of the request's session.
+	// CheckForm returns an error if the form is not one of the request's session.
 	CheckForm(r *http.Request) error
-	// Tell keeps a line for the next page that is shown.
+	// Tell stores a message for the next page.
 	Tell(w http.ResponseWriter, text string)
 }
 
-// Handlers are the actions.
+// Handlers serves the actions.
 type Handlers struct {
 	Pages *web.Pages   // required
 	Forms Forms        // required
 	API   http.Handler // required; the operations
 	Log   *slog.Logger // required
-	// Trail is told who approved what. The operations have their own. // required
+	// Trail records approvals. The API's operations record themselves. // required
 	Trail access.Trail
-	// Forges host what can be approved; nil where nothing can.
+	// Forges host the pull requests to approve. Optional.
 	Forges schedule.Forges
-	// Spoken is told that a change of an environment was merged; nil for nobody.
-	Spoken func(controlPlane, environment string)
+	// Merged is called after the pull request of an environment was merged. Optional.
+	Merged func(controlPlane, environment string)
 }
 
-// names are the actions, as the API calls them. It has no approve: programs have the forge.
+// names lists the actions. The API has all but approve: programs use the forge.
 var names = []string{"approve", "promote", "pause", "resume", "abort", "rollback"}
 
-// Register lets a mux answer with the actions, beside the pages.
+// Register adds the actions to a mux.
 func (h *Handlers) Register(mux *http.ServeMux) {
 	v := &service{Handlers: h, frame: h.Pages.Frame()}
 	v.template = v.frame.Template(files, "pages/confirm.html")
 	for _, name := range names {
 		pattern := "/environments/{name}/" + name
-		mux.Handle("GET "+pattern, v.shield(name, v.ask))
-		mux.Handle("POST "+pattern, v.shield(name, v.act))
+		mux.Handle("GET "+pattern, v.shield(name, v.confirm))
+		mux.Handle("POST "+pattern, v.shield(name, v.submit))
 	}
 }
 
@@ -63,19 +63,19 @@ type service struct {
 	template *template.Template
 }
 
-// maxForm bounds a form, in bytes.
+// maxForm limits a form, in bytes.
 const maxForm = 16 << 10
 
-// request is a request for an action, of somebody who may.
+// request is a request of an operator for an action.
 type request struct {
 	*http.Request
 	w   http.ResponseWriter
 	who access.Identity
-	// action is what it is about, and name the environment.
+	// action is one of names; name is the environment's.
 	action, name string
 }
 
-// shield lets requests through of who may act. Others are asked to sign in, or refused.
+// shield lets operators through. Others are redirected to sign in, or refused.
 func (s *service) shield(action string, handle func(*request) error) http.Handler {
 	next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -85,8 +85,8 @@ func (s *service) shield(action string, handle func(*request) error) http.Handle
 			err = req.who.May(access.Operator)
 		}
 		if err == nil && s.Forms.FormToken(r) == "" {
-			// Who showed a token in a header has the API, and no form.
-			err = &access.Refusal{Kind: access.ErrUnauthenticated, What: "forms need a session", Next: "sign in, or ask the API"}
+			// Clients with a token in a header use the API.
+			err = &access.Refusal{Kind: access.ErrUnauthenticated, What: "forms need a session", Next: "sign in, or use the API"}
 		}
 		if err == nil {
 			err = handle(req)
@@ -102,8 +102,8 @@ func (s *service) shield(action string, handle func(*request) error) http.Handle
 	return &access.Shield{Next: next, Log: s.Log}
 }
 
-// ask shows what an action will do.
-func (s *service) ask(r *request) error {
+// confirm shows the page with the form.
+func (s *service) confirm(r *request) error {
 	v, err := s.confirmation(r, r.URL.Query())
 	if err != nil {
 		return err
@@ -112,8 +112,8 @@ func (s *service) ask(r *request) error {
 	return nil
 }
 
-// act does what somebody confirmed.
-func (s *service) act(r *request) error {
+// submit carries out a confirmed action.
+func (s *service) submit(r *request) error {
 	if err := s.Forms.CheckForm(r.Request); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s *service) act(r *request) error {
 	case r.action == "approve":
 		return s.approve(r, v)
 	case r.PostForm.Get("seen") != v.Environment.Commit:
-		v.Note = "The environment has another commit than when this page was shown. Look again at what it will do."
+		v.Note = "The environment has changed since this page was loaded. Review it again."
 		s.show(r, http.StatusConflict, v)
 		return nil
 	case v.NeedsCommit && v.Commit == "":
@@ -138,11 +138,11 @@ func (s *service) act(r *request) error {
 		return err
 	}
 	if problem != nil {
-		v.Note = said(problem)
+		v.Note = problemText(problem)
 		s.show(r, problem.Status, v)
 		return nil
 	}
-	s.Forms.Tell(r.w, v.done(done))
+	s.Forms.Tell(r.w, v.notice(done))
 	http.Redirect(r.w, r.Request, v.Back, http.StatusSeeOther)
 	return nil
 }
@@ -155,7 +155,7 @@ func (s *service) show(r *request, status int, v *view) {
 	})
 }
 
-// choose finds the control plane that is meant, where several have an environment of a name.
+// choose finds an environment. controlPlane is required only if several control planes have one of that name.
 func (s *service) choose(name, controlPlane string) (query.Standing, error) {
 	var found []query.Standing
 	var planes, names []string
@@ -177,6 +177,6 @@ func (s *service) choose(name, controlPlane string) (query.Standing, error) {
 		return query.Standing{}, query.Unknown("environment", name, names)
 	}
 	return query.Standing{}, &access.Refusal{
-		Kind: access.ErrForbidden, What: fmt.Sprintf("%d control planes have an environment %q", len(found), name), Next: "begin at the page of the one that you mean",
+		Kind: access.ErrForbidden, What: fmt.Sprintf("%d control planes have an environment %q", len(found), name), Next: "start at the page of the environment you mean",
 	}
 }

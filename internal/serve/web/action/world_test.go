@@ -48,7 +48,7 @@ type world struct {
 	guard     *access.Guard
 	sessions  *session.Sessions
 	server    *httptest.Server
-	// host is the forge, where files for prod wait for somebody.
+	// host is the forge, with a pull request for prod.
 	host   *host
 	spoken []string
 	log    bytes.Buffer
@@ -115,12 +115,12 @@ func (w *world) serve() {
 	}}
 	(&action.Handlers{
 		Pages: pages, Forms: w.sessions, API: operations.Handler(), Log: log, Forges: w.host, Trail: access.Trail{Store: w.ledger},
-		Spoken: operations.Spoken,
+		Merged: operations.Spoken,
 	}).Register(mux)
 	mux.HandleFunc("GET /told", func(rw http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(rw, w.sessions.Told(rw, r)) })
 }
 
-// browser is somebody's, who is signed in unless the role is empty.
+// browser is a user's browser, signed in unless the role is empty.
 type browser struct {
 	*world
 	http.Client

@@ -1,5 +1,5 @@
-// What pages do without this file, they do a little better with it: they stay up to date, "/" leads to the search,
-// commands are copied, and tables are filtered while one types.
+// Pages work without this file. It keeps them up to date, moves the focus to the search field on "/",
+// copies commands, and filters tables while the user types.
 "use strict";
 
 (() => {
@@ -7,8 +7,8 @@
   const news = document.getElementById("news");
   const main = () => document.getElementById("main");
 
-  // ----- one tree becomes like another one: what stays the same is not touched, so that focus, scrolling and
-  // what somebody typed or opened remain -----
+  // ----- Morph one tree into another. Unchanged nodes stay, so that focus, scroll position, typed text and
+  // open details are kept. -----
 
   const key = (node) => (node.nodeType === 1 && node.id) || "";
   const alike = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && key(a) === key(b);
@@ -59,15 +59,15 @@
     }
   }
 
-  // ----- staying up to date -----
+  // ----- Keep the page up to date. -----
 
   let tag = (page && page.dataset.tag) || "";
   let wanted = false;
   let timer = 0;
   let last = 0;
-  let heard = 0;
-  // The server shares answers while they are made, and for a second: one that is fetched sooner after a signal may be
-  // from before it, and is asked for again.
+  let signalled = 0;
+  // The server caches answers for a second. One that is fetched sooner after a signal may be older than the signal,
+  // and is fetched again.
   const shared = 1500;
 
   async function refresh() {
@@ -82,17 +82,17 @@
     if (tag) headers["If-None-Match"] = tag;
     try {
       const answer = await fetch(location.pathname + location.search, { headers, credentials: "same-origin", cache: "no-store" });
-      if (last - heard < shared + Date.now() - last) soon();
+      if (last - signalled < shared + Date.now() - last) soon();
       if (answer.status === 304) return;
       if (!answer.ok) {
-        say("This page could not be brought up to date");
+        announce("This page could not be updated");
         if (answer.status >= 500 && !timer) timer = setTimeout(refresh, 10000);
         return;
       }
       tag = answer.headers.get("ETag") || "";
       show(await answer.text());
     } catch {
-      // the line broke; the next event, or coming back, tries again
+      // The connection broke. The next event, or making the page visible, tries again.
     }
   }
 
@@ -102,26 +102,26 @@
     const before = main().dataset.summary;
     become(main(), next);
     enhance();
-    if (next.dataset.summary && main().dataset.summary !== before) say(main().dataset.summary);
+    if (next.dataset.summary && main().dataset.summary !== before) announce(main().dataset.summary);
   }
 
-  function say(text) {
+  function announce(text) {
     news.textContent = text;
   }
 
-  // Signals come in crowds. Viewers do not all ask in the same instant.
+  // Signals come in bursts. A random delay keeps viewers from fetching all at once.
   function soon() {
     if (timer) return;
     const wait = Math.max(0, last + 2000 - Date.now()) + 100 + Math.random() * 900;
     timer = setTimeout(refresh, wait);
   }
 
-  function told() {
-    heard = Date.now();
+  function signal() {
+    signalled = Date.now();
     soon();
   }
 
-  function concerned(event) {
+  function matches(event) {
     const concerns = (main().dataset.concerns || "").split(" ").filter(Boolean);
     let fetches = [];
     try {
@@ -137,19 +137,19 @@
     const events = new EventSource("/api/v1/events");
     for (const type of ["environment", "promotion", "report", "cluster"]) {
       events.addEventListener(type, (event) => {
-        if (concerned(event)) told();
+        if (matches(event)) signal();
       });
     }
-    events.addEventListener("reset", told);
-    // What happened after the page was made and before anybody listened is not told again.
-    events.addEventListener("open", told);
+    events.addEventListener("reset", signal);
+    // Events between the rendering of the page and this connection are not repeated.
+    events.addEventListener("open", signal);
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden && wanted) soon();
     });
     window.addEventListener("pagehide", () => events.close());
   }
 
-  // ----- small things -----
+  // ----- Details -----
 
   function lasting(seconds) {
     if (seconds < 7200) return Math.floor(seconds / 60) + " min";
@@ -196,9 +196,9 @@
     try {
       await navigator.clipboard.writeText(button.dataset.copy);
       button.textContent = "Copied";
-      say("Copied");
+      announce("Copied");
     } catch {
-      button.textContent = "Select it instead";
+      button.textContent = "Cannot copy";
     }
     setTimeout(() => (button.textContent = "Copy"), 2000);
   });
