@@ -13,32 +13,32 @@ import (
 // Inputs are the sources of one environment.
 type Inputs struct {
 	Environment string
-	// Main holds what is promoted: registrations, templates, schemas and configuration.
+	// Main holds the objects that are promoted: registrations, templates, schemas and configuration.
 	Main *Objects
-	// Branch holds what belongs to the environment alone.
+	// Branch holds the objects of the environment itself.
 	Branch *Objects
-	// ConfigRepos are the further configuration repositories, by the name of the ConfigRepo.
+	// ConfigRepos are the additional configuration repositories, by the name of the ConfigRepo.
 	ConfigRepos map[string]Fetched
 	// Workloads are the workload repositories, by the name of the registration. See [Registrations].
 	Workloads map[string]Fetched
-	// Charts are those that templates name, by the name of the template. See [ChartTemplates].
+	// Charts are the charts of templates, by the name of the template. See [ChartTemplates].
 	Charts map[string]Chart
 }
 
-// Fetched is a source that was asked for: its objects, or why it could not be read.
+// Fetched is the result of reading a source.
 type Fetched struct {
 	Objects *Objects
 	Err     error
 }
 
-// Registrations returns the registrations that count in an environment, sorted by name:
-// those of main, and those of the environment branch that main has none of the same name for.
+// Registrations returns the registrations of an environment, sorted by name.
+// One on the environment branch counts only if main has none with the same name.
 func Registrations(main, branch *Objects) []Object[v1alpha1.WorkloadRegistration] {
 	return override(main, main.Registrations, branch.Registrations)
 }
 
 // Assemble builds the snapshot of an environment: it derives the targets, resolves extends, checks names and references
-// across sources, and lists everything that is wrong.
+// across sources, and collects all problems.
 func Assemble(in Inputs) *Snapshot {
 	a := assembly{Inputs: in, s: &Snapshot{Environment: in.Environment}}
 	if a.Main == nil {
@@ -62,11 +62,11 @@ func Assemble(in Inputs) *Snapshot {
 	return a.s
 }
 
-// assembly is a snapshot in the making.
+// assembly is the state of [Assemble].
 type assembly struct {
 	Inputs
 	s *Snapshot
-	// configs are the sources of configuration besides main: the branch and the configuration repositories.
+	// configs are the branch and the configuration repositories.
 	configs []*Objects
 }
 
@@ -75,7 +75,7 @@ func (a *assembly) sortUnreadable() {
 	a.s.Unreadable = slices.CompactFunc(a.s.Unreadable, func(x, y Unreadable) bool { return compareUnreadable(x, y) == 0 })
 }
 
-// problem reports something about an object that only shows when the sources come together.
+// problem reports a problem of an object.
 func (a *assembly) problem(severity Severity, kind ProblemKind, at written, hint, format string, args ...any) {
 	a.s.Problems = append(a.s.Problems, Problem{
 		Severity: severity, Kind: kind, Object: at.ref(), Position: at.position(), Message: fmt.Sprintf(format, args...), Hint: hint,
@@ -87,8 +87,8 @@ func (a *assembly) lose(w written) {
 	a.s.Unreadable = append(a.s.Unreadable, Unreadable{Ref: w.ref(), Labels: w.labelled(), Position: w.position()})
 }
 
-// configRepos takes the further configuration repositories of the branch.
-// Nobody knows what one said that cannot be reached.
+// configRepos adds the configuration repositories of the branch.
+// One that cannot be reached is unreadable as a whole: its objects are unknown.
 func (a *assembly) configRepos() {
 	a.configs = []*Objects{a.Branch}
 	for _, repo := range a.Branch.ConfigRepos {
@@ -103,8 +103,8 @@ func (a *assembly) configRepos() {
 	}
 }
 
-// failure says why there are no objects. A source that the caller did not ask for counts as unreachable:
-// taking it for empty would remove what it describes.
+// failure returns why there are no objects. A source that the caller did not read counts as unreachable:
+// treating it as empty would remove its workloads.
 func (f Fetched) failure(asked bool) error {
 	switch {
 	case f.Err != nil:
@@ -123,12 +123,12 @@ func (a *assembly) baseRepo() {
 		return
 	}
 	for _, base := range a.Branch.BaseRepos {
-		a.problem(SeverityWarning, KindMissingObject, base, `name the one that counts "main"`,
-			"no BaseRepo is named like the base branch; its head is used, not the promoted commit")
+		a.problem(SeverityWarning, KindMissingObject, base, `rename it to "main"`,
+			"no BaseRepo has the name of the base branch, so the head of the branch is used instead of the promoted commit")
 	}
 }
 
-// gitOps takes the one GitOpsRepo.
+// gitOps sets the GitOpsRepo.
 func (a *assembly) gitOps() {
 	repos := a.Branch.GitOpsRepos
 	switch {
@@ -140,7 +140,7 @@ func (a *assembly) gitOps() {
 			names[i] = fmt.Sprintf("%s (%s)", repo.Value.Name, repo.Position)
 			a.lose(repo)
 		}
-		a.problem(SeverityError, KindDuplicate, repos[0], "keep one", "an environment has one GitOpsRepo, this has %q", names)
+		a.problem(SeverityError, KindDuplicate, repos[0], "keep one", "an environment must have one GitOpsRepo, but this has %q", names)
 	case !a.unreadable(kindGitOpsRepo):
 		a.s.Problems = append(a.s.Problems, Problem{
 			Severity: SeverityError, Kind: KindMissingObject,
@@ -150,12 +150,12 @@ func (a *assembly) gitOps() {
 	}
 }
 
-// unreadable says whether an object of the kind is there, or may be, that cannot be used.
+// unreadable reports whether there is, or may be, an unreadable object of the kind.
 func (a *assembly) unreadable(kind string) bool {
 	return slices.ContainsFunc(a.s.Unreadable, func(u Unreadable) bool { return u.Ref.Kind == kind || u.Ref == Ref{} })
 }
 
-// gitOpsRepo returns the repository as written, with its budget understood.
+// gitOpsRepo returns the repository with its budget parsed.
 func gitOpsRepo(o Object[v1alpha1.GitOpsRepo]) *GitOpsRepo {
 	spec := o.Value.Spec
 	budget, _ := ParseDeletionBudget("", spec.DeletionBudget) // checked when it was read
@@ -172,7 +172,7 @@ func (a *assembly) policies() {
 	}
 }
 
-// configuration takes ConfigMaps and schemas from everywhere, and templates from main first.
+// configuration collects ConfigMaps and schemas from all sources, and templates, of which those on main come first.
 func (a *assembly) configuration() {
 	configs, schemas := slices.Clone(a.Main.Configs), slices.Clone(a.Main.Schemas)
 	for _, o := range a.configs {
@@ -186,7 +186,7 @@ func (a *assembly) configuration() {
 	a.s.CheckPolicies = slices.Concat(a.Main.CheckPolicies, a.Branch.CheckPolicies)
 }
 
-// once returns the objects sorted by name, and reports and loses those that share their name with another.
+// once returns the objects sorted by name. It reports and loses those with the same name.
 func once[W written](a *assembly, list []W) []W {
 	kept, problems, unreadable := distinct(list)
 	a.s.Problems = append(a.s.Problems, problems...)
@@ -194,8 +194,8 @@ func once[W written](a *assembly, list []W) []W {
 	return kept
 }
 
-// override returns the objects of main with those of the branch that main has none of the same name for,
-// not even one that cannot be read.
+// override returns the objects of main, and those of the branch whose name no object of main has,
+// readable or not.
 func override[W written](main *Objects, own, more []W) []W {
 	taken := map[Ref]bool{}
 	visit(own, func(w written) { taken[w.ref()] = true })
@@ -212,21 +212,21 @@ func override[W written](main *Objects, own, more []W) []W {
 	return list
 }
 
-// collapse keeps the first of objects with one name that say the same:
-// a document that was promoted to main may still lie on the branch it came from.
+// collapse removes copies of an object:
+// a document that was promoted to main may still be on the branch it came from.
 func collapse[W written](list []W, same func(a, b W) bool) []W {
 	slices.SortFunc(list, byName)
 	return slices.CompactFunc(list, func(x, y W) bool { return x.ref() == y.ref() && same(x, y) })
 }
 
-// sameConfigMap compares what two ConfigMaps say, whatever their places.
+// sameConfigMap compares two ConfigMaps without their positions.
 func sameConfigMap(a, b *ConfigMap) bool {
 	return reflect.DeepEqual(a.Labels, b.Labels) && slices.EqualFunc(a.Entries, b.Entries, func(x, y ConfigEntry) bool {
 		return x.Key == y.Key && sameNode(x.Value, y.Value)
 	})
 }
 
-// sameNode compares what two nodes say and how it is quoted, not where they stand or what is remarked there.
+// sameNode compares two nodes with their quotes, but without positions and comments.
 func sameNode(a, b *yaml.Node) bool {
 	return a.Kind == b.Kind && a.Tag == b.Tag && a.Value == b.Value && a.Style == b.Style &&
 		slices.EqualFunc(a.Content, b.Content, sameNode)

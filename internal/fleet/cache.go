@@ -2,18 +2,18 @@ package fleet
 
 import "sync"
 
-// Cache keeps parsed files by the id of their content, so that nothing is parsed twice while its blob is unchanged.
-// It is safe for concurrent use. The zero value is ready, and so is nil, which keeps nothing.
+// Cache keeps parsed files by blob id, so that an unchanged file is parsed once.
+// It is safe for concurrent use. The zero value is ready to use, and nil caches nothing.
 //
-// Files that nobody asks for any more are forgotten: when a generation of maxCached files is full, those that were
-// not asked for since the one before it are dropped.
+// Unused files are evicted: when a generation of maxCached files is full, the files that were
+// not used since the previous generation are dropped.
 type Cache struct {
 	mu sync.Mutex
-	// files is the current generation, older the one before.
+	// files is the current generation, older the previous one.
 	files, older map[string]*parsed
 }
 
-// maxCached is how many files a generation has, which is more than any one control plane.
+// maxCached is the number of files in a generation, more than a control plane has.
 const maxCached = 50_000
 
 func (c *Cache) get(id string) *parsed {
@@ -31,7 +31,7 @@ func (c *Cache) get(id string) *parsed {
 	return p
 }
 
-// put keeps a parsed file. Two goroutines may have parsed the same one; either result will do.
+// put adds a parsed file. If two goroutines parsed the same file, either result is fine.
 func (c *Cache) put(id string, p *parsed) {
 	if c == nil || id == "" {
 		return
@@ -41,7 +41,7 @@ func (c *Cache) put(id string, p *parsed) {
 	c.keep(id, p)
 }
 
-// keep adds a file to the current generation. The cache is locked.
+// keep adds a file to the current generation. The caller holds the lock.
 func (c *Cache) keep(id string, p *parsed) {
 	if c.files == nil || len(c.files) >= maxCached {
 		c.files, c.older = map[string]*parsed{}, c.files

@@ -2,13 +2,13 @@ package fleet
 
 import "fmt"
 
-// Chart is a folder of a Helm chart in the control plane, which a template is rendered from.
+// Chart is the folder of a template's Helm chart in the control plane.
 type Chart struct {
-	// Files are those in the folder, their paths relative to it.
+	// Files have paths relative to the folder.
 	Files []ChartFile
 	// ID identifies the files: equal ids mean equal files.
 	ID string
-	// Err is why the folder could not be read.
+	// Err means that the folder could not be read.
 	Err error
 }
 
@@ -20,8 +20,8 @@ type ChartFile struct {
 	Symlink bool
 }
 
-// ChartTemplates returns the templates that count in an environment and name a chart: those of main, and those of the
-// environment branch that main has none of the same name for.
+// ChartTemplates returns the templates of an environment that name a chart, by their branch.
+// One on the environment branch counts only if main has none with the same name.
 func ChartTemplates(main, branch *Objects) (ofMain, ofBranch []*Template) {
 	for _, t := range override(main, main.Templates, branch.Templates) {
 		switch {
@@ -35,7 +35,7 @@ func ChartTemplates(main, branch *Objects) (ofMain, ofBranch []*Template) {
 	return ofMain, ofBranch
 }
 
-// charts gives templates the files of their charts. One whose chart cannot be read is lost.
+// charts adds the chart files to templates. A template whose chart cannot be read is unreadable.
 func (a *assembly) charts(templates []*Template) []*Template {
 	var usable []*Template
 	for _, t := range templates {
@@ -45,7 +45,7 @@ func (a *assembly) charts(templates []*Template) []*Template {
 		}
 		c, asked := a.Inputs.Charts[t.Name]
 		if c.Err == nil && (!asked || len(c.Files) == 0) {
-			c.Err = fmt.Errorf("there is no folder %q", t.Chart)
+			c.Err = fmt.Errorf("folder %q not found", t.Chart)
 		}
 		if c.Err != nil {
 			a.problem(SeverityError, KindUnreachable, t, "name the folder of a chart below the path of the control plane", "read the chart %q: %v", t.Chart, c.Err)

@@ -11,10 +11,9 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// checkLevels are the levels that a rule can have.
 var checkLevels = []v1alpha1.CheckLevel{v1alpha1.CheckOff, v1alpha1.CheckInform, v1alpha1.CheckWarn, v1alpha1.CheckRefuse}
 
-// checkCheckPolicy looks at what can be known without asking the rules: whether an expression is one shows when it is compiled.
+// checkCheckPolicy checks everything but the expressions, which package check compiles.
 func checkCheckPolicy(d *decoder, root *yaml.Node, p *v1alpha1.CheckPolicy) {
 	for _, rule := range slices.Sorted(maps.Keys(p.Spec.Levels)) {
 		oneOf(d, root, p.Spec.Levels[rule], checkLevels, "spec", "levels", rule)
@@ -31,8 +30,8 @@ func checkCheckPolicy(d *decoder, root *yaml.Node, p *v1alpha1.CheckPolicy) {
 	})
 }
 
-// named looks at the elements of a list of the specification, each of which has a name of its own.
-func (d *decoder) named(root *yaml.Node, list, what string, elements int, names map[string]bool, look func(i int, n *yaml.Node) (name string)) {
+// named checks the elements of a list in the spec, whose names must be unique.
+func (d *decoder) named(root *yaml.Node, list, what string, elements int, names map[string]bool, check func(i int, n *yaml.Node) (name string)) {
 	written := lookup(root, "spec", list)
 	for i := range elements {
 		if written == nil || i >= len(written.Content) {
@@ -42,30 +41,29 @@ func (d *decoder) named(root *yaml.Node, list, what string, elements int, names 
 		d.within("spec."+list+"["+strconv.Itoa(i)+"]", func() {
 			d.require(n, "name")
 			d.name(n, dnsLabel, "name")
-			name := look(i, n)
+			name := check(i, n)
 			if names[name] {
-				d.fail(KindDuplicate, n, "give each rule and each scan a name of its own", "the %s %s is there twice", what, quoteShort(name))
+				d.fail(KindDuplicate, n, "give each rule and each scan a unique name", "duplicate %s %s", what, quoteShort(name))
 			}
 			names[name] = true
 		})
 	}
 }
 
-// scan looks at what a scan does.
 func (d *decoder) scan(n *yaml.Node, s *v1alpha1.CheckScan) {
 	d.require(n, "what")
 	oneOf(d, n, s.What, []v1alpha1.ScanSubject{v1alpha1.ScanImages, v1alpha1.ScanCharts}, "what")
 	d.require(n, "command", "args")
 	oneOf(d, n, s.Level, checkLevels, "level")
 	if t := s.Command.Timeout; t != nil && t.Duration <= 0 {
-		d.fail(KindInvalidValue, lookup(n, "command", "timeout"), "", "%s is %s, want more", d.field("command", "timeout"), t.Duration)
+		d.fail(KindInvalidValue, lookup(n, "command", "timeout"), "", "%s is %s, must be more than 0", d.field("command", "timeout"), t.Duration)
 	}
 	for i, arg := range s.Command.Args {
 		if i == 0 && strings.ContainsAny(arg, "{}") {
-			d.fail(KindInvalidValue, n, "name the program itself", "%s has a placeholder in the name of its program", d.field("command"))
+			d.fail(KindInvalidValue, n, "write the name of the program", "%s has a placeholder in the name of its program", d.field("command"))
 		}
 		if s.What == v1alpha1.ScanImages && strings.Contains(arg, v1alpha1.ScanPath) {
-			d.fail(KindInvalidValue, n, "let the program fetch "+v1alpha1.ScanReference, "%s asks for the files of an image with %s, and only charts are there as files",
+			d.fail(KindInvalidValue, n, "use "+v1alpha1.ScanReference+" and let the program fetch the image", "%s uses %s for an image, but only charts are available as files",
 				d.field("command"), v1alpha1.ScanPath)
 		}
 	}

@@ -12,17 +12,17 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// defaultConfig is the config type of a cluster type that names none.
+// defaultConfig is the default config type of a cluster type.
 const defaultConfig = "configmap"
 
 func checkClusterType(d *decoder, root *yaml.Node, _ *v1alpha1.ClusterType) {
 	d.name(root, dnsLabel, "spec", "extends")
 }
 
-// clusterTypeDocuments are the cluster types of an environment as they are written, by name.
+// clusterTypeDocuments are the cluster types of an environment before inheritance, by name.
 type clusterTypeDocuments map[string]Object[v1alpha1.ClusterType]
 
-// clusterTypes takes the cluster types of the environment with what they extend.
+// clusterTypes adds the cluster types of the environment, with inherited values.
 func (a *assembly) clusterTypes() {
 	var all []Object[v1alpha1.ClusterType]
 	for _, o := range a.configs {
@@ -44,26 +44,26 @@ func (a *assembly) clusterTypes() {
 	}
 }
 
-// ancestors returns a cluster type, the one it extends, the one that this one extends and so on.
-// The problem says why there is no last one.
+// ancestors returns a cluster type and its chain of ancestors, the nearest first,
+// or the problem that breaks the chain.
 func (all clusterTypeDocuments) ancestors(o Object[v1alpha1.ClusterType]) ([]Object[v1alpha1.ClusterType], *Problem) {
 	chain, names := []Object[v1alpha1.ClusterType]{o}, []string{o.Value.Name}
 	for at := o; at.Value.Spec.Extends != ""; {
 		parent, known := all[at.Value.Spec.Extends]
 		names = append(names, at.Value.Spec.Extends)
 		problem := Problem{Severity: SeverityError, Object: o.Ref, Position: o.Position}
-		way := strings.Join(names, " extends ")
+		path := strings.Join(names, " extends ")
 		switch {
 		case !known:
-			problem.Kind, problem.Message = KindMissingObject, fmt.Sprintf("%s, which is not there or cannot be read", way)
+			problem.Kind, problem.Message = KindMissingObject, fmt.Sprintf("%s, which does not exist or cannot be read", path)
 			problem.Hint = didYouMean(at.Value.Spec.Extends, all.besides(names))
 			return nil, &problem
 		case slices.Contains(names[:len(names)-1], parent.Value.Name):
-			problem.Kind, problem.Message = KindExtendsCycle, way
-			problem.Hint = "let one of them extend nothing"
+			problem.Kind, problem.Message = KindExtendsCycle, path
+			problem.Hint = "remove extends from one of them"
 			return nil, &problem
 		case len(chain) == MaxExtends:
-			problem.Kind, problem.Message = KindExtendsCycle, fmt.Sprintf("%s: more than %d one after another", way, MaxExtends)
+			problem.Kind, problem.Message = KindExtendsCycle, fmt.Sprintf("%s: more than %d in a row", path, MaxExtends)
 			return nil, &problem
 		}
 		chain, at = append(chain, parent), parent
@@ -71,13 +71,13 @@ func (all clusterTypeDocuments) ancestors(o Object[v1alpha1.ClusterType]) ([]Obj
 	return chain, nil
 }
 
-// besides returns the names of the others.
+// besides returns the other names.
 func (all clusterTypeDocuments) besides(names []string) []string {
 	others := slices.Collect(maps.Keys(all))
 	return slices.DeleteFunc(others, func(name string) bool { return slices.Contains(names, name) })
 }
 
-// inherit returns the first cluster type of a chain with what it does not set itself taken from the next.
+// inherit returns the first cluster type of a chain, with values it does not set inherited from the others.
 func inherit(chain []Object[v1alpha1.ClusterType]) *ClusterType {
 	first := chain[0]
 	ct := &ClusterType{Name: first.Value.Name, Labels: map[string]string{}, Origin: first.Origin}

@@ -14,8 +14,7 @@ import (
 // configLabel marks the ConfigMaps that are platform configuration.
 const configLabel = "platform-config"
 
-// configMapDocument is a ConfigMap whose values keep their nodes:
-// how a value is quoted says whether it is a template.
+// configMapDocument is a ConfigMap whose values keep their nodes, because quotes tell whether a value is a template.
 type configMapDocument struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -24,7 +23,7 @@ type configMapDocument struct {
 	Immutable         bool       `json:"immutable"`
 }
 
-// decodeConfigMap reads platform configuration; other ConfigMaps do not come here.
+// decodeConfigMap decodes platform configuration. Other ConfigMaps are skipped earlier.
 func decodeConfigMap(d *decoder, root *yaml.Node) any {
 	var doc configMapDocument
 	d.into(root, &doc)
@@ -34,7 +33,7 @@ func decodeConfigMap(d *decoder, root *yaml.Node) any {
 	return &ConfigMap{Name: doc.Name, Labels: matchingLabels(doc.Labels), Entries: d.entries(doc.Data)}
 }
 
-// entries checks the data of a ConfigMap, values that are maps included.
+// entries decodes the data of a ConfigMap, and checks it including nested maps.
 func (d *decoder) entries(data *yaml.Node) []ConfigEntry {
 	if data == nil || data.Tag == nullTag {
 		return nil
@@ -47,7 +46,7 @@ func (d *decoder) entries(data *yaml.Node) []ConfigEntry {
 	entries := make([]ConfigEntry, 0, len(data.Content)/2)
 	for key, value := range pairs(data) {
 		if errs := validation.IsConfigMapKey(key.Value); len(errs) > 0 {
-			d.fail(KindInvalidName, key, "use letters, digits, dashes, dots and underscores", "the key %s cannot be one of a ConfigMap", quoteShort(key.Value))
+			d.fail(KindInvalidName, key, "use letters, digits, dashes, dots and underscores", "%s is not a valid key of a ConfigMap", quoteShort(key.Value))
 		}
 		d.within(key.Value, func() { d.repeatedKeys(value) })
 		entries = append(entries, ConfigEntry{Key: key.Value, Value: value})
@@ -56,7 +55,7 @@ func (d *decoder) entries(data *yaml.Node) []ConfigEntry {
 	return entries
 }
 
-// repeatedKeys reports the keys that are written twice anywhere in a value.
+// repeatedKeys reports duplicate keys anywhere in a value.
 func (d *decoder) repeatedKeys(n *yaml.Node) {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -69,8 +68,8 @@ func (d *decoder) repeatedKeys(n *yaml.Node) {
 	}
 }
 
-// matchingLabels returns the labels that say where a ConfigMap or ConfigSchema applies:
-// not the mark of platform configuration, and not those that reconcilers put on what they apply.
+// matchingLabels returns the labels that select where a ConfigMap or ConfigSchema applies:
+// without platform-config, and without labels that reconcilers add.
 func matchingLabels(labels map[string]string) map[string]string {
 	reconcilers := []string{"kustomize.toolkit.fluxcd.io/", "app.kubernetes.io/", "argocd.argoproj.io/"}
 	matching := maps.Clone(labels)

@@ -14,30 +14,25 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// decoder turns the nodes of one document into Go values, as Kubernetes would from its JSON.
-// It goes on after a problem, so that all of them are reported, each with its line and field.
-// A decoder of nodes is what makes that possible: JSON has no lines, and going through it costs more than the parsing.
+// decoder decodes the YAML nodes of one document into Go values, as Kubernetes would from its JSON.
+// It continues after a problem, to report all of them with line and field.
+// It does not convert to JSON, which has no lines and costs more than parsing.
 type decoder struct {
-	// object is what the document is called; problems are reported of it.
-	object Ref
-	// path leads to the field that is being decoded: "spec", "deploymentTargets", "[0]".
-	path     []string
+	object   Ref
+	path     []string // of the current field: "spec", "deploymentTargets", "[0]"
 	problems []Problem
-	// failed says that the value cannot be used.
-	failed bool
-	// parts are the elements of a Workload that could not be used.
-	parts []Unreadable
-	// lines are those of the elements of a Workload that could.
-	lines []int
+	failed   bool         // the value cannot be used
+	parts    []Unreadable // elements of a Workload that cannot be used
+	lines    []int        // of the elements of a Workload that can be used
 }
 
-// fail reports an error at a node; the value that it lies in cannot be used.
+// fail reports an error at a node, and makes the value unusable.
 func (d *decoder) fail(kind ProblemKind, n *yaml.Node, hint, format string, args ...any) {
 	d.failed = true
 	d.report(SeverityError, kind, n, hint, fmt.Sprintf(format, args...))
 }
 
-// warn reports something at a node that can be used all the same.
+// warn reports a warning at a node.
 func (d *decoder) warn(kind ProblemKind, n *yaml.Node, hint, format string, args ...any) {
 	d.report(SeverityWarning, kind, n, hint, fmt.Sprintf(format, args...))
 }
@@ -51,10 +46,10 @@ func (d *decoder) report(severity Severity, kind ProblemKind, n *yaml.Node, hint
 	})
 }
 
-// full says that no more problems of this document are reported.
+// full reports whether the document has the maximum number of problems.
 func (d *decoder) full() bool { return len(d.problems) >= MaxProblems }
 
-// field returns the path to the field that is being decoded, followed by the given names.
+// field returns the path of the current field, followed by the given names.
 func (d *decoder) field(names ...string) string {
 	path := strings.Join(append(d.path[:len(d.path):len(d.path)], names...), ".")
 	if path == "" {
@@ -63,7 +58,7 @@ func (d *decoder) field(names ...string) string {
 	return strings.ReplaceAll(path, ".[", "[")
 }
 
-// within decodes a part of the document with the path extended by a name.
+// within calls decode with the path extended by a name.
 func (d *decoder) within(name string, decode func()) {
 	d.path = append(d.path, name)
 	decode()
@@ -73,7 +68,7 @@ func (d *decoder) within(name string, decode func()) {
 // into decodes a node into the value that out points to.
 func (d *decoder) into(n *yaml.Node, out any) { d.value(n, reflect.ValueOf(out).Elem()) }
 
-// value decodes a node into a settable value. What cannot be decoded is reported and left at its zero value.
+// value decodes a node into a settable value. A node that cannot be decoded is reported, and the value stays zero.
 func (d *decoder) value(n *yaml.Node, out reflect.Value) {
 	t := out.Type()
 	if t == nodeType {
@@ -81,7 +76,7 @@ func (d *decoder) value(n *yaml.Node, out reflect.Value) {
 		return
 	}
 	if n.Tag == nullTag {
-		return // what is written without content is not there
+		return // a field without content counts as absent
 	}
 	if reflect.PointerTo(t).Implements(jsonType) {
 		d.custom(n, out)
@@ -123,7 +118,7 @@ func (d *decoder) structure(n *yaml.Node, out reflect.Value) {
 	for key, value := range pairs(n) {
 		index, known := fields[key.Value]
 		if !known && d.full() {
-			continue // before looking for what else could have been meant
+			continue // saves the search for a similar name
 		}
 		if !known {
 			d.unknownField(key, fields)
@@ -135,8 +130,8 @@ func (d *decoder) structure(n *yaml.Node, out reflect.Value) {
 	}
 }
 
-// unknownField reports a field that is ignored. In a policy it is an error: a selector without what was meant to narrow it
-// selects everything, and one slip would put an application on the whole fleet.
+// unknownField reports a field that is ignored. In a policy it is an error: a selector whose only condition is misspelled
+// would select everything, and schedule an application to the whole fleet.
 func (d *decoder) unknownField(key *yaml.Node, known fields) {
 	report := d.warn
 	if d.object.Kind == kindPolicy && len(d.path) > 0 && d.path[0] == "spec" {
@@ -145,8 +140,8 @@ func (d *decoder) unknownField(key *yaml.Node, known fields) {
 	report(KindUnknownField, key, didYouMean(key.Value, known.names()), "%s is not a field", quoteShort(d.field(key.Value)))
 }
 
-// texts decodes a map of strings, or of a type of strings. Kubernetes refuses values that are not strings (edge: true);
-// here they count as their text, because that is what their author meant.
+// texts decodes a map of strings. Kubernetes refuses values that are not strings (edge: true);
+// here they are converted with a warning, because that is what the author meant.
 func (d *decoder) texts(n *yaml.Node, out reflect.Value) {
 	if !d.mapping(n) {
 		return
@@ -158,16 +153,16 @@ func (d *decoder) texts(n *yaml.Node, out reflect.Value) {
 			texts[key.Value] = ""
 			continue
 		case value.Kind != yaml.ScalarNode:
-			d.wrongType(value, d.field(key.Value), "a text")
+			d.wrongType(value, d.field(key.Value), "a string")
 			continue
 		case !isText(value):
 			d.warn(KindWrongType, value, fmt.Sprintf("put it in quotes: %q", value.Value),
-				"%s is %s where Kubernetes wants a text", quoteShort(d.field(key.Value)), describe(value))
+				"%s is %s, but Kubernetes requires a string", quoteShort(d.field(key.Value)), describe(value))
 		}
 		texts[key.Value] = value.Value
 	}
 	if out.Type().Elem().Kind() != reflect.String {
-		return // no kind has such a map; the fields that could be one are of no interest here
+		return // no kind that is read has another map
 	}
 	typed := reflect.MakeMapWithSize(out.Type(), len(texts))
 	for key, text := range texts {
@@ -176,7 +171,7 @@ func (d *decoder) texts(n *yaml.Node, out reflect.Value) {
 	out.Set(typed)
 }
 
-// list decodes the elements of a list. A deployment target that cannot be used is left out; see target.
+// list decodes the elements of a list. A deployment target that cannot be used is omitted; see target.
 func (d *decoder) list(n *yaml.Node, out reflect.Value) {
 	if n.Kind != yaml.SequenceNode {
 		d.wrongType(n, d.field(), "a list")
@@ -200,8 +195,8 @@ func (d *decoder) list(n *yaml.Node, out reflect.Value) {
 	out.Set(list)
 }
 
-// scalar decodes texts, numbers and booleans. A number is not taken for a text, because what is in the document
-// ("1.10") and what a reader of numbers makes of it (1.1) may differ; Kubernetes refuses it too.
+// scalar decodes strings, numbers and booleans. A number is not converted to a string, because the text
+// in the document (1.10) and the number (1.1) may differ; Kubernetes refuses it as well.
 func (d *decoder) scalar(n *yaml.Node, out reflect.Value) {
 	if n.Kind == yaml.ScalarNode {
 		switch out.Kind() {
@@ -218,13 +213,13 @@ func (d *decoder) scalar(n *yaml.Node, out reflect.Value) {
 	}
 	hint := ""
 	if out.Kind() == reflect.String && n.Kind == yaml.ScalarNode {
-		// A commit without letters is a number to YAML, as is one whose only letter is an "e".
+		// A commit without letters is a number in YAML, and so is one whose only letter is an "e".
 		hint = "put it in quotes: " + quoteShort(n.Value)
 	}
 	d.fail(KindWrongType, n, hint, "%s is %s, want %s", quoteShort(d.field()), describe(n), wanted(out.Kind()))
 }
 
-// custom decodes types that read JSON themselves, such as times, durations and numbers that may be texts.
+// custom decodes types that implement json.Unmarshaler, such as times, durations and IntOrString.
 func (d *decoder) custom(n *yaml.Node, out reflect.Value) {
 	text, err := json.Marshal(d.plain(n))
 	if err == nil {
@@ -235,22 +230,22 @@ func (d *decoder) custom(n *yaml.Node, out reflect.Value) {
 	}
 }
 
-// mapping says whether the node is a map, and reports it when it is not, or when a key is written twice.
+// mapping reports whether the node is a map. It reports a problem if it is not, or has a duplicate key.
 func (d *decoder) mapping(n *yaml.Node) bool {
 	if n.Kind != yaml.MappingNode {
 		d.wrongType(n, d.field(), "a map")
 		return false
 	}
 	if key, first := repeatedKey(n); key != nil {
-		d.fail(KindDuplicate, key, "keep one of them", "%s is written twice, on lines %s",
+		d.fail(KindDuplicate, key, "keep one of them", "%s is set twice, on lines %s",
 			quoteShort(d.field(key.Value)), joinLines([]int{first.Line, key.Line}))
 	}
 	return true
 }
 
-// repeatedKey returns the first key of a map that was there before, and where it was.
+// repeatedKey returns the first duplicate key of a map, and its first occurrence.
 func repeatedKey(n *yaml.Node) (key, first *yaml.Node) {
-	const few = 16 // up to which comparing all with all is faster than a map
+	const few = 16 // comparing all pairs is faster than a map up to here
 	if len(n.Content) > 2*few {
 		seen := make(map[string]*yaml.Node, len(n.Content)/2)
 		for key := range pairs(n) {
@@ -280,10 +275,9 @@ func joinLines(lines []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(lines), " ", " and "), "[]")
 }
 
-// isText says whether a scalar is a string. A date is one too: Kubernetes knows no other.
+// isText reports whether a scalar is a string. A date counts as one: JSON has no dates.
 func isText(n *yaml.Node) bool { return n.Tag == stringTag || n.Tag == timestampTag }
 
-// describe says what a node is, as people call it.
 func describe(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -293,16 +287,16 @@ func describe(n *yaml.Node) string {
 	case n.Tag == nullTag:
 		return "empty"
 	case n.Tag == "!!bool":
-		return "true or false"
+		return "a boolean"
 	case n.Tag == "!!int", n.Tag == "!!float":
 		return "a number"
 	case !isText(n):
 		return "of the type " + quoteShort(n.Tag)
 	}
-	return "a text"
+	return "a string"
 }
 
-// wantedCustom says what the types that read JSON themselves understand.
+// wantedCustom describes the format of types that implement json.Unmarshaler.
 func wantedCustom(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[metav1.Duration]():
@@ -320,7 +314,7 @@ func wanted(kind reflect.Kind) string {
 	case reflect.Bool:
 		return "true or false"
 	case reflect.String:
-		return "a text"
+		return "a string"
 	}
 	return "a number"
 }

@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 )
 
-// Digest is a SHA-256 over what an object, or a set of inputs, consists of.
+// Digest is a SHA-256 of an object or a set of inputs.
 type Digest [sha256.Size]byte
 
-// with returns the digest of what d stands for together with further texts and numbers.
-// Every text is preceded by its length, so that no two lists of parts look the same.
+// with returns the digest of d together with texts and numbers.
+// Texts are prefixed with their length, so that different lists have different digests.
 func (d Digest) with(texts []string, numbers ...int) Digest {
 	buf := make([]byte, 0, 256)
 	buf = append(buf, d[:]...)
@@ -23,7 +23,7 @@ func (d Digest) with(texts []string, numbers ...int) Digest {
 	return sha256.Sum256(buf)
 }
 
-// combine returns the digest of what is made of several things.
+// combine returns the digest of several digests.
 func combine(digests ...Digest) Digest {
 	h := sha256.New()
 	for _, d := range digests {

@@ -8,28 +8,23 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// document is an object as it is written in a file, whatever the file is called and wherever it lies.
-// Its positions have lines only.
+// document is an object of a file, independent of the file's path: its positions have lines only.
 type document struct {
 	header
-	// value points to the object; nil when it cannot be used.
-	value any
-	// lines are those of the elements of a Workload.
-	lines []int
-	// digest identifies the text of the document and its line.
-	digest Digest
+	value  any    // a pointer to the object
+	lines  []int  // of the elements of a Workload
+	digest Digest // of the document's text and line
 }
 
-// header is what every Kubernetes document begins with, as far as it can be read.
+// header holds the common fields of Kubernetes documents, as far as they can be read.
 type header struct {
 	apiVersion, kind, name string
 	labels                 map[string]string
-	// unlabelled says that something else than labels stands where they should: nobody knows what they said.
-	unlabelled bool
-	line       int
+	unlabelled             bool // metadata or labels is not a map, so the labels are unknown
+	line                   int
 }
 
-// ref names the object, also one with a name that is refused.
+// ref names the object. The name may be invalid.
 func (h header) ref() Ref { return Ref{Kind: safe(h.kind), Name: safe(h.name)} }
 
 func (h header) unreadable() Unreadable {
@@ -74,7 +69,7 @@ func readText(n *yaml.Node) string {
 	return n.Value
 }
 
-// readLabels reads the labels of an object that may be broken elsewhere.
+// readLabels reads the labels of an object that may be invalid otherwise.
 func readLabels(n *yaml.Node) map[string]string {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -88,18 +83,18 @@ func readLabels(n *yaml.Node) map[string]string {
 	return labels
 }
 
-// reading says what to do with a document, by its API version and kind.
+// reading tells what to do with a document, by its API version and kind.
 type reading int
 
 const (
-	readSkip    reading = iota // not a Kubernetes document, or one that is normal in such a repository and not ours
-	readForeign                // a Kubernetes document that is not ours
+	readSkip    reading = iota // ignore: not a Kubernetes document, or one that is expected in a control plane
+	readForeign                // another Kubernetes document
 	readList                   // a list of documents
-	readUnknown                // of our group, but no kind of it
-	readResult                 // of our group, but only the scheduler writes it
-	readVersion                // ours, in a version that is not understood or not given
-	readKind                   // of our group, but of what kind is not given
-	readObject                 // one of ours
+	readUnknown                // an unknown kind of the scheduler's group
+	readResult                 // a kind that only the scheduler writes
+	readVersion                // a known kind with an unknown or missing version
+	readKind                   // the scheduler's group, but kind is missing
+	readObject                 // a known kind
 )
 
 func (h header) reading() reading {
@@ -127,14 +122,14 @@ func (h header) reading() reading {
 	return readForeign
 }
 
-// forgotten says whether a document without an API version is one of ours all the same:
-// a named object of a kind of ours, not just any text with a "kind" in it.
+// forgotten reports whether a document without an API version is meant for the scheduler:
+// it has a name and a known kind, and is not just any YAML with a "kind".
 func (h header) forgotten() bool {
 	_, known := kinds[h.kind]
 	return known && h.name != "" && (h.kind != kindConfigMap || h.labels[configLabel] == "true")
 }
 
-// version is the API version that objects of the kind have.
+// version returns the API version of the kind.
 func (h header) version() string {
 	switch h.kind {
 	case kindConfigMap:
@@ -145,7 +140,7 @@ func (h header) version() string {
 	return v1alpha1.GroupVersion.String()
 }
 
-// ownReading is that of a document of the scheduler's group.
+// ownReading returns the reading of a document of the scheduler's group.
 func (h header) ownReading() reading {
 	if h.apiVersion != v1alpha1.GroupVersion.String() {
 		return readVersion

@@ -7,24 +7,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// expander replaces the aliases and merge keys of the documents of one file by what they stand for.
-// Nothing is copied: an alias becomes a second pointer to the same node. What a walk over the result would
-// visit is counted beforehand, so that whoever walks it later is safe from documents that
-// multiply themselves or contain themselves.
+// expander replaces the aliases and merge keys in the documents of one file.
+// It copies nothing: an alias becomes a second pointer to the same node. It counts the nodes that a walk over the result
+// visits, so that later walks are safe from documents that multiply or contain themselves.
 type expander struct {
-	// left is how many nodes the file may still have.
-	left int
-	// anchored holds the extent of every anchor that is complete.
-	// An alias to one that is not lies within it.
+	left int // nodes that the file can still have
+	// anchored holds the extent of each complete anchor.
+	// An alias to an incomplete one is within it.
 	anchored map[*yaml.Node]extent
 }
 
-// extent is the size of a tree once its aliases are replaced.
+// extent is the size of a tree with its aliases replaced.
 type extent struct {
 	nodes, height int
 }
 
-// expand prepares the document and moves its lines down by the lines before its chunk.
+// expand expands the document, and adds the lines before its chunk to its positions.
 func (e *expander) expand(root *yaml.Node, before int) *yamlError {
 	e.anchored = nil
 	size, err := e.walk(root, before, 1)
@@ -66,7 +64,7 @@ func (e *expander) walk(n *yaml.Node, before, depth int) (extent, *yamlError) {
 	return size, nil
 }
 
-// child prepares the i-th child of n and returns its extent.
+// child expands the i-th child of n and returns its extent.
 func (e *expander) child(n *yaml.Node, i, before, depth int) (extent, *yamlError) {
 	child := n.Content[i]
 	if child.Kind != yaml.AliasNode {
@@ -76,7 +74,7 @@ func (e *expander) child(n *yaml.Node, i, before, depth int) (extent, *yamlError
 	size, complete := e.anchored[child.Alias]
 	switch {
 	case !complete:
-		return extent{}, &yamlError{KindYAMLBounds, child.Line, fmt.Sprintf("the alias %s stands for something that contains it", quoteShort(child.Value))}
+		return extent{}, &yamlError{KindYAMLBounds, child.Line, fmt.Sprintf("the alias %s refers to a value that contains it", quoteShort(child.Value))}
 	case depth+size.height > MaxDepth:
 		return extent{}, tooDeep(child)
 	}
@@ -88,7 +86,7 @@ func tooDeep(n *yaml.Node) *yamlError {
 	return &yamlError{KindYAMLBounds, n.Line, fmt.Sprintf("maps and lists nest deeper than %d levels", MaxDepth)}
 }
 
-// merge replaces the merge keys ("<<") of a map by the pairs they bring in: the map's own keys win over them,
+// merge replaces the merge keys ("<<") of a map by the pairs of their maps. The map's own keys win over them,
 // and earlier maps over later ones.
 func merge(n *yaml.Node) *yamlError {
 	if !hasMergeKey(n) {
@@ -109,7 +107,7 @@ func merge(n *yaml.Node) *yamlError {
 	}
 	for _, source := range sources {
 		if source.Kind != yaml.MappingNode {
-			return &yamlError{KindYAMLSyntax, n.Line, `a merge key ("<<") takes a map or a list of maps`}
+			return &yamlError{KindYAMLSyntax, n.Line, `the value of a merge key ("<<") must be a map or a list of maps`}
 		}
 		for key, value := range pairs(source) {
 			if !seen[key.Value] {

@@ -9,12 +9,12 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// fields are the fields of a struct by the names they have in YAML.
+// fields are the fields of a struct by their names in YAML.
 type fields map[string][]int
 
 func (f fields) names() []string { return slices.Collect(maps.Keys(f)) }
 
-// knownFields has the structs that documents of the known kinds consist of, so that decoding does not look at tags.
+// knownFields caches the structs of the known kinds, so that decoding does not read tags.
 var knownFields = index(
 	reflect.TypeFor[v1alpha1.Environment](), reflect.TypeFor[v1alpha1.BaseRepo](),
 	reflect.TypeFor[v1alpha1.GitOpsRepo](), reflect.TypeFor[v1alpha1.ConfigRepo](),
@@ -51,7 +51,7 @@ func fieldsOf(t reflect.Type) fields {
 	return fieldsByName(t)
 }
 
-// fieldsByName follows the rules of JSON: an embedded struct without a name of its own lends its fields.
+// fieldsByName follows the rules of encoding/json: the fields of an embedded struct without a name are promoted.
 func fieldsByName(t reflect.Type) fields {
 	byName := fields{}
 	for field := range t.Fields() {

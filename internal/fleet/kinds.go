@@ -7,15 +7,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// kind is how documents of a kind are read.
+// kind tells how to read documents of a kind.
 type kind struct {
-	// name is the rule for the objects' names.
-	name nameRule
-	// decode returns the object as a pointer; whether it can be used is in the decoder.
+	name nameRule // for the objects' names
+	// decode returns a pointer to the object. The decoder records whether it can be used.
 	decode func(d *decoder, root *yaml.Node) any
 }
 
-// The kinds by their names in Kubernetes. ConfigMap and CustomResourceDefinition are not of the group of v1alpha1.
+// Names of the kinds. ConfigMap and CustomResourceDefinition are not in the group of v1alpha1.
 const (
 	kindEnvironment  = "Environment"
 	kindBaseRepo     = "BaseRepo"
@@ -33,7 +32,7 @@ const (
 	kindDefinition   = "CustomResourceDefinition"
 )
 
-// kinds are the documents that are read. What else there is, is reported or skipped; see header.reading.
+// kinds are the documents that are read. Others are reported or skipped; see header.reading.
 var kinds = map[string]kind{
 	kindEnvironment:  {dnsLabel, typed(checkEnvironment)},
 	kindBaseRepo:     {dnsSubdomain, typed(checkBaseRepo)},
@@ -51,16 +50,19 @@ var kinds = map[string]kind{
 	kindDefinition:   {dnsSubdomain, decodeDefinition},
 }
 
-// results are kinds that the scheduler writes; nobody else does.
+// definitionGroup is the API group of custom resource definitions.
+const definitionGroup = "apiextensions.k8s.io"
+
+// results are kinds that only the scheduler writes.
 var results = []string{"Assignment", "AssignmentPackage"}
 
-// kindNames returns the kinds of the scheduler's group that people write.
+// kindNames returns the kinds of the scheduler's group that users write.
 func kindNames() []string {
 	return slices.DeleteFunc(slices.Collect(maps.Keys(kinds)), func(name string) bool { return name == kindConfigMap || name == kindDefinition })
 }
 
-// typed decodes into the API type and checks what the types cannot say.
-// The checks run even when a field was wrong, so that one problem does not hide another.
+// typed decodes into the API type and runs additional checks.
+// The checks run even if a field is wrong, so that one problem does not hide another.
 func typed[T any](check func(d *decoder, root *yaml.Node, object *T)) func(d *decoder, root *yaml.Node) any {
 	return func(d *decoder, root *yaml.Node) any {
 		object := new(T)
@@ -70,7 +72,7 @@ func typed[T any](check func(d *decoder, root *yaml.Node, object *T)) func(d *de
 	}
 }
 
-// require reports a field that is not there or empty.
+// require reports a field that is missing or empty.
 func (d *decoder) require(parent *yaml.Node, keys ...string) {
 	n := lookup(parent, keys...)
 	if n != nil && (n.Kind == yaml.MappingNode || n.Value != "" || len(n.Content) > 0) {
@@ -85,7 +87,7 @@ func (d *decoder) require(parent *yaml.Node, keys ...string) {
 	d.fail(KindMissingField, at, "", "%s is missing", d.field(keys...))
 }
 
-// oneOf reports a value that is none of the allowed ones. Empty is allowed: it means the default.
+// oneOf reports a value that is not allowed. Empty is allowed: it means the default.
 func oneOf[T ~string](d *decoder, root *yaml.Node, value T, allowed []T, keys ...string) {
 	n := lookup(root, keys...)
 	if n == nil || value == "" || slices.Contains(allowed, value) {
@@ -100,4 +102,13 @@ func texts[T ~string](values []T) []string {
 		list[i] = string(v)
 	}
 	return list
+}
+
+// decodeDefinition keeps a definition as YAML. Package check parses it.
+func decodeDefinition(d *decoder, root *yaml.Node) any {
+	document, err := yaml.Marshal(root)
+	if err != nil {
+		d.fail(KindInvalidValue, root, "", "the definition cannot be read: %v", err)
+	}
+	return &Definition{Name: d.object.Name, Document: document}
 }

@@ -1,26 +1,17 @@
 package fleet
 
-// The bounds of what is read. They are far above what people write and
-// far below what would keep a machine busy: input is hostile until the contrary is shown.
+// Limits of untrusted input, far above what users need.
 const (
-	// MaxFileSize is the largest file that is read, in bytes.
-	MaxFileSize = 5 << 20
-	// MaxDocuments is the largest number of documents in a file, elements of lists included.
-	MaxDocuments = 10_000
-	// MaxNodes is the largest number of YAML nodes in a file once every alias is replaced by what it stands for.
-	MaxNodes = 500_000
-	// MaxDepth is how deep maps and lists may nest, aliases replaced.
-	MaxDepth = 100
-	// MaxProblems is how many problems of one document are reported. Whoever has more has one reason for most of them.
-	MaxProblems = 1000
-	// MaxExtends is how many cluster types may extend each other in a row.
-	MaxExtends = 16
+	MaxFileSize  = 5 << 20 // bytes
+	MaxDocuments = 10_000  // in a file, including elements of lists
+	MaxNodes     = 500_000 // YAML nodes in a file, with aliases replaced
+	MaxDepth     = 100     // levels of nested maps and lists, with aliases replaced
+	MaxProblems  = 1000    // reported problems of one document
+	MaxExtends   = 16      // cluster types that extend each other in a row
 )
 
 // The lengths that Kubernetes allows.
 const (
-	// MaxLabel is the longest DNS label, which is also the longest label value.
-	MaxLabel = 63
-	// MaxSubdomain is the longest DNS subdomain.
-	MaxSubdomain = 253
+	MaxLabel     = 63  // a DNS label, a label value
+	MaxSubdomain = 253 // a DNS subdomain
 )

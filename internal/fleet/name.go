@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Shorten returns name when it is at most limit bytes long. A longer one is cut and ends in "-" and
-// eight hexadecimal digits of the SHA-256 of the full name, so that different names stay different.
-// The result of a DNS label is a DNS label. The limit must leave room for more than the nine bytes of the ending.
+// Shorten returns name if it is at most limit bytes long. A longer name is cut and ends in "-" and
+// eight hexadecimal digits of the SHA-256 of the full name, to keep it unique.
+// Shortening a DNS label gives a DNS label. The limit must be more than nine bytes, the length of the suffix.
 func Shorten(name string, limit int) string {
 	const digits = 8
 	if len(name) <= limit {
@@ -27,24 +27,24 @@ func Shorten(name string, limit int) string {
 	return head + "-" + hex.EncodeToString(sum[:digits/2])
 }
 
-// TargetName returns the name of a deployment target of a workload, "<workload>-<target>",
-// shortened to what a folder name and a label value can hold.
+// TargetName returns the name of a workload's deployment target, "<workload>-<target>",
+// shortened to the length of a label value.
 func TargetName(workload, target string) string {
 	return Shorten(workload+"-"+target, MaxLabel)
 }
 
-// CleanPath returns a path within a repository in its shortest form; the root, however it is written, is "".
-// A path that is absolute, leaves the repository, leads into ".git" or has control characters is an error.
+// CleanPath returns the shortest form of a path within a repository. The root is "".
+// A path that is absolute, leaves the repository, is in ".git" or has control characters is an error.
 func CleanPath(p string) (string, error) {
 	switch {
 	case strings.ContainsFunc(p, unicode.IsControl):
-		return "", errors.New("a path has no control characters")
+		return "", errors.New("a path must not contain control characters")
 	case path.IsAbs(p):
-		return "", errors.New("a path is relative to the root of the repository")
+		return "", errors.New("a path must be relative to the root of the repository")
 	case slices.Contains(strings.Split(p, "/"), ".."):
-		return "", errors.New(`a path does not contain ".."`)
+		return "", errors.New(`a path must not contain ".."`)
 	case slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }):
-		return "", errors.New(`nothing below ".git" is a file of a repository`)
+		return "", errors.New(`a path must not be in ".git"`)
 	}
 	if p = path.Clean(p); p == "." {
 		return "", nil
@@ -52,14 +52,13 @@ func CleanPath(p string) (string, error) {
 	return p, nil
 }
 
-// nameRule says what the names of a kind look like.
+// nameRule is the format of a kind's names.
 type nameRule struct {
 	what, hint string
-	// check returns what is wrong.
-	check func(name string) []string
+	check      func(name string) []string
 }
 
-// The names of Kubernetes. Labels become folders, namespaces and label values; the others may contain dots.
+// The name formats of Kubernetes. DNS labels become folders, namespaces and label values; subdomains can contain dots.
 var (
 	dnsLabel = nameRule{
 		"a DNS label", "use up to 63 lower-case letters, digits and dashes, a letter or digit first and last",
@@ -71,7 +70,7 @@ var (
 	}
 )
 
-// name reports a name at the given keys that breaks the rule. One that is not there is none.
+// name reports a name at the given keys that breaks the rule. A missing name is valid here.
 func (d *decoder) name(root *yaml.Node, rule nameRule, keys ...string) {
 	n := lookup(root, keys...)
 	if n == nil || n.Kind != yaml.ScalarNode || n.Value == "" || len(rule.check(n.Value)) == 0 {
@@ -80,8 +79,8 @@ func (d *decoder) name(root *yaml.Node, rule nameRule, keys ...string) {
 	d.fail(KindInvalidName, n, rule.hint, "%s %s is not %s", d.field(keys...), quoteShort(n.Value), rule.what)
 }
 
-// safe returns text that somebody else wrote so that it can be shown anywhere:
-// bounded, and without what a terminal would act on. Valid names stay as they are.
+// safe makes untrusted text safe to display:
+// limited in length, and without unprintable characters. Valid names are unchanged.
 func safe(s string) string {
 	if len(s) > MaxSubdomain {
 		s = strings.ToValidUTF8(s[:MaxSubdomain], "") + "..."
@@ -94,7 +93,7 @@ func safe(s string) string {
 	}, s)
 }
 
-// quoteShort quotes text that somebody else wrote, so that a terminal is safe and the line stays readable.
+// quoteShort quotes untrusted text, limited in length.
 func quoteShort(s string) string {
 	const limit = 80
 	if len(s) > limit {

@@ -8,13 +8,12 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest returns the candidate that was probably meant by a word, or "" when none is near enough to be a slip:
-// two letters of five differ when neighbours are swapped, which is the most common one. Case does not count.
-// Of several that are equally near it is the first in the order of names.
+// Nearest returns the candidate most similar to a word, ignoring case, or "" if none is similar enough to be a typo:
+// two of five letters may differ, which allows for swapped letters. Ties are resolved by name.
 func Nearest(word string, candidates []string) string {
 	best, distance := "", max(1, len(word)*2/5)+1
 	if len(word) > MaxSubdomain {
-		return "" // the work grows with the square of the length
+		return "" // quadratic work
 	}
 	for _, c := range slices.Sorted(slices.Values(candidates)) {
 		if d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(c)); d < distance {
@@ -24,7 +23,7 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// didYouMean returns a hint with the nearest candidate; empty when none is near.
+// didYouMean returns a hint with the most similar candidate, or "".
 func didYouMean(word string, candidates []string) string {
 	if near := Nearest(word, candidates); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)

@@ -10,8 +10,7 @@ import (
 )
 
 // Objects are the typed objects of one source, sorted by name within each kind.
-// A duplicate is reported and both documents are left out and listed as unreadable:
-// nobody knows which of them was meant.
+// Duplicates are reported and listed as unreadable, because it is unknown which one is meant.
 type Objects struct {
 	Source Source
 
@@ -33,23 +32,22 @@ type Objects struct {
 	Problems   []Problem
 	Unreadable []Unreadable
 
-	// foreign are those of the problems that documents of other groups have.
-	// They matter only where the platform team writes.
+	// foreign are the problems of documents of other groups. They do not matter in application repositories.
 	foreign map[Problem]bool
 }
 
 // Object is a document of a known kind, decoded, with its origin.
-// Values may be shared with other Objects through the [Cache]; they are not to be changed.
+// Values may be shared with other Objects through the [Cache]; do not change them.
 type Object[T any] struct {
 	Value T
 	Ref   Ref
 	Origin
-	// Lines are those of the elements of a list: of a Workload, its deployment targets.
+	// Lines are the lines of a Workload's deployment targets.
 	Lines []int
 }
 
-// LostBaseRepo returns what cannot be read and is, or may be, the BaseRepo of an environment branch, when there is no other.
-// Which commit of main is promoted is not known then, and the head of main must not be taken for it.
+// LostBaseRepo returns the unreadable object that is, or may be, the BaseRepo of an environment branch, if no other exists.
+// The promoted commit is unknown then, and the head of main must not be used instead.
 func (o *Objects) LostBaseRepo(branch string) (Unreadable, bool) {
 	if _, _, ok := o.BaseRepo(branch); ok {
 		return Unreadable{}, false
@@ -62,7 +60,7 @@ func (o *Objects) LostBaseRepo(branch string) (Unreadable, bool) {
 	return Unreadable{}, false
 }
 
-// BaseRepo returns the pointer to the base branch: the BaseRepo named like the branch, or else "main".
+// BaseRepo returns the BaseRepo with the name of the base branch, or else the one named "main".
 func (o *Objects) BaseRepo(branch string) (*v1alpha1.BaseRepo, Origin, bool) {
 	for _, name := range []string{branch, "main"} {
 		for i := range o.BaseRepos {
@@ -74,7 +72,7 @@ func (o *Objects) BaseRepo(branch string) (*v1alpha1.BaseRepo, Origin, bool) {
 	return nil, Origin{}, false
 }
 
-// written is what all objects have in common.
+// written is implemented by all objects.
 type written interface {
 	ref() Ref
 	labelled() map[string]string
@@ -85,26 +83,27 @@ func (o Origin) position() Position { return o.Position }
 
 func (o Object[T]) ref() Ref { return o.Ref }
 
-// labelled returns the labels as they are written.
 func (o Object[T]) labelled() map[string]string {
 	return any(&o.Value).(metav1.Object).GetLabels()
 }
 
-func (c *ConfigMap) ref() Ref                    { return Ref{Kind: kindConfigMap, Name: c.Name} }
-func (c *ConfigMap) labelled() map[string]string { return c.Labels }
-func (s *Schema) ref() Ref                       { return Ref{Kind: kindSchema, Name: s.Name} }
-func (s *Schema) labelled() map[string]string    { return s.Labels }
-func (t *Template) ref() Ref                     { return Ref{Kind: kindTemplate, Name: t.Name} }
-func (t *Template) labelled() map[string]string  { return nil }
-func (t *Target) ref() Ref                       { return Ref{Kind: kindTarget, Name: t.Name} }
-func (t *Target) labelled() map[string]string    { return t.Labels }
+func (c *ConfigMap) ref() Ref                     { return Ref{Kind: kindConfigMap, Name: c.Name} }
+func (c *ConfigMap) labelled() map[string]string  { return c.Labels }
+func (s *Schema) ref() Ref                        { return Ref{Kind: kindSchema, Name: s.Name} }
+func (s *Schema) labelled() map[string]string     { return s.Labels }
+func (c *Definition) ref() Ref                    { return Ref{Kind: kindDefinition, Name: c.Name} }
+func (c *Definition) labelled() map[string]string { return nil }
+func (t *Template) ref() Ref                      { return Ref{Kind: kindTemplate, Name: t.Name} }
+func (t *Template) labelled() map[string]string   { return nil }
+func (t *Target) ref() Ref                        { return Ref{Kind: kindTarget, Name: t.Name} }
+func (t *Target) labelled() map[string]string     { return t.Labels }
 
-// in gives a position that has only a line its file.
+// in adds source and file to a position that has only a line.
 func (p Position) in(source Source, file string) Position {
 	return Position{Source: source.Name, File: file, Line: p.Line}
 }
 
-// origin is that of a document in a file of a source.
+// origin returns the origin of a document in a file of a source.
 func (d *document) origin(source Source, file string) Origin {
 	return Origin{
 		Position: Position{Line: d.line}.in(source, file),
@@ -153,12 +152,12 @@ func (o *Objects) add(d *document, file string) {
 	}
 }
 
-// appendObject copies the value, because files with the same content share what was decoded.
+// appendObject copies the value, because files with the same content share it.
 func appendObject[T any](list *[]Object[T], value *T, d *document, origin Origin) {
 	*list = append(*list, Object[T]{Value: *value, Ref: d.ref(), Origin: origin, Lines: d.lines})
 }
 
-// at returns the template with its manifests where its file is.
+// at returns the template with source and file added to its positions.
 func (t *Template) at(origin Origin) *Template {
 	placed := *t
 	placed.Origin = origin
@@ -188,14 +187,13 @@ func (o *Objects) each(f func(written)) {
 	visit(o.Definitions, f)
 }
 
-// visit calls f with the objects of a list.
 func visit[W written](list []W, f func(written)) {
 	for _, w := range list {
 		f(w)
 	}
 }
 
-// byName orders objects of one kind; those of one name by where they are written.
+// byName orders objects of one kind by name and position.
 func byName[W written](a, b W) int {
 	return cmp.Or(cmp.Compare(a.ref().Name, b.ref().Name), comparePositions(a.position(), b.position()))
 }

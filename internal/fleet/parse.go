@@ -9,22 +9,19 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// parsed is the content of a file. It does not depend on the file's name, so files with the same content share it.
+// parsed is the content of a file, shared by all files with the same content.
 // Its positions have lines only.
 type parsed struct {
-	documents []*document
-	problems  []Problem
-	// foreign are the problems of documents that are not ours.
-	foreign []Problem
-	// unreadable are objects that are there and cannot be used; the zero Ref stands for what nobody knows.
-	unreadable []Unreadable
+	documents  []*document
+	problems   []Problem
+	foreign    []Problem    // of documents of other groups
+	unreadable []Unreadable // the zero Ref means that any object may be missing
 
 	expander expander
-	// count is the number of documents so far.
-	count int
+	count    int // of documents so far
 }
 
-// parse reads the documents of a file. It does not panic, and its work is bounded, whatever the content.
+// parse reads the documents of a file. It never panics, and its work is bounded.
 func parse(data []byte) *parsed {
 	p := &parsed{expander: expander{left: MaxNodes}}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
@@ -51,8 +48,8 @@ func parse(data []byte) *parsed {
 func tooLarge(size int64) Problem {
 	return Problem{
 		Severity: SeverityError, Kind: KindFileTooLarge,
-		Message: fmt.Sprintf("the file has %d bytes, more than the %d that are read", size, MaxFileSize),
-		Hint:    "split it, or name it in .kalypsoignore",
+		Message: fmt.Sprintf("the file has %d bytes; the maximum is %d", size, MaxFileSize),
+		Hint:    "split it, or list it in .kalypsoignore",
 	}
 }
 
@@ -70,18 +67,17 @@ func notUTF8(data []byte) Problem {
 	}
 	return Problem{
 		Severity: SeverityError, Kind: KindNotUTF8, Position: Position{Line: 1 + bytes.Count(data[:valid], []byte("\n"))},
-		Message: "the file is not UTF-8 text", Hint: "save it as UTF-8, or name it in .kalypsoignore",
+		Message: "the file is not UTF-8 text", Hint: "save it as UTF-8, or list it in .kalypsoignore",
 	}
 }
 
-// lose reports a problem that hides what else the file says.
+// lose reports a problem that hides other objects of the file.
 func (p *parsed) lose(problem Problem) {
 	p.problems = append(p.problems, problem)
 	p.unreadable = append(p.unreadable, Unreadable{Position: problem.Position})
 }
 
-// chunk adds what the documents of a chunk say. One that is no YAML hides what follows it in the chunk,
-// and nobody knows what it said itself.
+// chunk adds the documents of a chunk. One that is not valid YAML hides itself and the rest of the chunk.
 func (p *parsed) chunk(c chunk) {
 	roots, err := c.documents()
 	text := Digest(sha256.Sum256(c.text))
@@ -91,12 +87,12 @@ func (p *parsed) chunk(c chunk) {
 	if err != nil {
 		p.lose(Problem{
 			Severity: SeverityError, Kind: err.kind, Position: Position{Line: err.line}, Message: err.message,
-			Hint: "correct the YAML; until then nothing is removed that it may have said",
+			Hint: "correct the YAML; until then, nothing that the file may have contained is removed",
 		})
 	}
 }
 
-// root adds a document once its aliases are replaced. Whatever is no map is no Kubernetes document.
+// root expands and adds a document. A document that is not a map is ignored.
 func (p *parsed) root(root *yaml.Node, c chunk, digest Digest) {
 	if root.Kind != yaml.MappingNode {
 		return
@@ -110,17 +106,16 @@ func (p *parsed) root(root *yaml.Node, c chunk, digest Digest) {
 	p.document(root, digest)
 }
 
-// outOfBounds reports a document that is too large to look into. Of one that is not ours it is worth a warning:
-// it is not used, but it is hardly there for a good reason.
+// outOfBounds reports a document that is too large to read. If it is not meant for the scheduler, that is only a warning.
 func (p *parsed) outOfBounds(h header, err *yamlError) {
 	problem := Problem{
 		Severity: SeverityError, Kind: err.kind, Object: h.ref(), Position: Position{Line: err.line}, Message: err.message,
-		Hint: "write it without nested aliases, or split the file; what depends on it stays as it is published",
+		Hint: "remove nested aliases, or split the file; what depends on it is held",
 	}
 	switch h.reading() {
 	case readSkip, readForeign:
 		problem.Severity, problem.Object = SeverityWarning, Ref{}
-		problem.Hint = "write it without nested aliases, or split the file"
+		problem.Hint = "remove nested aliases, or split the file"
 	case readList:
 		problem.Object = Ref{}
 		p.unreadable = append(p.unreadable, Unreadable{Position: Position{Line: h.line}})
@@ -130,7 +125,7 @@ func (p *parsed) outOfBounds(h header, err *yamlError) {
 	p.problems = append(p.problems, problem)
 }
 
-// document adds what a document says, or the documents of a list.
+// document adds a document, or the documents of a list.
 func (p *parsed) document(root *yaml.Node, digest Digest) {
 	if p.count++; p.count > MaxDocuments {
 		if p.count == MaxDocuments+1 {
@@ -151,20 +146,20 @@ func (p *parsed) document(root *yaml.Node, digest Digest) {
 		p.unknown(h, "remove it", h.kind+" is written by the scheduler and ignored here")
 	case readForeign:
 		p.foreign = append(p.foreign, h.problem(SeverityWarning, KindUnknownKind,
-			"name the file in .kalypsoignore if it belongs here",
-			fmt.Sprintf("%s of %s is not a kind that is read here", quoteShort(h.kind), quoteShort(h.apiVersion))))
+			"remove it, or list the file in .kalypsoignore",
+			fmt.Sprintf("%s of %s is not a kind of the control plane", quoteShort(h.kind), quoteShort(h.apiVersion))))
 	case readVersion:
 		p.version(h)
 	case readKind:
 		h.name = ""
-		p.lose(h.problem(SeverityError, KindMissingField, "say which kind it is", "kind is missing"))
+		p.lose(h.problem(SeverityError, KindMissingField, "add the kind", "kind is missing"))
 	}
 }
 
-// version reports an object of ours in a version that is not known. One without any would be used by nobody else either.
+// version reports an object with a known kind, but with an unknown or missing version.
 func (p *parsed) version(h header) {
 	problem := h.problem(SeverityError, KindUnknownVersion, "write apiVersion: "+h.version(),
-		fmt.Sprintf("the API version %s is not known", quoteShort(h.apiVersion)))
+		fmt.Sprintf("unknown API version %s", quoteShort(h.apiVersion)))
 	if h.apiVersion == "" {
 		problem.Kind, problem.Message = KindMissingField, "apiVersion is missing"
 	}
@@ -180,14 +175,14 @@ func (h header) problem(severity Severity, kind ProblemKind, hint, message strin
 	return Problem{Severity: severity, Kind: kind, Object: h.ref(), Position: Position{Line: h.line}, Message: message, Hint: hint}
 }
 
-// misspelt lists an object as one of the kind it was probably meant to be, so that a slip removes nothing.
+// misspelt lists an object as unreadable under the most similar kind, so that a typo removes nothing.
 func (p *parsed) misspelt(h header) {
 	if h.kind = Nearest(h.kind, kindNames()); h.kind != "" {
 		p.unreadable = append(p.unreadable, h.unreadable())
 	}
 }
 
-// list adds the documents of a list. Elements of one text differ by their number.
+// list adds the documents of a list. The number makes their digests unique.
 func (p *parsed) list(items *yaml.Node, digest Digest) {
 	if items == nil || items.Kind != yaml.SequenceNode {
 		return
@@ -199,8 +194,8 @@ func (p *parsed) list(items *yaml.Node, digest Digest) {
 	}
 }
 
-// object decodes a document of a known kind. One with any error is listed instead of used:
-// half an object would be scheduled by the half that was understood.
+// object decodes a document of a known kind. One with an error is listed as unreadable:
+// using half an object would schedule by that half.
 func (p *parsed) object(root *yaml.Node, h header, digest Digest) {
 	d := &decoder{object: h.ref()}
 	k := kinds[h.kind]

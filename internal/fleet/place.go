@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// place is where a document was found. What counts there is the table of the repositories and branches.
+// place is the kind of repository or branch of a document.
 type place string
 
 const (
@@ -15,9 +15,9 @@ const (
 	inWorkloads place = "in an application repository"
 )
 
-// counts says where objects of a kind count, the place where they belong first.
-// Registrations and templates on an environment branch are used and reported:
-// repositories of the original scheduler have them there.
+// counts lists the places where objects of a kind count, the recommended one first.
+// Registrations and templates on an environment branch are used with a warning,
+// because repositories of the original scheduler have them there.
 var counts = map[string][]place{
 	kindEnvironment:  {onMain},
 	kindRegistration: {onMain, onBranch},
@@ -35,11 +35,11 @@ var counts = map[string][]place{
 	kindTarget:       {inWorkloads, onMain, onBranch},
 }
 
-// takes says whether objects of a kind count at a place.
+// takes reports whether objects of a kind count at a place.
 func (p place) takes(kind string) bool { return slices.Contains(counts[kind], p) }
 
-// misplaced returns a warning for each object that does not belong where it is.
-// Platform configuration that an application team has for itself is none of ours.
+// misplaced returns a warning for each object at the wrong place.
+// ConfigMaps and definitions in an application repository are the application's own.
 func (p place) misplaced(o *Objects) []Problem {
 	var problems []Problem
 	o.each(func(w written) {
@@ -54,23 +54,22 @@ func (p place) misplaced(o *Objects) []Problem {
 		}
 		message := fmt.Sprintf("%s is ignored %s", ref.Kind, p)
 		if tolerated {
-			message = fmt.Sprintf("%s is not promoted %s, and used only when main has none of the name", ref.Kind, p)
+			message = fmt.Sprintf("%s is not promoted %s, and is used only if main has none with the name", ref.Kind, p)
 		}
 		problems = append(problems, Problem{
 			Severity: SeverityWarning, Kind: KindWrongBranch, Object: ref, Position: w.position(),
-			Message: message, Hint: fmt.Sprintf("it belongs %s", home),
+			Message: message, Hint: fmt.Sprintf("put it %s", home),
 		})
 	})
 	return problems
 }
 
-// take adds to the snapshot what a source says about itself. What would not count there
-// when it were readable holds nothing, and problems of an application repository are the application team's
-// unless they lie in what the scheduler reads.
+// take adds the problems and unreadable objects of a source to the snapshot. Unreadable objects of a kind that
+// does not count there are ignored, and so are problems of an application repository
+// in objects that the scheduler does not read.
 //
-// owner is the registration of an application repository. Of a file there that cannot be read nobody knows what it said,
-// and of an object without a usable name nobody knows which it is,
-// but they could only have spoken of the owner's workloads: one team cannot hold another's.
+// owner is the registration of an application repository. An unreadable file there, or an object without a valid name,
+// counts as the owner's: it can hold only the owner's workloads, not those of another team.
 func (s *Snapshot) take(o *Objects, p place, owner Ref) {
 	for _, problem := range o.Problems {
 		if p != inWorkloads || !o.foreign[problem] && p.concerns(problem.Object.Kind) {
@@ -88,8 +87,8 @@ func (s *Snapshot) take(o *Objects, p place, owner Ref) {
 	s.Problems = append(s.Problems, p.misplaced(o)...)
 }
 
-// concerns says whether a problem in an object of this kind matters:
-// kinds that are not known may be meant for one that counts.
+// concerns reports whether a problem in an object of this kind matters.
+// An unknown kind may be a misspelled one.
 func (p place) concerns(kind string) bool {
 	return counts[kind] == nil || p.takes(kind)
 }

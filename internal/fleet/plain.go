@@ -6,8 +6,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// plain returns what a node says as plain values: map[string]any, []any, string, bool, nil and Go's numbers.
-// Keys that are not texts count as their text, and so do dates and numbers that JSON does not have.
+// plain converts a node to plain values: map[string]any, []any, string, bool, nil and Go's numbers.
+// Keys, dates and numbers that JSON cannot represent are converted to strings.
 func (d *decoder) plain(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -43,7 +43,7 @@ func plainScalar(n *yaml.Node) any {
 	return v
 }
 
-// lookup follows keys from a map; nil when there is nothing.
+// lookup returns the value at a path of keys, or nil.
 func lookup(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
 		n = child(n, key)
@@ -51,7 +51,7 @@ func lookup(n *yaml.Node, keys ...string) *yaml.Node {
 	return n
 }
 
-// child returns the value of a key of a map; nil when there is none or nothing is written there.
+// child returns the value of a key of a map. It returns nil if the key is missing or has no content.
 func child(n *yaml.Node, name string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil

@@ -20,7 +20,7 @@ func (d *decoder) selector(root *yaml.Node, selector *metav1.LabelSelector, keys
 	}
 }
 
-// compilePolicy returns the policy with its selectors compiled. They were checked when the document was read.
+// compilePolicy returns the policy with compiled selectors. Reading has checked them.
 func compilePolicy(o Object[v1alpha1.SchedulingPolicy]) *Policy {
 	spec := o.Value.Spec
 	p := &Policy{Name: o.Value.Name, Workspace: spec.DeploymentTargetSelector.Workspace, Origin: o.Origin}
@@ -29,8 +29,7 @@ func compilePolicy(o Object[v1alpha1.SchedulingPolicy]) *Policy {
 	return p
 }
 
-// compileSelector takes an absent selector for an empty one, which matches everything.
-// To Kubernetes an absent one matches nothing.
+// compileSelector compiles a selector. Unlike in Kubernetes, an absent selector matches everything, like an empty one.
 func compileSelector(selector *metav1.LabelSelector) (labels.Selector, *metav1.LabelSelector) {
 	if selector == nil {
 		selector = &metav1.LabelSelector{}

@@ -6,26 +6,26 @@ import (
 	"slices"
 )
 
-// Severity says what a problem means for the run.
+// Severity is the effect of a problem.
 type Severity string
 
 const (
-	// SeverityError is something that could not be used; what depends on it is held.
+	// SeverityError means that something cannot be used; what depends on it is held.
 	SeverityError Severity = "error"
-	// SeverityWarning is something that was used and is probably not what was meant.
+	// SeverityWarning means that something is used, but is probably a mistake.
 	SeverityWarning Severity = "warning"
-	// SeverityNotice is something worth knowing, such as a built-in template standing in for a missing one.
+	// SeverityNotice is information, such as the use of a built-in template.
 	SeverityNotice Severity = "notice"
 )
 
-// Position is a place in a file of a repository. The zero value means that no place is known.
+// Position is a place in a file of a repository. The zero value means unknown.
 type Position struct {
-	// Source is how people call the repository and branch the file was read from,
+	// Source is the name of the repository or branch,
 	// such as "dev", "main" or the URL of a workload's repository.
 	Source string `json:"source,omitempty"`
 	// File is the path from the root of the repository, with forward slashes.
 	File string `json:"file,omitempty"`
-	// Line counts from 1; 0 means the file as a whole.
+	// Line counts from 1. 0 means the whole file.
 	Line int `json:"line,omitempty"`
 }
 
@@ -46,24 +46,25 @@ type Ref struct {
 // String formats the reference as Kind/name.
 func (r Ref) String() string { return r.Kind + "/" + r.Name }
 
-// Problem is something a person should look at: what is wrong, where, and what to do about it.
+// Problem is something that a user has to fix: what is wrong, where, and what to do.
 type Problem struct {
 	Severity Severity `json:"severity"`
-	// Kind is a stable identifier of the sort of problem, such as "yaml-syntax"; see the Kind constants.
+	// Kind is a stable identifier of the kind of problem, such as "yaml-syntax".
 	Kind ProblemKind `json:"kind"`
-	// Object is the object the problem lies in; zero where it lies in a file as a whole.
+	// Object is the object with the problem. Zero if the problem concerns a whole file.
 	Object Ref `json:"object,omitzero"`
-	// Position is where the cause is written.
+	// Position of the cause.
 	Position Position `json:"position,omitzero"`
-	// Assignment names the assignment that suffers, as "<clusterType>/<target>"; empty where the problem is not of one assignment.
+	// Assignment is the affected assignment, as "<clusterType>/<target>". Empty if there is not exactly one.
 	Assignment string `json:"assignment,omitempty"`
-	// Message says what is wrong, in lower case, without the position.
+	// Message tells what is wrong, in lower case, without the position.
 	Message string `json:"message"`
-	// Hint says what to do next; may be empty where the message says it.
+	// Hint tells what to do next. Empty if the message is enough.
 	Hint string `json:"hint,omitempty"`
 }
 
-// SortProblems sorts by severity, then source, file, line, kind, object, assignment and message, and drops exact repetitions.
+// SortProblems sorts in place by severity, then source, file, line, kind, object, assignment and message,
+// and removes duplicates.
 func SortProblems(problems []Problem) []Problem {
 	slices.SortFunc(problems, compareProblems)
 	return slices.Compact(problems)
@@ -95,11 +96,11 @@ func (s Severity) rank() int {
 	}
 }
 
-// ProblemKind is a stable identifier of a sort of problem. It is shown as the rule in SARIF output
-// and documented in docs/reference/problems.md.
+// ProblemKind is a stable identifier of a kind of problem: the rule in SARIF output.
+// docs/reference/problems.md documents all of them.
 type ProblemKind string
 
-// The sorts of problems, in the order of the work: reading, assembling, scheduling, configuring, rendering, writing.
+// Kinds of problems, in the order of the steps: reading, assembling, scheduling, configuring, rendering, writing.
 const (
 	KindFileTooLarge       ProblemKind = "file-too-large"
 	KindNotUTF8            ProblemKind = "not-utf8"

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 )
 
-// Read parses and decodes the files of a source. Files are parsed on all cores.
+// Read parses and decodes the files of a source, on all cores.
 // Unknown kinds are a warning, files that are not Kubernetes documents are skipped,
-// and no problem ever hides another. The result does not depend on the order of the files.
-// A nil cache keeps nothing.
+// and no problem hides another. The result does not depend on the order of the files.
+// cache is optional.
 func Read(cache *Cache, source Source) *Objects {
 	o := &Objects{Source: source, foreign: map[Problem]bool{}}
 	for i, p := range parseAll(cache, source.Files) {
@@ -25,7 +25,7 @@ func Read(cache *Cache, source Source) *Objects {
 	return o
 }
 
-// parseAll parses the files on all cores; the result has the order of the files.
+// parseAll parses the files on all cores. The results are in the order of the files.
 func parseAll(cache *Cache, files []File) []*parsed {
 	results := make([]*parsed, len(files))
 	var next atomic.Int64
@@ -41,15 +41,15 @@ func parseAll(cache *Cache, files []File) []*parsed {
 	return results
 }
 
-// parse returns the content of the file, from the cache when its blob is known.
-// What could not be read is not kept: the next attempt may succeed.
+// parse returns the content of the file, from the cache if possible.
+// Read errors are not cached: the next attempt may succeed.
 func (f File) parse(cache *Cache) *parsed {
 	p := &parsed{}
 	switch {
 	case f.Symlink:
 		p.lose(Problem{
 			Severity: SeverityWarning, Kind: KindSymlink,
-			Message: "symbolic links are not followed", Hint: "put the file itself here, or name the link in .kalypsoignore",
+			Message: "symbolic links are not followed", Hint: "replace it by the file, or list the link in .kalypsoignore",
 		})
 		return p
 	case f.Size > MaxFileSize:
@@ -69,8 +69,8 @@ func (f File) parse(cache *Cache) *parsed {
 	return p
 }
 
-// addFile adds the content of a file with the positions it has there.
-// The content may come from the cache and belong to several files, so everything is copied first.
+// addFile adds the content of a file, with positions in that file.
+// It copies everything, because the content may be shared by several files.
 func (o *Objects) addFile(p *parsed, file string) {
 	for _, problem := range p.problems {
 		problem.Position = problem.Position.in(o.Source, file)
@@ -90,7 +90,7 @@ func (o *Objects) addFile(p *parsed, file string) {
 	}
 }
 
-// leaveOutDuplicates sorts each list by name and takes the duplicates out of it.
+// leaveOutDuplicates sorts each list by name and removes the duplicates.
 func (o *Objects) leaveOutDuplicates() {
 	o.Environments = unique(o, o.Environments)
 	o.BaseRepos = unique(o, o.BaseRepos)
@@ -108,7 +108,7 @@ func (o *Objects) leaveOutDuplicates() {
 	o.Definitions = unique(o, o.Definitions)
 }
 
-// unique returns the objects sorted by name, without those that share their name with another.
+// unique returns the objects sorted by name, without duplicates.
 func unique[W written](o *Objects, list []W) []W {
 	kept, problems, unreadable := distinct(list)
 	o.Problems = append(o.Problems, problems...)
@@ -116,7 +116,7 @@ func unique[W written](o *Objects, list []W) []W {
 	return kept
 }
 
-// distinct sorts objects by name and takes out those that share their name with another.
+// distinct sorts objects by name and separates all objects with the same name.
 func distinct[W written](list []W) (kept []W, problems []Problem, unreadable []Unreadable) {
 	slices.SortFunc(list, byName)
 	for len(list) > 0 {
@@ -149,7 +149,7 @@ func duplicate[W written](list []W) Problem {
 	}
 	return Problem{
 		Severity: SeverityError, Kind: KindDuplicate, Object: list[0].ref(), Position: list[0].position(),
-		Message: "written more than once: " + strings.Join(places, ", "), Hint: "rename or remove all but one",
+		Message: "defined more than once: " + strings.Join(places, ", "), Hint: "rename or remove all but one",
 	}
 }
 

@@ -8,12 +8,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// IsRelative reports whether a URL says where a repository is as seen from another one: "." and "..", alone or before a slash.
+// IsRelative reports whether a URL is relative to another repository: "." and "..", alone or before a slash.
 func IsRelative(url string) bool {
 	return url == "." || url == ".." || strings.HasPrefix(url, "./") || strings.HasPrefix(url, "../")
 }
 
-// IsLocal reports whether a location is a path or a file URL, rather than host:path or another URL.
+// IsLocal reports whether a URL is a path or a file URL, and not host:path or another URL.
 func IsLocal(url string) bool {
 	if strings.HasPrefix(url, "file://") || strings.HasPrefix(url, "/") {
 		return true
@@ -31,12 +31,12 @@ func JoinURL(repository, relative string) (string, error) {
 		if relative == "." {
 			return repository, nil
 		}
-		return "", fmt.Errorf("%q leads out of %s", relative, secret.Redact(repository))
+		return "", fmt.Errorf("%q is outside of %s", relative, secret.Redact(repository))
 	}
 	return prefix + joined, nil
 }
 
-// splitURL separates what cannot be walked up, scheme and host, from the path.
+// splitURL splits a URL into scheme with host, and path.
 func splitURL(url string) (prefix, base string) {
 	if scheme, rest, ok := strings.Cut(url, "://"); ok {
 		host, base, _ := strings.Cut(rest, "/")

@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// checkEnvironment checks what a snapshot needs and the values that are one of a few.
+// checkEnvironment checks the fields that a snapshot needs, and enums.
 func checkEnvironment(d *decoder, root *yaml.Node, env *v1alpha1.Environment) {
 	d.repository(root, &env.Spec.ControlPlane, "spec", "controlPlane")
 	p := env.Spec.Promotion
@@ -26,7 +26,7 @@ func checkEnvironment(d *decoder, root *yaml.Node, env *v1alpha1.Environment) {
 	}
 }
 
-// checkBaseRepo takes the commit in either case, but only in full: what a short one means changes with the repository.
+// checkBaseRepo accepts a commit in either case, but not a short one, whose meaning can change.
 func checkBaseRepo(d *decoder, root *yaml.Node, base *v1alpha1.BaseRepo) {
 	d.repository(root, &base.Spec.Repository, "spec")
 	base.Spec.Commit = strings.ToLower(base.Spec.Commit)
@@ -35,7 +35,7 @@ func checkBaseRepo(d *decoder, root *yaml.Node, base *v1alpha1.BaseRepo) {
 	}
 }
 
-// isCommit says whether s is a full SHA-1 or SHA-256 in lower case.
+// isCommit reports whether s is a full SHA-1 or SHA-256 in lower case.
 func isCommit(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
@@ -44,7 +44,6 @@ func checkConfigRepo(d *decoder, root *yaml.Node, repo *v1alpha1.ConfigRepo) {
 	d.repository(root, &repo.Spec, "spec")
 }
 
-// checkRegistration asks for a workspace that can be the label of a target.
 func checkRegistration(d *decoder, root *yaml.Node, r *v1alpha1.WorkloadRegistration) {
 	d.repository(root, &r.Spec.Workload, "spec", "workload")
 	if n := lookup(root, "spec", "workspace"); n != nil {
@@ -52,15 +51,14 @@ func checkRegistration(d *decoder, root *yaml.Node, r *v1alpha1.WorkloadRegistra
 	}
 }
 
-// workspace asks for a name that can be the value of a label.
+// workspace reports a name that is not a label value.
 func (d *decoder) workspace(n *yaml.Node, name, field string) {
 	if len(validation.IsValidLabelValue(name)) > 0 {
 		d.fail(KindInvalidValue, n, "use letters, digits, dashes, dots and underscores", "%s %s is not a label value", field, quoteShort(name))
 	}
 }
 
-// checkGitOpsRepo reports a budget that says nothing and drops it: the default budget is the safe reading,
-// so the repository is used all the same.
+// checkGitOpsRepo reports and removes an invalid budget. The repository is used with the default budget, which is safe.
 func checkGitOpsRepo(d *decoder, root *yaml.Node, repo *v1alpha1.GitOpsRepo) {
 	d.repository(root, &repo.Spec.Repository, "spec")
 	n := lookup(root, "spec", "deletionBudget")
@@ -77,7 +75,7 @@ func checkGitOpsRepo(d *decoder, root *yaml.Node, repo *v1alpha1.GitOpsRepo) {
 	}
 }
 
-// repository checks and cleans the Repository at the given keys.
+// repository checks the Repository at the given keys and cleans its path.
 func (d *decoder) repository(root *yaml.Node, r *v1alpha1.Repository, keys ...string) {
 	at := func(name string) []string { return append(slices.Clone(keys), name) }
 	d.require(root, at("repo")...)
@@ -86,14 +84,14 @@ func (d *decoder) repository(root *yaml.Node, r *v1alpha1.Repository, keys ...st
 	d.cleanPath(root, &r.Path, at("path")...)
 }
 
-// plainText reports control characters, which no address has and no terminal should see.
+// plainText reports control characters.
 func (d *decoder) plainText(root *yaml.Node, value string, keys ...string) {
 	if n := lookup(root, keys...); n != nil && strings.ContainsFunc(value, unicode.IsControl) {
 		d.fail(KindInvalidValue, n, "", "%s %s has control characters", d.field(keys...), quoteShort(value))
 	}
 }
 
-// cleanPath replaces a path by its shortest form.
+// cleanPath replaces a path by its shortest form, or reports it.
 func (d *decoder) cleanPath(root *yaml.Node, path *string, keys ...string) {
 	clean, err := CleanPath(*path)
 	if n := lookup(root, keys...); n != nil && err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// schemaDocument is a ConfigSchema whose schema keeps its node.
+// schemaDocument is a ConfigSchema that keeps the schema's node.
 type schemaDocument struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -24,7 +24,7 @@ type schemaDocument struct {
 	Status v1alpha1.Status `json:"status"`
 }
 
-// decodeSchema reads a ConfigSchema. Whether its document is a valid schema shows when it is compiled.
+// decodeSchema decodes a ConfigSchema. Package config compiles it.
 func decodeSchema(d *decoder, root *yaml.Node) any {
 	var doc schemaDocument
 	d.into(root, &doc)
@@ -41,7 +41,7 @@ func decodeSchema(d *decoder, root *yaml.Node) any {
 	return s
 }
 
-// schema returns the JSON Schema that a node holds, as text or as an object.
+// schema returns the JSON Schema of a node, which is a string or an object.
 func (d *decoder) schema(n *yaml.Node) any {
 	document := any(nil)
 	if n.Kind == yaml.ScalarNode && n.Tag == stringTag {
@@ -56,13 +56,12 @@ func (d *decoder) schema(n *yaml.Node) any {
 	switch document.(type) {
 	case map[string]any, bool:
 	default:
-		d.fail(KindInvalidValue, n, "", "spec.schema is not a JSON Schema: want an object")
+		d.fail(KindInvalidValue, n, "", "spec.schema is not a JSON Schema: it must be an object")
 	}
 	return document
 }
 
-// schemaText decodes JSON or YAML. JSON is tried first, although most of it is YAML too:
-// its own reader keeps numbers as they are written.
+// schemaText decodes JSON or YAML. It tries JSON first, because the JSON decoder keeps numbers exact.
 func (d *decoder) schemaText(text string) (any, error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -73,7 +72,7 @@ func (d *decoder) schemaText(text string) (any, error) {
 	roots, err := chunk{text: []byte(text)}.documents()
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("line %d of it: %s", err.line, err.message)
+		return nil, fmt.Errorf("line %d: %s", err.line, err.message)
 	case len(roots) == 0:
 		return nil, io.ErrUnexpectedEOF
 	case len(roots) > 1:
@@ -81,7 +80,7 @@ func (d *decoder) schemaText(text string) (any, error) {
 	}
 	e := expander{left: MaxNodes}
 	if err := e.expand(roots[0], 0); err != nil {
-		return nil, fmt.Errorf("line %d of it: %s", err.line, err.message)
+		return nil, fmt.Errorf("line %d: %s", err.line, err.message)
 	}
 	return d.plain(roots[0]), nil
 }

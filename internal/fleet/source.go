@@ -3,14 +3,14 @@ package fleet
 import "time"
 
 // Source is a folder of a repository at one commit, or a plain folder.
-// The edge that lists it leaves out what no reader wants to see:
-// .git, .github and their like, submodules, folders with a Chart.yaml and what .sourceignore or .kalypsoignore name.
+// It does not include .git, .github and similar folders, submodules, folders with a Chart.yaml,
+// and files that .sourceignore or .kalypsoignore list.
 type Source struct {
-	// Name is how people call it; it becomes [Position.Source].
+	// Name is for display; it becomes [Position.Source].
 	Name string
-	// Repo, Branch and Commit say what was read. Commit is empty for a plain folder.
+	// Commit is empty for a plain folder.
 	Repo, Branch, Commit string
-	// Time is when the commit was made; zero for a plain folder.
+	// Time of the commit. Zero for a plain folder.
 	Time time.Time
 	// Files are the YAML files, in any order.
 	Files []File
@@ -24,8 +24,8 @@ type File struct {
 	ID string
 	// Size is the number of bytes.
 	Size int64
-	// Symlink marks a symbolic link; its content is never followed.
+	// Symlink marks a symbolic link, which is never followed.
 	Symlink bool
-	// Read returns the content. It is called only when no file with this ID was parsed before.
+	// Read returns the content. It is not called if a file with this ID is cached.
 	Read func() ([]byte, error)
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// The labels that every target has; nobody can set them to anything else.
+// Labels that every target has, with fixed values.
 const (
 	workloadLabel  = "workload"
 	workspaceLabel = "workspace"
 )
 
-// targets derives the deployment targets of the environment, from the registered workloads and
-// from those that are written directly.
+// targets adds the deployment targets of the environment, from registered workloads and
+// from DeploymentTargets.
 func (a *assembly) targets() {
 	var all []*Target
 	for _, r := range Registrations(a.Main, a.Branch) {
@@ -29,8 +29,8 @@ func (a *assembly) targets() {
 	a.s.Targets = a.onceTargets(all)
 }
 
-// registered returns the targets that come through a registration.
-// A workload that cannot be reached, or is not where it should be, is no intent to remove it.
+// registered returns the targets of a registration.
+// A workload that cannot be reached, or is not at the registered path, must not be removed.
 func (a *assembly) registered(r Object[v1alpha1.WorkloadRegistration]) []*Target {
 	fetched, asked := a.Workloads[r.Value.Name]
 	if err := fetched.failure(asked); err != nil {
@@ -45,7 +45,7 @@ func (a *assembly) registered(r Object[v1alpha1.WorkloadRegistration]) []*Target
 		if len(o.Unreadable) == 0 {
 			at := r.Value.Spec.Workload
 			a.problem(SeverityError, KindMissingObject, r, "add the Workload, or correct spec.workload",
-				"there is no Workload below path %q of %s", at.Path, quoteShort(at.Repo))
+				"no Workload found at path %q of %s", at.Path, quoteShort(at.Repo))
 		}
 		return nil
 	}
@@ -59,7 +59,7 @@ func (a *assembly) registered(r Object[v1alpha1.WorkloadRegistration]) []*Target
 	return targets
 }
 
-// derive returns the targets of a workload of a source in this environment.
+// derive returns the targets of a workload in this environment.
 func (a *assembly) derive(r Object[v1alpha1.WorkloadRegistration], w Object[v1alpha1.Workload], source Source) []*Target {
 	var targets []*Target
 	workspace := r.Value.Spec.Workspace
@@ -87,8 +87,8 @@ func (a *assembly) derive(r Object[v1alpha1.WorkloadRegistration], w Object[v1al
 	return targets
 }
 
-// direct returns the target of a DeploymentTarget that is written as an object, when it is of this environment.
-// One that comes through a registration belongs to the workspace of the registration.
+// direct returns the target of a DeploymentTarget, if it is of this environment.
+// In a registered repository it belongs to the workspace of the registration.
 func (a *assembly) direct(o Object[v1alpha1.DeploymentTarget], r *Object[v1alpha1.WorkloadRegistration], source Source) []*Target {
 	if o.Value.Spec.Environment != a.Environment {
 		return nil
@@ -111,7 +111,7 @@ func (a *assembly) direct(o Object[v1alpha1.DeploymentTarget], r *Object[v1alpha
 	return []*Target{t}
 }
 
-// own sets the labels that say whose the target is.
+// own sets the reserved labels.
 func (t *Target) own() {
 	t.Labels[workloadLabel] = t.Workload
 	delete(t.Labels, workspaceLabel)
@@ -120,18 +120,18 @@ func (t *Target) own() {
 	}
 }
 
-// reserved reports labels that try to say whose the target is.
+// reserved reports reserved labels with another value.
 func (a *assembly) reserved(w written, labels map[string]string, workload, workspace string) {
 	own := map[string]string{workloadLabel: workload, workspaceLabel: workspace}
 	for _, key := range []string{workloadLabel, workspaceLabel} {
 		if value, set := labels[key]; set && value != own[key] {
 			a.problem(SeverityWarning, KindReservedLabel, w, "remove the label",
-				"the label %s: %s is ignored, it is %q for every target here", key, quoteShort(value), own[key])
+				"the label %s: %s is ignored; the value is %q for every target here", key, quoteShort(value), own[key])
 		}
 	}
 }
 
-// onceTargets leaves out targets of one name, and names the registrations they come from.
+// onceTargets removes targets with the same name, and reports them with their registrations.
 func (a *assembly) onceTargets(all []*Target) []*Target {
 	kept, problems, unreadable := distinct(slices.Clone(all))
 	for i := range problems {
@@ -144,7 +144,7 @@ func (a *assembly) onceTargets(all []*Target) []*Target {
 	return kept
 }
 
-// registrations lists whom the targets of a name come from.
+// registrations lists the registrations of the targets with a name.
 func registrations(all []*Target, name string) string {
 	var names []string
 	for _, t := range all {
@@ -156,20 +156,20 @@ func registrations(all []*Target, name string) string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// strayWorkloads warns of Workloads in the control plane that no registration of this repository leads to.
+// strayWorkloads warns about Workloads in the control plane that no registration refers to.
 func (a *assembly) strayWorkloads() {
 	for _, o := range []*Objects{a.Main, a.Branch} {
 		for _, w := range o.Workloads {
 			if !a.leadsTo(o.Source, w.Position.File) {
-				a.problem(SeverityWarning, KindWrongBranch, w, "add a WorkloadRegistration that leads to it",
-					"a Workload counts only through a registration")
+				a.problem(SeverityWarning, KindWrongBranch, w, "add a WorkloadRegistration for it",
+					"a Workload without a registration is ignored")
 			}
 		}
 	}
 }
 
-// leadsTo says whether a registration leads to a file of a source. Its URL may be mapped to another place;
-// then what was fetched for it says which repository is meant.
+// leadsTo reports whether a registration refers to a file of a source. Its URL may be mapped to another one,
+// so the fetched repository counts as well.
 func (a *assembly) leadsTo(source Source, file string) bool {
 	return slices.ContainsFunc(Registrations(a.Main, a.Branch), func(r Object[v1alpha1.WorkloadRegistration]) bool {
 		at := r.Value.Spec.Workload
@@ -181,13 +181,13 @@ func (a *assembly) leadsTo(source Source, file string) bool {
 	})
 }
 
-// sameRepo compares addresses as people write them, with and without the ending of a Git repository.
+// sameRepo compares repository URLs, ignoring a final slash and ".git".
 func sameRepo(a, b string) bool {
 	trim := func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "/"), ".git") }
 	return trim(a) == trim(b)
 }
 
-// overlay returns a new map of the given ones; the last wins. It is never nil.
+// overlay merges maps into a new one; the last wins. It is never nil.
 func overlay(layers ...map[string]string) map[string]string {
 	merged := map[string]string{}
 	for _, layer := range layers {
@@ -196,7 +196,7 @@ func overlay(layers ...map[string]string) map[string]string {
 	return merged
 }
 
-// union returns the names of all lists, sorted, each once.
+// union returns the names of all lists, sorted, without duplicates.
 func union(lists ...[]string) []string {
 	all := slices.Concat(lists...)
 	slices.Sort(all)

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// templateDocument is a Template whose manifests keep their nodes, and with them their lines.
+// templateDocument is a Template that keeps the nodes of its manifests, for their lines.
 type templateDocument struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -22,7 +22,7 @@ type templateDocument struct {
 	Status v1alpha1.Status `json:"status"`
 }
 
-// decodeTemplate reads a Template. Its texts are not parsed here: what they may call is the renderer's business.
+// decodeTemplate decodes a Template. Package render parses its texts.
 func decodeTemplate(d *decoder, root *yaml.Node) any {
 	var doc templateDocument
 	d.into(root, &doc)
@@ -45,7 +45,7 @@ func decodeTemplate(d *decoder, root *yaml.Node) any {
 	return t
 }
 
-// manifest takes a text, or an object in which every string is a template.
+// manifest decodes a text, or an object in which each string is a template.
 func (d *decoder) manifest(n *yaml.Node) TemplateManifest {
 	m := TemplateManifest{Position: Position{Line: n.Line}}
 	switch {
@@ -57,7 +57,7 @@ func (d *decoder) manifest(n *yaml.Node) TemplateManifest {
 			m.Position.Line++ // the text begins below its indicator
 		}
 	default:
-		d.wrongType(n, d.field(), "a text or a map")
+		d.wrongType(n, d.field(), "a string or a map")
 	}
 	return m
 }

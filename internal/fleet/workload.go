@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// target decodes one element of a Workload's deploymentTargets and says whether it can be used.
-// One that cannot does not take the others with it.
+// target decodes one element of a Workload's deploymentTargets, and reports whether it can be used.
+// The others do not depend on it.
 func (d *decoder) target(n *yaml.Node, out reflect.Value) bool {
 	workload, failed := d.object, d.failed
 	defer func() { d.object, d.failed = workload, failed }()
@@ -32,7 +32,7 @@ func (d *decoder) target(n *yaml.Node, out reflect.Value) bool {
 	return true
 }
 
-// checkTargetSpec checks what a target in a Workload and a DeploymentTarget have in common.
+// checkTargetSpec checks the fields that a target in a Workload and a DeploymentTarget have in common.
 func (d *decoder) checkTargetSpec(parent *yaml.Node, keys ...string) {
 	d.checkManifests(parent, keys...)
 	keys = append(keys, "environment")
@@ -49,7 +49,7 @@ func (d *decoder) loseTarget(n *yaml.Node) {
 	})
 }
 
-// targetRefName is the name the target would have; empty when it says none.
+// targetRefName returns the full name of a target, or "" if it has no name.
 func targetRefName(workload string, n *yaml.Node) string {
 	if name := lookup(n, "name"); name != nil && name.Value != "" {
 		return safe(TargetName(workload, name.Value))
@@ -57,7 +57,7 @@ func targetRefName(workload string, n *yaml.Node) string {
 	return ""
 }
 
-// checkWorkload leaves out targets of the same name: nobody knows which of them was meant.
+// checkWorkload removes targets with the same name, because it is unknown which one is meant.
 func checkWorkload(d *decoder, root *yaml.Node, w *v1alpha1.Workload) {
 	lines := map[string][]int{}
 	for i, target := range w.Spec.DeploymentTargets {
@@ -83,7 +83,7 @@ func (d *decoder) repeatedTarget(name string, labels map[string]string, line int
 	at := Position{Line: line}
 	d.parts = append(d.parts, Unreadable{Ref: d.object, Labels: labels, Position: at})
 	if line == same[0] {
-		d.fail(KindDuplicate, &yaml.Node{Line: line}, "rename or remove all but one", "the target is written more than once, on lines %s", joinLines(same))
+		d.fail(KindDuplicate, &yaml.Node{Line: line}, "rename or remove all but one", "the target is defined more than once, on lines %s", joinLines(same))
 	}
 }
 

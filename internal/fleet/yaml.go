@@ -18,9 +18,9 @@ type chunk struct {
 	before int
 }
 
-// split cuts a file at its document markers, so that a document that cannot be parsed costs only itself.
-// YAML forbids a "---" at the beginning of a line everywhere else, even within a quoted text.
-// A file with directives stays whole, because a directive stands before the marker of the document it belongs to.
+// split cuts a file at its document markers, so that a document that cannot be parsed does not affect the others.
+// YAML forbids "---" at the beginning of a line everywhere else, even within a quoted string.
+// A file with directives is not split, because a directive precedes the marker of its document.
 func split(data []byte) []chunk {
 	if data[0] == '%' || bytes.Contains(data, []byte("\n%")) {
 		return []chunk{{text: data}}
@@ -36,8 +36,7 @@ func split(data []byte) []chunk {
 	return chunks
 }
 
-// nextMarker returns where the document at the beginning of data ends: before the next "---", or after a "...",
-// which the parser does not expect to be followed by anything else.
+// nextMarker returns the end of the first document in data: before the next "---", or after "...".
 func nextMarker(data []byte) int {
 	for at := 0; ; {
 		i := bytes.IndexByte(data[at:], '\n')
@@ -61,7 +60,7 @@ func isMarker(line []byte, marker string) bool {
 	return ok && (len(rest) == 0 || strings.IndexByte(" \t\r\n", rest[0]) >= 0)
 }
 
-// yamlError says where and why a text cannot be used as YAML.
+// yamlError is the reason why a text cannot be used as YAML.
 type yamlError struct {
 	kind    ProblemKind
 	line    int
@@ -70,16 +69,16 @@ type yamlError struct {
 
 func (e *yamlError) Error() string { return e.message }
 
-// documents parses the documents of a chunk; usually there is one. With an error come the documents before it.
+// documents parses the documents of a chunk, usually one. With an error, it also returns the documents before it.
 func (c chunk) documents() (roots []*yaml.Node, err *yamlError) {
-	// The parser has been seen to panic on input that it should refuse.
+	// The parser panics on some invalid input.
 	defer func() {
 		if r := recover(); r != nil {
-			err = &yamlError{KindYAMLSyntax, c.before + 1, fmt.Sprintf("the YAML parser gave up: %v", r)}
+			err = &yamlError{KindYAMLSyntax, c.before + 1, fmt.Sprintf("the YAML parser failed: %v", r)}
 		}
 	}()
 	decoder := yaml.NewDecoder(bytes.NewReader(c.text))
-	for len(roots) <= MaxDocuments { // one more, which is then reported
+	for len(roots) <= MaxDocuments { // one too many is reported
 		var doc yaml.Node
 		switch err := decoder.Decode(&doc); {
 		case errors.Is(err, io.EOF):
@@ -94,8 +93,7 @@ func (c chunk) documents() (roots []*yaml.Node, err *yamlError) {
 	return roots, nil
 }
 
-// syntaxError takes the line out of the parser's message, "yaml: line 3: did not find expected key".
-// What the parser missed is seldom what the author forgot, so that it stands behind what is known for sure.
+// syntaxError extracts the line from the parser's message, "yaml: line 3: did not find expected key".
 func (c chunk) syntaxError(err error) *yamlError {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 1
@@ -104,7 +102,7 @@ func (c chunk) syntaxError(err error) *yamlError {
 		if n, err := strconv.Atoi(number); err == nil {
 			line, message = n, text
 		}
-		// The parser counts these from 0, the others from 1.
+		// In these messages the parser counts lines from 0.
 		if strings.HasPrefix(message, "did not find expected") {
 			line++
 		}

@@ -1,5 +1,5 @@
-// Package casetest runs the cases of a package's tests: archives in its folder testdata, each named after the rule that it
-// shows, with inputs and the golden output. The flag -update rewrites the output.
+// Package casetest runs test cases: txtar archives in testdata, each named after the rule that it
+// shows, with inputs and golden output. The flag -update rewrites the output.
 package casetest
 
 import (
@@ -15,15 +15,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden parts of the cases in testdata")
 
-// Case is an archive with the inputs of a case and, as further files, the golden parts: what has to come of them.
-// Its file is named after the rule that the case shows.
+// Case is an archive with input files and golden files.
 type Case struct {
 	*txtar.Archive
-	// Name is that of the file, without its extension.
+	// Name of the file, without extension.
 	Name string
 }
 
-// Run calls test for each archive that the pattern matches, such as "testdata/*.txtar"; none is a failure.
+// Run calls test for each archive that the pattern matches, such as "testdata/*.txtar". No match is a failure.
 func Run(t *testing.T, pattern string, test func(t *testing.T, c Case)) {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -44,7 +43,7 @@ func Run(t *testing.T, pattern string, test func(t *testing.T, c Case)) {
 	}
 }
 
-// write replaces a case whose golden parts have changed.
+// write updates the file if a golden part has changed.
 func (c Case) write(t *testing.T, path string) {
 	t.Helper()
 	data := txtar.Format(c.Archive)
@@ -56,7 +55,7 @@ func (c Case) write(t *testing.T, path string) {
 	}
 }
 
-// Text returns the content of a file; empty when there is none of that name.
+// Text returns the content of a file, or "" if it does not exist.
 func (c Case) Text(name string) string {
 	if f := c.file(name); f != nil {
 		return string(f.Data)
@@ -64,8 +63,8 @@ func (c Case) Text(name string) string {
 	return ""
 }
 
-// Golden compares the golden part of a name with what came of the inputs.
-// With the flag -update it takes that over instead, at the end of a case that has no such part.
+// Golden compares a golden file with the actual output.
+// With -update it replaces the file, or appends it to the archive.
 func (c Case) Golden(t *testing.T, name, got string) {
 	t.Helper()
 	if !*update {

@@ -21,7 +21,7 @@ func Source(name string, files map[string]string) fleet.Source {
 	return source
 }
 
-// File returns a file with the content; its id identifies the content as a blob's does.
+// File returns a file with the content and an id derived from it.
 func File(path, content string) fleet.File {
 	id := sha1.Sum([]byte(content))
 	return fleet.File{
@@ -30,8 +30,8 @@ func File(path, content string) fleet.File {
 	}
 }
 
-// FromTxtar assembles the snapshot of an environment from the files of an archive that lie where [Inputs] looks for them.
-// Other files of the archive are left alone.
+// FromTxtar assembles the snapshot of an environment from the files of an archive, at the paths of [Inputs].
+// Other files are ignored.
 func FromTxtar(ar *txtar.Archive, env string) *fleet.Snapshot {
 	files := map[string]string{}
 	for _, f := range ar.Files {
@@ -42,15 +42,15 @@ func FromTxtar(ar *txtar.Archive, env string) *fleet.Snapshot {
 	return fleet.Assemble(Inputs(env, files))
 }
 
-// Inputs reads the sources of an environment from files, path to content. The first folders say what a file is of:
+// Inputs reads the sources of an environment from files, path to content. The first folder selects the source:
 //
 //	main/...                       the control plane's main branch
 //	env/...                        the environment branch
 //	workloads/<registration>/...   the repository of a workload, from the registered path on
 //	configs/<config repo>/...      a further configuration repository
 //
-// Sources are called "main", the name of the environment, and the name of the registration or ConfigRepo.
-// A registration or ConfigRepo without such a folder could not be read.
+// Sources are named "main", or after the environment, the registration or the ConfigRepo.
+// A registration or ConfigRepo without a folder counts as unreachable.
 func Inputs(env string, files map[string]string) fleet.Inputs {
 	in := fleet.Inputs{
 		Environment: env,

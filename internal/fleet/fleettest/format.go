@@ -11,8 +11,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Format writes a snapshot as text that people can read and compare: an object a line with its place,
-// what it says indented below, then the problems and what is unreadable.
+// Format formats a snapshot for golden files: one line per object with its position,
+// its fields indented below, then the problems and the unreadable objects.
 func Format(s *fleet.Snapshot) string {
 	w := &writer{}
 	if s.PromotedCommit != "" {

@@ -1,7 +1,7 @@
 // Package largefleet generates the files of a large control plane, in memory and of any size.
 //
-// Benchmarks need fleets nobody wants to write by hand, and people want to try the program on one.
-// [Generate] writes the same bytes for the same [Spec], in the formats that people use:
+// It is for benchmarks and for trying the program.
+// [Generate] returns the same bytes for the same [Spec], in the formats that users write:
 //
 //	main                                  dev (the environment branch)
 //	  .environments/dev.yaml                main.yaml, gitops.yaml
@@ -15,5 +15,5 @@
 // Every target is assigned to every cluster type: the policy of a team selects the targets of its workspace and
 // all managed cluster types. Every assignment has exactly [Spec.Layers] layers of configuration, and exactly one
 // of them depends on the target, so that targets of one workload share their configuration on a cluster type.
-// A fleet has no problems: [Files] is what a careful team would have written.
+// A generated fleet has no problems.
 package largefleet
