@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 )
 
 // autoMerging makes the environment dev ask to be merged automatically.
@@ -59,9 +59,9 @@ func (w *world) protect(checks ...string) {
 func TestTheForgeMergesByItselfWhereTheBranchDemandsOurStatus(t *testing.T) {
 	w, gitea := newGiteaWorld(t)
 	w.autoMerging()
-	w.protect("build", schedule.StatusDeletions, schedule.StatusChecks)
+	w.protect("build", pullrequest.StatusDeletions, pullrequest.StatusChecks)
 	first := w.round("dev")
-	if !slices.Contains(first.Did, "left it to the forge to merge change 1") {
+	if !slices.Contains(first.Did, "asked the forge to merge pull request 1") {
 		t.Fatalf("did %v", first.Did)
 	}
 	gitea.Faults.Clear()
@@ -79,7 +79,7 @@ func TestTheForgeDoesNotMergeByItselfWhereItMightRemoveTooMuch(t *testing.T) {
 	w, _ := newGiteaWorld(t)
 	w.autoMerging()
 	w.protect("build")
-	if o := w.round("dev"); o.Change.State != forge.Open {
+	if o := w.round("dev"); o.PullRequest.State != forge.Open {
 		t.Fatalf("did %v", o.Did)
 	}
 	head := w.living().Head.Commit
@@ -95,7 +95,7 @@ func TestAChangeOfThePromotedCommitHasALabel(t *testing.T) {
 	w.merge()
 	w.edit("dev", "base-repo.yaml", "path: .", "path: .\n  commit: "+w.head(controlPlaneRepo, "main"))
 	o := w.round("dev")
-	if !w.living().HasLabel(schedule.LabelPromoted) {
+	if !w.living().HasLabel(pullrequest.LabelPromoted) {
 		t.Errorf("no label, though the promoted commit changes: %v", o.Did)
 	}
 	// Whether only the tracking file changes or more.

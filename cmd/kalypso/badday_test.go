@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
@@ -80,28 +81,25 @@ func TestATokenWithoutARight(t *testing.T) {
 	w.living()
 }
 
-// interrupted runs a round, and does something after one of its steps.
-func (w *world) interrupted(step string, do func()) error {
+// interrupted runs a round, and calls after with the name of each write.
+func (w *world) interrupted(ctx context.Context, after interruption) error {
 	p := &schedule.Proposer{
-		Loader: w.flows.loader(), Committer: w.flows.commits, Forges: w.flows.forges,
-		Step: func(name string) error {
-			if name == step {
-				do()
-			}
-			return nil
-		},
+		Loader: w.flows.loader(), Committer: interruptedCommitter{w.flows.commits, after}, Forges: interruptedForges{w.flows.forges, after},
 	}
-	_, err := p.Round(w.Context(), schedule.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
+	_, err := p.Round(ctx, schedule.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
 	return err
 }
 
 func TestABranchThatMovesMeanwhileIsReadAgain(t *testing.T) {
 	w := newWorld(t)
 	w.push(gitOpsRepo, "dev", map[string]string{"README.md": "started\n"})
-	err := w.interrupted("committed", func() {
-		w.push(gitOpsRepo, "kalypso/dev", map[string]string{"mine.txt": "mine"})
+	err := w.interrupted(t.Context(), func(write string) error {
+		if write == "committed" {
+			w.push(gitOpsRepo, "kalypso/dev", map[string]string{"mine.txt": "mine"})
+		}
+		return nil
 	})
-	if !errors.Is(err, schedule.ErrMoved) {
+	if !errors.Is(err, pullrequest.ErrMoved) {
 		t.Fatalf("error: %v", err)
 	}
 	if w.round("dev"); w.files(gitOpsRepo, "kalypso/dev")["mine.txt"] != "" {
@@ -147,7 +145,7 @@ func TestTheBaseBranch(t *testing.T) {
 func TestAChangeThatTheForgeClosed(t *testing.T) {
 	w := newWorld(t)
 	w.push(gitOpsRepo, "dev", map[string]string{"README.md": "started\n"})
-	first, closed := w.round("dev").Change, forge.Closed
+	first, closed := w.round("dev").PullRequest, forge.Closed
 	w.deleteBranch(gitOpsRepo, "dev")
 	w.change(first.Number, forge.PullRequestEdit{State: &closed})
 	w.push(gitOpsRepo, "dev", map[string]string{"README.md": "again\n"})
@@ -248,16 +246,12 @@ func reopened(t *testing.T, old *git.Client) *git.Client {
 func TestARoundThatIsAbandonedLeavesNothingInTheWay(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &schedule.Proposer{
-		Loader: w.flows.loader(), Committer: w.flows.commits, Forges: w.flows.forges,
-		Step: func(name string) error {
-			if name == "pushed" {
-				cancel()
-			}
-			return nil
-		},
-	}
-	_, err := p.Round(ctx, schedule.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
+	err := w.interrupted(ctx, func(write string) error {
+		if write == "pushed" {
+			cancel()
+		}
+		return nil
+	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error: %v", err)
 	}

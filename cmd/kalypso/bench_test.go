@@ -42,7 +42,7 @@ func newLargeWorld(b *testing.B, spec largefleet.Spec) (*world, largefleet.Files
 		b.Fatalf("%d assignments, want %d; problems: %v", got, want, first.Plan.Problems)
 	}
 	repo := w.repo("platform/platform-gitops")
-	if _, err := repo.MergePullRequest(b.Context(), first.Change.Number, forge.Merge{Head: first.Change.Head.Commit}); err != nil {
+	if _, err := repo.MergePullRequest(b.Context(), first.PullRequest.Number, forge.Merge{Head: first.PullRequest.Head.Commit}); err != nil {
 		b.Fatal(err)
 	}
 	w.round("dev")

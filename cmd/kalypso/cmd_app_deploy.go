@@ -188,8 +188,8 @@ func deployedOf(environment string, o *deliver.Outcome) *appDeployed {
 	r := &appDeployed{
 		Environment: environment, Plan: o.Draft.Plan, Findings: o.Draft.Findings, Scans: o.Draft.Scans, Waits: o.Waits, Done: append([]string{}, o.Did...),
 	}
-	if o.Change != nil {
-		r.PullRequest = &pullRequest{Number: o.Change.Number, URL: o.Change.URL, Title: o.Change.Title, State: o.Change.State}
+	if o.PullRequest != nil {
+		r.PullRequest = &pullRequest{Number: o.PullRequest.Number, URL: o.PullRequest.URL, Title: o.PullRequest.Title, State: o.PullRequest.State}
 	}
 	return r
 }

@@ -174,8 +174,8 @@ func statusOf(name string, o *deliver.Outcome, err error) appEnvironmentStatus {
 	if o.Draft != nil {
 		e.Drift, e.Pending = len(o.Draft.Plan.Drift), o.Draft.Plan.Files
 	}
-	if o.Change != nil && o.Change.State == forge.Open {
-		e.PullRequest = &pullRequest{Number: o.Change.Number, URL: o.Change.URL, Title: o.Change.Title, State: o.Change.State}
+	if o.PullRequest != nil && o.PullRequest.State == forge.Open {
+		e.PullRequest = &pullRequest{Number: o.PullRequest.Number, URL: o.PullRequest.URL, Title: o.PullRequest.Title, State: o.PullRequest.State}
 	}
 	switch rollout := o.Rollout(e.Build.Commit); {
 	case e.Build.Commit == "":

@@ -91,8 +91,8 @@ func (c *appUpdateCommand) show(w io.Writer, u *deliver.Updated) error {
 	for _, line := range u.Did {
 		fmt.Fprintln(w, terminal.Printable(line))
 	}
-	if u.Change != nil {
-		fmt.Fprintln(w, terminal.Printable(u.Change.URL))
+	if u.PullRequest != nil {
+		fmt.Fprintln(w, terminal.Printable(u.PullRequest.URL))
 	}
 	return nil
 }

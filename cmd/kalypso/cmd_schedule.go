@@ -59,8 +59,8 @@ or as the one pull request of the environment, which is brought up to date when 
 
 Only files that Kalypso wrote are changed or deleted; everything else there is left alone.
 An assignment that cannot be rendered is held: it keeps the files it has.
-A change that removes more than the deletion budget is refused until --allow-deletions agrees to it;
-a pull request shows it, with a status that fails until the label kalypso/allow-deletions agrees.
+A plan that removes more than the deletion budget is refused until --allow-deletions approves it;
+a pull request shows it, with a status that fails until the label kalypso/allow-deletions approves it.
 
 For a pull request the environment has a token for the forge of the GitOps repository: GITHUB_TOKEN, GITLAB_TOKEN,
 GITEA_TOKEN or AZURE_DEVOPS_TOKEN.`,

@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/repository"
 )
 
@@ -35,7 +36,7 @@ func TestSourceAndConfigurationChangeAtOnce(t *testing.T) {
 		t.Errorf("dev has\n%s\n%s", dev, s.story(d))
 	}
 	change := s.open("stage")
-	if !change.HasLabel(deliver.LabelPromoted) || !strings.Contains(change.Title, "1.5.0") ||
+	if !change.HasLabel(pullrequest.LabelPromoted) || !strings.Contains(change.Title, "1.5.0") ||
 		!strings.Contains(change.Body, "| `replicas` | `3` | `6` | `uat-test/values.yaml:1` | `uat-test` |") {
 		t.Errorf("the change of stage wears %q:\n%s\n%s", change.Labels, change.Title, change.Body)
 	}
@@ -59,7 +60,7 @@ func TestTwoThatDeliverAtOnce(t *testing.T) {
 	for i := range failed {
 		wait.Go(func() {
 			d := *s.chain.Deliverer
-			d.Loader, d.Memory, d.Step = s.loader(), nil, nil
+			d.Loader, d.Memory = s.loader(), nil
 			_, failed[i] = d.Persist(t.Context(), order, s.loader)
 		})
 	}
@@ -69,7 +70,7 @@ func TestTwoThatDeliverAtOnce(t *testing.T) {
 	}
 	s.chain.Deliverer.Loader = s.loader()
 	o, err := s.chain.Deliverer.Round(t.Context(), order)
-	if err != nil || o.Change == nil || len(o.Draft.Changes()) == 0 {
+	if err != nil || o.PullRequest == nil || len(o.Draft.Changes()) == 0 {
 		t.Fatalf("afterwards got %+v, %v; before %v", o, err, failed)
 	}
 	changes, err := s.repo(shopGitOps).FindPullRequests(t.Context(), forge.PullRequestFilter{})

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/repository"
 )
 
@@ -38,7 +39,7 @@ func TestCommitGoesFromDevToStage(t *testing.T) {
 		}
 	}
 	change := s.open("stage")
-	if !change.HasLabel(deliver.LabelPromoted) {
+	if !change.HasLabel(pullrequest.LabelPromoted) {
 		t.Errorf("the change of stage wears %q, not the label promoted", change.Labels)
 	}
 	for _, want := range []string{"1.4.0", "Deployment/shop", "uat-test"} {
@@ -64,7 +65,7 @@ func TestConfigurationReachesOnlyItsEnvironment(t *testing.T) {
 	config := s.push(shopConfigs, "stage", map[string]string{"uat-test/values.yaml": "replicas: 5\n"})
 	s.quiet()
 	change := s.open("stage")
-	if change.HasLabel(deliver.LabelPromoted) {
+	if change.HasLabel(pullrequest.LabelPromoted) {
 		t.Error("a change of configuration wears the label promoted")
 	}
 	if !strings.Contains(change.Body, "| `replicas` | `3` | `5` | `uat-test/values.yaml:1` | `uat-test` |") {
@@ -273,8 +274,8 @@ func TestWorkloadsThatShareRepositoriesLeaveEachOtherAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o.Change != nil && o.Change.Head.Branch != "kalypso-"+workload+"/dev" {
-			t.Errorf("the change of %s comes from %s", workload, o.Change.Head.Branch)
+		if o.PullRequest != nil && o.PullRequest.Head.Branch != "kalypso-"+workload+"/dev" {
+			t.Errorf("the change of %s comes from %s", workload, o.PullRequest.Head.Branch)
 		}
 	}
 	dev := s.files(shopGitOps, "dev")

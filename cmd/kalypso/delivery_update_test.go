@@ -47,19 +47,19 @@ func TestUpdateProposesNewerCharts(t *testing.T) {
 		}
 		return u
 	}
-	if u := update("1.2.3"); u.Change != nil {
-		t.Errorf("proposed %q without a newer version", u.Change.Title)
+	if u := update("1.2.3"); u.PullRequest != nil {
+		t.Errorf("proposed %q without a newer version", u.PullRequest.Title)
 	}
 	update("1.3.0", "1.2.3")
 	if u := update("1.3.0", "1.2.3"); len(u.Did) > 0 {
 		t.Errorf("did again: %q", u.Did)
 	}
 	u := update("1.4.0", "1.3.0", "1.2.3")
-	if u.Change == nil || u.Change.Number != 1 || u.Change.Title != "Update nginx from 1.2.3 to 1.4.0" {
-		t.Fatalf("got %+v", u.Change)
+	if u.PullRequest == nil || u.PullRequest.Number != 1 || u.PullRequest.Title != "Update nginx from 1.2.3 to 1.4.0" {
+		t.Fatalf("got %+v", u.PullRequest)
 	}
-	if !strings.Contains(u.Change.Body, `+data: {version: "1.4.0"}`) {
-		t.Errorf("the change does not show what it changes:\n%s", u.Change.Body)
+	if !strings.Contains(u.PullRequest.Body, `+data: {version: "1.4.0"}`) {
+		t.Errorf("the change does not show what it changes:\n%s", u.PullRequest.Body)
 	}
 	merge := forge.Merge{Head: s.head(shopSource, "kalypso-update/charts")}
 	if _, err := s.repo(shopSource).MergePullRequest(t.Context(), 1, merge); err != nil {
@@ -68,7 +68,7 @@ func TestUpdateProposesNewerCharts(t *testing.T) {
 	if got := s.files(shopSource, "main")["delivery.yaml"]; !strings.Contains(got, "version: 1.4.0}} # keep this") {
 		t.Errorf("got\n%s", got)
 	}
-	if u := update("1.4.0", "1.3.0", "1.2.3"); u.Change != nil || len(u.Updates) > 0 {
+	if u := update("1.4.0", "1.3.0", "1.2.3"); u.PullRequest != nil || len(u.Updates) > 0 {
 		t.Errorf("proposed again: %+v", u)
 	}
 }

@@ -137,7 +137,7 @@ func (s *shop) reboot() {
 	s.chain = &deliver.Chain{
 		Deliverer: &deliver.Deliverer{
 			Drafter:   deliver.Drafter{Loader: s.loader(), Memory: &deliver.Memory{}},
-			Committer: s.flows.commits, Forges: s.flows.forges, Step: step,
+			Committer: interruptedCommitter{s.flows.commits, step}, Forges: interruptedForges{s.flows.forges, step},
 		},
 		Promoter: promoter, Lines: repository.Lines{Client: s.flows.client}, Ledger: s.ledger, Now: now,
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/github"
 	"github.com/kalypso-io/kalypso/internal/forge/gitlab"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
-	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // forges are the forges that are configured.
 type forges []forge.Forge
 
-var _ schedule.Forges = forges{}
+var _ pullrequest.Forges = forges{}
 
 // Forge returns the forge that hosts a repository.
 func (all forges) Forge(url string) (forge.Forge, error) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 )
 
 // TestJourneyOfAPlatformTeam takes the example fleet through what platform teams do all day.
@@ -77,7 +77,7 @@ func TestJourneyOfAPlatformTeam(t *testing.T) {
 	w.push(controlPlaneRepo, "dev", map[string]string{"scheduling/platform/platform-services-policy.yaml": ""})
 	w.round("dev")
 	c := w.living()
-	if c.Number == number || c.Title != "dev: 8 removed" || w.status(c.Head.Commit, schedule.StatusDeletions) != forge.Failure {
-		t.Errorf("remove a policy: %+v, status %s", c, w.status(c.Head.Commit, schedule.StatusDeletions))
+	if c.Number == number || c.Title != "dev: 8 removed" || w.status(c.Head.Commit, pullrequest.StatusDeletions) != forge.Failure {
+		t.Errorf("remove a policy: %+v, status %s", c, w.status(c.Head.Commit, pullrequest.StatusDeletions))
 	}
 }

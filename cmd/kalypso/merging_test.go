@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 )
 
 // slowForge says for a while that what it has merged is still open, as forges do that move the branch first.
@@ -41,7 +41,7 @@ func TestAChangeThatIsBeingMergedIsLeftAlone(t *testing.T) {
 	quick := w.flows.forges
 	w.flows.forges = forges{slowForge{w.host}}
 	_, err := w.flows.Round(t.Context(), w.url+"/"+controlPlaneRepo, "dev")
-	if !errors.Is(err, schedule.ErrMoved) {
+	if !errors.Is(err, pullrequest.ErrMoved) {
 		t.Errorf("error %v, want that the branch moved", err)
 	}
 	comments, err := w.repo(gitOpsRepo).Comments(t.Context(), c.Number)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
@@ -78,7 +79,7 @@ func TestNothingOfOthersChanges(t *testing.T) {
 	w.edit("dev", westConfig, "mysql://west:", "mysql://west-2:")
 	w.round("dev") // edits the one, closes the other
 	w.edit("dev", "gitops-repo.yaml", "branch: dev", "branch: dev\n  autoMerge: true")
-	if o := w.round("dev"); o.Change.State != forge.Merged {
+	if o := w.round("dev"); o.PullRequest.State != forge.Merged {
 		t.Fatalf("not merged: %s", o.Waits)
 	}
 	w.edit("dev", westConfig, "mysql://west-2:", "mysql://west:")
@@ -107,12 +108,12 @@ func (w *world) populate() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	for _, label := range []string{schedule.LabelPromoted, schedule.LabelProblem} {
+	for _, label := range []string{pullrequest.LabelPromoted, schedule.LabelProblem} {
 		if err := repo.EnsureLabel(w.Context(), forge.Label{Name: label, Color: "abcdef"}); err != nil {
 			w.Fatal(err)
 		}
 	}
-	if err := repo.AddLabels(w.Context(), change.Number, schedule.LabelPromoted); err != nil {
+	if err := repo.AddLabels(w.Context(), change.Number, pullrequest.LabelPromoted); err != nil {
 		w.Fatal(err)
 	}
 	if _, err := repo.OpenIssue(w.Context(), forge.NewIssue{Title: "mine", Labels: []string{schedule.LabelProblem}}); err != nil {

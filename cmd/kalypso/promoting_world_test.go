@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/promote"
@@ -183,7 +184,7 @@ func (w *promotionWorld) environments() []string {
 
 func (w *promotionWorld) pipeline() *promote.Platform {
 	p := w.flows.platform(w.url+"/"+controlPlaneRepo, nil, w.outcomes)
-	p.Step = w.did
+	p.Step, p.Committer = w.did, interruptedCommitter{p.Committer, w.did}
 	return p
 }
 
@@ -205,6 +206,9 @@ func (w *promotionWorld) minuteThrough(host forge.Forge) (*promote.Outcome, erro
 	w.report()
 	p := w.pipeline()
 	p.Forges = forges{host}
+	if _, ok := host.(*local.Forge); ok {
+		p.Forges = interruptedForges{p.Forges, w.did}
+	}
 	return w.promoter.Round(w.Context(), p)
 }
 

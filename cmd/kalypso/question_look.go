@@ -18,6 +18,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
@@ -96,7 +97,7 @@ func (f *lookFlags) open(ctx context.Context, t *terminal.Terminal, l ledger.Led
 type looker struct {
 	session  *session
 	chain    []string
-	forges   schedule.Forges
+	forges   pullrequest.Forges
 	commits  repository.Committer
 	promoter *promote.Promoter
 	found    []query.ControlPlane
@@ -147,7 +148,7 @@ func (l *looker) platform(rollouts promote.Rollouts) *promote.Platform {
 type plannedRollouts struct {
 	loader       *schedule.Loader
 	controlPlane string
-	forges       schedule.Forges
+	forges       pullrequest.Forges
 	now          func() time.Time
 
 	mu        sync.Mutex
@@ -186,7 +187,7 @@ func (p *plannedRollouts) plan(ctx context.Context, environment string) (*schedu
 	change, err := p.open(ctx, gitops.Location, environment)
 	return &schedule.Outcome{
 		Inputs: loaded.Inputs, GitOps: gitops.Location, Head: gitops.Commit, Loaded: loaded, Bundle: b, Plan: plan, Files: len(b.Changes()),
-		Change: change,
+		PullRequest: change,
 	}, err
 }
 
@@ -200,7 +201,7 @@ func (p *plannedRollouts) open(ctx context.Context, at schedule.Location, enviro
 	if err != nil {
 		return nil, err
 	}
-	open, err := repo.FindPullRequests(ctx, forge.PullRequestFilter{State: forge.Open, Head: schedule.HeadBranch(environment), Base: at.Branch, Limit: 1})
+	open, err := repo.FindPullRequests(ctx, forge.PullRequestFilter{State: forge.Open, Head: pullrequest.HeadBranch(environment), Base: at.Branch, Limit: 1})
 	if err != nil || len(open) == 0 {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 )
 
 const westConfig = "cluster-types/west-us/west-us-config.yaml"
@@ -18,24 +18,24 @@ const westConfig = "cluster-types/west-us/west-us-config.yaml"
 func TestRoundOpensOneChangeAndKeepsItUpToDate(t *testing.T) {
 	w := newWorld(t)
 	first := w.round("dev")
-	if first.Change == nil || first.Change.Title != "dev: 10 added" {
-		t.Fatalf("the first round: %v, change %+v", first.Did, first.Change)
+	if first.PullRequest == nil || first.PullRequest.Title != "dev: 10 added" {
+		t.Fatalf("the first round: %v, change %+v", first.Did, first.PullRequest)
 	}
 	if again := w.round("dev"); len(again.Did) > 0 {
 		t.Errorf("a round without changes did %v", again.Did)
 	}
 	w.edit("dev", westConfig, "mysql://west:", "mysql://west-2:")
 	second := w.round("dev")
-	if second.Change.Number != first.Change.Number {
-		t.Errorf("change %d, want %d updated in place", second.Change.Number, first.Change.Number)
+	if second.PullRequest.Number != first.PullRequest.Number {
+		t.Errorf("change %d, want %d updated in place", second.PullRequest.Number, first.PullRequest.Number)
 	}
 	config := w.files(gitOpsRepo, "kalypso/dev")["large/hello-world-app-performance-test/platform-config.yaml"]
 	if !strings.Contains(config, "mysql://west-2:8806/db") {
 		t.Errorf("the branch has\n%s", config)
 	}
 	w.merge()
-	if after := w.round("dev"); after.Change != nil || len(w.changes()) != 1 {
-		t.Errorf("after the merge: change %+v, did %v", after.Change, after.Did)
+	if after := w.round("dev"); after.PullRequest != nil || len(w.changes()) != 1 {
+		t.Errorf("after the merge: change %+v, did %v", after.PullRequest, after.Did)
 	}
 	if diff := cmp.Diff(10, strings.Count(strings.Join(keys(w.files(gitOpsRepo, "dev")), "\n"), "/namespace.yaml")); diff != "" {
 		t.Errorf("namespaces merged (-want +got):\n%s", diff)
@@ -50,7 +50,7 @@ func keys(files map[string]string) []string {
 	return names
 }
 
-// TestRoundEndsTheSameWhereverItWasInterrupted ends a round after each of its steps, as a crash would, and runs it again.
+// TestRoundEndsTheSameWhereverItWasInterrupted ends a round after each of its writes, as a crash would, and runs it again.
 func TestRoundEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 	for name, prepare := range map[string]func(w *world){
 		"proposing": func(w *world) {
@@ -65,39 +65,38 @@ func TestRoundEndsTheSameWhereverItWasInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			whole := newWorld(t)
 			prepare(whole)
-			steps := whole.round("dev").Did
-			if len(steps) < 3 {
-				t.Fatalf("only %d steps: %v", len(steps), steps)
+			var writes []string
+			if err := whole.interrupted(t.Context(), func(write string) error { writes = append(writes, write); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			whole.sync()
+			if len(writes) < 4 {
+				t.Fatalf("only %d writes: %v", len(writes), writes)
 			}
 			want := whole.describe()
-			for n := range steps {
+			for n := range writes {
 				w := newWorld(t)
 				prepare(w)
 				if err := w.crashAfter(n); !errors.Is(err, errCrash) {
-					t.Fatalf("%s: the round was not interrupted: %v", steps[n], err)
+					t.Fatalf("%s: the round was not interrupted: %v", writes[n], err)
 				}
 				w.round("dev")
 				if diff := cmp.Diff(want, w.describe()); diff != "" {
-					t.Errorf("%s: another state than without interruption (-want +got):\n%s", steps[n], diff)
+					t.Errorf("%s: another state than without interruption (-want +got):\n%s", writes[n], diff)
 				}
 			}
 		})
 	}
 }
 
-// crashAfter does a round, and ends it after one step and n more.
+// crashAfter runs a round, and ends it after one write and n more.
 func (w *world) crashAfter(n int) error {
-	p := &schedule.Proposer{
-		Loader: w.flows.loader(), Committer: w.flows.commits, Forges: w.flows.forges,
-		Step: func(string) error {
-			if n--; n < 0 {
-				return errCrash
-			}
-			return nil
-		},
-	}
-	_, err := p.Round(w.Context(), schedule.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
-	return err
+	return w.interrupted(w.Context(), func(string) error {
+		if n--; n < 0 {
+			return errCrash
+		}
+		return nil
+	})
 }
 
 // TestWhatWasWithdrawnMayBeProposedAgain: nobody has refused it.
@@ -109,11 +108,11 @@ func TestWhatWasWithdrawnMayBeProposedAgain(t *testing.T) {
 	w.round("dev")
 	w.living()
 	w.edit("dev", westConfig, "mysql://west-2:", "mysql://west:")
-	if o := w.round("dev"); o.Change != nil {
+	if o := w.round("dev"); o.PullRequest != nil {
 		t.Fatalf("not withdrawn: %v", o.Did)
 	}
 	w.edit("dev", westConfig, "mysql://west:", "mysql://west-2:")
-	if o := w.round("dev"); o.Change == nil {
+	if o := w.round("dev"); o.PullRequest == nil {
 		t.Fatalf("not proposed again, waits: %q", o.Waits)
 	}
 	w.living()
@@ -183,7 +182,7 @@ func TestWhatPeopleDoToAChangeIsRespectedOrMended(t *testing.T) {
 		"closed: it stays closed until something else is wanted": {
 			func(w *world, c forge.PullRequest) { w.change(c.Number, forge.PullRequestEdit{State: &closed}) },
 			func(w *world, _ forge.PullRequest) {
-				if o := w.round("dev"); o.Change != nil || o.Waits == "" {
+				if o := w.round("dev"); o.PullRequest != nil || o.Waits == "" {
 					w.Errorf("opened again: %v", o.Did)
 				}
 				w.edit("dev", westConfig, "mysql://west:", "mysql://west-2:")
@@ -220,7 +219,7 @@ func TestWhatPeopleDoToAChangeIsRespectedOrMended(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			c := w.round("dev").Change
+			c := w.round("dev").PullRequest
 			test.person(w, *c)
 			test.check(w, *c)
 		})
@@ -230,20 +229,20 @@ func TestWhatPeopleDoToAChangeIsRespectedOrMended(t *testing.T) {
 func TestRemovalsOverTheBudgetWaitForALabel(t *testing.T) {
 	w := newWorld(t)
 	w.edit("dev", "gitops-repo.yaml", "branch: dev", "branch: dev\n  autoMerge: true")
-	if o := w.round("dev"); o.Change.State != forge.Merged {
+	if o := w.round("dev"); o.PullRequest.State != forge.Merged {
 		t.Fatalf("not merged automatically: %v, waits: %s", o.Did, o.Waits)
 	}
 	w.push(controlPlaneRepo, "dev", map[string]string{"scheduling/platform/platform-services-policy.yaml": ""})
 	o := w.round("dev")
 	c := w.living()
-	if o.Waits == "" || w.status(c.Head.Commit, schedule.StatusDeletions) != forge.Failure {
+	if o.Waits == "" || w.status(c.Head.Commit, pullrequest.StatusDeletions) != forge.Failure {
 		t.Fatalf("it does not wait: %v, %+v", o.Did, o)
 	}
 	repo := w.repo(gitOpsRepo)
-	if err := repo.AddLabels(t.Context(), c.Number, schedule.LabelAllowDeletions); err != nil {
+	if err := repo.AddLabels(t.Context(), c.Number, pullrequest.LabelAllowDeletions); err != nil {
 		t.Fatal(err)
 	}
-	if o := w.round("dev"); o.Change.State != forge.Merged || w.status(c.Head.Commit, schedule.StatusDeletions) != forge.Success {
+	if o := w.round("dev"); o.PullRequest.State != forge.Merged || w.status(c.Head.Commit, pullrequest.StatusDeletions) != forge.Success {
 		t.Errorf("not merged though agreed to: %v, waits: %s", o.Did, o.Waits)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
@@ -47,7 +48,7 @@ func (f *pullRequestFlags) check(cmd *cobra.Command, allowDeletions bool) error 
 	case !f.wanted && f.kind != "":
 		return cli.Usage(cmd, "--forge-kind goes with --pull-request")
 	case f.wanted && allowDeletions:
-		return cli.Usage(cmd, "with --pull-request, the label %s on it agrees to deletions", schedule.LabelAllowDeletions)
+		return cli.Usage(cmd, "with --pull-request, the label %s on it agrees to deletions", pullrequest.LabelAllowDeletions)
 	case f.kind != "" && !slices.Contains(kindsOfTokens(), f.kind):
 		return cli.Usage(cmd, "--forge-kind %q is none of %s", f.kind, strings.Join(kindsOfTokens(), ", "))
 	}
@@ -102,8 +103,8 @@ func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
 
 func proposedOf(o *schedule.Outcome) *proposed {
 	result := &proposed{Plan: o.Plan, Waits: o.Waits, Done: append([]string{}, o.Did...)}
-	if o.Change != nil {
-		result.PullRequest = &pullRequest{Number: o.Change.Number, URL: o.Change.URL, Title: o.Change.Title, State: o.Change.State}
+	if o.PullRequest != nil {
+		result.PullRequest = &pullRequest{Number: o.PullRequest.Number, URL: o.PullRequest.URL, Title: o.PullRequest.Title, State: o.PullRequest.State}
 	}
 	return result
 }
@@ -132,7 +133,7 @@ func (c *scheduleCommand) showProposed(w io.Writer, r *proposed) error {
 }
 
 // forges are those of the configuration file, with Git's access to them, or the one that the environment has a token for.
-func (f *pullRequestFlags) forges(env map[string]string) (schedule.Forges, gitAccess, error) {
+func (f *pullRequestFlags) forges(env map[string]string) (pullrequest.Forges, gitAccess, error) {
 	if f.config == "" {
 		return environmentForge{env: env, kind: forge.Kind(f.kind)}, gitAccess{}, nil
 	}
@@ -166,7 +167,7 @@ type environmentForge struct {
 	kind forge.Kind
 }
 
-var _ schedule.Forges = environmentForge{}
+var _ pullrequest.Forges = environmentForge{}
 
 // tokenVariables are where CI systems and people keep tokens.
 var tokenVariables = []struct {

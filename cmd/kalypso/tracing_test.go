@@ -63,7 +63,7 @@ func TestTracingShowsTheRoundItsPartsAndTheForge(t *testing.T) {
 	defer spans.mu.Unlock()
 	got := spans.sent.String()
 	for _, want := range []string{
-		"round", "kalypso.environment", "read", "build", "plan", "find the change", "propose", "push", "report",
+		"round", "kalypso.environment", "read", "build", "plan", "find the pull request", "propose", "push", "report",
 		"forge GET", "forge POST", "/api/v1/repos/platform/gitops/pulls", "the token is missing, expired or revoked",
 	} {
 		if !strings.Contains(got, want) {

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/cmd/kalypso/workflowtest"
-	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 )
 
 // TestWorkflowsDeliver runs the commands of the workflows that "kalypso init ci" writes, in the order and with the variables of
@@ -58,7 +58,7 @@ func TestWorkflowsDeliver(t *testing.T) {
 			s.push("shop-configs", "stage", map[string]string{"uat-test/values.yaml": "replicas: 5\n"})
 			s.happens(workflowtest.Event{Kind: workflowtest.ConfigChanged, Branch: "main", Commit: commit, Environment: "stage", Number: "10"})
 			configured := s.change("stage", "configure shop 0.1.7")
-			if configured.HasLabel(deliver.LabelPromoted) || !stage.HasLabel(deliver.LabelPromoted) {
+			if configured.HasLabel(pullrequest.LabelPromoted) || !stage.HasLabel(pullrequest.LabelPromoted) {
 				t.Errorf("the label promoted: a commit wears %q, a change of configuration %q", stage.Labels, configured.Labels)
 			}
 			s.wantText(configured, "few-replicas", "Scans: 1 passed")
@@ -253,7 +253,7 @@ func (s *workflowStory) change(base, title string) forgetest.PullRequest {
 // wantMerged wants a change of a commit to be merged already.
 func (s *workflowStory) wantMerged(c forgetest.PullRequest) {
 	s.Helper()
-	if c.State != forge.Merged || !c.HasLabel(deliver.LabelPromoted) {
+	if c.State != forge.Merged || !c.HasLabel(pullrequest.LabelPromoted) {
 		s.Errorf("%q is %s and wears %q", c.Title, c.State, c.Labels)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/serve"
@@ -321,7 +322,7 @@ func (w *world) describe() string {
 	}
 	for _, c := range w.changes() {
 		fmt.Fprintf(&b, "change %d %s %q %v head %s\n%s\n", c.Number, c.State, c.Title, c.Labels, c.Head.Commit, c.Body)
-		fmt.Fprintf(&b, "%s %s\n", schedule.StatusDeletions, w.status(c.Head.Commit, schedule.StatusDeletions))
+		fmt.Fprintf(&b, "%s %s\n", pullrequest.StatusDeletions, w.status(c.Head.Commit, pullrequest.StatusDeletions))
 	}
 	issues, err := w.repo(gitOpsRepo).FindIssues(w.Context(), forge.IssueFilter{})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	scheduler "github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -300,7 +301,7 @@ func (a *Application) Subject() string { return SubjectOf(a.Request.Source, a.Wo
 // HeadBranch is the branch that changes of an environment are proposed from.
 func (a *Application) HeadBranch(environment string) string {
 	if a.Alone {
-		return schedule.HeadBranch(environment)
+		return pullrequest.HeadBranch(environment)
 	}
 	return "kalypso-" + a.Workload.Name + "/" + environment
 }

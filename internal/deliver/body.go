@@ -33,11 +33,7 @@ type page struct {
 
 // Markdown returns the text for reviewers of a draft. It escapes everything that comes from repositories.
 func (d *Draft) Markdown(o MarkdownOptions) string {
-	footer := d.footer()
-	m := &page{plan.Page{Rest: "There is more than fits here; `kalypso app plan` shows all of it."}, d, o}
-	if o.Limit > 0 {
-		m.Limit = max(o.Limit-len(footer), 1)
-	}
+	m := &page{plan.Page{Limit: o.Limit, Rest: "There is more than fits here; `kalypso app plan` shows all of it."}, d, o}
 	m.summary()
 	m.targets()
 	m.values()
@@ -47,7 +43,7 @@ func (d *Draft) Markdown(o MarkdownOptions) string {
 	m.Add(check.Markdown(d.Findings))
 	m.Add(scan.Markdown(d.Scans))
 	m.diffs()
-	return m.String() + footer
+	return m.String()
 }
 
 // summary says what comes in.
@@ -68,7 +64,7 @@ func (m *page) summary() {
 	if !m.o.Agreed {
 		var refusals []plan.Refusal
 		for _, r := range p.Refusals {
-			refusals = append(refusals, plan.Refusal{Message: r + "; the label " + LabelAllowDeletions + " agrees"})
+			refusals = append(refusals, plan.Refusal{Message: pullrequest.ToApprove(r)})
 		}
 		m.Refusals(refusals)
 	}
@@ -262,19 +258,6 @@ func diffOf(t TargetChange) string {
 			return text[:strings.LastIndexByte(text, '\n')+1] + "… and more\n"
 		}
 	}
-	return b.String()
-}
-
-func (d *Draft) footer() string {
-	var b strings.Builder
-	base := d.GitOps.Location.Branch
-	fmt.Fprintf(&b, "\nMerging it publishes it: clusters follow %s. It is kept up to date while it is open, and what others push to its branch is replaced. "+
-		"Closed, it stays closed until there is something else to propose.\n", markdown.Code(base))
-	var names []string
-	for _, i := range d.Inputs() {
-		names = append(names, i.String())
-	}
-	fmt.Fprintf(&b, "\n%sRendered by Kalypso from %s.</sub>\n", pullrequest.SourcePrefix, markdown.Code(strings.Join(names, ", ")))
 	return b.String()
 }
 

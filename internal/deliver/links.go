@@ -4,11 +4,11 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 )
 
 // commitURL is the page of a commit; empty where no forge hosts the repository, or a commit has no page there.
-func commitURL(forges schedule.Forges, repo, commit string) string {
+func commitURL(forges pullrequest.Forges, repo, commit string) string {
 	host, err := forges.Forge(repo)
 	if err != nil || commitOf(commit) == "" {
 		return ""

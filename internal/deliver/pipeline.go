@@ -17,7 +17,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
-	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/text/markdown"
 )
@@ -342,32 +341,21 @@ func (p *Pipeline) describe(s decide.SetStatus, configured bool) string {
 
 // Named returns the build that an environment has; see [Outcome.Named].
 func (d *Deliverer) Named(ctx context.Context, request Request, environment string) (Build, error) {
-	r, err := d.look(ctx, request, environment)
+	r, err := d.find(ctx, Order{Request: request, Environment: environment})
 	if err != nil {
 		return Build{}, err
 	}
 	return r.outcome.Named(), nil
 }
 
-// look reads where an environment stands, and does nothing.
-func (d *Deliverer) look(ctx context.Context, request Request, environment string) (*round, error) {
-	r := &round{Deliverer: d, order: Order{Request: request, Environment: environment}, outcome: &Outcome{}}
-	for _, step := range []func(context.Context) error{r.read, r.locate, r.find} {
-		if err := step(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
-}
-
-// withdraw closes the open change of an environment for a commit; that there is none is no error.
+// withdraw closes the open pull request of an environment, if there is one, for a commit.
 func (d *Deliverer) withdraw(ctx context.Context, request Request, w decide.Withdraw) error {
-	r, err := d.look(ctx, request, w.Environment)
+	r, err := d.find(ctx, Order{Request: request, Environment: w.Environment})
 	if err != nil {
 		return err
 	}
-	if r.living.Open == nil || buildOf(pullrequest.MarkOf(r.living.Open.Body)).Commit != w.Commit {
+	if buildOf(r.pull.Published()).Commit != w.Commit {
 		return nil
 	}
-	return r.living.Withdraw(ctx, markdown.Escape(w.Reason))
+	return r.pull.Withdraw(ctx, markdown.Escape(w.Reason))
 }

@@ -2,9 +2,11 @@ package deliver
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
@@ -19,7 +21,7 @@ func (o *Outcome) Named() Build {
 
 // turnedDown reports whether the newest thing that was proposed is a commit that a person closed.
 func (o *Outcome) turnedDown() bool {
-	return o.Change == nil && o.Closed.Commit != "" && (o.GitOps == nil || o.Closed.Commit != o.GitOps.Build.Commit)
+	return o.PullRequest == nil && o.Closed.Commit != "" && (o.GitOps == nil || o.Closed.Commit != o.GitOps.Build.Commit)
 }
 
 // Rollout says how far the manifests of a commit have come. A round on another commit says nothing about it: the state is none then.
@@ -33,16 +35,16 @@ func (o *Outcome) Rollout(commit string) decide.Rollout {
 		return decide.Rollout{}
 	case o.Refused != nil:
 		return decide.Rollout{State: decide.RolloutClosed, URL: o.Refused.URL}
-	case o.Change != nil && o.Change.State == forge.Merged:
+	case o.PullRequest != nil && o.PullRequest.State == forge.Merged:
 		return decide.Rollout{} // the next round reads where it is
-	case o.Change != nil:
+	case o.PullRequest != nil:
 		if why := o.refusal(); why != "" {
-			return decide.Rollout{State: decide.RolloutRefused, Reason: why, URL: o.Change.URL}
+			return decide.Rollout{State: decide.RolloutRefused, Reason: why, URL: o.PullRequest.URL}
 		}
 		if o.Merges {
-			return decide.Rollout{State: decide.RolloutOpen, URL: o.Change.URL}
+			return decide.Rollout{State: decide.RolloutOpen, URL: o.PullRequest.URL}
 		}
-		return decide.Rollout{State: decide.RolloutOffered, URL: o.Change.URL}
+		return decide.Rollout{State: decide.RolloutOffered, URL: o.PullRequest.URL}
 	case len(o.Draft.changes) > 0:
 		return decide.Rollout{}
 	}
@@ -54,24 +56,36 @@ func (o *Outcome) Rollout(commit string) decide.Rollout {
 
 // refusal says why an open change waits for a person; empty when it only waits to be merged.
 func (o *Outcome) refusal() string {
-	if s := checkStatus(o.Draft); s.State == forge.Failure {
+	if s := pullrequest.CheckStatus(o.Draft.Findings, o.Draft.Plan.broken()); s.State == forge.Failure {
 		return "the checks refuse it: " + s.Description
 	}
 	if s := scanStatus(o.Draft); s.State == forge.Failure {
 		return "the scans refuse it: " + s.Description
 	}
-	if p := o.Draft.Plan; len(p.Refusals) > 0 && !o.Change.HasLabel(LabelAllowDeletions) {
+	if p := o.Draft.Plan; len(p.Refusals) > 0 && !o.PullRequest.HasLabel(pullrequest.LabelAllowDeletions) {
 		return p.Refusals[0]
 	}
 	return o.Draft.Plan.held()
 }
+
+// broken says which target cannot be rendered for the commit that the plan promotes; empty if all can.
+func (p *Plan) broken() string {
+	i := slices.IndexFunc(p.Targets, TargetChange.held)
+	if i < 0 || !p.Promotes() {
+		return ""
+	}
+	return fmt.Sprintf("target %s cannot be rendered: %s", p.Targets[i].Name, p.Targets[i].Reason.Message)
+}
+
+// held reports whether a target is held by a problem, rather than kept because users want that.
+func (t TargetChange) held() bool { return t.Op == plan.Held && t.Reason.Kind != KindDrift }
 
 // held says why a target is not as the commit wants it; empty when all are. One that people keep as it is does not count.
 func (p *Plan) held() string {
 	var first string
 	held := 0
 	for _, t := range p.Targets {
-		if t.Op != plan.Held || t.Reason.Kind == KindDrift {
+		if !t.held() {
 			continue
 		}
 		if held++; held == 1 {

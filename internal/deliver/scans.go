@@ -8,7 +8,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/check/scan"
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
@@ -108,10 +107,7 @@ func scanStatus(d *Draft) forge.Status {
 
 // scanStatuses are that of the scans, where there are any: also where there were, since what was pending then would stay so.
 func (r *round) scanStatuses() []forge.Status {
-	var was pullrequest.Mark
-	if r.living.Open != nil {
-		was = pullrequest.MarkOf(r.living.Open.Body)
-	}
+	was := r.pull.Published()
 	state, had := was.Statuses[StatusScan]
 	switch d := r.outcome.Draft; {
 	case !d.Scanned && !had:

@@ -42,9 +42,9 @@ type Updated struct {
 	// Plans are those of the environments, without those that cannot be read: Errors says why, by name.
 	Plans  []*Plan           `json:"plans"`
 	Errors map[string]string `json:"errors,omitempty"`
-	// Did lists what was done, and Change is the open change.
-	Did    []string           `json:"did,omitempty"`
-	Change *forge.PullRequest `json:"-"`
+	// Did lists what was done, and PullRequest is the open pull request; nil if there is none.
+	Did         []string           `json:"did,omitempty"`
+	PullRequest *forge.PullRequest `json:"-"`
 
 	app *Application
 }
@@ -241,38 +241,34 @@ func (e edited) Source(ctx context.Context, at schedule.Location) (fleet.Source,
 // updateBranch is the branch that newer versions are proposed from.
 const updateBranch = "kalypso-update/charts"
 
-// ProposeUpdates opens or updates the change of the source that takes the newer versions; with none, it withdraws it.
+// ProposeUpdates opens or updates the pull request of the source with the newer versions; without any, it withdraws it.
 func (d *Deliverer) ProposeUpdates(ctx context.Context, u *Updated) error {
 	a := u.app
-	host, err := d.Forges.Forge(a.Request.Source)
-	if err != nil {
-		return fmt.Errorf("find the source repository: %w", err)
-	}
-	repo, err := host.Repository(a.Request.Source)
-	if err != nil {
-		return err
-	}
 	base := schedule.Location{Repo: a.Request.Source, Branch: a.Source.Branch}
-	living := &pullrequest.Living{
-		Repository: repo, Limits: host.Limits(), Committer: d.Committer, URL: a.Request.Source,
+	pull := &pullrequest.PullRequest{
+		Committer: d.Committer, URL: a.Request.Source,
 		Base: a.Source.Branch, Commit: a.Source.Commit, Time: a.Source.Time, Head: updateBranch, Name: a.Workload.Name,
-		Done: func(_, what string) error { u.Did = append(u.Did, what); return nil },
 		Fork: func(ctx context.Context, ref, commit string) (string, error) {
 			return d.Loader.Repositories.Fork(ctx, base, ref, commit)
 		},
 	}
-	if err := living.Find(ctx); err != nil {
+	if err := pull.Locate(d.Forges); err != nil {
+		return fmt.Errorf("find the source repository: %w", err)
+	}
+	if err := pull.Find(ctx); err != nil {
 		return err
 	}
+	var err error
 	if len(u.Updates) == 0 {
-		return living.Withdraw(ctx, "Every chart is at its newest version.")
+		err = pull.Withdraw(ctx, "Every chart is at its newest version.")
+	} else {
+		err = pull.Propose(ctx, u.proposal(a))
 	}
-	err = living.Propose(ctx, u.proposal(a))
-	u.Change = living.Open
+	u.PullRequest, u.Did = pull.Open, pull.Did
 	return err
 }
 
-// proposal is the change of the source.
+// proposal returns the pull request of the source.
 func (u *Updated) proposal(a *Application) pullrequest.Proposal {
 	put, digest := map[string][]byte{}, a.Workload.Name
 	for _, update := range u.Updates {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/text/markdown"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -78,19 +78,19 @@ func (p *Platform) asks(ctx context.Context, repo forge.Repository, t *town, m M
 }
 
 // commit is the commit that names another one. It is dated by what it is made of, so that it is the same whoever makes it.
-func (p *Platform) commit(t *town, m Move) (schedule.Commit, error) {
+func (p *Platform) commit(t *town, m Move) (pullrequest.Commit, error) {
 	path, text, err := t.named(m.Commit)
 	if err != nil {
-		return schedule.Commit{}, err
+		return pullrequest.Commit{}, err
 	}
-	return schedule.Commit{
+	return pullrequest.Commit{
 		Repo: t.at.Repo, Branch: t.at.Branch, Parent: t.source.Commit,
 		Put: map[string][]byte{path: text}, Message: p.message(m), When: later(t.source.Time, p.find(m.Commit).Time),
 	}, nil
 }
 
 // push makes the commit, and the environment's branch have it.
-func (p *Platform) push(ctx context.Context, c schedule.Commit) error {
+func (p *Platform) push(ctx context.Context, c pullrequest.Commit) error {
 	id, err := p.Committer.Commit(ctx, c)
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)

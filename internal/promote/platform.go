@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -28,9 +29,9 @@ type Platform struct {
 	// Lines gives the history of its main branch. // required
 	Lines Lines
 	// Committer writes to environment branches; its Push says [ErrProtected] when the branch takes proposals only. // required
-	Committer schedule.Committer
+	Committer pullrequest.Committer
 	// Forges host the control plane. Without one that does, environments move only by themselves, and nothing is shown. // required
-	Forges schedule.Forges
+	Forges pullrequest.Forges
 	// Rollouts are what scheduling rounds found. // required
 	Rollouts Rollouts
 	// Link returns the page of an environment for people, which statuses lead to; nil for none.

@@ -10,7 +10,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
-	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/text/markdown"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
@@ -78,12 +77,12 @@ func (p *Platform) proposals(ctx context.Context, t *town) ([]Proposal, error) {
 	return all, nil
 }
 
-// living is the one change of an environment. done is told each of its steps.
-func (p *Platform) living(host forge.Forge, repo forge.Repository, t *town, done func(step, what string) error) *pullrequest.Living {
-	return &pullrequest.Living{
+// pullRequest returns the one pull request of an environment.
+func (p *Platform) pullRequest(host forge.Forge, repo forge.Repository, t *town) *pullrequest.PullRequest {
+	return &pullrequest.PullRequest{
 		Repository: repo, Limits: host.Limits(), Committer: p.Committer, URL: t.at.Repo,
 		Base: t.at.Branch, Commit: t.source.Commit, Time: t.source.Time,
-		Head: ProposalBranch(t.name), Name: t.name, Done: done,
+		Head: ProposalBranch(t.name), Name: t.name,
 		Fork: func(ctx context.Context, ref, commit string) (string, error) {
 			return p.Loader.Repositories.Fork(ctx, t.at, ref, commit)
 		},
@@ -91,7 +90,7 @@ func (p *Platform) living(host forge.Forge, repo forge.Repository, t *town, done
 }
 
 // propose makes the one change of the environment ask for a move.
-func (p *Platform) propose(ctx context.Context, host forge.Forge, repo forge.Repository, t *town, m Move, commit schedule.Commit) (Moved, error) {
+func (p *Platform) propose(ctx context.Context, host forge.Forge, repo forge.Repository, t *town, m Move, commit pullrequest.Commit) (Moved, error) {
 	_, closed, err := p.changes(ctx, repo, t)
 	if err != nil {
 		return Moved{}, err
@@ -103,11 +102,7 @@ func (p *Platform) propose(ctx context.Context, host forge.Forge, repo forge.Rep
 			times++
 		}
 	}
-	var did []string
-	l := p.living(host, repo, t, func(step, what string) error {
-		did = append(did, what)
-		return p.done("proposal " + step)
-	})
+	l := p.pullRequest(host, repo, t)
 	if err := l.Find(ctx); err != nil {
 		return Moved{}, err
 	}
@@ -118,12 +113,12 @@ func (p *Platform) propose(ctx context.Context, host forge.Forge, repo forge.Rep
 		Inputs: map[string]string{inputFrom: m.From, inputCommit: m.Commit},
 	})
 	if errors.Is(err, forge.ErrConflict) {
-		err = errors.Join(schedule.ErrMoved, err) // another server was faster
+		err = errors.Join(pullrequest.ErrMoved, err) // another server was faster
 	}
-	if err != nil || len(did) == 0 || l.Open == nil {
+	if err != nil || len(l.Did) == 0 || l.Open == nil {
 		return Moved{}, err
 	}
-	return Moved{Did: m.title() + ": " + strings.Join(did, ", "), URL: l.Open.URL}, nil
+	return Moved{Did: m.title() + ": " + strings.Join(l.Did, ", "), URL: l.Open.URL}, nil
 }
 
 // maxListed is how many commits a proposal tells of.
@@ -189,7 +184,7 @@ func (p *Platform) Withdraw(ctx context.Context, w decide.Withdraw) error {
 	if repo == nil || err != nil {
 		return err
 	}
-	l := p.living(host, repo, t, func(step, _ string) error { return p.done("proposal " + step) })
+	l := p.pullRequest(host, repo, t)
 	if err := l.Find(ctx); err != nil {
 		return err
 	}

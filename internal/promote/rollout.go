@@ -7,6 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
@@ -34,10 +35,10 @@ func RolloutOf(o *schedule.Outcome, main, branch string) decide.Rollout {
 		return decide.Rollout{}
 	case o.Refused != nil:
 		return decide.Rollout{State: decide.RolloutClosed, URL: o.Refused.URL}
-	case o.Change != nil && o.Change.State != forge.Merged && len(o.Plan.Refusals) > 0 && !o.Change.HasLabel(schedule.LabelAllowDeletions):
-		return refused(o.Plan.Refusals[0].Message, o.Change.URL)
-	case o.Change != nil:
-		return decide.Rollout{State: decide.RolloutOpen, URL: o.Change.URL}
+	case o.PullRequest != nil && o.PullRequest.State != forge.Merged && len(o.Plan.Refusals) > 0 && !o.PullRequest.HasLabel(pullrequest.LabelAllowDeletions):
+		return refused(o.Plan.Refusals[0].Message, o.PullRequest.URL)
+	case o.PullRequest != nil:
+		return decide.Rollout{State: decide.RolloutOpen, URL: o.PullRequest.URL}
 	case o.Files > 0:
 		return decide.Rollout{}
 	default:

@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
@@ -50,20 +51,22 @@ func TestRolloutOf(t *testing.T) {
 		},
 		"not proposed, since the forge is away": {found(func(o *schedule.Outcome) { o.Files = 3 }), decide.Rollout{}},
 		"open": {
-			found(func(o *schedule.Outcome) { o.Files, o.Change = 3, open }), decide.Rollout{State: decide.RolloutOpen, URL: "u"},
+			found(func(o *schedule.Outcome) { o.Files, o.PullRequest = 3, open }), decide.Rollout{State: decide.RolloutOpen, URL: "u"},
 		},
 		"merged a moment ago": {
-			found(func(o *schedule.Outcome) { o.Files, o.Change = 3, &forge.PullRequest{State: forge.Merged, URL: "u"} }),
+			found(func(o *schedule.Outcome) {
+				o.Files, o.PullRequest = 3, &forge.PullRequest{State: forge.Merged, URL: "u"}
+			}),
 			decide.Rollout{State: decide.RolloutOpen, URL: "u"},
 		},
 		"too many removals": {
-			found(func(o *schedule.Outcome) { o.Files, o.Change, o.Plan.Refusals = 3, open, tooMuch }),
+			found(func(o *schedule.Outcome) { o.Files, o.PullRequest, o.Plan.Refusals = 3, open, tooMuch }),
 			decide.Rollout{State: decide.RolloutRefused, Reason: "12 removals", URL: "u"},
 		},
 		"too many removals, agreed to": {
 			found(func(o *schedule.Outcome) {
 				o.Files, o.Plan.Refusals = 3, tooMuch
-				o.Change = &forge.PullRequest{State: forge.Open, URL: "u", Labels: []string{schedule.LabelAllowDeletions}}
+				o.PullRequest = &forge.PullRequest{State: forge.Open, URL: "u", Labels: []string{pullrequest.LabelAllowDeletions}}
 			}),
 			decide.Rollout{State: decide.RolloutOpen, URL: "u"},
 		},

@@ -9,53 +9,49 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// annotationsName is under which findings are shown at their places, which is also the context of the status that sums them up.
-const annotationsName = "kalypso/checks"
-
-// annotate shows the findings at their places in the change. It is the last step, and where the forge does not let us do it,
-// it is left out: the text lists the findings as well.
-func (l *Living) annotate(ctx context.Context, p *Proposal, mark *Mark) error {
-	annotator, ok := l.Repository.(forge.Annotator)
-	a := annotations(p, mark.Commit)
+// annotate shows the findings as annotations of files. It is the last step, and skipped without the right to do it:
+// the text lists the findings as well.
+func (p *PullRequest) annotate(ctx context.Context, proposal *Proposal, mark *Mark) error {
+	annotator, ok := p.Repository.(forge.Annotator)
+	a := annotations(proposal, mark.Commit)
 	if !ok || mark.Annotated == a.Digest() {
 		return nil
 	}
-	did := fmt.Sprintf("annotated change %d", l.Open.Number)
-	err := annotator.Annotate(ctx, l.Open.Number, a)
+	err := annotator.Annotate(ctx, p.Open.Number, a)
 	switch {
-	case cannot(err):
-		did = "left out annotations: " + err.Error()
+	case permanent(err):
+		p.did("left out annotations: %v", err)
 	case errors.Is(err, forge.ErrConflict):
-		return nil // the forge has not noticed the commit yet; the next round asks again
+		return nil // the forge does not know the commit yet; the next round tries again
 	case err != nil:
-		return fmt.Errorf("annotate change %d: %w", l.Open.Number, err)
+		return fmt.Errorf("annotate pull request %d: %w", p.Open.Number, err)
+	default:
+		p.did("annotated pull request %d", p.Open.Number)
 	}
-	if err := l.done("annotated", did); err != nil || l.Open.State == forge.Merged {
-		return err // the text of a merged change is not read again
+	if p.Open.State == forge.Merged {
+		return nil // the mark is not read again
 	}
 	mark.Annotated = a.Digest()
-	return l.remark(ctx, p, mark)
+	return p.writeMark(ctx, proposal, mark)
 }
 
-// cannot reports whether it is no use to ask again: a right is missing, or there is no such place.
-// An expired token is another matter, which concerns everything.
-func cannot(err error) bool {
+// permanent reports whether an error stays: a right is missing, or the forge has no annotations.
+// An expired token can be renewed, and fails everything else as well.
+func permanent(err error) bool {
+	const unauthorized = 401
 	var e *forge.Error
 	expired := errors.As(err, &e) && e.Status == unauthorized
 	return !expired && (errors.Is(err, forge.ErrDenied) || errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrInvalid))
 }
 
-// unauthorized is the HTTP status of a token that is not known any more.
-const unauthorized = 401
+var annotationLevels = map[check.Level]forge.AnnotationLevel{check.Refuse: forge.Refusal, check.Warn: forge.Warning, check.Inform: forge.Notice}
 
-// levels are those of annotations.
-var levels = map[check.Level]forge.AnnotationLevel{check.Refuse: forge.Refusal, check.Warn: forge.Warning, check.Inform: forge.Notice}
-
-// annotations are the findings in files that a proposal writes.
-func annotations(p *Proposal, commit string) forge.Annotations {
-	a := forge.Annotations{Name: annotationsName, Commit: commit}
-	for _, f := range p.Findings {
-		if _, written := p.Put[f.File]; !written || levels[f.Level] == "" {
+// annotations returns the findings in files that a proposal writes.
+func annotations(proposal *Proposal, commit string) forge.Annotations {
+	a := forge.Annotations{Name: StatusChecks, Commit: commit}
+	for _, f := range proposal.Findings {
+		level := annotationLevels[f.Level]
+		if _, written := proposal.Put[f.File]; !written || level == "" {
 			continue
 		}
 		message := f.Message
@@ -64,9 +60,7 @@ func annotations(p *Proposal, commit string) forge.Annotations {
 				message = where + ": " + message
 			}
 		}
-		a.All = append(a.All, forge.Annotation{
-			File: f.File, Line: f.Line, Level: levels[f.Level], Title: f.Rule, Message: message, Hint: f.Hint,
-		})
+		a.All = append(a.All, forge.Annotation{File: f.File, Line: f.Line, Level: level, Title: f.Rule, Message: message, Hint: f.Hint})
 	}
 	return a
 }

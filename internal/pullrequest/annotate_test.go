@@ -11,17 +11,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// annotated is a repository that remembers what it was asked for, and answers with an error.
+// annotated is a repository that records the calls, and returns an error.
 type annotated struct {
 	forge.Repository
-	says  error
-	asked []forge.Annotations
+	err   error
+	calls []forge.Annotations
 	edits int
 }
 
 func (a *annotated) Annotate(_ context.Context, _ int, all forge.Annotations) error {
-	a.asked = append(a.asked, all)
-	return a.says
+	a.calls = append(a.calls, all)
+	return a.err
 }
 
 func (a *annotated) EditPullRequest(context.Context, int, forge.PullRequestEdit) error {
@@ -37,11 +37,8 @@ func aProposal(findings ...check.Finding) *Proposal {
 	return &Proposal{Put: map[string][]byte{"web.yaml": nil}, Findings: findings, Body: func(int) string { return "the plan" }}
 }
 
-func aLiving(repo forge.Repository, did *[]string) *Living {
-	return &Living{Repository: repo, Open: &forge.PullRequest{Number: 7, State: forge.Open}, Done: func(_, what string) error {
-		*did = append(*did, what)
-		return nil
-	}}
+func aPullRequest(repo forge.Repository) *PullRequest {
+	return &PullRequest{Repository: repo, Open: &forge.PullRequest{Number: 7, State: forge.Open}}
 }
 
 func TestFindingsBecomeAnnotations(t *testing.T) {
@@ -55,71 +52,67 @@ func TestFindingsBecomeAnnotations(t *testing.T) {
 	}
 }
 
-// TestWhatIsShownIsNotAskedForAgain, and neither is what the forge does not let us show.
-func TestWhatIsShownIsNotAskedForAgain(t *testing.T) {
+// What the forge refuses for good is not tried again either.
+func TestAnnotationsAreWrittenOnce(t *testing.T) {
 	no := func(kind error) error { return &forge.Error{Kind: kind, Op: "annotate change"} }
 	for name, tc := range map[string]struct {
-		says  error
-		asked int // in two rounds
+		err   error
+		calls int // in two rounds
 		fails bool
 		did   string
 	}{
-		"shown":                      {nil, 1, false, "annotated change 7"},
-		"without the right":          {no(forge.ErrDenied), 1, false, "left out annotations: annotate change: denied"},
-		"with an expired token":      {&forge.Error{Kind: forge.ErrDenied, Status: 401}, 2, true, ""},
-		"where the forge wants none": {no(forge.ErrInvalid), 1, false, "left out annotations: annotate change: invalid"},
-		"before it notices the head": {no(forge.ErrConflict), 2, false, ""},
-		"while it does not answer":   {no(forge.ErrUnavailable), 2, true, ""},
+		"succeeds":                          {nil, 1, false, "annotated pull request 7"},
+		"without the right":                 {no(forge.ErrDenied), 1, false, "left out annotations: annotate change: denied"},
+		"with an expired token":             {&forge.Error{Kind: forge.ErrDenied, Status: 401}, 2, true, ""},
+		"invalid for the forge":             {no(forge.ErrInvalid), 1, false, "left out annotations: annotate change: invalid"},
+		"before the forge knows the commit": {no(forge.ErrConflict), 2, false, ""},
+		"unavailable":                       {no(forge.ErrUnavailable), 2, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var did []string
-			repo := &annotated{says: tc.says}
-			living, mark := aLiving(repo, &did), &Mark{Commit: "c"}
+			repo := &annotated{err: tc.err}
+			p, mark := aPullRequest(repo), &Mark{Commit: "c"}
 			for range 2 {
-				err := living.annotate(t.Context(), aProposal(aFinding), mark)
-				if (err != nil) != tc.fails || err != nil && !errors.Is(err, tc.says) {
+				err := p.annotate(t.Context(), aProposal(aFinding), mark)
+				if (err != nil) != tc.fails || err != nil && !errors.Is(err, tc.err) {
 					t.Errorf("got %v", err)
 				}
 			}
-			if len(repo.asked) != tc.asked || repo.edits != 2-tc.asked {
-				t.Errorf("asked %d times, edited %d times", len(repo.asked), repo.edits)
+			if len(repo.calls) != tc.calls || repo.edits != 2-tc.calls {
+				t.Errorf("called %d times, edited %d times", len(repo.calls), repo.edits)
 			}
-			if tc.did != "" && !cmp.Equal(did, []string{tc.did}) {
-				t.Errorf("did %q", did)
+			if tc.did != "" && !cmp.Equal(p.Did, []string{tc.did}) {
+				t.Errorf("did %q", p.Did)
 			}
-			if tc.did != "" && MarkOf(living.Open.Body).Annotated == "" {
-				t.Errorf("the text does not remember it: %s", living.Open.Body)
+			if tc.did != "" && MarkOf(p.Open.Body).Annotated == "" {
+				t.Errorf("the mark does not say so: %s", p.Open.Body)
 			}
 		})
 	}
 }
 
-// TestFindingsThatAreGoneAreTakenAway: and nothing is asked where there were none.
-func TestFindingsThatAreGoneAreTakenAway(t *testing.T) {
-	var did []string
+func TestFixedFindingsAreRemoved(t *testing.T) {
 	repo := &annotated{}
-	living, mark := aLiving(repo, &did), &Mark{Commit: "c"}
+	p, mark := aPullRequest(repo), &Mark{Commit: "c"}
 	for _, findings := range [][]check.Finding{nil, {aFinding}, {aFinding}, nil, nil} {
-		if err := living.annotate(t.Context(), aProposal(findings...), mark); err != nil {
+		if err := p.annotate(t.Context(), aProposal(findings...), mark); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(repo.asked) != 2 || len(repo.asked[0].All) != 1 || len(repo.asked[1].All) != 0 {
-		t.Errorf("asked for %+v", repo.asked)
+	if len(repo.calls) != 2 || len(repo.calls[0].All) != 1 || len(repo.calls[1].All) != 0 {
+		t.Errorf("calls %+v", repo.calls)
 	}
 	mark.Commit = "d"
-	if err := living.annotate(t.Context(), aProposal(aFinding), mark); err != nil || len(repo.asked) != 3 {
-		t.Errorf("another commit: %v, asked for %+v", err, repo.asked)
+	if err := p.annotate(t.Context(), aProposal(aFinding), mark); err != nil || len(repo.calls) != 3 {
+		t.Errorf("another commit: %v, calls %+v", err, repo.calls)
 	}
 }
 
-// TestAMergedChangeIsNotEdited: its findings are shown, and nobody will read its mark.
-func TestAMergedChangeIsNotEdited(t *testing.T) {
-	var did []string
+// Its mark is not read again.
+func TestMergedPullRequestIsAnnotatedAndNotEdited(t *testing.T) {
 	repo := &annotated{}
-	living := aLiving(repo, &did)
-	living.Open.State = forge.Merged
-	if err := living.annotate(t.Context(), aProposal(aFinding), &Mark{Commit: "c"}); err != nil || len(repo.asked) != 1 || repo.edits != 0 {
-		t.Errorf("%v, asked for %+v, edited %d times", err, repo.asked, repo.edits)
+	p := aPullRequest(repo)
+	p.Open.State = forge.Merged
+	if err := p.annotate(t.Context(), aProposal(aFinding), &Mark{Commit: "c"}); err != nil || len(repo.calls) != 1 || repo.edits != 0 {
+		t.Errorf("%v, calls %+v, edited %d times", err, repo.calls, repo.edits)
 	}
 }

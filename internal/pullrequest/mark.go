@@ -2,34 +2,35 @@ package pullrequest
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Mark is the machine-readable part of a change's text: what it was made from, and what was done for it.
+// Mark is the machine-readable part of a pull request's text: what it was made from, and what was done for it.
 type Mark struct {
-	// Name tells the changes of one program apart: the environment.
+	// Name is the environment, or another name that tells the pull requests of a repository apart.
 	Name string `json:"environment"`
-	// Digest identifies what is proposed, whatever lies beside it; empty when nothing is any more.
+	// Digest identifies what is proposed; empty in a pull request that was withdrawn.
 	Digest string `json:"digest"`
 	// Base is the commit of the base branch that Commit was made on.
 	Base   string `json:"base"`
 	Commit string `json:"commit"`
-	// Statuses are the states of the statuses that were set on Commit, by context.
+	// Statuses are those that were set on Commit, by context.
 	Statuses map[string]forge.StatusState `json:"statuses,omitempty"`
-	// Merging is the commit that the forge was asked to merge by itself; empty when it was not.
+	// Merging is the commit that the forge was asked to merge when its checks succeed; empty if it was not.
 	Merging string `json:"merging,omitempty"`
-	// Annotated identifies the findings that are shown at their places; empty when there are none.
+	// Annotated identifies the findings that are shown as annotations; empty if there are none.
 	Annotated string `json:"annotated,omitempty"`
 	// Inputs are the commits of the sources by name.
 	Inputs map[string]string `json:"inputs,omitempty"`
 }
 
-// markPrefix begins the marker line of a text.
+// markPrefix begins the line with the mark.
 const markPrefix = "kalypso:"
 
-// MarkOf reads the mark of a text; the zero value when it has none, or one that is broken.
+// MarkOf returns the mark of a text; zero if it has none, or an invalid one.
 func MarkOf(body string) Mark {
 	var m Mark
 	for line := range strings.Lines(body) {
@@ -41,7 +42,7 @@ func MarkOf(body string) Mark {
 	return m
 }
 
-// String is the marker. What would end the comment that holds it, or be shortened in it, is escaped as JSON allows.
+// String returns the mark as it is written. It escapes what would end the HTML comment around it, or be shortened there.
 func (m Mark) String() string {
 	data, err := json.Marshal(m)
 	if err != nil {
@@ -50,13 +51,13 @@ func (m Mark) String() string {
 	return markPrefix + strings.NewReplacer("--", `-\u002d`, " ", `\u0020`).Replace(string(data))
 }
 
-// essence is a mark without the inputs.
-func (m Mark) essence() string {
+// comparable returns the mark without the inputs.
+func (m Mark) comparable() string {
 	m.Inputs = nil
 	return m.String()
 }
 
-// without is a text without its mark.
+// without returns a text without its mark.
 func without(body string) string {
 	var b strings.Builder
 	for line := range strings.Lines(body) {
@@ -67,22 +68,22 @@ func without(body string) string {
 	return b.String()
 }
 
-// SourcePrefix begins the line of a text that names its inputs. They may change without anything else changing.
+// SourcePrefix begins the line that names the inputs. They may change without anything else changing.
 const SourcePrefix = "<sub>"
 
-// same reports whether two texts say the same, whatever inputs they were made from.
-// Forges may change line ends and the space around a text.
+// same reports whether two texts differ in nothing but their inputs. Forges may change line ends and the space around a text.
 func same(is, want string) bool {
-	return strings.Join(essence(is), "\n") == strings.Join(essence(want), "\n") && MarkOf(is).essence() == MarkOf(want).essence()
+	return slices.Equal(lines(is), lines(want)) && MarkOf(is).comparable() == MarkOf(want).comparable()
 }
 
-func essence(body string) []string {
-	var lines []string
+// lines returns the lines of a text that have to be the same.
+func lines(body string) []string {
+	var all []string
 	for line := range strings.Lines(body) {
 		line = strings.TrimSpace(line)
 		if line != "" && !strings.HasPrefix(line, SourcePrefix) && !strings.HasPrefix(line, "<!-- "+markPrefix) {
-			lines = append(lines, line)
+			all = append(all, line)
 		}
 	}
-	return lines
+	return all
 }

@@ -15,7 +15,7 @@ func aText(commit, input string) string {
 	return forge.Mark("the plan\n\nproblem 7\n\n"+SourcePrefix+"from "+input+"</sub>\n", m.String(), 0)
 }
 
-func TestATextThatOnlyHasOtherInputsIsTheSame(t *testing.T) {
+func TestTextsWithOtherInputsAreTheSame(t *testing.T) {
 	one := aText("c", "1")
 	if !same(one, aText("c", "2")) {
 		t.Error("other inputs count")
@@ -27,12 +27,12 @@ func TestATextThatOnlyHasOtherInputsIsTheSame(t *testing.T) {
 		t.Error("another commit does not count")
 	}
 	if same(strings.Replace(one, "problem 7", "my own words", 1), one) {
-		t.Error("what a person wrote does not count")
+		t.Error("what a user wrote does not count")
 	}
 }
 
-// TestAMarkSurvivesWhateverNamesTheInputsHave writes it into a text and reads it back.
-func TestAMarkSurvivesWhateverNamesTheInputsHave(t *testing.T) {
+// TestMarkIsReadAsItWasWritten, whatever names the inputs have.
+func TestMarkIsReadAsItWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.StringMatching(`[ -~äö]{0,12}`), rapid.StringMatching(`[-<>! a]{0,8}`))
 		want := Mark{
@@ -47,18 +47,10 @@ func TestAMarkSurvivesWhateverNamesTheInputsHave(t *testing.T) {
 	})
 }
 
-func TestAMarkOfSomebodyElseIsNone(t *testing.T) {
+func TestInvalidMarkIsZero(t *testing.T) {
 	for _, body := range []string{"", "kalypso:{", "<!-- kalypso:[1] -->", "<!-- kalypso:{\"digest\": 1} -->", "> <!-- kalypso:{\"digest\":\"quoted\"} -->"} {
 		if diff := cmp.Diff(Mark{}, MarkOf(body)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", body, diff)
 		}
-	}
-}
-
-func TestATextIsCutBeforeItsMark(t *testing.T) {
-	l := &Living{Limits: forge.Limits{Body: 1000}}
-	body := l.body(&Proposal{Body: func(int) string { return strings.Repeat("long ", 1000) }}, &Mark{Commit: "c"})
-	if n := len([]rune(body)); n > 1000 || MarkOf(body).Commit != "c" {
-		t.Errorf("it has %d characters, and the mark %+v", n, MarkOf(body))
 	}
 }

@@ -5,100 +5,96 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// merge merges the change where that is asked for and nothing speaks against it.
-func (l *Living) merge(ctx context.Context, p *Proposal, mark *Mark) error {
-	if !p.AutoMerge {
+// merge merges the pull request if the proposal asks for it and nothing prevents it.
+func (p *PullRequest) merge(ctx context.Context, proposal *Proposal, mark *Mark) error {
+	if !proposal.AutoMerge {
 		return nil
 	}
-	if i := slices.IndexFunc(p.Statuses, func(s forge.Status) bool { return s.State != forge.Success }); i >= 0 {
-		l.Waits = p.Statuses[i].Description
+	if i := slices.IndexFunc(proposal.Statuses, func(s forge.Status) bool { return s.State != forge.Success }); i >= 0 {
+		p.Waits = proposal.Statuses[i].Description
 		return nil
 	}
 	if mark.Merging == mark.Commit {
-		l.Waits = waitsForForge
+		p.Waits = waitsForForge
 		return nil
 	}
-	later, err := l.mergesLater(ctx, p.Demands)
+	merger, err := p.autoMerger(ctx, proposal.RequiredChecks)
 	if err != nil {
 		return err
 	}
-	if later != nil {
-		return l.leaveMerging(ctx, later, p, mark)
+	if merger != nil {
+		return p.autoMerge(ctx, merger, proposal, mark)
 	}
-	if waits, err := l.unfinished(ctx, mark.Commit); waits != "" || err != nil {
-		l.Waits = waits
+	status, err := Unfinished(ctx, p.Repository, mark.Commit)
+	if err != nil {
 		return err
 	}
-	_, err = l.Repository.MergePullRequest(ctx, l.Open.Number, forge.Merge{Head: mark.Commit, Title: p.Title})
+	if status != nil {
+		p.Waits = fmt.Sprintf("status %s is %s", status.Context, status.State)
+		return nil
+	}
+	_, err = p.Repository.MergePullRequest(ctx, p.Open.Number, forge.Merge{Head: mark.Commit, Title: proposal.Title})
 	if errors.Is(err, forge.ErrConflict) {
-		l.Waits = "the forge does not merge it yet: " + err.Error()
+		p.Waits = notYet(err)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("merge change %d: %w", l.Open.Number, err)
+		return fmt.Errorf("merge pull request %d: %w", p.Open.Number, err)
 	}
-	l.Open.State = forge.Merged
-	return l.done("merged", fmt.Sprintf("merged change %d", l.Open.Number))
+	p.Open.State = forge.Merged
+	p.did("merged pull request %d", p.Open.Number)
+	return nil
 }
 
-const waitsForForge = "the forge merges it when everything that the branch demands is there"
+const waitsForForge = "the forge merges it when everything that the branch requires is done"
 
-// mergesLater returns the forge's way to merge by itself once the checks are there; nil when it has none, or must not use it.
-// It may merge a later commit of the branch, so the branch has to demand the statuses that judge one.
-func (l *Living) mergesLater(ctx context.Context, demands []string) (forge.AutoMerger, error) {
-	later, ok := l.Repository.(forge.AutoMerger)
-	protector, readable := l.Repository.(forge.Protector)
+func notYet(err error) string { return "the forge does not merge it yet: " + err.Error() }
+
+// autoMerger returns the forge's ability to merge once checks succeed; nil if it has none, or must not use it:
+// it may merge a later commit of the branch, so the branch has to require the checks that judge each commit.
+func (p *PullRequest) autoMerger(ctx context.Context, required []string) (forge.AutoMerger, error) {
+	merger, ok := p.Repository.(forge.AutoMerger)
+	protector, readable := p.Repository.(forge.Protector)
 	if !ok || !readable {
 		return nil, nil
 	}
-	is, err := protector.Protection(ctx, l.Base)
+	protection, err := protector.Protection(ctx, p.Base)
 	switch {
 	case errors.Is(err, forge.ErrDenied), errors.Is(err, forge.ErrNotFound):
-		return nil, nil // not everybody may read it
+		return nil, nil // reading it needs a right of its own
 	case err != nil:
-		return nil, fmt.Errorf("read what branch %q demands: %w", l.Base, err)
+		return nil, fmt.Errorf("read the protection of branch %q: %w", p.Base, err)
 	}
-	for _, demanded := range demands {
-		if !slices.Contains(is.Checks, demanded) {
+	for _, name := range required {
+		if !slices.Contains(protection.Checks, name) {
 			return nil, nil
 		}
 	}
-	return later, nil
+	return merger, nil
 }
 
-// leaveMerging leaves it to the forge, and notes that in the text: a person who takes it back is not overruled.
-func (l *Living) leaveMerging(ctx context.Context, later forge.AutoMerger, p *Proposal, mark *Mark) error {
-	err := later.AutoMerge(ctx, l.Open.Number, forge.Merge{Head: mark.Commit, Title: p.Title})
+// autoMerge asks the forge to merge later, and writes that to the mark, so that a user can take it back.
+func (p *PullRequest) autoMerge(ctx context.Context, merger forge.AutoMerger, proposal *Proposal, mark *Mark) error {
+	err := merger.AutoMerge(ctx, p.Open.Number, forge.Merge{Head: mark.Commit, Title: proposal.Title})
 	if errors.Is(err, forge.ErrConflict) {
-		l.Waits = "the forge does not merge it yet: " + err.Error()
+		p.Waits = notYet(err)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("ask to merge change %d: %w", l.Open.Number, err)
+		return fmt.Errorf("ask to merge pull request %d: %w", p.Open.Number, err)
 	}
-	if err := l.done("merge asked for", fmt.Sprintf("left it to the forge to merge change %d", l.Open.Number)); err != nil {
-		return err
-	}
-	l.Waits = waitsForForge
+	p.did("asked the forge to merge pull request %d", p.Open.Number)
+	p.Waits = waitsForForge
 	mark.Merging = mark.Commit
-	return l.remark(ctx, p, mark)
+	return p.writeMark(ctx, proposal, mark)
 }
 
-// unfinished says what speaks against merging a commit; empty when nothing does.
-func (l *Living) unfinished(ctx context.Context, commit string) (string, error) {
-	status, err := Unfinished(ctx, l.Repository, commit)
-	if status == nil || err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("status %s is %s", status.Context, status.State), nil
-}
-
-// Unfinished returns what speaks against merging a commit: a status that has not succeeded, or what CI says by other means
-// where the forge tells. It is nil when nothing does.
+// Unfinished returns a status, or another check that the forge knows of, that has not succeeded for a commit; nil if all have.
 func Unfinished(ctx context.Context, repository forge.Repository, commit string) (*forge.Status, error) {
 	read := repository.Statuses
 	if checker, ok := repository.(forge.Checker); ok {
@@ -112,4 +108,65 @@ func Unfinished(ctx context.Context, repository forge.Repository, commit string)
 		return &statuses[i], nil
 	}
 	return nil, nil
+}
+
+// mergeLag is how long a forge may take to report a pull request as merged after it has moved the branch.
+const mergeLag = time.Minute
+
+// merging reports whether the open pull request was merged just now: forges move the branch first.
+// If its commit came onto the branch longer ago, it was pushed there by hand, and nothing is left to merge.
+func (p *PullRequest) merging(ctx context.Context) (bool, error) {
+	now, err := p.Repository.PullRequest(ctx, p.Open.Number)
+	if err != nil {
+		return false, fmt.Errorf("read pull request %d: %w", p.Open.Number, err)
+	}
+	if now.State == forge.Merged {
+		return true, nil
+	}
+	if time.Since(p.Time) > mergeLag {
+		return false, nil
+	}
+	// An error means that the histories have nothing in common, so that this head was not merged.
+	fork, err := p.Fork(ctx, now.Fetch, now.Head.Commit)
+	return err == nil && fork == now.Head.Commit, nil
+}
+
+// Withdraw closes the open pull request, if there is one, with a comment that says why. It closes it last, because an interrupted
+// round finds only an open one. Before, it removes the digest from the text: a pull request that is closed with its digest
+// was refused by a user, and some forges close it themselves when its branch is deleted.
+func (p *PullRequest) Withdraw(ctx context.Context, why string) error {
+	if p.Open == nil {
+		return nil
+	}
+	number := p.Open.Number
+	if merging, err := p.merging(ctx); err != nil {
+		return err
+	} else if merging {
+		return fmt.Errorf("pull request %d is being merged: %w", number, ErrMoved)
+	}
+	if _, err := p.Repository.UpsertComment(ctx, number, "kalypso/withdrawn/"+p.Name, why); err != nil {
+		return fmt.Errorf("comment on pull request %d: %w", number, err)
+	}
+	if p.Published().Digest != "" {
+		body := forge.Mark(without(p.Open.Body), Mark{Name: p.Name}.String(), p.Limits.Body)
+		if err := p.Repository.EditPullRequest(ctx, number, forge.PullRequestEdit{Body: &body}); err != nil {
+			return fmt.Errorf("edit pull request %d: %w", number, err)
+		}
+		p.did("withdrew pull request %d, nothing is left to change", number)
+	}
+	if branches, ok := p.Repository.(forge.Brancher); ok {
+		if err := branches.DeleteBranch(ctx, p.Head); err != nil {
+			return fmt.Errorf("delete branch %q: %w", p.Head, err)
+		}
+		p.did("deleted %s", p.Head)
+	}
+	closed := forge.Closed
+	if err := p.Repository.EditPullRequest(ctx, number, forge.PullRequestEdit{State: &closed}); errors.Is(err, forge.ErrConflict) {
+		return errors.Join(ErrMoved, err) // it was merged meanwhile
+	} else if err != nil {
+		return fmt.Errorf("close pull request %d: %w", number, err)
+	}
+	p.Open = nil
+	p.did("closed pull request %d", number)
+	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
-	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
 // Committer lets the scheduling flow write through the Git client.
@@ -21,10 +20,10 @@ type Committer struct {
 	Pushed func(ctx context.Context, repo string) error
 }
 
-var _ schedule.Committer = Committer{}
+var _ pullrequest.Committer = Committer{}
 
 // Commit writes a commit that no branch leads to yet.
-func (c Committer) Commit(ctx context.Context, commit schedule.Commit) (string, error) {
+func (c Committer) Commit(ctx context.Context, commit pullrequest.Commit) (string, error) {
 	repo, err := c.Client.Open(ctx, commit.Repo)
 	if err != nil {
 		return "", err
@@ -62,7 +61,7 @@ func (c Committer) Push(ctx context.Context, repo, branch, old, commit string) e
 	}
 	err = r.Push(ctx, branch, old, git.Commit{Hash: commit})
 	if errors.Is(err, git.ErrMoved) {
-		return errors.Join(schedule.ErrMoved, err)
+		return errors.Join(pullrequest.ErrMoved, err)
 	}
 	if errors.Is(err, git.ErrHeld) {
 		return fmt.Errorf("%w: %w", pullrequest.ErrBusy, err)
@@ -76,7 +75,7 @@ func (c Committer) Push(ctx context.Context, repo, branch, old, commit string) e
 // PromotionCommitter tells the promoting flow when a branch takes proposals only.
 type PromotionCommitter struct{ Committer }
 
-var _ schedule.Committer = PromotionCommitter{}
+var _ pullrequest.Committer = PromotionCommitter{}
 
 // Push moves a branch if it is where it is believed to be.
 func (c PromotionCommitter) Push(ctx context.Context, repo, branch, old, commit string) error {

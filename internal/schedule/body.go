@@ -3,79 +3,49 @@ package schedule
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kalypso-io/kalypso/internal/check"
-	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
-	"github.com/kalypso-io/kalypso/internal/text/markdown"
 )
 
-// wanted is what the text of a change is made of.
-type wanted struct {
-	plan   *plan.Plan
-	inputs Inputs
-	// base is the branch that it is merged into.
-	base string
-	// agreed is that nothing waits for a person.
-	agreed bool
-	// findings are those of the checks.
-	findings []check.Finding
+// proposed returns the draft for its pull request.
+func (r *round) proposed() pullrequest.Draft {
+	p, inputs := r.outcome.Plan, r.loaded.Inputs
+	put, remove := Edits(r.bundle.Changes())
+	d := pullrequest.Draft{
+		Folders: "a folder per cluster type, and in it one per deployment target", Put: put, Delete: remove,
+		Message: CommitMessage(r.loaded, p), When: inputs.Time(), Title: p.Title(), Digest: digest(r.bundle), Inputs: inputs.commits(),
+		Page: func(limit int, approved bool) string {
+			return pageOf(*p, r.gitops.Location.Branch, r.outcome.Findings, limit, approved)
+		},
+		Source: "Scheduled by Kalypso from", From: inputs.String(),
+		Removals: p.Budget.Removals, Allowed: p.Budget.Allowed, Findings: r.outcome.Findings,
+		Promotes: p.Promotion != nil, Promoted: "carries a new promoted commit of main", AutoMerge: r.loaded.Snapshot.GitOps.AutoMerge,
+	}
+	if len(p.Refusals) > 0 {
+		d.Refusal = p.Refusals[0].Message
+	}
+	return d
 }
 
-// deletionStatus says whether the removals are within the budget, or agreed to by a label.
-func (r *round) deletionStatus() forge.Status {
-	s := forge.Status{Context: StatusDeletions, State: forge.Success}
-	p := r.outcome.Plan
-	switch {
-	case len(p.Refusals) == 0:
-		s.Description = fmt.Sprintf("%d removals, within the budget of %d", p.Budget.Removals, p.Budget.Allowed)
-	case r.living.Open != nil && r.living.Open.HasLabel(LabelAllowDeletions):
-		s.Description = fmt.Sprintf("%d removals, agreed to by the label %s", p.Budget.Removals, LabelAllowDeletions)
-	default:
-		s.State = forge.Failure
-		s.Description = fmt.Sprintf("%s; the label %s agrees", p.Refusals[0].Message, LabelAllowDeletions)
+// pageOf returns plan and findings in at most limit bytes; 0 means no limit.
+func pageOf(p plan.Plan, base string, findings []check.Finding, limit int, approved bool) string {
+	p.After, p.Before = "the control plane", "the branch "+base
+	p.Refusals = slices.Clone(p.Refusals)
+	for i := range p.Refusals {
+		p.Refusals[i].Message = pullrequest.ToApprove(p.Refusals[i].Message)
 	}
-	return s
-}
-
-// body is the plan, and below it the inputs, in at most a number of characters; 0 is any.
-func (w wanted) body(room int) string {
-	tail := check.Markdown(w.findings) + w.footer()
-	if room > 0 {
-		room = max(room-len(tail), 200)
+	if approved {
+		p.Refusals = nil
 	}
-	p := *w.plan
-	p.After, p.Before = "the control plane", "the branch "+w.base
-	p.Refusals = w.refusals()
-	return p.Markdown(plan.MarkdownOptions{Diffs: true, Limit: room}) + tail
-}
-
-// refusals say what waits for a person, and how to agree; none when somebody has agreed.
-func (w wanted) refusals() []plan.Refusal {
-	if w.agreed {
-		return nil
+	end := check.Markdown(findings)
+	if limit > 0 {
+		limit = max(limit-len(end), 200)
 	}
-	refusals := slices.Clone(w.plan.Refusals)
-	for i := range refusals {
-		refusals[i].Message += "; the label " + LabelAllowDeletions + " agrees"
-	}
-	return refusals
-}
-
-func (w wanted) footer() string {
-	var b strings.Builder
-	if len(w.plan.Refusals) > 0 && w.agreed {
-		fmt.Fprintf(&b, "\nThe removals are agreed to by the label `%s`.\n", LabelAllowDeletions)
-	}
-	fmt.Fprintf(&b, "\nMerging it publishes it: clusters follow %s. It is kept up to date while it is open, and what others push to its branch is replaced. "+
-		"Closed, it stays closed until there is something else to propose.\n", markdown.Code(w.base))
-	fmt.Fprintf(&b, "\n%sScheduled by Kalypso from %s.</sub>\n", pullrequest.SourcePrefix, markdown.Code(w.inputs.String()))
-	return b.String()
+	return p.Markdown(plan.MarkdownOptions{Diffs: true, Limit: limit}) + end
 }
 
 // digest identifies the files that a bundle wants.

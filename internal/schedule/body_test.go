@@ -10,35 +10,23 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// aText is that of a change that removes more than the budget.
-func aText(agreed bool) wanted {
-	p := &plan.Plan{
+func TestPageSaysHowToApproveAndFits(t *testing.T) {
+	p := plan.Plan{
 		Environment: "dev", Before: "gitops dev@1", After: "control plane dev@2",
 		Refusals: []plan.Refusal{{Reason: plan.RefusedBudget, Message: "8 removals exceed the deletion budget of 5"}},
 	}
 	for i := range 200 {
-		p.Problems = append(p.Problems, fleet.Problem{Severity: fleet.SeverityError, Message: fmt.Sprintf("problem %d", i)})
+		p.Problems = append(p.Problems, fleet.Problem{Severity: fleet.SeverityError, Message: fmt.Sprintf("problem %d: größer", i)})
 	}
-	return wanted{
-		plan: p, base: "dev", agreed: agreed,
-		inputs: Inputs{Branch: Input{Name: "dev", Commit: strings.Repeat("1", 40)}, Main: Input{Name: "main", Commit: strings.Repeat("2", 40)}},
+	if page := pageOf(p, "dev", nil, 0, false); !strings.Contains(page, "8 removals exceed the deletion budget of 5; the label kalypso/allow-deletions approves them") {
+		t.Errorf("it does not say how to approve:\n%s", page)
 	}
-}
-
-func TestABodySaysHowToAgreeAndWhoHasAgreed(t *testing.T) {
-	waits, agreed := aText(false).body(0), aText(true).body(0)
-	if !strings.Contains(waits, "8 removals exceed the deletion budget of 5; the label kalypso/allow-deletions agrees") {
-		t.Errorf("it does not say how to agree:\n%s", waits)
+	if page := pageOf(p, "dev", nil, 0, true); strings.Contains(page, "exceed the deletion budget") {
+		t.Errorf("it asks for an approval that was given:\n%s", page)
 	}
-	if strings.Contains(agreed, "exceed the deletion budget") || !strings.Contains(agreed, "agreed to by the label `kalypso/allow-deletions`") {
-		t.Errorf("it does not say that somebody agreed:\n%s", agreed)
-	}
-}
-
-func TestABodyFitsTheForge(t *testing.T) {
-	for _, room := range []int{2000, 4000, 65536} {
-		if n := len([]rune(aText(false).body(room))); n > room {
-			t.Errorf("room for %d: the body has %d characters", room, n)
+	for _, limit := range []int{2000, 4000, 65536} {
+		if n := len(pageOf(p, "dev", nil, limit, false)); n > limit {
+			t.Errorf("limit %d: the page has %d bytes", limit, n)
 		}
 	}
 }

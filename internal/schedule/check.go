@@ -6,11 +6,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
-	"github.com/kalypso-io/kalypso/internal/forge"
 )
-
-// StatusChecks is the context of the status that says what the checks of manifests found.
-const StatusChecks = "kalypso/checks"
 
 // check looks at what the change writes.
 func (r *round) check(_ context.Context, request Request) error {
@@ -28,13 +24,4 @@ func (r *round) check(_ context.Context, request Request) error {
 	r.outcome.Findings = checker.Check(put)
 	r.outcome.Plan.Problems = fleet.SortProblems(append(r.outcome.Plan.Problems, problems...))
 	return nil
-}
-
-// checkStatus says whether anything refuses the change.
-func (r *round) checkStatus() forge.Status {
-	s := forge.Status{Context: StatusChecks, State: forge.Success, Description: check.Summary(r.outcome.Findings)}
-	if check.Worst(r.outcome.Findings) == check.Refuse {
-		s.State = forge.Failure
-	}
-	return s
 }

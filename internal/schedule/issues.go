@@ -21,7 +21,7 @@ const maxIssues = 20
 // report makes the open issues of the environment its errors: one for each root problem, closed when it is mended.
 func (r *round) report(ctx context.Context, request Request) error {
 	wanted := rootErrors(request.Environment, r.bundle.Problems)
-	issues, err := r.repo.FindIssues(ctx, forge.IssueFilter{State: forge.Open, Label: LabelProblem})
+	issues, err := r.pull.Repository.FindIssues(ctx, forge.IssueFilter{State: forge.Open, Label: LabelProblem})
 	if err != nil {
 		return fmt.Errorf("find issues: %w", err)
 	}
@@ -36,12 +36,10 @@ func (r *round) report(ctx context.Context, request Request) error {
 			continue
 		}
 		closed := forge.Closed
-		if err := r.repo.EditIssue(ctx, issue.Number, forge.IssueEdit{State: &closed}); err != nil {
+		if err := r.pull.Repository.EditIssue(ctx, issue.Number, forge.IssueEdit{State: &closed}); err != nil {
 			return fmt.Errorf("close issue %d: %w", issue.Number, err)
 		}
-		if err := r.done("issue closed", fmt.Sprintf("closed issue %d", issue.Number)); err != nil {
-			return err
-		}
+		r.outcome.Did = append(r.outcome.Did, fmt.Sprintf("closed issue %d", issue.Number))
 	}
 	return r.openIssues(ctx, request.Environment, wanted, open)
 }
@@ -57,19 +55,17 @@ func (r *round) openIssues(ctx context.Context, environment string, wanted rootP
 		}
 		if !ensured {
 			label := forge.Label{Name: LabelProblem, Color: "d93f0b", Description: "a problem that Kalypso found in a control plane"}
-			if err := r.repo.EnsureLabel(ctx, label); err != nil {
+			if err := r.pull.Repository.EnsureLabel(ctx, label); err != nil {
 				return fmt.Errorf("create label %q: %w", LabelProblem, err)
 			}
 			ensured = true
 		}
-		issue := issueOf(environment, id, wanted.problems[id], r.host.Limits())
-		opened, err := r.repo.OpenIssue(ctx, issue)
+		issue := issueOf(environment, id, wanted.problems[id], r.pull.Limits)
+		opened, err := r.pull.Repository.OpenIssue(ctx, issue)
 		if err != nil {
 			return fmt.Errorf("open an issue: %w", err)
 		}
-		if err := r.done("issue opened", fmt.Sprintf("opened issue %d", opened.Number)); err != nil {
-			return err
-		}
+		r.outcome.Did = append(r.outcome.Did, fmt.Sprintf("opened issue %d", opened.Number))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
@@ -23,7 +24,7 @@ type Previewer struct {
 	// Loader reads the control plane. // required
 	Loader *Loader
 	// Forges host the control plane. // required
-	Forges Forges
+	Forges pullrequest.Forges
 	// Forks previews changes from forks as well. Such a change may name any repository and any template,
 	// and whoever can fork can open one: planning it reads what strangers choose, with our credentials.
 	Forks bool

@@ -66,8 +66,8 @@ func TestLogsHaveALineForEachThingDone(t *testing.T) {
 	k.start()
 	i := item{task: doRound, controlPlane: controlPlane, environment: "dev"}
 	o := &schedule.Outcome{
-		Change: &forge.PullRequest{Number: 7, URL: "https://forge.example.com/7"},
-		Did:    []string{"committed 1f0c2aa", "opened change 7"},
+		PullRequest: &forge.PullRequest{Number: 7, URL: "https://forge.example.com/7"},
+		Did:    []string{"committed 1f0c2aa", "opened pull request 7"},
 		Waits:  "status build is pending",
 		Read:   []schedule.Location{{Repo: controlPlane, Branch: "dev"}},
 	}
@@ -78,7 +78,7 @@ func TestLogsHaveALineForEachThingDone(t *testing.T) {
 	where := "controlPlane=" + controlPlane + " environment=dev"
 	want := strings.Join([]string{
 		`level=INFO msg="committed 1f0c2aa" ` + where + ` change=7 url=https://forge.example.com/7`,
-		`level=INFO msg="opened change 7" ` + where + ` change=7 url=https://forge.example.com/7`,
+		`level=INFO msg="opened pull request 7" ` + where + ` change=7 url=https://forge.example.com/7`,
 		`level=INFO msg=waiting ` + where + ` change=7 url=https://forge.example.com/7 for="status build is pending"`,
 		`level=ERROR msg="not done, trying again" ` + where + ` work=environment failures=1 error=no`,
 	}, "\n") + "\n"

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
@@ -209,7 +210,7 @@ func (k *Keeper) retry(i item, err error) {
 		k.queue.AddAfter(i, limited.RetryAfter)
 		return
 	}
-	if errors.Is(err, schedule.ErrMoved) {
+	if errors.Is(err, pullrequest.ErrMoved) {
 		log.Info("a branch moved meanwhile, looking again", "work", i.task)
 	} else {
 		log.Error("not done, trying again", "work", i.task, "failures", k.queue.NumRequeues(i)+1, "error", err)
@@ -318,7 +319,7 @@ func (k *Keeper) round(ctx context.Context, i item) error {
 	if err == nil && k.Chains != nil {
 		k.queue.Add(item{task: doRecord, controlPlane: i.controlPlane, environment: i.environment})
 	}
-	if err == nil && outcome != nil && outcome.Change != nil && outcome.Change.State == forge.Merged {
+	if err == nil && outcome != nil && outcome.PullRequest != nil && outcome.PullRequest.State == forge.Merged {
 		k.queue.Add(i) // what it merged is published once the next round has seen it, whether the forge says something or not
 	}
 	return err
@@ -335,8 +336,8 @@ func (k *Keeper) isNew(i item) bool {
 // tell logs each thing that a round did, and what it waits for when that is something new.
 func (k *Keeper) tell(i item, o *schedule.Outcome, was found) {
 	log := k.Log.With(i.attributes()...)
-	if o.Change != nil {
-		log = log.With("change", o.Change.Number, "url", o.Change.URL)
+	if o.PullRequest != nil {
+		log = log.With("change", o.PullRequest.Number, "url", o.PullRequest.URL)
 	}
 	for _, what := range o.Did {
 		log.Info(what)

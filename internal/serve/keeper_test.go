@@ -83,7 +83,7 @@ func (f *fakeFlows) Round(ctx context.Context, url, environment string) (*schedu
 	if f.merges == environment {
 		f.merges, merged = "", &forge.PullRequest{Number: 7, State: forge.Merged}
 	}
-	return &schedule.Outcome{Change: merged, Read: []schedule.Location{
+	return &schedule.Outcome{PullRequest: merged, Read: []schedule.Location{
 		{Repo: url, Branch: environment},
 		{Repo: url, Branch: "main"},
 		{Repo: "git@forge.example.com:teams/shop.git", Branch: "main"},

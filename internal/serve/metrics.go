@@ -104,7 +104,7 @@ func (m *Metrics) outcome(environment string, o *schedule.Outcome) {
 		return
 	}
 	open := 0.0
-	if o.Change != nil && o.Change.State == forge.Open {
+	if o.PullRequest != nil && o.PullRequest.State == forge.Open {
 		open = 1
 	}
 	m.open.WithLabelValues(environment).Set(open)

@@ -168,7 +168,7 @@ func (e *ApplicationEnvironment) addOutcome(environment string, o *deliver.Outco
 		said, _ := o.App.Delivery.Environment(environment)
 		e.AutoMerge = said.AutoMerge
 	}
-	e.Change = changeOf(o.Change, o.Waits)
+	e.Change = changeOf(o.PullRequest, o.Waits)
 	if o.Draft != nil {
 		e.addDraft(o.Draft)
 	}

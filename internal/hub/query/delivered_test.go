@@ -54,7 +54,7 @@ func shopRound(t *testing.T) query.Round {
 				"dev": {App: source, GitOps: gitOps("dev", newer)},
 				"stage": {
 					App: source, GitOps: gitOps("stage", older), Waits: "a person merges it",
-					Change: &forge.PullRequest{Number: 7, Title: "stage: deliver shop 1.5.0 (1 changed)", State: forge.Open},
+					PullRequest: &forge.PullRequest{Number: 7, Title: "stage: deliver shop 1.5.0 (1 changed)", State: forge.Open},
 					Draft: &deliver.Draft{
 						Config:   &deliver.Config{Location: schedule.Location{Repo: "http://git.example.com/shop-configs", Branch: "stage"}, Input: schedule.Input{Commit: sha("b1")}},
 						Findings: []check.Finding{{Rule: "latest-tag", Level: check.Warn, Message: "a tag that moves"}},

@@ -168,7 +168,7 @@ func (e *Environment) addScheduled(s *Scheduled) {
 	if s.Outcome == nil {
 		return
 	}
-	e.Change = changeOf(s.Outcome.Change, s.Outcome.Waits)
+	e.Change = changeOf(s.Outcome.PullRequest, s.Outcome.Waits)
 	if at := s.Outcome.GitOps.Repo; e.GitOps != nil && ledger.CleanRepository(at) == e.GitOps.Repository {
 		e.GitOps.URL = secret.Redact(at)
 	}

@@ -201,7 +201,7 @@ func scheduled(environment, text string, p *plan.Plan, at time.Time) *query.Sche
 	s.Policies = []*fleet.Policy{{Name: "everything", Targets: labels.Everything(), ClusterTypes: labels.Everything()}}
 	o := &schedule.Outcome{Plan: p, Waits: "its checks run"}
 	if p != nil {
-		o.Change = &forge.PullRequest{Number: 7, Title: "dev: 1 added", URL: host + "platform-gitops/pulls/7", CreatedAt: at}
+		o.PullRequest = &forge.PullRequest{Number: 7, Title: "dev: 1 added", URL: host + "platform-gitops/pulls/7", CreatedAt: at}
 	}
 	return &query.Scheduled{At: at, Outcome: o, Snapshot: s, Decisions: placement.Decide(s)}
 }

@@ -114,7 +114,7 @@ func (s *site) addActions(v *stageView, d *query.PromotionDetail) {
 			v.Paused = p.Pause != nil
 			v.Approvable = slices.ContainsFunc(p.Proposals, func(o promote.Proposal) bool { return o.State == decide.ProposalOpen && o.Commit == d.Commit })
 		}
-		if scheduled := standing.Scheduling; v.Current && scheduled != nil && scheduled.Outcome != nil && scheduled.Outcome.Change != nil {
+		if scheduled := standing.Scheduling; v.Current && scheduled != nil && scheduled.Outcome != nil && scheduled.Outcome.PullRequest != nil {
 			v.Approvable = true
 		}
 		if s.Trials != nil && v.Arrived.IsZero() {

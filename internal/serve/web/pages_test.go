@@ -84,7 +84,7 @@ func TestPendingPlanShowsHeldAssignments(t *testing.T) {
 	w := newWorld(t).fleetOfThree()
 	held := w.standings()
 	dev := held.Scheduling["dev"].Outcome
-	dev.Change, dev.Plan.Counts = nil, plan.Counts{Held: 2, Unchanged: 1}
+	dev.PullRequest, dev.Plan.Counts = nil, plan.Counts{Held: 2, Unchanged: 1}
 	w.fleet = fleet{held}
 	w.see("/environments/dev").wants("section[aria-labelledby=plan] .empty", "2 assignments held as published")
 	unread := w.see("/environments/stage")

@@ -83,8 +83,8 @@ func (s *service) files(e *query.EnvironmentDetail) (string, int) {
 		if standing.ControlPlane != e.ControlPlane || standing.Environment != e.Name || standing.Scheduling == nil {
 			continue
 		}
-		if o := standing.Scheduling.Outcome; o != nil && o.Change != nil {
-			return o.GitOps.Repo, o.Change.Number
+		if o := standing.Scheduling.Outcome; o != nil && o.PullRequest != nil {
+			return o.GitOps.Repo, o.PullRequest.Number
 		}
 	}
 	return "", 0

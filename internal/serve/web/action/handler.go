@@ -11,7 +11,7 @@ import (
 	"net/url"
 
 	"github.com/kalypso-io/kalypso/internal/hub/query"
-	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/web"
 )
@@ -38,7 +38,7 @@ type Handlers struct {
 	// Trail records approvals. The API's operations record themselves. // required
 	Trail access.Trail
 	// Forges host the pull requests to approve. Optional.
-	Forges schedule.Forges
+	Forges pullrequest.Forges
 	// Merged is called after the pull request of an environment was merged. Optional.
 	Merged func(controlPlane, environment string)
 }

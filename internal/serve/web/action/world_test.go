@@ -59,7 +59,7 @@ func (w *world) ControlPlanes() []query.ControlPlane {
 	return []query.ControlPlane{{
 		URL: controlPlane, Promotion: &promote.Outcome{Subject: controlPlane, Environments: w.standings},
 		Scheduling: map[string]*query.Scheduled{"prod": {Outcome: &schedule.Outcome{
-			GitOps: schedule.Location{Repo: gitOps}, Change: &forge.PullRequest{Number: w.host.files.Number, URL: w.host.files.URL},
+			GitOps: schedule.Location{Repo: gitOps}, PullRequest: &forge.PullRequest{Number: w.host.files.Number, URL: w.host.files.URL},
 		}}},
 	}}
 }

@@ -8,13 +8,13 @@ import (
 
 // Committer writes commits to repositories.
 type Committer interface {
-	// Commit writes a commit, which no branch leads to yet, and returns its id.
-	// The same request makes the same id.
+	// Commit writes a commit that is on no branch yet, and returns its id.
+	// The same request makes the same commit.
 	Commit(ctx context.Context, c Commit) (string, error)
-	// Head returns the commit of a branch; empty when there is no such branch.
+	// Head returns the commit of a branch; empty if the branch does not exist.
 	Head(ctx context.Context, repo, branch string) (string, error)
 	// Push moves a branch to a commit if it is at old, which is empty for a branch that does not exist yet.
-	// Otherwise the error is [ErrMoved]; it is [ErrBusy] while somebody else moves it.
+	// Otherwise the error is [ErrMoved]; it is [ErrBusy] while another process moves it.
 	Push(ctx context.Context, repo, branch, old, commit string) error
 }
 
@@ -31,8 +31,8 @@ type Commit struct {
 	When    time.Time
 }
 
-// ErrMoved says that a branch is not where it was when it was read; the next round reads it again.
+// ErrMoved is the error for a branch that moved since it was read. The next round reads it again.
 var ErrMoved = errors.New("the branch moved")
 
-// ErrBusy says that somebody else is about to move a branch, which is over in a moment.
+// ErrBusy is the error while another process moves a branch, which takes a moment.
 var ErrBusy = errors.New("the branch is being moved")
