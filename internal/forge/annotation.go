@@ -6,50 +6,50 @@ import (
 	"slices"
 )
 
-// MaxAnnotations is how many annotations of one name are shown on a pull request.
+// MaxAnnotations limits the annotations of one name on a pull request.
 const MaxAnnotations = 20
 
-// Annotator shows findings at their places in a pull request.
+// Annotator shows findings at their lines in a pull request.
 type Annotator interface {
-	// Annotate makes the annotations of a name on a pull request be exactly these; none takes all of them away.
-	// At most [MaxAnnotations] are shown, and the last of them says how many there are besides.
-	// One at a line that the forge shows no difference of is shown at its file, and one that it has no place for is left out.
-	// Those of other names, and of other accounts, stay as they are.
-	// [ErrConflict] means that the forge has not noticed the head of the pull request yet.
-	Annotate(ctx context.Context, change int, a Annotations) error
+	// Annotate replaces the annotations of a name on a pull request; an empty list removes them all.
+	// It shows at most [MaxAnnotations]; the last one says how many more exist.
+	// An annotation at a line outside the diff is shown at its file, and left out if the forge cannot show it at all.
+	// Annotations with another name or of another account are kept.
+	// The error is [ErrConflict] if the forge does not know the head yet.
+	Annotate(ctx context.Context, number int, a Annotations) error
 }
 
-// Annotations are all that one program has to say about places in a pull request.
+// Annotations are the findings of one program in a pull request.
 type Annotations struct {
-	// Name tells them from those of other programs: "kalypso/checks".
+	// Name identifies the program, such as "kalypso/checks".
 	Name string // required
-	// Commit is the head of the pull request that they are about.
+	// Commit is the head that was checked.
 	Commit string // required
 	All    []Annotation
 }
 
-// Annotation is something to say about a place in a pull request. All its texts are plain.
+// Annotation is a finding at a place in a pull request. Its texts are plain, not Markdown.
 type Annotation struct {
 	// File is its path in the repository.
 	File string // required
-	// Line counts from 1 in the file as the head has it; 0 is the file as a whole.
+	// Line counts from 1, in the version of the head; 0 means the whole file.
 	Line  int
 	Level AnnotationLevel // required
-	// Title is what it is about in a few words: the name of a rule.
+	// Title names it in a few words, such as the name of a rule.
 	Title   string
 	Message string
-	// Hint says what to do; may be empty.
+	// Hint says what to do; optional.
 	Hint string
-	// More is how many annotations are not shown; [Annotations.Shown] sets it on the last one.
+	// More is how many further annotations are not shown. [Annotations.Shown] sets it on the last one.
 	More int
 }
 
-// AnnotationLevel says how bad it is.
+// AnnotationLevel is the severity of an annotation.
 type AnnotationLevel string
 
-// The levels, from the severest on.
+// The levels, the most severe first.
 const (
-	// Refusal keeps the pull request from being merged.
+	// Refusal blocks the merge.
 	Refusal AnnotationLevel = "refusal"
 	Warning AnnotationLevel = "warning"
 	Notice  AnnotationLevel = "notice"
@@ -57,16 +57,16 @@ const (
 
 var annotationLevels = []AnnotationLevel{Refusal, Warning, Notice}
 
-// Known reports whether a level is one of those above.
+// Known reports whether the level is one of the constants.
 func (l AnnotationLevel) Known() bool { return slices.Contains(annotationLevels, l) }
 
-// longest are the texts of an annotation: more than that nobody reads at a line.
+// Limits of the texts of an annotation.
 const (
 	longestTitle   = 100
 	longestMessage = 1000
 )
 
-// Shown are those that are to be shown: the severest first, then by file and line, with texts of one line.
+// Shown returns up to [MaxAnnotations], the most severe first, then by file and line, each text on one line.
 func (a Annotations) Shown() []Annotation {
 	all := slices.Clone(a.All)
 	for i := range all {

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// Label is a word that changes are tagged with.
+// Label is a label of a repository.
 type Label struct {
 	Name string // required
-	// Color is six hexadecimal digits; empty means a grey.
+	// Color is six hexadecimal digits; it defaults to [DefaultColor].
 	Color       string
 	Description string
 }
 
-// DefaultColor is the colour of a label that has none.
+// DefaultColor is a light grey.
 const DefaultColor = "ededed"
 
-// Comment is a part of the conversation on a pull request.
+// Comment is a comment on a pull request.
 type Comment struct {
-	// ID is the forge's name for it.
+	// ID identifies it on the forge.
 	ID     string
 	Author string
 	Body   string
-	// URL is its place on the page for people; may be empty.
+	// URL leads to it on the page of the pull request; optional.
 	URL       string
 	CreatedAt time.Time
 }
 
-// Mark appends a marker to a text, on a line of its own that pages do not show.
-// A text that has it stays as it is. What is cut to a limit is cut before its marker.
+// Mark appends a marker to a text, on a line of its own that pages do not show, unless the text has it.
+// It cuts the text before the marker to keep the limit; 0 means no limit.
 func Mark(text, marker string, limit int) string {
 	if Marked(text, marker) {
 		return Cut(text, limit)
@@ -40,8 +40,7 @@ func Mark(text, marker string, limit int) string {
 	return strings.TrimRight(text, "\n") + "\n\n" + line
 }
 
-// Marked reports whether a text has a marker. Quoting a text quotes its marker, which does not count:
-// it has to be a whole line.
+// Marked reports whether a text has a marker as a whole line. Quoted markers do not count.
 func Marked(text, marker string) bool {
 	want := markerLine(marker)
 	for line := range strings.Lines(text) {
@@ -52,8 +51,7 @@ func Marked(text, marker string) bool {
 	return false
 }
 
-// markerLine is a comment of HTML, which Markdown keeps and no page shows.
-// "--" would end it early, so that a marker's own are spaced out.
+// markerLine returns an HTML comment, which pages do not show. It splits "--" in the marker, which would end the comment.
 func markerLine(marker string) string {
 	marker = strings.Join(strings.Fields(marker), " ")
 	for strings.Contains(marker, "--") {
@@ -62,9 +60,9 @@ func markerLine(marker string) string {
 	return "<!-- " + strings.ReplaceAll(marker, ">", "") + " -->"
 }
 
-// LivingComment returns the comment that carries a marker: the oldest, since two servers at once may have written two.
-// author is who we are; where that is unknown it is empty and anybody's counts.
-func LivingComment(comments []Comment, marker, author string) (Comment, bool) {
+// MarkedComment returns the oldest comment with a marker; two servers at once may have written several.
+// It considers comments of author only; an empty author means all accounts.
+func MarkedComment(comments []Comment, marker, author string) (Comment, bool) {
 	for _, c := range comments {
 		if Marked(c.Body, marker) && (author == "" || strings.EqualFold(c.Author, author)) {
 			return c, true
@@ -73,15 +71,15 @@ func LivingComment(comments []Comment, marker, author string) (Comment, bool) {
 	return Comment{}, false
 }
 
-// OurComment is [LivingComment] for who asks a forge who we are: only when there is a comment that could be ours.
-func OurComment(comments []Comment, marker string, viewer func() (string, error)) (ours Comment, found bool, err error) {
-	if _, marked := LivingComment(comments, marker, ""); !marked {
+// OwnComment is [MarkedComment] for the account of viewer, which it calls only if a comment has the marker.
+func OwnComment(comments []Comment, marker string, viewer func() (string, error)) (ours Comment, found bool, err error) {
+	if _, marked := MarkedComment(comments, marker, ""); !marked {
 		return Comment{}, false, nil
 	}
 	who, err := viewer()
 	if err != nil {
 		return Comment{}, false, err
 	}
-	ours, found = LivingComment(comments, marker, who)
+	ours, found = MarkedComment(comments, marker, who)
 	return ours, found, nil
 }

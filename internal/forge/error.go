@@ -9,48 +9,47 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Secret is a token or key. It does not print.
+// Secret is a token or key that does not print.
 type Secret = secret.Value
 
-// NewSecret hides a text; an empty one is no secret.
+// NewSecret returns a secret; an empty text is the zero value.
 func NewSecret(text string) Secret { return secret.New(text) }
 
-// The kinds of errors. Every error of a forge is one of them, or the context's own; match with [errors.Is].
+// The kinds of errors; match them with [errors.Is].
 var (
-	// ErrNotFound means that it is not there, or that the credential does not reveal it.
+	// ErrNotFound means that something does not exist, or is hidden from the credential.
 	ErrNotFound = errors.New("not found")
-	// ErrDenied means that the credential is missing, wrong, expired or lacks a right; [Error.Right] says which.
+	// ErrDenied means that the credential is missing, wrong, expired, or lacks [Error.Right].
 	ErrDenied = errors.New("denied")
-	// ErrConflict means that things are not as the request takes for granted; read them again and decide anew.
+	// ErrConflict means that the state is not what the request expects. Read it again, and decide again.
 	ErrConflict = errors.New("conflict")
-	// ErrInvalid means that the request can never succeed as it is.
+	// ErrInvalid means that this request can never succeed.
 	ErrInvalid = errors.New("invalid")
-	// ErrRateLimited means that we asked too much; [Error.RetryAfter] says how long to wait.
+	// ErrRateLimited means too many requests; wait for [Error.RetryAfter].
 	ErrRateLimited = errors.New("rate limited")
-	// ErrUnavailable means that the forge does not answer or fails; trying again later may help.
+	// ErrUnavailable means that the forge does not respond, or fails. A later attempt may succeed.
 	ErrUnavailable = errors.New("unavailable")
 )
 
-// Error says what was attempted, where, what came of it and what to do next.
-// Its text never contains credentials.
+// Error says what failed, where and why, and what to do next. It never contains credentials.
 type Error struct {
 	// Kind is one of the Err variables of this package.
 	Kind error
-	// Op is the attempt in plain verb form: "open pull request".
+	// Op is the operation: "open pull request".
 	Op string
 	// Where is the repository or URL, redacted.
 	Where string
-	// Detail is what the forge says; empty means that Kind says it all.
+	// Detail is the message of the forge; optional.
 	Detail string
-	// Right is what a denied credential lacks, in the forge's own words; empty when unknown.
+	// Right is the permission that the credential lacks, as the forge calls it; empty if unknown.
 	Right string
-	// RetryAfter is how long to wait when rate limited, or when the forge says so; 0 when it does not.
+	// RetryAfter is how long to wait, if the forge says so; otherwise 0.
 	RetryAfter time.Duration
-	// Status is the answer's HTTP status; 0 when there was no answer.
+	// Status is the HTTP status; 0 without a response.
 	Status int
-	// Hint says what to do next; may be empty.
+	// Hint says what to do next; optional.
 	Hint string
-	// Cause is the end of a context, where that is the reason.
+	// Cause is the error of a context that ended; optional.
 	Cause error
 }
 
@@ -80,7 +79,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap makes errors.Is match the kind, and the end of a context where that is the reason.
+// Unwrap returns the kind and the cause.
 func (e *Error) Unwrap() []error {
 	if e.Cause != nil {
 		return []error{e.Kind, e.Cause}

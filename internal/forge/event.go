@@ -2,43 +2,43 @@ package forge
 
 import "time"
 
-// EventKind is what happened.
+// EventKind is the kind of an [Event].
 type EventKind string
 
-// What can happen. A forge may deliver several for one thing, and in any order.
+// The kinds of events. A forge may deliver several events for one action, in any order.
 const (
-	// EventPush: a branch moved, was created, or was deleted.
+	// EventPush: a branch was created, moved or deleted.
 	EventPush EventKind = "push"
-	// EventPullRequest: a pull request was opened, edited, closed, merged, opened again, or got new commits.
+	// EventPullRequest: a pull request was opened, edited, closed, merged or reopened, or got new commits.
 	EventPullRequest EventKind = "change"
 	// EventLabel: a pull request got or lost a label.
 	EventLabel EventKind = "label"
-	// EventStatus: something was said about a commit.
+	// EventStatus: a commit got a status.
 	EventStatus EventKind = "status"
-	// EventComment: a comment on a pull request or an issue.
+	// EventComment: a pull request or an issue got a comment.
 	EventComment EventKind = "comment"
-	// EventPing: the forge tries whether we listen.
+	// EventPing: the forge tests the webhook.
 	EventPing EventKind = "ping"
-	// EventOther: none of our business.
+	// EventOther: anything else.
 	EventOther EventKind = "other"
 )
 
-// Event is a delivery of a forge, reduced to what says where to look. It is a hint, not a fact:
-// whoever gets it reads the state anew, so that lost, late, repeated and forged events do no harm.
+// Event is a webhook delivery, reduced to what says which state to read again. It is a hint, not a fact:
+// receivers read the state from the forge, so that lost, late, repeated and forged events do no harm.
 type Event struct {
 	Kind EventKind
-	// Repository is the path of the repository, as in [ID].
+	// Repository is the path, as in [ID].
 	Repository string
-	// Branch is the one that was pushed, or the base of the pull request.
+	// Branch is the pushed branch, or the base of the pull request.
 	Branch string
-	// Commit is the branch's new head, the pull request's head, or the status'; empty for a deleted branch.
+	// Commit is the new head of the branch, the head of the pull request, or the commit of the status. It is empty for a deleted branch.
 	Commit string
-	// PullRequest is the number of the pull request; 0 when there is none.
+	// PullRequest is the number of the pull request; otherwise 0.
 	PullRequest int
-	// Sender is who did it.
+	// Sender is the account that caused it.
 	Sender string
-	// Delivery is the forge's name for the delivery, by which repeated ones are recognized. It is not signed.
+	// Delivery is the forge's id of the delivery, to detect repeated ones. It is not signed.
 	Delivery string
-	// Time is when it happened; zero where the forge does not tell.
+	// Time is when it happened; zero if the forge does not tell.
 	Time time.Time
 }

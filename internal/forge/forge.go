@@ -5,18 +5,18 @@ import (
 	"errors"
 )
 
-// Forge is one installation that hosts repositories, seen with one credential.
+// Forge is one installation that hosts repositories, used with one credential.
 type Forge interface {
-	// Kind is the make of the forge.
+	// Kind returns the kind of forge.
 	Kind() Kind
-	// Limits are what the forge takes at most.
+	// Limits returns the lengths that the forge accepts.
 	Limits() Limits
-	// Repository returns the repository of a URL. It asks nobody, so that the repository may not exist.
-	// The error is of kind [ErrInvalid] when the URL is not one of this forge.
+	// Repository returns the repository of a URL. It sends no request, so that the repository may not exist.
+	// The error is [ErrInvalid] if the URL does not belong to this forge.
 	Repository(url string) (Repository, error)
 }
 
-// Repository is one repository on a forge. Callers declare which of its parts they use.
+// Repository is one repository on a forge.
 type Repository interface {
 	ID() ID
 	PullRequests
@@ -26,67 +26,67 @@ type Repository interface {
 	Issues
 }
 
-// PullRequests are the requests to merge a branch of a repository into another one.
+// PullRequests reads and writes pull requests.
 type PullRequests interface {
-	// FindPullRequests returns the pull requests that a filter lets through, the newest first: by descending number.
+	// FindPullRequests returns the pull requests that match a filter, by descending number.
 	FindPullRequests(ctx context.Context, f PullRequestFilter) ([]PullRequest, error)
-	// PullRequest returns one pull request with everything the forge knows of it.
+	// PullRequest returns one pull request with all fields.
 	PullRequest(ctx context.Context, number int) (PullRequest, error)
-	// OpenPullRequest opens a pull request. That one is open already from the same head to the same base is [ErrConflict];
-	// that a branch does not exist, [ErrInvalid] or [ErrNotFound], as the forge sees it.
+	// OpenPullRequest opens a pull request. The error is [ErrConflict] if one is already open with the same head and base,
+	// and [ErrInvalid] or [ErrNotFound], depending on the forge, if a branch does not exist.
 	OpenPullRequest(ctx context.Context, c NewPullRequest) (PullRequest, error)
-	// EditPullRequest makes a pull request what the edit says. To open a merged pull request again is [ErrConflict].
+	// EditPullRequest changes a pull request. The error is [ErrConflict] when reopening a merged one.
 	EditPullRequest(ctx context.Context, number int, e PullRequestEdit) error
-	// MergePullRequest merges a pull request and returns the commit that is then on the base branch.
-	// [ErrConflict] means not now: the head is another one than m.Head, the branches conflict, a required check is missing,
-	// or the pull request is closed. To merge what was merged already, at the same head, is no error.
+	// MergePullRequest merges a pull request, and returns the new commit of the base branch.
+	// The error is [ErrConflict] if the head is not m.Head, the branches conflict, a required check is missing,
+	// or the pull request is closed. Merging again at the same head is not an error.
 	MergePullRequest(ctx context.Context, number int, m Merge) (commit string, err error)
 }
 
-// Labels are the words that changes are tagged with.
+// Labels manages the labels of a repository and its pull requests.
 type Labels interface {
-	// EnsureLabel creates a label that the repository does not have. One that is there stays as it is,
-	// since people may have given it another colour.
+	// EnsureLabel creates a label if the repository does not have it. It does not change existing labels,
+	// which users may have edited.
 	EnsureLabel(ctx context.Context, l Label) error
-	// AddLabels adds labels that exist in the repository to a pull request.
-	AddLabels(ctx context.Context, change int, names ...string) error
-	// RemoveLabel takes a label from a pull request. That the pull request does not have it is no error.
-	RemoveLabel(ctx context.Context, change int, name string) error
+	// AddLabels adds existing labels of the repository to a pull request.
+	AddLabels(ctx context.Context, number int, names ...string) error
+	// RemoveLabel removes a label from a pull request. Removing a missing label is not an error.
+	RemoveLabel(ctx context.Context, number int, name string) error
 }
 
-// Statuses are what programs say about commits.
+// Statuses reads and sets the statuses of commits.
 type Statuses interface {
-	// SetStatus sets what is said about a commit under a context, in place of what was said before.
-	// [ErrNotFound] or [ErrInvalid] when there is no such commit.
+	// SetStatus replaces the status of a commit with the same context.
+	// The error is [ErrNotFound] or [ErrInvalid], depending on the forge, if the commit does not exist.
 	SetStatus(ctx context.Context, commit string, s Status) error
 	// Statuses returns the latest status of each context, sorted by context.
 	Statuses(ctx context.Context, commit string) ([]Status, error)
 }
 
-// Comments are the conversation on a pull request.
+// Comments reads and writes comments on pull requests.
 type Comments interface {
-	// Comments returns the comments on a pull request, the oldest first.
-	Comments(ctx context.Context, change int) ([]Comment, error)
-	// UpsertComment makes the one comment with a marker say body: it creates it, or edits the one that is there
-	// if it says something else. A marker that somebody else wrote or quoted does not count.
-	UpsertComment(ctx context.Context, change int, marker, body string) (Comment, error)
+	// Comments returns the comments, the oldest first.
+	Comments(ctx context.Context, number int) ([]Comment, error)
+	// UpsertComment creates the comment with a marker, or edits it if its text differs from body.
+	// It ignores markers in comments of other accounts, and in quotes.
+	UpsertComment(ctx context.Context, number int, marker, body string) (Comment, error)
 }
 
-// Issues are the problems that a repository's people should look at.
+// Issues reads and writes issues.
 type Issues interface {
-	// FindIssues returns the issues that a filter lets through, the newest first. Changes are no issues.
+	// FindIssues returns the issues that match a filter, the newest first. Pull requests are not issues.
 	FindIssues(ctx context.Context, f IssueFilter) ([]Issue, error)
-	// OpenIssue opens an issue, with labels that exist in the repository.
+	// OpenIssue opens an issue with existing labels of the repository.
 	OpenIssue(ctx context.Context, i NewIssue) (Issue, error)
-	// EditIssue makes an issue what the edit says.
+	// EditIssue changes an issue.
 	EditIssue(ctx context.Context, number int, e IssueEdit) error
 }
 
-// Forges are all that are configured.
+// Forges are the configured forges.
 type Forges []Forge
 
-// Repository returns the repository of a URL, from the first forge whose it is.
-// The error is of kind [ErrInvalid] when it is none's.
+// Repository returns the repository of a URL, from the first forge that hosts it.
+// The error is [ErrInvalid] if no forge does.
 func (all Forges) Repository(url string) (Repository, error) {
 	if _, err := ParseID(url); err != nil {
 		return nil, err

@@ -174,14 +174,14 @@ func TestCut(t *testing.T) {
 	}
 }
 
-func TestLivingComment(t *testing.T) {
+func TestMarkedComment(t *testing.T) {
 	comments := []forge.Comment{
 		{ID: "1", Author: "person", Body: forge.Mark("theirs", "m", 0)},
 		{ID: "2", Author: "Bot", Body: forge.Mark("ours", "m", 0)},
 		{ID: "3", Author: "bot", Body: forge.Mark("ours, too", "m", 0)},
 	}
 	for author, want := range map[string]string{"bot": "2", "": "1", "nobody": ""} {
-		if got, found := forge.LivingComment(comments, "m", author); got.ID != want || found != (want != "") {
+		if got, found := forge.MarkedComment(comments, "m", author); got.ID != want || found != (want != "") {
 			t.Errorf("%q: got %q", author, got.ID)
 		}
 	}

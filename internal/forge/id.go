@@ -7,35 +7,34 @@ import (
 	"strings"
 )
 
-// ID identifies a repository, however its URL was spelled.
+// ID identifies a repository, independent of the spelling of its URL.
 type ID struct {
-	// Host is in lower case, with the port where it is not the usual one.
+	// Host is in lower case, with the port unless it is the default.
 	Host string
 	// Path is "owner/name", "group/subgroup/name" or "organization/project/name".
 	Path string
 }
 
-// Owner is the path without the name: an account, a group with its parents, an organization and project.
+// Owner returns the path without the name: an account, a group with its parents, or an organization and project.
 func (id ID) Owner() string {
 	owner, _ := path.Split(id.Path)
 	return strings.TrimSuffix(owner, "/")
 }
 
-// Name is the last segment of the path.
+// Name returns the last segment of the path.
 func (id ID) Name() string { return path.Base(id.Path) }
 
 // String returns "host/path".
 func (id ID) String() string { return id.Host + "/" + id.Path }
 
-// ParseID reads a repository's URL, by https, http or ssh, or in the form [user@]host:path.
-// Azure DevOps' many spellings of one repository become "dev.azure.com" and "organization/project/name".
+// ParseID parses the URL of a repository: https, http or ssh, or the form [user@]host:path.
+// The many URLs of a repository at Azure DevOps become "dev.azure.com" and "organization/project/name".
 func ParseID(raw string) (ID, error) {
 	id, _, err := parseURL(raw)
 	return id, err
 }
 
-// parseURL returns the scheme as well: an ssh server may listen on another port than the web server,
-// so that the port of an ssh URL says nothing about the forge and is dropped.
+// parseURL also returns the scheme. It drops the port of an ssh URL, because the ssh server of a forge may use any port.
 func parseURL(raw string) (ID, string, error) {
 	u, err := splitURL(raw)
 	if err != nil {
@@ -62,10 +61,10 @@ func parseURL(raw string) (ID, string, error) {
 	return id, u.Scheme, nil
 }
 
-// sshHosts are those by which public forges serve ssh through port 443.
+// sshHosts are hosts of public forges that serve ssh on port 443.
 var sshHosts = map[string]string{"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
 
-// usualPorts are left out of a host.
+// usualPorts are the default ports by scheme.
 var usualPorts = map[string]string{"http": "80", "https": "443", "ssh": "22"}
 
 // splitURL parses a full URL, or the form [user@]host:path.
@@ -92,12 +91,12 @@ func splitURL(raw string) (*url.URL, error) {
 
 const azure = "dev.azure.com"
 
-// azureSpelling brings the spellings of a repository at Azure DevOps to one:
+// azureSpelling normalizes the URLs of a repository at Azure DevOps:
 //
 //	https://dev.azure.com/org/project/_git/name     https://org.visualstudio.com/project/_git/name
 //	git@ssh.dev.azure.com:v3/org/project/name       org@vs-ssh.visualstudio.com:v3/org/project/name
 //
-// A repository named like its project may leave the project out before "_git".
+// The URL of a repository named like its project may omit the project.
 func azureSpelling(host string, segments []string) (string, []string) {
 	organization, old := strings.CutSuffix(host, ".visualstudio.com")
 	switch {

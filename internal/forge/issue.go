@@ -1,9 +1,9 @@
 package forge
 
-// Issue is a problem that people should look at.
+// Issue is an issue of a repository.
 type Issue struct {
 	Number int
-	// URL is its page for people.
+	// URL is its page.
 	URL         string
 	Title, Body string
 	State       State
@@ -12,21 +12,21 @@ type Issue struct {
 	Labels []string
 }
 
-// IssueFilter selects issues; an empty field does not restrict.
+// IssueFilter selects issues. An empty field matches all.
 type IssueFilter struct {
 	State State
-	// Label is one that the issue has.
+	// Label is one of the labels.
 	Label string
-	// Marker is one that the body has, see [Mark].
+	// Marker is in the body, see [Mark].
 	Marker string
 }
 
-// Matches reports whether an issue passes the filter's state and marker. Labels are the forge's to compare.
+// Matches reports whether an issue matches State and Marker. The forge compares labels.
 func (f IssueFilter) Matches(i Issue) bool {
 	return (f.State == "" || i.State == f.State) && (f.Marker == "" || Marked(i.Body, f.Marker))
 }
 
-// NewIssue is an issue to be opened.
+// NewIssue describes an issue to open.
 type NewIssue struct {
 	Title string // required
 	Body  string
@@ -34,12 +34,12 @@ type NewIssue struct {
 	Labels []string
 }
 
-// IssueEdit says what an issue should be; what is nil stays.
+// IssueEdit changes an issue. Nil fields are kept.
 type IssueEdit struct {
 	Title, Body *string
 	// State is Open or Closed.
 	State *State
 }
 
-// Empty reports whether the edit changes nothing.
+// Empty reports whether the edit has no field set.
 func (e IssueEdit) Empty() bool { return e == IssueEdit{} }

@@ -2,7 +2,7 @@ package forge
 
 import "strings"
 
-// Kind is the make of a forge.
+// Kind is the kind of a forge.
 type Kind string
 
 // The kinds of forges.
@@ -14,10 +14,10 @@ const (
 	Local       Kind = "local"
 )
 
-// Kinds are all kinds, in the order in which people read them.
+// Kinds returns all kinds in display order.
 func Kinds() []Kind { return []Kind{GitHub, GitLab, Gitea, AzureDevOps, Local} }
 
-// publicHosts are those that everybody knows.
+// publicHosts are the public forges.
 var publicHosts = map[string]Kind{
 	"github.com":    GitHub,
 	"gitlab.com":    GitLab,
@@ -26,13 +26,13 @@ var publicHosts = map[string]Kind{
 	"dev.azure.com": AzureDevOps,
 }
 
-// hostNames are the words that hosts are named by, as in "gitlab.example.com".
+// hostNames are common first labels of host names, as in "gitlab.example.com".
 var hostNames = map[string]Kind{
 	"github": GitHub, "gitlab": GitLab, "gitea": Gitea, "forgejo": Gitea,
 }
 
-// KindOfHost says which kind of forge a host is, by its name: those of the public forges,
-// and names that begin with a kind's, as "gitlab.example.com" does. Others are for the configuration to say.
+// KindOfHost returns the kind of forge at a host, if it is a public forge or its name begins with a kind,
+// as in "gitlab.example.com". The kinds of other hosts have to be configured.
 func KindOfHost(host string) (Kind, bool) {
 	host = strings.ToLower(host)
 	if kind, ok := publicHosts[host]; ok {

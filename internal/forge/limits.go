@@ -2,7 +2,7 @@ package forge
 
 import "strings"
 
-// Limits are how many characters a forge takes at most; 0 means no limit.
+// Limits are the maximum lengths of texts in characters; 0 means no limit.
 type Limits struct {
 	Title             int
 	Body              int // of pull requests and issues
@@ -10,8 +10,7 @@ type Limits struct {
 	StatusDescription int
 }
 
-// Cut returns a text of at most limit characters, with an ellipsis where something was cut. 0 means no limit.
-// It never cuts within a character.
+// Cut shortens a text to limit characters, with an ellipsis at its end; 0 means no limit.
 func Cut(text string, limit int) string {
 	if limit <= 0 || len(text) <= limit {
 		return text
@@ -23,7 +22,7 @@ func Cut(text string, limit int) string {
 	return strings.TrimRight(string(runes[:limit-1]), " \n") + "…"
 }
 
-// OneLine makes a title of a text: titles have no line breaks and no spaces at their ends.
+// OneLine joins the lines of a text and shortens it to limit characters.
 func OneLine(text string, limit int) string {
 	return Cut(strings.Join(strings.Fields(text), " "), limit)
 }

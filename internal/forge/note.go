@@ -11,21 +11,21 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/markdown"
 )
 
-// Note is an annotation as a comment at a line, for forges that have no other way to show one.
+// Note is an annotation written as a comment at a line, for forges without annotations.
 type Note struct {
 	Annotation
-	// Marker is how the comment is found again.
+	// Marker identifies the comment.
 	Marker string
 }
 
-// Standing is a comment at a line that is there and is ours.
+// Standing is one of our comments at a line that exists on the forge.
 type Standing struct {
 	ID, Body string
-	// Outdated says that the forge does not show it at its place any more.
+	// Outdated reports that the forge no longer shows it at its line.
 	Outdated bool
 }
 
-// Notes are the annotations to be shown, as comments.
+// Notes returns [Annotations.Shown] as comments.
 func (a Annotations) Notes() []Note {
 	var notes []Note
 	for _, shown := range a.Shown() {
@@ -34,15 +34,14 @@ func (a Annotations) Notes() []Note {
 	return notes
 }
 
-// Settle makes the comments of ours that are there be the annotations: it removes those that are gone, and writes the notes that
-// are missing. Comments that are no annotations of this name do not count.
+// Settle removes comments whose annotation is gone, and writes the missing ones. It ignores comments without the annotations' name.
 //
-// That somebody else removed one meanwhile is no error of remove. A note whose line write refuses as [ErrInvalid] is written at its
-// file, and left out where that is refused as well.
+// [ErrNotFound] from remove is not an error. A note whose line write refuses with [ErrInvalid] is written at its file,
+// and left out if that is refused, too.
 func (a Annotations) Settle(
 	there []Standing, remove func(id string) error, write func(n Note, body string, atLine bool) error,
 ) error {
-	gone, missing := a.turn(there)
+	gone, missing := a.compare(there)
 	for _, s := range gone {
 		if err := remove(s.ID); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
@@ -65,8 +64,8 @@ func (a Annotations) Settle(
 	return nil
 }
 
-// turn compares the annotations with the comments that are there.
-func (a Annotations) turn(there []Standing) (gone []Standing, missing []Note) {
+// compare returns the comments to remove and the notes to write.
+func (a Annotations) compare(there []Standing) (gone []Standing, missing []Note) {
 	missing = a.Notes()
 	for _, s := range there {
 		if !a.Wrote(s.Body) {
@@ -93,7 +92,7 @@ func (a Annotations) Wrote(body string) bool {
 	return false
 }
 
-// Digest identifies the annotations and the commit that they are about; empty when there are none.
+// Digest identifies the annotations and their commit; empty without annotations.
 func (a Annotations) Digest() string {
 	if len(a.All) == 0 {
 		return ""
@@ -108,7 +107,7 @@ func digest(of ...any) string {
 
 var levelNames = map[AnnotationLevel]string{Refusal: "Refused", Warning: "Warning", Notice: "Notice"}
 
-// Body is the comment in Markdown, in which the texts mean nothing. One that does not stand at its line says which that is.
+// Body returns the comment in Markdown, with all texts escaped. It names the line unless it is shown there.
 func (n Note) Body(atLine bool) string {
 	text := "**" + levelNames[n.Level] + "**"
 	if !atLine && n.Line > 0 {
@@ -122,7 +121,7 @@ func (n Note) Body(atLine bool) string {
 		text += "\n\n" + markdown.Escape(n.Hint)
 	}
 	if n.More > 0 {
-		text += fmt.Sprintf("\n\n%d more are not shown at their places.", n.More)
+		text += fmt.Sprintf("\n\n%d more not shown.", n.More)
 	}
 	return Mark(text, n.Marker, 0)
 }

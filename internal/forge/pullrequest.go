@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// State says where a pull request or an issue stands.
+// State is the state of a pull request or an issue.
 type State string
 
-// The states. An issue is never merged; a merged pull request is not closed.
+// The states. Issues are never merged. A merged pull request is not closed.
 const (
 	Open   State = "open"
 	Closed State = "closed"
@@ -19,82 +19,80 @@ const (
 // PullRequest is a request to merge one branch into another.
 type PullRequest struct {
 	Number int
-	// URL is its page for people.
+	// URL is its page.
 	URL         string
 	Title, Body string
 	State       State
 	Draft       bool
-	// Author is who opened it.
-	Author string
-	// EndedBy is who closed or merged it, where the forge tells; only [PullRequests.PullRequest] looks it up.
+	Author      string
+	// EndedBy is who closed or merged it, if the forge tells; only [PullRequests.PullRequest] sets it.
 	EndedBy string
-	// EndedAt is when it was closed or merged; zero while it is open.
+	// EndedAt is when it was closed or merged; zero if open.
 	EndedAt time.Time
-	// Head is what would be merged, Base where to. For a merged pull request, Head.Commit is what was merged.
+	// Head is merged into Base. For a merged pull request, Head.Commit is the commit that was merged.
 	Head, Base Ref
-	// Fetch is the ref of the base's repository under which the head commit can be fetched,
-	// which also works when the head is in a fork: "refs/pull/1/head".
+	// Fetch is the ref of the base repository to fetch the head commit from, such as "refs/pull/1/head". It works for forks, too.
 	Fetch string
-	// MergeCommit is the commit on the base branch that a merge made; empty before, and where it is unknown.
+	// MergeCommit is the commit on the base branch that the merge made; empty if not merged or unknown.
 	MergeCommit string
 	// Labels are sorted.
 	Labels []string
-	// Mergeable says whether the branches merge without a conflict; only [PullRequests.PullRequest] looks it up.
+	// Mergeable reports whether the branches merge without conflicts; only [PullRequests.PullRequest] sets it.
 	Mergeable Mergeable
 	CreatedAt time.Time
 }
 
-// HasLabel reports whether a pull request has a label; forges do not tell labels apart by case.
+// HasLabel reports whether the pull request has a label, ignoring case.
 func (c PullRequest) HasLabel(name string) bool {
 	return slices.ContainsFunc(c.Labels, func(l string) bool { return strings.EqualFold(l, name) })
 }
 
-// Ref is one end of a pull request.
+// Ref is the head or base of a pull request.
 type Ref struct {
 	Branch string
 	Commit string
-	// Fork is the path of the repository the branch is in, when it is another one than the pull request's.
-	// "unknown" stands for one that is gone or cannot be seen.
+	// Fork is the path of the branch's repository, if that is not the repository of the pull request.
+	// It is "unknown" if the fork is deleted or hidden.
 	Fork string
 }
 
 // Mergeable says whether branches merge. Forges compute it in the background.
 type Mergeable string
 
-// What is known about merging.
+// The values of Mergeable.
 const (
 	MergeableUnknown Mergeable = ""
 	MergeableYes     Mergeable = "yes"
 	MergeableNo      Mergeable = "no"
 )
 
-// PullRequestFilter selects changes; an empty field does not restrict.
+// PullRequestFilter selects pull requests. An empty field matches all.
 type PullRequestFilter struct {
 	State State
-	// Head and Base are branches of this repository; changes from forks have no head here.
+	// Head and Base are branches of this repository. Heads in forks never match.
 	Head, Base string
-	// Limit is how many are wanted; 0 means all. The newest matter most, and a limit spares requests.
+	// Limit is the maximum number of results, the newest; 0 means no limit. It saves requests.
 	Limit int
 }
 
-// Matches reports whether a pull request passes the filter, its limit aside.
+// Matches reports whether a pull request matches the filter, ignoring Limit.
 func (f PullRequestFilter) Matches(c PullRequest) bool {
 	return (f.State == "" || c.State == f.State) &&
 		(f.Head == "" || (c.Head.Branch == f.Head && c.Head.Fork == "")) &&
 		(f.Base == "" || c.Base.Branch == f.Base)
 }
 
-// NewPullRequest is a pull request to be opened, between two branches of its repository.
+// NewPullRequest describes a pull request to open between two branches of the repository.
 type NewPullRequest struct {
 	Head  string // required
 	Base  string // required
 	Title string // required
 	Body  string
-	// Draft says that it is not meant to be merged yet; some forges say it with a word before the title.
+	// Draft marks it as not ready to be merged. Some forges use a prefix of the title.
 	Draft bool
 }
 
-// PullRequestEdit says what a pull request should be; what is nil stays.
+// PullRequestEdit changes a pull request. Nil fields are kept.
 type PullRequestEdit struct {
 	Title, Body *string
 	// Base is the branch to merge into.
@@ -103,25 +101,25 @@ type PullRequestEdit struct {
 	State *State
 }
 
-// Empty reports whether the edit changes nothing.
+// Empty reports whether the edit has no field set.
 func (e PullRequestEdit) Empty() bool { return e == PullRequestEdit{} }
 
-// MergeMethod is how the head comes onto the base.
+// MergeMethod is the way to merge.
 type MergeMethod string
 
 // The methods.
 const (
-	// MergeCommits makes a merge commit; it is what the zero value means.
+	// MergeCommits makes a merge commit. It is the default.
 	MergeCommits MergeMethod = "merge"
-	// MergeSquash makes one commit of all.
+	// MergeSquash makes a single commit.
 	MergeSquash MergeMethod = "squash"
 )
 
-// Merge says how to merge a pull request.
+// Merge describes a merge.
 type Merge struct {
-	// Head is the commit that was judged; nothing is merged when the head is another one.
+	// Head is the expected head; the merge fails if the head moved.
 	Head   string // required
 	Method MergeMethod
-	// Title and Message are the merge commit's; the forge's own when empty.
+	// Title and Message are those of the merge commit; they default to the forge's.
 	Title, Message string
 }

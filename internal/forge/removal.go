@@ -2,11 +2,10 @@ package forge
 
 import "context"
 
-// Remover deletes a repository. Whoever does so looks first at what the repository says about itself,
-// and leaves alone what he did not make.
+// Remover deletes repositories. Callers read the description first, to delete only repositories that they created.
 type Remover interface {
-	// Description is what the repository was created with, or what somebody wrote there since.
+	// Description returns the current description.
 	Description(ctx context.Context) (string, error)
-	// Remove deletes the repository with everything in it, for good. That there is none is no error.
+	// Remove deletes the repository. Removing a repository that does not exist is not an error.
 	Remove(ctx context.Context) error
 }

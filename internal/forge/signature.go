@@ -6,8 +6,7 @@ import (
 	"encoding/hex"
 )
 
-// Signed reports whether a signature, in hexadecimal digits, is the HMAC with SHA-256 of a body under a key.
-// It takes the same time whatever is wrong. An empty key signs nothing.
+// Signed reports whether a hexadecimal signature is the HMAC-SHA256 of a body, in constant time. With an empty key it is false.
 func Signed(signature string, body []byte, key Secret) bool {
 	got, err := hex.DecodeString(signature)
 	if err != nil || key.IsZero() {

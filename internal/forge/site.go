@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Site is where a forge is.
+// Site is the address of a forge.
 type Site struct {
 	// Scheme is "https" or "http".
 	Scheme string
-	// Host is in lower case, with the port where it is not the usual one.
+	// Host is in lower case, with the port unless it is the default.
 	Host string
-	// Prefix is the folder below which the forge lives, without slashes at its ends; usually empty.
+	// Prefix is the path of the forge without slashes at its ends; usually empty.
 	Prefix string
 }
 
@@ -32,11 +32,10 @@ func ParseSite(raw string) (Site, error) {
 	return s, nil
 }
 
-// URL returns the site's URL, without a slash at its end.
+// URL returns the URL without a slash at its end.
 func (s Site) URL() string { return strings.TrimSuffix(s.Scheme+"://"+s.Host+"/"+s.Prefix, "/") }
 
-// Repository returns which repository of this site a URL means.
-// The error is of kind [ErrInvalid] when it is not on this site.
+// Repository returns the repository of a URL. The error is [ErrInvalid] if the URL is not on this site.
 func (s Site) Repository(raw string) (ID, error) {
 	id, scheme, err := parseURL(raw)
 	if err != nil {

@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// StatusState is what a status says.
+// StatusState is the state of a status.
 type StatusState string
 
 // The states of a status.
 const (
 	Pending StatusState = "pending"
 	Success StatusState = "success"
-	Failure StatusState = "failure" // what was checked is not good
-	Errored StatusState = "error"   // it could not be checked
+	Failure StatusState = "failure" // the check failed
+	Errored StatusState = "error"   // the check could not run
 )
 
-// Status is what a program says about a commit.
+// Status is the result of a program for a commit.
 type Status struct {
-	// Context is the name under which it is said: "kalypso/plan".
+	// Context identifies the program, such as "kalypso/plan".
 	Context     string // required
 	State       StatusState
 	Description string
-	// URL leads people to the details.
+	// URL leads to details.
 	URL string
-	// Time is when it was said; the forge sets it.
+	// Time is set by the forge.
 	Time time.Time
 }
 

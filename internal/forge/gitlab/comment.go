@@ -66,7 +66,7 @@ func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body
 	if err != nil {
 		return forge.Comment{}, err
 	}
-	ours, found, err := forge.OurComment(all, marker, func() (string, error) { return r.forge.Viewer(ctx) })
+	ours, found, err := forge.OwnComment(all, marker, func() (string, error) { return r.forge.Viewer(ctx) })
 	if err != nil || found && strings.TrimSpace(ours.Body) == strings.TrimSpace(body) {
 		return ours, err
 	}

@@ -51,7 +51,7 @@ func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body
 			return err
 		}
 		var found bool
-		if comment, found = forge.LivingComment(all, marker, r.who()); !found {
+		if comment, found = forge.MarkedComment(all, marker, r.who()); !found {
 			comment, err = r.addComment(ctx, e, number, body)
 			return err
 		}

@@ -56,7 +56,7 @@ type frame struct {
 type heading struct {
 	Owner, Name, Link, Description string
 	Private                        bool
-	OpenChanges, OpenIssues        int
+	OpenPullRequests, OpenIssues   int
 	// Writable says that the visitor may act.
 	Writable bool
 }
@@ -162,7 +162,7 @@ func (p *pages) the(r *request, tab string) (*Repository, entry, error) {
 		Owner: e.owner, Name: e.name, Description: e.description, Private: e.private,
 		Link: p.base() + "/" + e.owner + "/" + e.name, Writable: r.visit.account.may(Write, e.path()),
 	}
-	err = p.db.QueryRowContext(r.Context(), countOpen, e.id).Scan(&h.OpenChanges, &h.OpenIssues)
+	err = p.db.QueryRowContext(r.Context(), countOpen, e.id).Scan(&h.OpenPullRequests, &h.OpenIssues)
 	r.frame.Repository, r.frame.Tab = h, tab
 	return repo, e, err
 }

@@ -182,8 +182,8 @@ func TestChangeIsHandledOnItsPage(t *testing.T) {
 		status forge.Status
 		says   string
 	}{
-		{forge.Status{Context: "ci", State: forge.Success}, "Nothing stands in the way."},
-		{forge.Status{Context: "other", State: forge.Failure}, "Nothing forbids it, but a check did not succeed."},
+		{forge.Status{Context: "ci", State: forge.Success}, "Ready to merge."},
+		{forge.Status{Context: "other", State: forge.Failure}, "Can be merged, but 1 check has not succeeded."},
 	} {
 		if err := r.SetStatus(t.Context(), head, step.status); err != nil {
 			t.Fatal(err)
