@@ -24,21 +24,20 @@ type Entry struct {
 	Audit        *AuditEntry   `json:"audit,omitempty"`
 }
 
-// Heartbeat is when a cluster was last heard of.
+// Heartbeat is when a cluster last reported.
 type Heartbeat struct {
 	Cluster string    `json:"cluster"`
 	At      time.Time `json:"at"`
 }
 
-// Compaction says what may be forgotten.
+// Compaction selects what [Archive.Compact] deletes: observations before a time that only confirm the one before.
 type Compaction struct {
-	// Before is the time from which on nothing is forgotten.
 	Before time.Time
-	// Drop forgets transitions, too: of each reconciler what is left begins with what it was at Before.
+	// Drop deletes transitions, too: the history of each reconciler then begins with its state at Before.
 	Drop bool
 }
 
-// Export writes everything that a ledger holds, as JSON lines.
+// Export writes the whole ledger as JSON lines.
 func Export(ctx context.Context, a Archive, w io.Writer) error {
 	buffered := bufio.NewWriterSize(w, 1<<16)
 	enc := json.NewEncoder(buffered)
@@ -49,7 +48,7 @@ func Export(ctx context.Context, a Archive, w io.Writer) error {
 	return buffered.Flush()
 }
 
-// Recorder is what an exported ledger is imported into.
+// Recorder is what [Import] writes to.
 type Recorder interface {
 	Intake
 	Clusters
@@ -62,14 +61,14 @@ type Recorder interface {
 }
 
 const (
-	// importBatch is how many reports are recorded at once.
+	// importBatch is how many reports are recorded in one call.
 	importBatch = 5000
-	// maxLine bounds what one line may be; the longest are commits with 100,000 assignments.
+	// maxLine limits a line; the longest are commits with 100,000 assignments.
 	maxLine = 256 << 20
 )
 
-// Import adds exported entries to a ledger. What it has already stays once, so that an import may be repeated,
-// and several ledgers can be brought together. It stops at the first line that is no entry, and says which.
+// Import adds exported entries to a ledger. Entries that exist are skipped, so that an import can be repeated and ledgers can be
+// merged. It stops at the first invalid line; the error has its number.
 func Import(ctx context.Context, to Recorder, r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 1<<16), maxLine)
@@ -94,7 +93,7 @@ func Import(ctx context.Context, to Recorder, r io.Reader) error {
 	return nil
 }
 
-// importer gathers reports, which are many.
+// importer collects reports to record many at once.
 type importer struct {
 	to      Recorder
 	reports []Report
@@ -147,5 +146,5 @@ func record(ctx context.Context, to Recorder, e Entry) error {
 	case e.Audit != nil:
 		return to.RecordAudit(ctx, *e.Audit)
 	}
-	return fmt.Errorf("%w: the line holds nothing that this program knows", ErrInvalid)
+	return fmt.Errorf("%w: unknown kind of entry", ErrInvalid)
 }

@@ -5,25 +5,24 @@ import (
 	"time"
 )
 
-// Clock says how wrong the clock of a cluster is, from a time of it on.
+// Clock holds how far a cluster's clock is off, from a time on.
 type Clock struct {
 	Cluster string `json:"cluster"`
-	// From is the first time to be corrected, by the clock of the cluster.
+	// From is the first time to correct, by the clock of the cluster.
 	From time.Time `json:"from"`
-	// Correction is what has to be added to a time of the cluster to have ours, in nanoseconds.
+	// Correction is added to a time of the cluster to get the server's time; in nanoseconds.
 	Correction time.Duration `json:"correction"`
-	// Noted is when we found out.
+	// Noted is when the server found out.
 	Noted time.Time `json:"noted"`
 }
 
-// KeptClocks is how often a cluster's clock may change before the oldest change is forgotten:
-// a clock that jumps about all the time does not fill a ledger.
+// KeptClocks is how many corrections of a cluster are kept, so that a clock that jumps all the time does not fill the ledger.
 const KeptClocks = 16
 
-// Clocks are the clocks of clusters, as far as they are known to be wrong.
+// Clocks stores corrections of the clocks of clusters.
 type Clocks interface {
-	// NoteClock notes how wrong a clock is. What a cluster has at one time is noted once.
+	// NoteClock stores a correction. Corrections with the same cluster and Noted are stored once.
 	NoteClock(ctx context.Context, c Clock) error
-	// Clocks returns what was noted of a cluster, the last first; nothing means that its clock was never known to be wrong.
+	// Clocks returns the corrections of a cluster, the last first; none if its clock was never found to be off.
 	Clocks(ctx context.Context, cluster string) ([]Clock, error)
 }

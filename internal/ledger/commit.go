@@ -2,24 +2,24 @@ package ledger
 
 import "time"
 
-// BranchKind says which team's GitOps repository a branch is of.
+// BranchKind tells platform and application branches apart.
 type BranchKind string
 
 // The kinds of branches.
 const (
-	BranchPlatform    BranchKind = "platform"    // wants assignments
-	BranchApplication BranchKind = "application" // wants versions
+	BranchPlatform    BranchKind = "platform"    // contains assignments
+	BranchApplication BranchKind = "application" // contains versions of workloads
 )
 
-// Commit is a commit of a GitOps repository and what it wants.
+// Commit is a commit of a GitOps repository and its content.
 type Commit struct {
 	Repository string     `json:"repository"`
 	Branch     string     `json:"branch"`
 	SHA        string     `json:"sha"`
 	Kind       BranchKind `json:"kind"`
-	// Environment is the one that the branch is of; empty when several share it, or it is unknown.
+	// Environment is the environment of the branch; empty if several share it or it is unknown.
 	Environment string `json:"environment"`
-	// SourceCommit is the promoted commit that this one was made from; empty when unknown.
+	// SourceCommit is the promoted commit that this one was rendered from; empty if unknown.
 	SourceCommit string    `json:"sourceCommit,omitempty"`
 	Committed    time.Time `json:"committed"`
 	Recorded     time.Time `json:"recorded"`
@@ -29,13 +29,13 @@ type Commit struct {
 	Versions []Version `json:"versions,omitempty"`
 }
 
-// Assignment is a deployment target that a platform branch wants on the clusters of a type.
+// Assignment is a deployment target that should run on the clusters of a type.
 type Assignment struct {
 	ClusterType string `json:"clusterType"`
 	Target      string `json:"target"`
 	Workload    string `json:"workload,omitempty"`
 	Workspace   string `json:"workspace,omitempty"`
-	// Environment is set on a branch that several environments share; otherwise it is empty, and that of the branch counts.
+	// Environment is set if several environments share the branch; otherwise the branch's environment counts.
 	Environment string `json:"environment,omitempty"`
 }
 
@@ -53,13 +53,13 @@ type Version struct {
 	Built   time.Time `json:"built,omitzero"`
 }
 
-// CommitQuery says which commits are wanted. Empty fields do not restrict.
+// CommitQuery selects commits. Empty fields match all.
 type CommitQuery struct {
 	Repository  string
 	Branch      string
 	Environment string
 	Kind        BranchKind
-	Heads       bool      // wants the heads of branches only
+	Heads       bool      // only heads of branches
 	From, To    time.Time // of recording; from, inclusive, to, exclusive
 	Limit       int       // 0 means all
 }

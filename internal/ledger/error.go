@@ -4,8 +4,8 @@ import "errors"
 
 // The kinds of errors. Match with [errors.Is].
 var (
-	// ErrNotFound means that it was not recorded.
+	// ErrNotFound means that the ledger has no such record.
 	ErrNotFound = errors.New("not found")
-	// ErrInvalid means that it cannot be recorded as it is: a name is missing, or a word is not one of the ledger's.
+	// ErrInvalid means that an argument is invalid: a name is missing, or a value is unknown.
 	ErrInvalid = errors.New("invalid")
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// DeploymentQuery says which deployments and incidents are wanted. Empty fields do not restrict.
+// DeploymentQuery selects deployments and incidents. Empty fields match all.
 type DeploymentQuery struct {
 	Environment string
 	Workload    string
@@ -17,13 +17,13 @@ type DeploymentQuery struct {
 // Deployment is a version of a workload that reached the clusters of an environment.
 type Deployment struct {
 	Version
-	// Deployed is the first time that a reconciler had it ready; zero means not yet.
+	// Deployed is when the first reconciler was ready with it; zero means not yet.
 	Deployed time.Time `json:"deployed,omitzero"`
-	// Failed is the first time that one failed with it; zero means never.
+	// Failed is when the first reconciler failed with it; zero means never.
 	Failed time.Time `json:"failed,omitzero"`
 }
 
-// Incident is the time in which a reconciler had failed.
+// Incident is a failure of a reconciler.
 type Incident struct {
 	Workload    string       `json:"workload"`
 	Workspace   string       `json:"workspace,omitempty"`
@@ -34,21 +34,21 @@ type Incident struct {
 	Restored    time.Time    `json:"restored,omitzero"` // zero while it lasts
 }
 
-// Performance are the four figures of software delivery.
+// Performance holds the four DORA metrics.
 type Performance struct {
 	Deployments int `json:"deployments"`
 	// PerDay is the deployment frequency.
 	PerDay float64 `json:"perDay"`
-	// LeadTime is the median time from build to the first cluster; of deployments whose build time is known.
+	// LeadTime is the median time from build to the first cluster, of deployments with a known build time.
 	LeadTime time.Duration `json:"leadTime"`
-	// ChangeFailureRate is the part of deployments that failed on a cluster, from 0 to 1.
+	// ChangeFailureRate is the share of deployments that failed on a cluster, from 0 to 1.
 	ChangeFailureRate float64 `json:"changeFailureRate"`
 	// TimeToRestore is the median length of incidents that are over.
 	TimeToRestore time.Duration `json:"timeToRestore"`
 	OpenIncidents int           `json:"openIncidents"`
 }
 
-// Perform sums up what happened within a time. Deployments that never got ready count as failed changes only.
+// Perform computes the metrics of a period. A deployment that was never ready counts only as a failed change.
 func Perform(deployments []Deployment, incidents []Incident, within time.Duration) Performance {
 	var p Performance
 	var leads, restores []time.Duration
@@ -82,7 +82,7 @@ func Perform(deployments []Deployment, incidents []Incident, within time.Duratio
 	return p
 }
 
-// median is 0 of nothing, and the lower one of two in the middle.
+// median returns 0 for an empty slice, and the lower of two middle values.
 func median(d []time.Duration) time.Duration {
 	if len(d) == 0 {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Ledger is the memory of a fleet. Its methods may be called concurrently.
-// Errors are of one of the kinds of this package, a context's own, or of what stores the ledger.
+// Ledger is the history of a fleet. Its methods are safe for concurrent use.
+// Errors are those of this package, of the context, or of the database.
 type Ledger interface {
 	Intake
 	Clusters
@@ -25,50 +25,50 @@ type Ledger interface {
 	io.Closer
 }
 
-// Intake takes what clusters say.
+// Intake stores reports of clusters.
 type Intake interface {
-	// Report takes reports, all or none. Those of one call may be about several clusters, and in any order.
-	// It returns when they are stored. Paths are stored as [CleanPath] has them. A report is a heartbeat of its cluster, too.
+	// Report stores reports, all or none, and returns when they are stored. They may be about several clusters, in any order.
+	// Paths are stored as [CleanPath] returns them. A report is also a heartbeat of its cluster.
 	Report(ctx context.Context, reports ...Report) error
-	// Heard notes that a cluster was alive at a time, which is all that a report without news says.
+	// Heard stores a heartbeat.
 	Heard(ctx context.Context, cluster string, at time.Time) error
 }
 
-// Clusters are the clusters that registered, or were heard of.
+// Clusters stores registrations and lists the clusters that registered or reported.
 type Clusters interface {
-	// Register makes a cluster, from r.At on, what the registration says. Later ones replace earlier ones by their time.
+	// Register stores a registration. It replaces those with an earlier At, from r.At on.
 	Register(ctx context.Context, r Registration) error
-	// Clusters returns the clusters that a query lets through, by name.
+	// Clusters returns the clusters that match a query, by name.
 	Clusters(ctx context.Context, q ClusterQuery) ([]Cluster, error)
-	// ClusterByCredential returns the registered cluster whose credential has this hash,
-	// and [ErrNotFound] when there is none, or its registration was revoked or replaced.
+	// ClusterByCredential returns the registered cluster whose credential has this hash.
+	// It returns [ErrNotFound] if the registration was revoked or replaced.
 	ClusterByCredential(ctx context.Context, hash string) (Cluster, error)
-	// Registrations returns all that were ever made for a cluster, the oldest first.
+	// Registrations returns all registrations of a cluster, the oldest first.
 	Registrations(ctx context.Context, cluster string) ([]Registration, error)
 }
 
-// Tokens are the credentials that are not a cluster's: those of people and programs, and those that clusters join with.
+// Tokens stores the credentials of users and clients, and join tokens of clusters.
 type Tokens interface {
-	// PutToken stores a token by its ID, in place of what was stored under it.
+	// PutToken stores a token. It replaces the token with the same ID.
 	PutToken(ctx context.Context, t Token) error
-	// Tokens returns all, revoked and expired ones as well, by ID.
+	// Tokens returns all tokens by ID, including revoked and expired ones.
 	Tokens(ctx context.Context) ([]Token, error)
-	// TokenByHash returns the token with a hash, or [ErrNotFound]. Whether it is revoked or expired is for the caller to see.
+	// TokenByHash returns the token with a hash, or [ErrNotFound]. The caller checks whether it is revoked or expired.
 	TokenByHash(ctx context.Context, hash string) (Token, error)
 }
 
-// Sessions are those of people with browsers, as far as they ended before their time. They are no facts, and are not exported.
+// Sessions stores which browser sessions ended before they expired. They are not exported.
 type Sessions interface {
-	// EndSession notes that the session of a name is over. When it would have ended by itself, it may be forgotten.
+	// EndSession ends a session. The entry may be deleted after until, when the session would have expired.
 	EndSession(ctx context.Context, name string, until time.Time) error
-	// SessionEnded reports whether the session of a name is over, as far as somebody noted it.
+	// SessionEnded reports whether EndSession was called for a session.
 	SessionEnded(ctx context.Context, name string) (bool, error)
 }
 
-// Desired is what GitOps repositories want, at each of their commits.
+// Desired stores what should run, by commit of the GitOps repositories.
 type Desired interface {
-	// RecordCommit records a commit with everything that it wants, and makes it the head of its branch.
-	// A commit that is recorded already keeps its content. Branches are recorded from old to new.
+	// RecordCommit records a commit with its content and makes it the head of its branch.
+	// A commit that is already recorded keeps its content. Commits of a branch are recorded from old to new.
 	RecordCommit(ctx context.Context, c Commit) error
 	// Commit returns a recorded commit with its content, or [ErrNotFound]. An empty SHA is the head of the branch.
 	Commit(ctx context.Context, repository, branch, sha string) (Commit, error)
@@ -76,9 +76,9 @@ type Desired interface {
 	Commits(ctx context.Context, q CommitQuery) ([]Commit, error)
 }
 
-// Promotions are the ways of commits through the environments.
+// Promotions stores the steps of promotions.
 type Promotions interface {
-	// RecordStep records a step. One of the same promotion, kind and time is recorded once.
+	// RecordStep records a step. Steps with the same promotion, kind and time are recorded once.
 	RecordStep(ctx context.Context, s Step) error
 	// Steps returns steps, the newest first.
 	Steps(ctx context.Context, q StepQuery) ([]Step, error)
@@ -86,69 +86,67 @@ type Promotions interface {
 	Promotions(ctx context.Context, q StepQuery) ([]Step, error)
 }
 
-// Changes are what happened to pull requests.
+// Changes stores what happened to pull requests.
 type Changes interface {
-	// RecordChange records an event. One of the same change, kind and time is recorded once.
+	// RecordChange records an event. Events with the same pull request, kind and time are recorded once.
 	RecordChange(ctx context.Context, e ChangeEvent) error
 	// ChangeEvents returns events, the newest first.
 	ChangeEvents(ctx context.Context, q ChangeQuery) ([]ChangeEvent, error)
 }
 
-// Audits are the writes that people and programs asked for.
+// Audits stores the writes that users and clients requested.
 type Audits interface {
-	// RecordAudit records a write. Equal entries of the same instant are recorded once.
+	// RecordAudit records a write. Equal entries are recorded once.
 	RecordAudit(ctx context.Context, e AuditEntry) error
 	// AuditEntries returns entries, the newest first.
 	AuditEntries(ctx context.Context, q AuditQuery) ([]AuditEntry, error)
 }
 
-// States are what clusters run, and ran.
+// States answers what clusters run, and ran.
 type States interface {
-	// States returns a page of what reconcilers are, or were at q.AsOf, in an order that lasts.
+	// States returns a page of the states of reconcilers, now or at q.AsOf, in a stable order.
 	States(ctx context.Context, q StateQuery) (StatePage, error)
-	// Transitions returns what reconcilers became and when, the newest first.
+	// Transitions returns the changes of reconcilers, the newest first.
 	Transitions(ctx context.Context, q TransitionQuery) ([]Transition, error)
-	// Versions returns which versions of workloads are where, by environment, workload and target.
+	// Versions returns which versions of workloads run, by environment, workload and target.
 	Versions(ctx context.Context, q VersionQuery) ([]VersionState, error)
-	// Discrepancies returns where clusters differ from the head of the platform branch of an environment,
-	// by cluster. That a cluster runs a descendant of the head which is not recorded yet, only Git can tell.
+	// Discrepancies returns the clusters that differ from the head of the environment's platform branch, by cluster.
+	// A cluster at a descendant of the head that is not recorded yet is behind.
 	Discrepancies(ctx context.Context, environment string) ([]Discrepancy, error)
 }
 
-// Overviews are lists and counts that would take long to gather from clusters, commits and states.
+// Overviews answers lists and counts that would be slow to compute from clusters, commits and states.
 type Overviews interface {
-	// Names returns all names of a kind that were ever recorded, sorted.
+	// Names returns all recorded names of a kind, sorted.
 	Names(ctx context.Context, kind NameKind) ([]string, error)
-	// Wanted returns what the heads of GitOps branches want.
+	// Wanted returns the assignments and versions at the heads of GitOps branches.
 	Wanted(ctx context.Context, q WantedQuery) (Wanted, error)
 	// Appearances returns when revisions of sources first appeared in a state, the newest first.
 	Appearances(ctx context.Context, q AppearanceQuery) ([]Appearance, error)
 	// Registered returns registrations, the newest first.
 	Registered(ctx context.Context, q RegistrationQuery) ([]Registration, error)
-	// Members counts the members of an environment by cluster type, or what they are at by cluster type and state.
+	// Members counts the members of an environment by cluster type, or their reconcilers by cluster type and state.
 	Members(ctx context.Context, q MembersQuery) ([]MemberCount, error)
 }
 
-// Figures are the deployments that were made, and how well they went.
+// Figures answers which deployments and incidents there were.
 type Figures interface {
-	// Deployments returns versions that arrived in environments, the newest first.
+	// Deployments returns versions that were deployed to environments, the newest first.
 	Deployments(ctx context.Context, q DeploymentQuery) ([]Deployment, error)
-	// Incidents returns the times in which a reconciler of a workload had failed, the newest first.
+	// Incidents returns the failures of reconcilers of workloads, the newest first.
 	Incidents(ctx context.Context, q DeploymentQuery) ([]Incident, error)
 }
 
-// Archive is the ledger as a whole.
+// Archive exports and compacts a ledger.
 type Archive interface {
-	// Entries gives everything to yield, in an order in which [Import] can put it into another ledger.
-	// It stops at the first error of yield.
+	// Entries passes everything to yield, in an order that [Import] accepts. It stops at the first error of yield.
 	Entries(ctx context.Context, yield func(Entry) error) error
-	// Compact forgets confirmations from before a time and keeps transitions: what every reconciler became, and when.
-	// With Drop, transitions that ended before it are forgotten as well. It returns how many rows that were.
+	// Compact deletes old observations and returns how many rows it deleted.
 	Compact(ctx context.Context, c Compaction) (removed int64, err error)
 }
 
-// Backuper is a ledger that can copy itself to a file while it is used.
+// Backuper is a ledger that can copy itself to a file while it is in use.
 type Backuper interface {
-	// Backup writes a ledger of the same kind to a file that does not exist yet. Its folder is made where it is missing.
+	// Backup writes a ledger of the same kind to a file. It creates the folder. It is an error if the file exists.
 	Backup(ctx context.Context, file string) error
 }

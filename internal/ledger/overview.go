@@ -2,35 +2,35 @@ package ledger
 
 import "time"
 
-// NameKind is a kind of names.
+// NameKind selects what [Overviews.Names] lists.
 type NameKind string
 
-// The kinds of names that a ledger lists.
+// The kinds of names.
 const (
 	NameEnvironment NameKind = "environment"
 	NameWorkload    NameKind = "workload"
 	NameCluster     NameKind = "cluster"
 )
 
-// WantedQuery says of which branches it is wanted what they want. Empty fields do not restrict.
+// WantedQuery selects heads, assignments and versions. Empty fields match all.
 type WantedQuery struct {
 	Environment string
 	Workload    string
 	Workspace   string
-	// AsOf is the time whose heads count: the commits that were recorded last until then. Zero means now.
+	// AsOf selects the heads at a time: the commits recorded last until then. Zero means now.
 	AsOf time.Time
 }
 
-// Wanted is what the heads of GitOps branches want.
+// Wanted is the content of the heads of GitOps branches.
 type Wanted struct {
-	// Heads are the heads without their content, by repository and branch. Workload and Workspace do not restrict them.
+	// Heads have no content. They are sorted by repository and branch; Workload and Workspace do not filter them.
 	Heads []Commit
 	// Assignments are sorted by environment, cluster type and target, Versions by environment, workload and target.
 	Assignments []WantedAssignment
 	Versions    []WantedVersion
 }
 
-// WantedAssignment is an assignment, and the branch that wants it.
+// WantedAssignment is an assignment and its branch.
 type WantedAssignment struct {
 	Environment string
 	Repository  string
@@ -38,62 +38,61 @@ type WantedAssignment struct {
 	Assignment
 }
 
-// WantedVersion is a version, and the branch that wants it.
+// WantedVersion is a version and its branch.
 type WantedVersion struct {
 	Repository string
 	Branch     string
 	Version
 }
 
-// AppearanceQuery says which appearances are wanted. Empty fields do not restrict.
+// AppearanceQuery selects appearances. Empty fields match all.
 type AppearanceQuery struct {
 	Environment string
 	Workload    string
-	// Source wants those of one source; the zero value does not restrict.
-	Source Source
-	// Running wants those that some reconciler has now.
+	Source      Source
+	// Running selects appearances that a reconciler is at now.
 	Running  bool
 	From, To time.Time // from, inclusive, to, exclusive
 	Limit    int       // 0 means all
 }
 
-// Appearance is the first time that any reconciler was at a revision of a source, in a state.
+// Appearance is when a reconciler was first at a revision of a source in a state.
 type Appearance struct {
 	Environment string
 	Outcome
 	At time.Time
 	// Reconcilers is how many are there now.
 	Reconcilers int
-	// Workload, Target and Version are what the revision holds; empty when no deployment descriptor says so.
+	// Workload, Target and Version come from the deployment descriptor in the revision; empty without one.
 	Workload, Target, Version string
 }
 
-// RegistrationQuery says which registrations are wanted. Empty fields do not restrict.
+// RegistrationQuery selects registrations. Empty fields match all.
 type RegistrationQuery struct {
 	Cluster string
-	// Environment wants those with a membership in it; a revocation has none.
+	// Environment matches memberships; a revocation has none.
 	Environment string
 	From, To    time.Time // from, inclusive, to, exclusive
 	Limit       int       // 0 means all
 }
 
-// MembersQuery says which members are counted.
+// MembersQuery selects what [Overviews.Members] counts.
 type MembersQuery struct {
 	Environment string // required
-	// AsOf is the time whose members are counted; zero means now. What their reconcilers were at is not counted of the past.
+	// AsOf selects the members at a time; zero means now. With a Source, only now is supported.
 	AsOf time.Time
-	// Source counts their reconcilers that follow it, by state. The zero value counts the members themselves.
+	// Source counts reconcilers that follow it, by state. The zero value counts members.
 	Source Source
-	// Unready leaves out, of those that follow a source, what is ready: mostly they are few, and quicker to count.
+	// Unready, with a Source, leaves out ready reconcilers. The others are usually few and faster to count.
 	Unready bool
-	// Silent counts, without a Source, only members none of whose reconcilers was ever reported.
+	// Silent, without a Source, counts only members that never reported a reconciler.
 	Silent bool
 }
 
 // MemberCount is a number of members of a cluster type, or of their reconcilers.
 type MemberCount struct {
 	ClusterType string
-	// State is empty when members are counted.
+	// State is empty if members are counted.
 	State State
 	Count int
 }

@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// PromotionID is a commit on its way into an environment.
+// PromotionID identifies the promotion of a commit to an environment.
 type PromotionID struct {
-	// Subject is what is promoted: the URL of a control plane, or of an application's source.
+	// Subject is the URL of a control plane, or of an application's source with "#" and the workload.
 	Subject     string `json:"subject"`
 	Commit      string `json:"commit"`
 	Environment string `json:"environment"`
 }
 
-// Step is one thing that happened in a promotion.
+// Step is one entry in the history of a promotion.
 type Step struct {
 	PromotionID
-	// Kind is the name of the step, in the words of the promotion.
+	// Kind is one of the kinds of package promote.
 	Kind string `json:"kind"`
-	// Reason is why, in words for people.
+	// Reason explains the step to users.
 	Reason string `json:"reason,omitempty"`
-	// By is who did it; empty when nobody had to.
+	// By is the user who did it; empty if it needed no user.
 	By string    `json:"by,omitempty"`
 	At time.Time `json:"at"`
-	// Detail is what programs need of it.
+	// Detail is for programs, such as the output of a check; its form depends on Kind.
 	Detail json.RawMessage `json:"detail,omitempty"`
 }
 
-// StepQuery says which steps are wanted. Empty fields do not restrict.
+// StepQuery selects steps. Empty fields match all.
 type StepQuery struct {
 	Subject     string
 	Commit      string
@@ -50,7 +50,7 @@ type ChangeEvent struct {
 	At         time.Time `json:"at"`
 }
 
-// ChangeQuery says which events are wanted. Empty fields do not restrict.
+// ChangeQuery selects events. Empty fields match all.
 type ChangeQuery struct {
 	Repository string
 	Number     int
@@ -59,7 +59,7 @@ type ChangeQuery struct {
 	Limit      int       // 0 means all
 }
 
-// AuditEntry is a write that somebody asked for.
+// AuditEntry is a write that a user or client requested.
 type AuditEntry struct {
 	At      time.Time `json:"at"`
 	By      string    `json:"by"`
@@ -69,7 +69,7 @@ type AuditEntry struct {
 	Address string    `json:"address,omitempty"` // where the request came from
 }
 
-// AuditQuery says which entries are wanted. Empty fields do not restrict.
+// AuditQuery selects entries. Empty fields match all.
 type AuditQuery struct {
 	By       string
 	From, To time.Time // from, inclusive, to, exclusive

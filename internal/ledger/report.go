@@ -22,20 +22,20 @@ const (
 	StateFailed      = hub.StateFailed
 )
 
-// ReconcilerID is a reconciler of a cluster: an object that keeps something as a source says.
+// ReconcilerID identifies a reconciler: an object in a cluster that follows a source.
 type ReconcilerID struct {
 	Cluster   string `json:"cluster"`
 	Kind      string `json:"kind"`                // Kustomization, HelmRelease, Application...
-	Namespace string `json:"namespace,omitempty"` // empty for what is in no namespace
+	Namespace string `json:"namespace,omitempty"` // empty for a cluster-scoped object
 	Name      string `json:"name"`
 }
 
-// String is the reconciler in words: Kustomization flux-system/apps on large-01.
+// String returns, for example, "Kustomization flux-system/apps on large-01".
 func (id ReconcilerID) String() string {
 	return fmt.Sprintf("%s %s/%s on %s", id.Kind, id.Namespace, id.Name, id.Cluster)
 }
 
-// CleanPath writes a path as [Source] has it: "./x/" is "x", and "." is "".
+// CleanPath returns a path as a [Source] has it: "./x/" becomes "x", and "." becomes "".
 func CleanPath(path string) string {
 	path = strings.Trim(path, "/")
 	for strings.HasPrefix(path, "./") {
@@ -47,36 +47,36 @@ func CleanPath(path string) string {
 	return path
 }
 
-// Outcome is what an observation says.
+// Outcome is the content of an observation.
 type Outcome struct {
 	Source   Source `json:"source"`
-	Revision string `json:"revision,omitempty"` // full hash of the commit, or digest; empty before the first
+	Revision string `json:"revision,omitempty"` // full hash or digest; empty before the first one
 	State    State  `json:"state"`
 	Message  string `json:"message,omitempty"`
 }
 
-// Report is what a cluster says about one of its reconcilers.
+// Report is what a cluster reports about one of its reconcilers.
 type Report struct {
 	Reconciler ReconcilerID `json:"reconciler"`
 	Outcome
-	// Observed is when the reconciler was first seen so.
+	// Observed is when the cluster first saw the outcome.
 	Observed time.Time `json:"observed"`
-	// Received is when we heard of it.
+	// Received is when the server received the report.
 	Received time.Time `json:"received"`
 }
 
-// Check says what is wrong with a report; nil means that it can be recorded.
+// Check returns an error that wraps [ErrInvalid] if the report cannot be recorded.
 func (r Report) Check() error {
 	switch {
 	case r.Reconciler.Cluster == "", r.Reconciler.Kind == "", r.Reconciler.Name == "":
 		return fmt.Errorf("report on %s: %w: cluster, kind and name are required", r.Reconciler, ErrInvalid)
 	case r.State.Severity() == 0:
-		return fmt.Errorf("report on %s: %w: %q is no state", r.Reconciler, ErrInvalid, r.State)
+		return fmt.Errorf("report on %s: %w: unknown state %q", r.Reconciler, ErrInvalid, r.State)
 	case !storable(r.Observed), !storable(r.Received):
 		return fmt.Errorf("report on %s: %w: observed and received are required, from 1970 on", r.Reconciler, ErrInvalid)
 	}
 	return nil
 }
 
-// storable says whether a time can be told from no time: ledgers keep microseconds since 1970.
+// storable reports whether a time can be stored as microseconds since 1970, where 0 means none.
 func storable(t time.Time) bool { return t.UnixMicro() > 0 && t.Year() < 10000 }

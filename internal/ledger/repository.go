@@ -8,17 +8,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// CleanRepository writes the URL of a repository in the one way in which ledgers have it, without credentials:
+// CleanRepository returns the URL of a repository in the spelling that ledgers use, without credentials:
 //
-//	https://host/path            whether it is reached by https, http or ssh; no user, no usual port, no ".git"
+//	https://host/path            for https, http and ssh; without user, default port and ".git"
 //	scheme://host/path           any other scheme, such as oci
-//	/folder                      a folder of this machine, and file:///folder
+//	/folder                      for a local folder and file:///folder
 //
 // The spellings of a repository at Azure DevOps become https://dev.azure.com/organization/project/_git/name.
-// What is no URL stays as it is, but for what may be a credential. Cleaning twice changes nothing.
+// Of text that is not a URL, only possible credentials are removed. Cleaning twice changes nothing.
 func CleanRepository(raw string) string {
 	text := strings.TrimSpace(raw)
-	// What was hidden in a strange text may be an address once it is clean.
+	// Cleaned text may be a URL that needs cleaning itself.
 	for range 8 {
 		clean := cleanOnce(text)
 		if clean == text {
@@ -45,7 +45,7 @@ func cleanOnce(text string) string {
 	return trimmed(u.String())
 }
 
-// idPath is the path that browsers and Git understand.
+// idPath returns the path that browsers and Git use.
 func idPath(id forge.ID) string {
 	if id.Host == "dev.azure.com" {
 		return id.Owner() + "/_git/" + id.Name()
@@ -53,7 +53,7 @@ func idPath(id forge.ID) string {
 	return id.Path
 }
 
-// trimmed leaves out what does not matter at the end of an address.
+// trimmed removes trailing slashes and ".git".
 func trimmed(text string) string {
 	if short := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(text, "/"), ".git"), "/"); short != "" {
 		return short

@@ -2,53 +2,52 @@ package ledger
 
 import "time"
 
-// ReconcilerState is what a reconciler is, or was.
+// ReconcilerState is the state of a reconciler, now or in the past.
 type ReconcilerState struct {
 	Reconciler ReconcilerID `json:"reconciler"`
 	Outcome
-	// Environment is the one whose GitOps branch the source is; empty while no commit of the branch is recorded.
+	// Environment is that of the GitOps branch; empty while no commit of the branch is recorded.
 	Environment string `json:"environment,omitempty"`
-	// Since is the first observation of the outcome, with no other one after it.
-	// As of an earlier time it is the observation that counted then.
+	// Since is the first observation of the outcome without another outcome after it.
+	// As of an earlier time, it is the newest observation until then.
 	Since time.Time `json:"since"`
-	// Confirmed is the last observation of the outcome. As of an earlier time it is zero.
+	// Confirmed is the last observation of the outcome, Received when the server received it. As of an earlier time, both are zero.
 	Confirmed time.Time `json:"confirmed,omitzero"`
-	// Received is when we heard of the last one.
-	Received time.Time `json:"received"`
+	Received  time.Time `json:"received"`
 }
 
-// StateQuery says which states are wanted. Empty fields do not restrict.
+// StateQuery selects states. Empty fields match all.
 type StateQuery struct {
 	Environment string
 	Cluster     string
-	Workload    string // as the GitOps repositories know workloads at the revision of each reconciler
+	Workload    string // in the deployment descriptors at each reconciler's revision
 	Repository  string
 	Ref         string
 	State       State
-	// AsOf is the time of which the states are wanted; zero means now.
+	// AsOf selects the states at a time; zero means now.
 	AsOf time.Time
-	// After is StatePage.Next of the page before.
+	// After is StatePage.Next of the previous page.
 	After string
-	// Limit is how many there are on a page at most; 0 means all. As of an earlier time, pages may have fewer, or none.
+	// Limit is the size of a page; 0 means all. As of an earlier time, pages may have fewer states, or none.
 	Limit int
 }
 
 // StatePage is one page of states.
 type StatePage struct {
 	States []ReconcilerState
-	// Next continues after this page; empty, and nothing else, means that it is the last one.
+	// Next continues after this page. It is empty on the last page, and only there.
 	Next string
 }
 
-// TransitionQuery says which transitions are wanted. Either Cluster or Workload is required.
+// TransitionQuery selects transitions. Either Cluster or Workload is required.
 type TransitionQuery struct {
 	Cluster  string
 	Workload string
-	From, To time.Time // from, inclusive, to, exclusive; zero is without an end
+	From, To time.Time // from, inclusive, to, exclusive; zero is unlimited
 	Limit    int       // 0 means all
 }
 
-// Transition is what a reconciler became.
+// Transition is a change of a reconciler's outcome.
 type Transition struct {
 	Reconciler ReconcilerID `json:"reconciler"`
 	Outcome
@@ -57,7 +56,7 @@ type Transition struct {
 	Received time.Time `json:"received"`
 }
 
-// VersionQuery says which versions are wanted. Empty fields do not restrict.
+// VersionQuery selects versions. Empty fields match all.
 type VersionQuery struct {
 	Environment string
 	Workload    string
@@ -65,16 +64,16 @@ type VersionQuery struct {
 	AsOf        time.Time // zero means now
 }
 
-// VersionState is how many reconcilers have a version of a workload, in one state.
+// VersionState counts the reconcilers at a version of a workload in one state.
 type VersionState struct {
 	Version
 	State       State `json:"state"`
 	Reconcilers int   `json:"reconcilers"`
-	// Since is when the first reconciler observed it so.
+	// Since is the first observation on any reconciler.
 	Since time.Time `json:"since"`
 }
 
-// DiscrepancyKind is how a cluster differs from what it should run.
+// DiscrepancyKind says how a cluster differs from what it should run.
 type DiscrepancyKind string
 
 // The kinds of discrepancies.

@@ -2,8 +2,8 @@ package ledger
 
 import "strings"
 
-// CleanSubject is the one spelling of the subject of a promotion: that of its repository, and after it "#" with the workload, where
-// the subject is an application.
+// CleanSubject returns the subject of a promotion with its repository as [CleanRepository] returns it. The subject of an
+// application ends with "#" and the workload.
 func CleanSubject(raw string) string {
 	repository, workload := SplitSubject(strings.TrimSpace(raw))
 	if workload == "" {
@@ -12,7 +12,7 @@ func CleanSubject(raw string) string {
 	return CleanRepository(repository) + "#" + workload
 }
 
-// SplitSubject divides the subject of a promotion. The workload is empty where it is a control plane.
+// SplitSubject splits the subject of a promotion. The workload is empty for a control plane.
 func SplitSubject(subject string) (repository, workload string) {
 	i := strings.LastIndex(subject, "#")
 	if i <= 0 || strings.Contains(subject[i:], "/") {

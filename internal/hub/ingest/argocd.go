@@ -14,13 +14,13 @@ import (
 const KindArgoNotification = "ArgoNotification"
 
 // ArgoNotification is what a template for Argo CD's notifications sends about an application.
-// docs/reference/reports.md has the template; it leaves out everything that does not have to leave the cluster.
+// docs/reference/reports.md has the template, which sends only what is needed.
 type ArgoNotification struct {
 	APIVersion string `json:"apiVersion"` // hub.kalypso.io/v1alpha1
 	Kind       string `json:"kind"`       // ArgoNotification
 	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`
-	// Sources are what the application follows, as its specification has it.
+	// Sources are those of the application's specification.
 	Sources []ArgoSource `json:"sources"`
 	// Revisions are those of the sync status, Operated those of the last operation: one for each source.
 	Revisions []string `json:"revisions"`
@@ -32,9 +32,9 @@ type ArgoNotification struct {
 	// Message is that of the last operation, HealthMessage that of the health.
 	Message       string `json:"message"`
 	HealthMessage string `json:"healthMessage"`
-	// Automated says that differences are synced without asking anybody.
+	// Automated means that the application syncs automatically.
 	Automated bool `json:"automated"`
-	// Sent is when it was made, by the clock of the cluster; zero means when it arrived.
+	// Sent is when it was created, by the clock of the cluster; defaults to the time of arrival.
 	Sent time.Time `json:"sent"`
 }
 
@@ -46,7 +46,7 @@ type ArgoSource struct {
 	TargetRevision string `json:"targetRevision"`
 }
 
-// ParseArgoNotification reads the body of a notification. Fields that are not known are ignored.
+// ParseArgoNotification parses the body of a notification and ignores unknown fields.
 func ParseArgoNotification(body []byte) (*ArgoNotification, error) {
 	var n ArgoNotification
 	if err := parseEvent(body, &n); err != nil {
@@ -55,7 +55,7 @@ func ParseArgoNotification(body []byte) (*ArgoNotification, error) {
 	return &n, nil
 }
 
-// TakeArgo takes a notification of Argo CD in a cluster; now is when it arrived.
+// TakeArgo stores a notification of Argo CD in a cluster; now is when it arrived.
 func (i *Intake) TakeArgo(ctx context.Context, cluster string, n *ArgoNotification, now time.Time) error {
 	sent := n.Sent.Truncate(time.Microsecond)
 	if sent.IsZero() {
@@ -71,24 +71,24 @@ func (i *Intake) TakeArgo(ctx context.Context, cluster string, n *ArgoNotificati
 	return i.store(ctx, cluster, n.reports(sent), clock, now)
 }
 
-// maxSources is how many sources an application may have.
+// maxSources limits the sources of an application.
 const maxSources = 100
 
 func (n *ArgoNotification) check(sent time.Time) error {
 	switch want := hub.GroupVersion.String(); {
 	case n.APIVersion != want || n.Kind != KindArgoNotification:
-		return refuse(ErrInvalid, "it is a %.100q of %.100q, want %s of %s: is the template the one of the documentation?", n.Kind, n.APIVersion, KindArgoNotification, want)
+		return refuse(ErrInvalid, "it is a %.100q of %.100q, want %s of %s: use the template in the documentation", n.Kind, n.APIVersion, KindArgoNotification, want)
 	case n.Name == "":
 		return refuse(ErrInvalid, "name is missing")
 	case len(n.Sources) > maxSources:
-		return refuse(ErrInvalid, "it has %d sources, want at most %d", len(n.Sources), maxSources)
+		return refuse(ErrInvalid, "%d sources, want at most %d", len(n.Sources), maxSources)
 	case sent.Year() < 1971 || sent.Year() > 9999:
-		return refuse(ErrInvalid, "sent is no time of this world")
+		return refuse(ErrInvalid, "sent is not a valid time")
 	}
 	return nil
 }
 
-// reports is one for each source, as the agent makes them.
+// reports returns a report for each source, like those of the agent.
 func (n *ArgoNotification) reports(observed time.Time) []hub.Report {
 	sources := n.Sources
 	if len(sources) == 0 {
@@ -112,7 +112,7 @@ func (n *ArgoNotification) reports(observed time.Time) []hub.Report {
 	return reports
 }
 
-// ref is the branch that is followed; of a chart there is a version, which is no ref.
+// ref returns the branch that is followed. A chart has a version and no ref.
 func (s ArgoSource) ref() string {
 	switch {
 	case s.Chart != "":
@@ -123,8 +123,8 @@ func (s ArgoSource) ref() string {
 	return s.TargetRevision
 }
 
-// state is what sync status, health and the last operation come to.
-// That something cannot be compared is neither ready nor failed: what was applied before may well be there.
+// state derives the state from the sync status, the health and the last operation.
+// An unknown sync status is neither ready nor failed: the previous revision may still run.
 func (n *ArgoNotification) state() (hub.State, string) {
 	switch {
 	case n.operationFailed():
@@ -151,7 +151,7 @@ func (n *ArgoNotification) state() (hub.State, string) {
 	return hub.StateProgressing, "health is " + n.Health // Progressing, Missing, Unknown
 }
 
-// operationFailed says whether the last operation failed, and with it what should run now.
+// operationFailed reports whether the last operation failed for the current revisions.
 func (n *ArgoNotification) operationFailed() bool {
 	if n.Phase != "Failed" && n.Phase != "Error" || n.Sync == "Synced" {
 		return false
@@ -159,7 +159,7 @@ func (n *ArgoNotification) operationFailed() bool {
 	return len(n.Operated) == 0 || len(n.Revisions) == 0 || slices.Equal(n.Operated, n.Revisions)
 }
 
-// revision is what a source is at. The sync status names what should run: that is what runs only when it is in sync.
+// revision returns the revision of a source that runs. The sync status has the wanted one, which runs only if it is in sync.
 func (n *ArgoNotification) revision(source int) string {
 	of := n.Operated
 	if n.Sync == "Synced" {

@@ -13,11 +13,11 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// maxEvent is how large the notification of one change may be. Those of real reconcilers have some kilobytes.
+// maxEvent limits the notification of one change; real ones have a few kilobytes.
 const maxEvent = 256 << 10
 
-// ReadBody reads what was sent and undoes its content encoding: "gzip", "identity" or "". It never reads or unpacks more
-// than [hub.MaxReportedBytes], and refuses what is larger. Errors are [ErrTooLarge], [ErrEncoding], [ErrMalformed], or the reader's.
+// ReadBody reads and decodes a body with content encoding "gzip", "identity" or "". It never reads or decompresses more
+// than [hub.MaxReportedBytes]. Errors are [ErrTooLarge], [ErrEncoding], [ErrMalformed], or the reader's.
 func ReadBody(r io.Reader, encoding string) ([]byte, error) {
 	sent := &source{reader: io.LimitReader(r, hub.MaxReportedBytes+1)}
 	switch strings.ToLower(strings.TrimSpace(encoding)) {
@@ -26,15 +26,15 @@ func ReadBody(r io.Reader, encoding string) ([]byte, error) {
 	case "gzip", "x-gzip":
 		body, err := unzip(sent)
 		if err != nil && sent.err != nil {
-			return nil, sent.err // what was not received cannot be unpacked
+			return nil, sent.err // the cause, not the failed decompression
 		}
 		return body, err
 	default:
-		return nil, refuse(ErrEncoding, "content encoding %.100q is not understood: send gzip, or none", encoding)
+		return nil, refuse(ErrEncoding, "content encoding %.100q is not supported: use gzip, or none", encoding)
 	}
 }
 
-// source remembers what was wrong with reading, as opposed to unpacking.
+// source keeps the error of reading, to tell it from an error of decompression.
 type source struct {
 	reader io.Reader
 	err    error
@@ -51,7 +51,7 @@ func (s *source) Read(into []byte) (int, error) {
 func unzip(r io.Reader) ([]byte, error) {
 	unpacked, err := gzip.NewReader(r)
 	if err != nil {
-		return nil, refuse(ErrMalformed, "the body is no gzip: %v", err)
+		return nil, refuse(ErrMalformed, "the body is not gzip: %v", err)
 	}
 	body, err := readAll(unpacked)
 	var refused *Refusal
@@ -72,7 +72,7 @@ func readAll(r io.Reader) ([]byte, error) {
 	return body, nil
 }
 
-// ParseBatch reads the body of a batch. Fields that are not known are ignored. Its content is checked by [Intake.Take].
+// ParseBatch parses the body of a batch and ignores unknown fields. [Intake.Take] validates the content.
 func ParseBatch(body []byte) (*hub.ReportBatch, error) {
 	var sent struct {
 		hub.ReportBatch
@@ -86,7 +86,7 @@ func ParseBatch(body []byte) (*hub.ReportBatch, error) {
 	return &batch, nil
 }
 
-// reports are read one by one: as a few bytes of JSON make a large value, too many of them would fill the memory.
+// reports are decoded one by one, because a small body can contain very many and fill the memory.
 type reports []hub.Report
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -97,11 +97,11 @@ func (all *reports) UnmarshalJSON(text []byte) error {
 	case err != nil || start == nil:
 		return err
 	case start != json.Delim('['):
-		return errors.New("reports are a list")
+		return errors.New("reports is not a list")
 	}
 	for dec.More() {
 		if len(*all) == hub.MaxReports {
-			return refuse(ErrInvalid, "there are more than %d reports: send several batches", hub.MaxReports)
+			return refuse(ErrInvalid, "more than %d reports: send several batches", hub.MaxReports)
 		}
 		var r hub.Report
 		if err := dec.Decode(&r); err != nil {
@@ -112,7 +112,7 @@ func (all *reports) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// parseEvent reads the notification of one change.
+// parseEvent parses the notification of one change.
 func parseEvent(body []byte, into any) error {
 	if len(body) > maxEvent {
 		return refuse(ErrTooLarge, "the event has %d bytes, want at most %d", len(body), maxEvent)
@@ -120,7 +120,7 @@ func parseEvent(body []byte, into any) error {
 	return parse(body, into)
 }
 
-// parse reads JSON. What is wrong with it is said without quoting it.
+// parse parses JSON. Errors do not quote it.
 func parse(body []byte, into any) error {
 	err := json.Unmarshal(body, into)
 	var refused *Refusal
@@ -132,14 +132,14 @@ func parse(body []byte, into any) error {
 	case errors.As(err, &refused):
 		return refused
 	case errors.As(err, &syntax):
-		return refuse(ErrMalformed, "the body is no JSON: byte %d", syntax.Offset)
+		return refuse(ErrMalformed, "the body is not JSON: byte %d", syntax.Offset)
 	case errors.As(err, &mistaken):
 		return refuse(ErrInvalid, "%s: want %s, got %s", field(mistaken.Field), wanted(mistaken.Type), mistaken.Value)
 	}
-	return refuse(ErrInvalid, "a field is not as it should be: times are like 2026-11-20T10:02:31Z, and reports are a list")
+	return refuse(ErrInvalid, "a field has the wrong form: times look like 2026-11-20T10:02:31Z, and reports is a list")
 }
 
-// wanted names a type as JSON has it.
+// wanted returns the JSON name of a type.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
@@ -154,7 +154,7 @@ func wanted(t reflect.Type) string {
 	return "number"
 }
 
-// field names a field of the body; it is made of names of ours.
+// field returns the name of a field for messages. It contains only names of Go fields, no input.
 func field(name string) string {
 	if name == "" {
 		return "the body"

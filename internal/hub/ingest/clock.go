@@ -7,32 +7,32 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// tolerance is how wrong a clock may be before its times are corrected. It is longer than sending may take,
-// so that a slow line does not look like a wrong clock.
+// tolerance is how far a clock may be off before its times are corrected. It is longer than sending may take,
+// so that a slow connection does not look like a wrong clock.
 const tolerance = 2 * time.Minute
 
-// farthest is how far in the future a cluster may think it is. Much more than that is no time one can calculate with.
+// farthest is how far ahead a cluster's clock may be; larger values would overflow.
 const farthest = 100 * 365 * 24 * time.Hour
 
-// arrival is a message of a cluster, as far as time is concerned.
+// arrival holds the times of a message.
 type arrival struct {
 	cluster string
 	sent    time.Time // by the clock of the cluster
-	now     time.Time // by ours
-	// observed are the times in it. A message without any was sent when it was made: nobody tries to send a heartbeat again.
+	now     time.Time // by the server's clock
+	// observed are the times in it. A message without any is a heartbeat, which is not sent again.
 	observed []time.Time
 }
 
-// late is what has to be added to a time of the cluster to have ours, if the message took no time.
+// late is the correction of the cluster's clock if the message took no time.
 func (a arrival) late() time.Duration { return a.now.Sub(a.sent).Truncate(time.Microsecond) }
 
-// clock corrects the times of one message. The first of the readings is in force, those after it were before.
+// clock corrects the times of one message. The first reading is in force, followed by earlier ones.
 type clock struct {
 	sent     time.Time
 	readings []ledger.Clock
 }
 
-// correction is what has to be added to times.
+// correction is added to times.
 func (c clock) correction() time.Duration {
 	if len(c.readings) == 0 {
 		return 0
@@ -40,7 +40,7 @@ func (c clock) correction() time.Duration {
 	return c.readings[0].Correction
 }
 
-// correct is a time of the cluster by our clock. Times that are from before the clock changed stay what they were.
+// correct converts a time of the cluster. Times before the clock changed get the earlier correction.
 func (c clock) correct(t time.Time) time.Time {
 	if len(c.readings) == 0 {
 		return t
@@ -55,8 +55,8 @@ func (c clock) correct(t time.Time) time.Time {
 	return t.Add(reading.Correction)
 }
 
-// wasBehind says whether it was found a moment ago that the clock is behind: what the cluster said of late may look old.
-// It is true for a while, since the answer that says so may get lost.
+// wasBehind reports whether the clock was recently found to be behind, so that recent reports may look old.
+// It stays true for a while, because the response may get lost.
 func (c clock) wasBehind(now time.Time) bool {
 	if len(c.readings) == 0 || now.Sub(c.readings[0].Noted) > tolerance {
 		return false
@@ -64,8 +64,8 @@ func (c clock) wasBehind(now time.Time) bool {
 	return c.correction() > clock{c.sent, c.readings[1:]}.correction()
 }
 
-// clockAt is the clock that was in force when a message was sent: the last one that had begun by then,
-// and by which the message did not arrive before it was sent.
+// clockAt returns the clock in force when a message was sent: the last one that began before, and by which the message
+// did not arrive early.
 func clockAt(readings []ledger.Clock, a arrival) clock {
 	begun := len(readings)
 	for i, r := range readings {
@@ -83,11 +83,10 @@ func clockAt(readings []ledger.Clock, a arrival) clock {
 	return clock{a.sent, readings[begun:]}
 }
 
-// clockOf is the clock of a cluster as a message shows it. What is new about it is noted, so that it is the same for
-// every later message, whoever takes it.
+// clockOf returns the clock of a cluster for a message. It stores a new correction, so that every server uses it for later messages.
 func (i *Intake) clockOf(ctx context.Context, a arrival) (clock, error) {
 	if a.late() < -farthest {
-		return clock{}, refuse(ErrInvalid, "it was sent in the year %d: set the clock of the cluster", a.sent.Year())
+		return clock{}, refuse(ErrInvalid, "the batch was sent in the year %d: set the clock of the cluster", a.sent.Year())
 	}
 	readings, err := i.Ledger.Clocks(ctx, a.cluster)
 	if err != nil {
@@ -111,8 +110,7 @@ func (i *Intake) clockOf(ctx context.Context, a arrival) (clock, error) {
 	return next, i.Ledger.NoteClock(ctx, reading)
 }
 
-// inOrder says whether one clock may follow another. Order counts more than time: no observation from now on may come
-// to lie before the newest one that is known.
+// inOrder reports whether one clock may follow another: no later observation may become older than the newest known one.
 func inOrder(c, next clock, a arrival, newest time.Time) bool {
 	for _, t := range a.observed {
 		if corrected := next.correct(t); !corrected.Equal(c.correct(t)) && !corrected.After(newest) {
@@ -122,7 +120,7 @@ func inOrder(c, next clock, a arrival, newest time.Time) bool {
 	return !newest.After(a.now)
 }
 
-// newest is the time of the newest observation of a cluster.
+// newest returns the time of the newest observation of a cluster.
 func (i *Intake) newest(ctx context.Context, cluster string) (time.Time, error) {
 	page, err := i.Ledger.States(ctx, ledger.StateQuery{Cluster: cluster})
 	var newest time.Time

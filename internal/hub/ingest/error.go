@@ -5,26 +5,25 @@ import (
 	"fmt"
 )
 
-// The kinds of errors about what somebody sent or asked. Match with [errors.Is].
+// The kinds of a [Refusal], with their HTTP status. Match with [errors.Is].
 var (
-	// ErrMalformed means that it is not in the format at all: 400.
+	// ErrMalformed means that the input cannot be parsed: 400.
 	ErrMalformed = errors.New("malformed")
-	// ErrDenied means that the sender may not say or ask that: 403.
+	// ErrDenied means that the sender is not allowed to do that: 403.
 	ErrDenied = errors.New("denied")
-	// ErrNotFound means that what is spoken of does not exist: 404.
+	// ErrNotFound means that the cluster or token does not exist: 404.
 	ErrNotFound = errors.New("not found")
-	// ErrConflict means that it contradicts what is there already: 409.
+	// ErrConflict means that the input conflicts with a stored registration: 409.
 	ErrConflict = errors.New("conflict")
-	// ErrTooLarge means that it is larger than the limits: 413.
+	// ErrTooLarge means that the input exceeds a limit: 413.
 	ErrTooLarge = errors.New("too large")
-	// ErrEncoding means that its content encoding is none that is understood: 415.
+	// ErrEncoding means that the content encoding is not supported: 415.
 	ErrEncoding = errors.New("unknown encoding")
-	// ErrInvalid means that its content breaks the rules of the format: 422.
+	// ErrInvalid means that a value is invalid: 422.
 	ErrInvalid = errors.New("invalid")
 )
 
-// Refusal is an error about what somebody sent or asked. Its text is for them: it has no credential, and nothing that
-// only others may know.
+// Refusal is an error about the input. Its text is for the sender and has no credentials or data of others.
 type Refusal struct {
 	Kind error // one of those above
 	Text string

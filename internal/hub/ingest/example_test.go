@@ -58,7 +58,7 @@ func Example() {
 		fmt.Println(s.Source.Repository, s.Source.Ref, s.Source.Path)
 	}
 	// Output:
-	// again: the join token was used as often as it may be: ask for another one
+	// again: the join token has no uses left: ask for another one
 	// Kustomization flux-system/platform on large-07
 	// ready since 11:59:59
 	// https://github.com/acme/platform-gitops dev large

@@ -16,21 +16,21 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// maxLine is how long a signed batch may be: base64 makes four bytes of three.
+// maxLine limits a signed batch; base64 makes four bytes of three.
 const maxLine = hub.MaxReportedBytes/3*4 + 64<<10
 
-// Imported says what was in a file.
+// Imported summarizes a report file.
 type Imported struct {
 	Batches int `json:"batches"`
 	Reports int `json:"reports"`
-	// Clusters are those that it is from, sorted.
+	// Clusters are the senders, sorted.
 	Clusters []string `json:"clusters,omitempty"`
 }
 
-// TakeFile takes a file that was carried by hand, line by line: each is a batch that was signed with the key of a registered
-// cluster. It stops at the first line that is not, and says which; the lines before it are taken, and may be taken again.
+// TakeFile stores a report file that was carried by hand. Each line is a batch, signed with the key of a registered
+// cluster. It stops at the first invalid line; the error has its number. The lines before it are stored, and may be imported again.
 //
-// The cluster was heard of when the file was written, and not when it arrived: a file says nothing about now.
+// The cluster's last report is the time when the file was written, not when it arrived.
 func (i *Intake) TakeFile(ctx context.Context, clusters ledger.Clusters, file io.Reader, now time.Time) (Imported, error) {
 	var done Imported
 	keys, err := reportKeys(ctx, clusters)
@@ -75,7 +75,7 @@ func (i *Intake) takeLine(ctx context.Context, line []byte, keys map[string]repo
 	if err := batch.Check(); err != nil {
 		return nil, refuse(ErrInvalid, "%v", err)
 	}
-	// A file is always late, also one without reports: it can tell of a clock that is ahead, but not of one that is behind.
+	// A file is always late, even without reports: it can show that a clock is ahead, but not that it is behind.
 	clock, err := i.clockOf(ctx, arrival{batch.Cluster, batch.Sent, now, append(observed(batch.Reports), batch.Sent)})
 	if err != nil {
 		return nil, err
@@ -87,13 +87,13 @@ func (i *Intake) takeLine(ctx context.Context, line []byte, keys map[string]repo
 	return batch, i.store(ctx, batch.Cluster, batch.Reports, clock, heard)
 }
 
-// reportKey is what the files of a cluster are checked with.
+// reportKey verifies the report files of a cluster.
 type reportKey struct {
 	cluster string
 	key     ed25519.PublicKey
 }
 
-// reportKeys are the keys of all registered clusters by their ids.
+// reportKeys returns the keys of all registered clusters by key ID.
 func reportKeys(ctx context.Context, clusters ledger.Clusters) (map[string]reportKey, error) {
 	all, err := clusters.Clusters(ctx, ledger.ClusterQuery{})
 	if err != nil {
@@ -106,7 +106,7 @@ func reportKeys(ctx context.Context, clusters ledger.Clusters) (map[string]repor
 		}
 		key, err := hub.ParseReportPublicKey([]byte(c.Registration.PublicKey))
 		if err != nil {
-			continue // one that cannot be read signs nothing, and is no reason to refuse the files of others
+			continue // an unusable key must not block files of other clusters
 		}
 		keys[hub.KeyID(key)] = reportKey{c.Name, key}
 	}

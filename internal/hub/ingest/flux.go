@@ -34,7 +34,7 @@ type FluxEvent struct {
 	ReportingController string            `json:"reportingController"`
 }
 
-// ParseFluxEvent reads the body of an event. Fields that are not known are ignored.
+// ParseFluxEvent parses the body of an event and ignores unknown fields.
 func ParseFluxEvent(body []byte) (*FluxEvent, error) {
 	var e FluxEvent
 	if err := parseEvent(body, &e); err != nil {
@@ -43,16 +43,16 @@ func ParseFluxEvent(body []byte) (*FluxEvent, error) {
 	return &e, nil
 }
 
-// FluxSigned says whether a header X-Signature ("sha256=" and hexadecimal digits) is that of a body, under a key.
-// The body is what was sent, before it is parsed. It takes the same time whatever is wrong.
+// FluxSigned reports whether a header X-Signature ("sha256=" and hexadecimal digits) is valid for a raw body and a key.
+// It runs in constant time.
 func FluxSigned(header string, body []byte, key secret.Value) bool {
 	digits, ok := strings.CutPrefix(strings.TrimSpace(header), "sha256=")
 	return ok && forge.Signed(digits, body, key)
 }
 
-// FluxKey is the key with which one cluster signs its events, made from a secret of the server and the credential of the
-// cluster: so that a cluster can only sign for itself, the server keeps no key of each, and a key ends with the credential
-// that it was given with. Without a secret or a credential there is no key, and nothing is signed with that.
+// FluxKey returns the key with which a cluster signs its events, derived from a secret of the server and the cluster's
+// credential. So a cluster can sign only for itself, the server stores no keys, and a key ends with the credential.
+// The key is zero without a secret or a credential; it signs nothing.
 func FluxKey(server secret.Value, r ledger.Registration) secret.Value {
 	if server.IsZero() || r.Cluster == "" || r.CredentialHash == "" || r.Revoked {
 		return secret.Value{}
@@ -62,11 +62,11 @@ func FluxKey(server secret.Value, r ledger.Registration) secret.Value {
 	return secret.New(hex.EncodeToString(mac.Sum(nil)))
 }
 
-// TakeFlux takes an event of Flux's notification controller in a cluster; now is when it arrived.
-// Events that say nothing about the state of a reconciler only show that the cluster is alive.
+// TakeFlux stores an event of Flux's notification controller in a cluster; now is when it arrived.
+// An event without a state of a reconciler counts as a heartbeat.
 //
-// Events do not say what a reconciler follows. What the ledger knows of it counts, and if that is nothing, the source is empty:
-// the event is kept, and counts nowhere until an agent or a file says more about the reconciler.
+// Events do not contain the source of a reconciler. It is taken from the ledger. If the ledger has none, the source stays empty,
+// and the state counts nowhere until an agent or a file reports the reconciler.
 func (i *Intake) TakeFlux(ctx context.Context, cluster string, event *FluxEvent, now time.Time) error {
 	if err := event.check(); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (i *Intake) TakeFlux(ctx context.Context, cluster string, event *FluxEvent,
 	return i.record(ctx, cluster, []ledger.Report{f}, now)
 }
 
-// sourceOf is what a reconciler is known to follow.
+// sourceOf returns the known source of a reconciler.
 func (i *Intake) sourceOf(ctx context.Context, id ledger.ReconcilerID) (ledger.Source, error) {
 	page, err := i.Ledger.States(ctx, ledger.StateQuery{Cluster: id.Cluster})
 	for _, s := range page.States {
@@ -98,21 +98,21 @@ func (i *Intake) sourceOf(ctx context.Context, id ledger.ReconcilerID) (ledger.S
 	return ledger.Source{}, err
 }
 
-// check says what is wrong with an event. Its texts may be of any length and content.
+// check validates an event. It does not limit texts.
 func (e *FluxEvent) check() error {
 	o := &e.InvolvedObject
 	switch {
 	case o.Kind == "" || o.Name == "":
 		return refuse(ErrInvalid, "involvedObject has no kind or no name")
 	case e.Timestamp.Year() < 1971 || e.Timestamp.Year() > 9999:
-		return refuse(ErrInvalid, "timestamp is missing, or no time of this world")
+		return refuse(ErrInvalid, "timestamp is missing or invalid")
 	case e.Severity == "":
-		return refuse(ErrInvalid, "severity is missing: is this an event of Flux?")
+		return refuse(ErrInvalid, "severity is missing: is this a Flux event?")
 	}
 	return nil
 }
 
-// report is what an event says, without a source; there may be nothing.
+// report returns the report in an event, without a source; ok is false if there is none.
 func (e *FluxEvent) report() (hub.Report, bool) {
 	o := &e.InvolvedObject
 	state, final := e.state()
@@ -121,22 +121,22 @@ func (e *FluxEvent) report() (hub.Report, bool) {
 		Revision: e.revision(), State: state, Observed: e.Timestamp.Truncate(time.Microsecond),
 	}
 	if state == hub.StateFailed {
-		r.Message = e.Message // others say how long it took, and are new each time
+		r.Message = e.Message // others contain durations and differ each time
 	}
 	if final {
-		// Events have whole seconds. What a reconciliation came to comes after that it was under way.
+		// Events have whole seconds. The result must be later than the progress.
 		r.Observed = r.Observed.Add(time.Microsecond)
 	}
 	return r, state != "" && r.Kind != "" && r.Name != ""
 }
 
-// state is how the reconciler is doing, and whether it has come to an end; "" when the event does not say.
-// The reasons are those that the Ready condition has.
+// state returns the state of the reconciler and whether the reconciliation ended; "" if the event does not say.
+// The reasons are those of the Ready condition.
 func (e *FluxEvent) state() (state hub.State, final bool) {
 	group, _, _ := strings.Cut(e.InvolvedObject.APIVersion, "/")
 	switch group {
 	case "source.toolkit.fluxcd.io", "image.toolkit.fluxcd.io", "notification.toolkit.fluxcd.io":
-		return "", false // those apply nothing
+		return "", false // they apply nothing
 	}
 	switch e.Reason {
 	case "ReconciliationSucceeded", "InstallSucceeded", "UpgradeSucceeded", "TestSucceeded":
@@ -144,7 +144,7 @@ func (e *FluxEvent) state() (state hub.State, final bool) {
 			return hub.StateReady, true
 		}
 	case "RollbackSucceeded", "UninstallSucceeded":
-		return hub.StateFailed, true // what should run does not
+		return hub.StateFailed, true // the wanted version does not run
 	case "Progressing", "ProgressingWithRetry", "DependencyNotReady":
 		return hub.StateProgressing, false
 	}
@@ -154,7 +154,7 @@ func (e *FluxEvent) state() (state hub.State, final bool) {
 	return "", false
 }
 
-// revision is the one that the metadata names, with or without the group of the controller before it.
+// revision returns the revision in the metadata, whose key may have the controller's group as prefix.
 func (e *FluxEvent) revision() string {
 	if text, ok := e.Metadata["revision"]; ok {
 		return revision(text)

@@ -17,21 +17,20 @@ type Store interface {
 	States(ctx context.Context, q ledger.StateQuery) (ledger.StatePage, error)
 }
 
-// Intake takes what clusters say, and stores it in the ledger. It remembers nothing itself: any number of them may work
-// on one ledger, and each may be used by several goroutines at once.
+// Intake stores reports of clusters in the ledger. It has no state of its own: several may share a ledger.
+// It is safe for concurrent use.
 //
-// Errors are a [Refusal] when something is wrong with what was sent, and the ledger's otherwise.
-// Then nothing was stored, and it may be sent again.
+// Errors are a [Refusal] for invalid input, and the ledger's otherwise. On error nothing was stored, and the client may retry.
 type Intake struct {
 	Ledger Store // required
 }
 
-// Take takes a batch of the cluster whose credential came with it; now is when it arrived. It returns once everything is stored.
-// The same batch may come again, late and in any order.
+// Take stores a batch of the cluster with whose credential it was sent; now is when it arrived.
+// Batches may be repeated, late and reordered.
 func (i *Intake) Take(ctx context.Context, cluster string, batch *hub.ReportBatch, now time.Time) (hub.ReportReceipt, error) {
 	var receipt hub.ReportReceipt
 	if batch.Cluster != "" && batch.Cluster != cluster {
-		return receipt, refuse(ErrDenied, "the reports are about cluster %.253q, and the credential is of %q: a cluster reports only about itself", batch.Cluster, cluster)
+		return receipt, refuse(ErrDenied, "the reports are about cluster %.253q, but the credential belongs to %q: a cluster can report only about itself", batch.Cluster, cluster)
 	}
 	if err := batch.Check(); err != nil {
 		return receipt, refuse(ErrInvalid, "%v", err)
@@ -58,7 +57,7 @@ func (i *Intake) Take(ctx context.Context, cluster string, batch *hub.ReportBatc
 	return receipt, i.store(ctx, cluster, reports, clock, now)
 }
 
-// gone returns the reconcilers that a cluster had and does not have any more at a time, which nobody may have said.
+// gone returns the known reconcilers that are not among the present ones.
 func (i *Intake) gone(ctx context.Context, cluster string, present *hub.Present, at time.Time) ([]hub.ReconcilerRef, error) {
 	page, err := i.Ledger.States(ctx, ledger.StateQuery{Cluster: cluster})
 	if err != nil {
@@ -88,13 +87,13 @@ func observed(reports []hub.Report) []time.Time {
 	return times
 }
 
-// unknown says whether the ledger has no state of a cluster: it is new, or the ledger is.
+// unknown reports whether the ledger has no state of a cluster, because one of the two is new.
 func (i *Intake) unknown(ctx context.Context, cluster string) (bool, error) {
 	page, err := i.Ledger.States(ctx, ledger.StateQuery{Cluster: cluster, Limit: 1})
 	return len(page.States) == 0, err
 }
 
-// store stores reports as the cluster made them; heard is when it was alive.
+// store stores reports with corrected times; heard is when the cluster sent them, by the server's clock.
 func (i *Intake) store(ctx context.Context, cluster string, reports []hub.Report, clock clock, heard time.Time) error {
 	clean := spelling{}
 	facts := make([]ledger.Report, len(reports))
@@ -105,7 +104,7 @@ func (i *Intake) store(ctx context.Context, cluster string, reports []hub.Report
 	return i.record(ctx, cluster, facts, heard)
 }
 
-// record stores facts, or when there are none, that the cluster was alive.
+// record stores facts, or a heartbeat if there are none.
 func (i *Intake) record(ctx context.Context, cluster string, facts []ledger.Report, heard time.Time) error {
 	if len(facts) == 0 {
 		return i.Ledger.Heard(ctx, cluster, heard)
@@ -117,7 +116,7 @@ func (i *Intake) record(ctx context.Context, cluster string, facts []ledger.Repo
 	return err
 }
 
-// spelling remembers how the repositories of a batch are written, since most of its reports share a few.
+// spelling caches clean URLs, because most reports of a batch share a few repositories.
 type spelling map[string]string
 
 func (s spelling) of(repository string) string {
@@ -129,13 +128,13 @@ func (s spelling) of(repository string) string {
 	return clean
 }
 
-// fact is a report as the ledger has it, but for its times.
+// fact converts a report, except for its times.
 func fact(cluster string, r *hub.Report, clean spelling) ledger.Report {
 	return ledger.Report{
 		Reconciler: ledger.ReconcilerID{Cluster: cluster, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name},
 		Outcome: ledger.Outcome{
 			Source:   ledger.Source{Repository: clean.of(r.Repository), Ref: ref(r.Ref), Path: folder(r.Path)},
-			Revision: revision(r.Revision), State: ledger.State(r.State), Message: message(r.Message),
+			Revision: revision(r.Revision), State: r.State, Message: message(r.Message),
 		},
 	}
 }

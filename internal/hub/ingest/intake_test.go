@@ -113,14 +113,14 @@ func TestParseBatch(t *testing.T) {
 		kind error
 		text string
 	}{
-		"no JSON":          {"hello", ingest.ErrMalformed, "no JSON: byte 1"},
-		"cut off":          {`{"id": "x"`, ingest.ErrMalformed, "no JSON"},
+		"not JSON":          {"hello", ingest.ErrMalformed, "not JSON: byte 1"},
+		"cut off":          {`{"id": "x"`, ingest.ErrMalformed, "not JSON"},
 		"another type":     {`{"id": {}}`, ingest.ErrInvalid, "id"},
 		"a list":           {`[]`, ingest.ErrInvalid, "the body: want"},
-		"reports are text": {`{"reports": "all"}`, ingest.ErrInvalid, "reports are a list"},
+		"reports are text": {`{"reports": "all"}`, ingest.ErrInvalid, "reports is a list"},
 		"a report is text": {`{"reports": ["x"]}`, ingest.ErrInvalid, "want"},
 		"too many":         {many, ingest.ErrInvalid, "more than 500 reports"},
-		"no time":          {`{"sent": "yesterday"}`, ingest.ErrInvalid, "times are like"},
+		"no time":          {`{"sent": "yesterday"}`, ingest.ErrInvalid, "times look like"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ingest.ParseBatch([]byte(tc.body))

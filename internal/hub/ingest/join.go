@@ -13,18 +13,18 @@ import (
 // roleJoin is the role of join tokens in the ledger.
 const roleJoin = "join"
 
-// JoinScope is what a join token allows: the scope of a [ledger.Token], as JSON.
+// JoinScope is what a join token allows, stored as JSON in the scope of a [ledger.Token].
 type JoinScope struct {
-	// Memberships are those that a cluster may join with. "*" stands for every environment, or every cluster type. // required
+	// Memberships are allowed for clusters. "*" is every environment, or every cluster type. // required
 	Memberships []ledger.Membership `json:"memberships"`
 	// Uses is how many clusters may still join; 0 means any number.
-	// Of clusters that join at the same instant, one more may slip through.
+	// Clusters that join at the same time may exceed it.
 	Uses int `json:"uses,omitempty"`
-	// Used says that no cluster may join any more.
+	// Used means that no cluster may join any more.
 	Used bool `json:"used,omitempty"`
 }
 
-// ParseJoinScope reads the scope of a token. One that was not made for joining allows nothing.
+// ParseJoinScope parses the scope of a token. An invalid scope allows nothing.
 func ParseJoinScope(text string) JoinScope {
 	var s JoinScope
 	if json.Unmarshal([]byte(text), &s) != nil {
@@ -33,13 +33,13 @@ func ParseJoinScope(text string) JoinScope {
 	return s
 }
 
-// String is the scope as the ledger has it.
+// String returns the scope as JSON.
 func (s JoinScope) String() string {
 	text, _ := json.Marshal(s) //nolint:errchkjson // texts and numbers
 	return string(text)
 }
 
-// Allows says whether a cluster may join with a membership.
+// Allows reports whether a cluster may join with a membership.
 func (s JoinScope) Allows(m ledger.Membership) bool {
 	return slices.ContainsFunc(s.Memberships, func(allowed ledger.Membership) bool {
 		return (allowed.Environment == "*" || allowed.Environment == m.Environment) &&
@@ -47,7 +47,7 @@ func (s JoinScope) Allows(m ledger.Membership) bool {
 	})
 }
 
-// use is the scope after a cluster has joined.
+// use returns the scope after a cluster joined.
 func (s JoinScope) use() JoinScope {
 	if s.Uses > 0 {
 		s.Uses--
@@ -56,7 +56,7 @@ func (s JoinScope) use() JoinScope {
 	return s
 }
 
-// Check says what is wrong with a scope.
+// Check returns an error for an invalid scope.
 func (s JoinScope) Check() error {
 	if len(s.Memberships) == 0 || len(s.Memberships) > maxMemberships {
 		return refuse(ErrInvalid, "a join token allows 1 to %d memberships, got %d: */* allows all", maxMemberships, len(s.Memberships))
@@ -82,27 +82,27 @@ type JoinTokenRequest struct {
 	Expires     time.Time `json:"expires"` // required
 }
 
-// CreateJoinToken makes a token with which clusters can join. The secret is returned only here; the ledger has its hash.
+// CreateJoinToken creates a token with which clusters can join. The secret is returned only here; the ledger stores its hash.
 func (r *Registrar) CreateJoinToken(ctx context.Context, request JoinTokenRequest, by string, now time.Time) (secret.Value, ledger.Token, error) {
 	if err := request.Scope.Check(); err != nil {
 		return secret.Value{}, ledger.Token{}, err
 	}
 	if !request.Expires.After(now) {
-		return secret.Value{}, ledger.Token{}, refuse(ErrInvalid, "a join token ends some day: expires is missing, or over")
+		return secret.Value{}, ledger.Token{}, refuse(ErrInvalid, "expires is missing or in the past")
 	}
 	token := r.NewSecret(roleJoin)
 	stored := ledger.Token{
 		Hash: Hash(token), Role: roleJoin, Description: oneLine(request.Description, maxText), By: oneLine(by, maxText),
 		Created: now.Truncate(time.Microsecond), Expires: request.Expires.Truncate(time.Microsecond), Scope: request.Scope.String(),
 	}
-	// The hash names the token, and does not tell it: a part of it is as good as any random name.
+	// The hash does not reveal the token, so that a part of it can be the ID.
 	stored.ID = stored.Hash[:12]
 	return token, stored, r.Ledger.PutToken(ctx, stored)
 }
 
-// Join registers a cluster by a join token, whose ID was found by whoever checked the token. The credential is returned only here.
-// A cluster that is registered already is [ErrConflict]: a join token must not take over what somebody else is.
-// One that was revoked may join again.
+// Join registers a cluster with a join token that the caller has authenticated. The credential is returned only here.
+// The error is [ErrConflict] if the cluster is registered: a join token must not take over another cluster.
+// A revoked cluster may join again.
 func (r *Registrar) Join(ctx context.Context, tokenID string, request ClusterRequest, now time.Time) (secret.Value, ledger.Registration, error) {
 	var none secret.Value
 	token, err := r.joinToken(ctx, tokenID, request.Memberships, now)
@@ -135,10 +135,10 @@ func (r *Registrar) Join(ctx context.Context, tokenID string, request ClusterReq
 }
 
 func taken(cluster string) error {
-	return refuse(ErrConflict, "cluster %q is registered already: choose another name, or have an admin rotate its credential, or revoke it", cluster)
+	return refuse(ErrConflict, "cluster %q is already registered: choose another name, or ask an admin to rotate its credential or revoke it", cluster)
 }
 
-// joinToken returns a token that allows some memberships now.
+// joinToken returns a token that is valid now and allows the memberships.
 func (r *Registrar) joinToken(ctx context.Context, id string, memberships []ledger.Membership, now time.Time) (ledger.Token, error) {
 	all, err := r.Ledger.Tokens(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *Registrar) joinToken(ctx context.Context, id string, memberships []ledg
 	}
 	i := slices.IndexFunc(all, func(t ledger.Token) bool { return t.ID == id && t.Role == roleJoin })
 	if i < 0 {
-		return ledger.Token{}, refuse(ErrDenied, "this is no token to join with")
+		return ledger.Token{}, refuse(ErrDenied, "this is not a join token")
 	}
 	token := all[i]
 	scope := ParseJoinScope(token.Scope)
@@ -156,7 +156,7 @@ func (r *Registrar) joinToken(ctx context.Context, id string, memberships []ledg
 	case !token.Expires.IsZero() && !now.Before(token.Expires):
 		return token, refuse(ErrDenied, "the join token expired at %s: ask for another one", token.Expires.Format(time.RFC3339))
 	case scope.Used:
-		return token, refuse(ErrDenied, "the join token was used as often as it may be: ask for another one")
+		return token, refuse(ErrDenied, "the join token has no uses left: ask for another one")
 	}
 	for _, m := range memberships {
 		if !scope.Allows(m) {
@@ -166,8 +166,7 @@ func (r *Registrar) joinToken(ctx context.Context, id string, memberships []ledg
 	return token, nil
 }
 
-// first makes sure that a registration did not come in between another one and the look that was taken before it.
-// The first one counts: when it was not this one, it is put back.
+// first returns an error if another registration of the cluster was stored since known was read, and restores that one.
 func (r *Registrar) first(ctx context.Context, mine ledger.Registration, known ledger.Cluster) error {
 	all, err := r.Ledger.Registrations(ctx, mine.Cluster)
 	if err != nil {

@@ -20,34 +20,34 @@ type Registry interface {
 	Wanted(ctx context.Context, q ledger.WantedQuery) (ledger.Wanted, error)
 }
 
-// Registrar says who is a cluster, and of what.
+// Registrar registers clusters.
 //
-// Credentials are stored as their SHA-256: they are 256 random bits, so that nobody can try them all,
-// and a hash that is slow on purpose would only slow down every report.
+// Credentials are stored as their SHA-256. They are 256 random bits, so that a slow hash would not make them safer,
+// only every report slower.
 type Registrar struct {
 	Ledger Registry // required
-	// NewSecret makes a credential of a role, "cluster" or "join", of at least 256 random bits. // required
+	// NewSecret returns a new credential for a role, "cluster" or "join", of at least 256 random bits. // required
 	NewSecret func(role string) secret.Value
 }
 
-// Hash is what is stored of a credential.
+// Hash returns the hash under which a credential is stored.
 func Hash(credential secret.Value) string {
 	sum := sha256.Sum256([]byte(credential.Reveal()))
 	return hex.EncodeToString(sum[:])
 }
 
-// ClusterRequest says what a cluster is to be.
+// ClusterRequest asks to register a cluster.
 type ClusterRequest struct {
 	Name        string              `json:"name"`        // required; a DNS label
 	Memberships []ledger.Membership `json:"memberships"` // required
 	Labels      map[string]string   `json:"labels,omitempty"`
-	// PublicKey is what its files are checked with, in PEM form; see [hub.ParseReportPublicKey]. Empty means none, and for a cluster
-	// that is registered already, the one it has.
+	// PublicKey verifies report files, in PEM form; see [hub.ParseReportPublicKey]. Empty means none, or keeps the key of a registered
+	// cluster.
 	PublicKey string `json:"publicKey,omitempty"`
 }
 
-// Register registers a cluster, or changes what a registered one is, because an admin says so.
-// A new cluster, and one that was revoked, gets a credential, which is returned only here; others keep theirs, and what is returned is none.
+// Register registers a cluster or changes its registration, on behalf of an admin.
+// A new or revoked cluster gets a credential, which is returned only here. Others keep theirs, and the returned one is zero.
 func (r *Registrar) Register(ctx context.Context, request ClusterRequest, by string, now time.Time) (secret.Value, ledger.Registration, error) {
 	var credential secret.Value
 	known, err := r.check(ctx, request)
@@ -68,7 +68,7 @@ func (r *Registrar) Register(ctx context.Context, request ClusterRequest, by str
 	return credential, next, r.Ledger.Register(ctx, next)
 }
 
-// Rotate gives a cluster another credential, which is returned only here. The old one ends at once.
+// Rotate replaces the credential of a cluster. The new one is returned only here; the old one is invalid at once.
 func (r *Registrar) Rotate(ctx context.Context, cluster, by string, now time.Time) (secret.Value, ledger.Registration, error) {
 	next, err := r.registered(ctx, cluster, by, now)
 	if err != nil {
@@ -79,8 +79,7 @@ func (r *Registrar) Rotate(ctx context.Context, cluster, by string, now time.Tim
 	return credential, next, r.Ledger.Register(ctx, next)
 }
 
-// Revoke ends the memberships and the credential of a cluster. What it reported stays.
-// Revoking once more changes nothing.
+// Revoke ends the memberships and the credential of a cluster. Its reports are kept. Revoking again changes nothing.
 func (r *Registrar) Revoke(ctx context.Context, cluster, by string, now time.Time) (ledger.Registration, error) {
 	known, err := r.cluster(ctx, cluster)
 	if err == nil && known.Registration.Revoked {
@@ -94,21 +93,21 @@ func (r *Registrar) Revoke(ctx context.Context, cluster, by string, now time.Tim
 	return next, r.Ledger.Register(ctx, next)
 }
 
-// registered is what follows the registration of a cluster that has one.
+// registered returns a copy of a cluster's registration, to be changed and stored as the next one.
 func (r *Registrar) registered(ctx context.Context, cluster, by string, now time.Time) (ledger.Registration, error) {
 	known, err := r.cluster(ctx, cluster)
 	if err != nil {
 		return ledger.Registration{}, err
 	}
 	if !known.Registered {
-		return ledger.Registration{}, refuse(ErrNotFound, "no cluster %.253q is registered", cluster)
+		return ledger.Registration{}, refuse(ErrNotFound, "cluster %.253q is not registered", cluster)
 	}
 	next := known.Registration
 	next.By, next.At = oneLine(by, maxText), following(known, now)
 	return next, nil
 }
 
-// cluster returns what is known of a cluster; of one that is not, the name.
+// cluster returns a cluster; only with its name if it is unknown.
 func (r *Registrar) cluster(ctx context.Context, name string) (ledger.Cluster, error) {
 	all, err := r.Ledger.Clusters(ctx, ledger.ClusterQuery{Name: name})
 	if err != nil || len(all) == 0 || name == "" {
@@ -117,8 +116,7 @@ func (r *Registrar) cluster(ctx context.Context, name string) (ledger.Cluster, e
 	return all[0], nil
 }
 
-// following is a time for the next registration: two of one instant would be one, and a later one must not look earlier
-// because another server's clock is ahead.
+// following returns the time of the next registration. It is later than the last one, even if another server's clock is ahead.
 func following(known ledger.Cluster, now time.Time) time.Time {
 	if last := known.Registration.At; !now.After(last) {
 		return last.Add(time.Microsecond)
@@ -126,7 +124,7 @@ func following(known ledger.Cluster, now time.Time) time.Time {
 	return now.Truncate(time.Microsecond)
 }
 
-// registration is what a request makes of a cluster, without a credential.
+// registration returns the requested registration without a credential.
 func (q ClusterRequest) registration(known ledger.Cluster, by string, now time.Time) ledger.Registration {
 	memberships := slices.Clone(q.Memberships)
 	slices.SortFunc(memberships, compareMemberships)
@@ -136,7 +134,7 @@ func (q ClusterRequest) registration(known ledger.Cluster, by string, now time.T
 	}
 }
 
-// check says everything that is wrong with a request, and returns what is known of the cluster.
+// check validates a request and returns the cluster as the ledger knows it.
 func (r *Registrar) check(ctx context.Context, q ClusterRequest) (ledger.Cluster, error) {
 	if err := q.check(); err != nil {
 		return ledger.Cluster{}, err
@@ -154,7 +152,7 @@ func (r *Registrar) check(ctx context.Context, q ClusterRequest) (ledger.Cluster
 	return r.cluster(ctx, q.Name)
 }
 
-// checkKey wants a key that no other cluster has: what it signs must be about one of them.
+// checkKey returns an error if another cluster has the public key.
 func (r *Registrar) checkKey(ctx context.Context, q ClusterRequest) error {
 	if q.PublicKey == "" {
 		return nil
@@ -164,16 +162,16 @@ func (r *Registrar) checkKey(ctx context.Context, q ClusterRequest) error {
 		return err
 	}
 	if other, ok := keys[keyID(q.PublicKey)]; ok && other.cluster != q.Name {
-		return refuse(ErrConflict, "the public key is the one of cluster %q: each cluster has a key of its own", other.cluster)
+		return refuse(ErrConflict, "cluster %q has the same public key: each cluster needs its own", other.cluster)
 	}
 	return nil
 }
 
-// targets are the deployment targets that are assigned to memberships now, as far as GitOps branches are recorded.
+// targets returns the deployment targets that are assigned to memberships at the recorded heads of GitOps branches.
 func (r *Registrar) targets(ctx context.Context, memberships []ledger.Membership) (map[ledger.Membership][]string, error) {
 	targets := map[ledger.Membership][]string{}
 	if len(memberships) < 2 {
-		return targets, nil // with nobody to collide with
+		return targets, nil // one membership cannot collide
 	}
 	environments := map[string]bool{}
 	for _, m := range memberships {
@@ -182,7 +180,7 @@ func (r *Registrar) targets(ctx context.Context, memberships []ledger.Membership
 	for _, environment := range slices.Sorted(maps.Keys(environments)) {
 		wanted, err := r.Ledger.Wanted(ctx, ledger.WantedQuery{Environment: environment})
 		if err != nil {
-			return nil, fmt.Errorf("read what %q wants: %w", environment, err)
+			return nil, fmt.Errorf("read assignments of %q: %w", environment, err)
 		}
 		for _, a := range wanted.Assignments {
 			m := ledger.Membership{Environment: environment, ClusterType: a.ClusterType}

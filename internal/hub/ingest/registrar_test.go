@@ -103,9 +103,9 @@ func TestRegister(t *testing.T) {
 	}
 	o.is(rotated, "")
 	_, _, err = o.Rotate(t.Context(), "large-07", "ann", after(time.Hour))
-	refused(t, err, ingest.ErrNotFound, `no cluster "large-07"`)
+	refused(t, err, ingest.ErrNotFound, `cluster "large-07" is not registered`)
 	_, err = o.Revoke(t.Context(), "nobody", "ann", noon)
-	refused(t, err, ingest.ErrNotFound, `no cluster "nobody"`)
+	refused(t, err, ingest.ErrNotFound, `cluster "nobody" is not registered`)
 	back := must[secret.Value](t)(o.Register(t.Context(), request("large-07", "dev/large"), "ann", noon))
 	o.is(back, "large-07")
 }
@@ -181,7 +181,7 @@ func TestJoin(t *testing.T) {
 	o.is(credential, "large-07")
 
 	_, _, err := o.Join(t.Context(), id, request("large-07", "dev/small"), noon)
-	refused(t, err, ingest.ErrConflict, `cluster "large-07" is registered already`)
+	refused(t, err, ingest.ErrConflict, `cluster "large-07" is already registered`)
 	o.is(credential, "large-07")
 	_, _, err = o.Join(t.Context(), id, request("large-08", "stage/small"), noon)
 	refused(t, err, ingest.ErrDenied, "does not allow membership stage/small")
@@ -193,14 +193,14 @@ func TestJoin(t *testing.T) {
 	o.is(back, "large-07")
 	o.is(credential, "")
 	_, _, err = o.Join(t.Context(), id, request("large-09", "dev/small"), noon)
-	refused(t, err, ingest.ErrDenied, "as often as it may be")
+	refused(t, err, ingest.ErrDenied, "no uses left")
 }
 
 func TestJoinRefuses(t *testing.T) {
 	o := newOffice(t)
 	id := o.invite(ingest.JoinScope{Memberships: members("*/*")})
 	_, _, err := o.Join(t.Context(), "another", request("a", "dev/x"), noon)
-	refused(t, err, ingest.ErrDenied, "no token to join with")
+	refused(t, err, ingest.ErrDenied, "not a join token")
 	_, _, err = o.Join(t.Context(), id, request("a", "dev/x"), after(time.Hour))
 	refused(t, err, ingest.ErrDenied, "expired at 2026-11-20T13:00:00Z")
 	token := ledger.Token{ID: id, Hash: "h", Role: "join", Revoked: noon, Scope: "nonsense"}
@@ -219,7 +219,7 @@ func TestJoinRefuses(t *testing.T) {
 	token.Role, token.Scope = "admin", ingest.JoinScope{Memberships: members("*/*")}.String()
 	put()
 	_, _, err = o.Join(t.Context(), id, request("a", "dev/x"), noon)
-	refused(t, err, ingest.ErrDenied, "no token to join with")
+	refused(t, err, ingest.ErrDenied, "not a join token")
 
 	for name, r := range map[string]ingest.JoinTokenRequest{
 		"no scope":       {Expires: after(time.Hour)},
@@ -261,7 +261,7 @@ func TestJoinRace(t *testing.T) {
 			winner = must[secret.Value](t)(o.Join(t.Context(), id, request("large-07", "dev/large"), noon.Add(-earlier)))
 		}}
 		_, _, err := slow.Join(t.Context(), id, request("large-07", "dev/large"), noon)
-		refused(t, err, ingest.ErrConflict, "is registered already")
+		refused(t, err, ingest.ErrConflict, "is already registered")
 		o.is(winner, "large-07")
 		o.is(secret.New("of the second"), "")
 	}

@@ -24,7 +24,7 @@ func (o *Observer) Applications(_ context.Context, q ApplicationsQuery) (Page[Ap
 	items := []Application{}
 	for _, a := range o.applications() {
 		if q.wants(a) {
-			items = append(items, a.atAGlance())
+			items = append(items, a.summary())
 		}
 	}
 	return cut(items, q.Paging, func(a *Application) string { return key(a.Name, a.Subject, a.ControlPlane) })
@@ -41,15 +41,15 @@ func (q ApplicationsQuery) wants(a *Application) bool {
 	})
 }
 
-// atAGlance is the application without what only an answer about it alone has.
-func (a *Application) atAGlance() Application {
-	glance := *a
-	glance.ProblemList = nil
-	glance.Environments = slices.Clone(a.Environments)
-	for i := range glance.Environments {
-		glance.Environments[i].Detail = nil
+// summary is the application without what only an answer about it alone has.
+func (a *Application) summary() Application {
+	summary := *a
+	summary.ProblemList = nil
+	summary.Environments = slices.Clone(a.Environments)
+	for i := range summary.Environments {
+		summary.Environments[i].Detail = nil
 	}
-	return glance
+	return summary
 }
 
 // deliveredAs are the applications that deliver a workload.
@@ -57,7 +57,7 @@ func (o *Observer) deliveredAs(workload string) []Application {
 	found := []Application{}
 	for _, a := range o.applications() {
 		if a.Name == workload {
-			found = append(found, a.atAGlance())
+			found = append(found, a.summary())
 		}
 	}
 	return found

@@ -18,44 +18,43 @@ type Assignment struct {
 	Target      string `json:"target"`
 	Workload    string `json:"workload,omitempty"`
 	Workspace   string `json:"workspace,omitempty"`
-	// Policies are those that select the pair; empty where only the ledger is asked.
+	// Policies select the pair; empty if only the ledger is known.
 	Policies []string `json:"policies,omitempty"`
-	// Held is why its files stay as they are; absent when they do not.
+	// Held is why it keeps its published files; absent if it does not.
 	Held *fleet.Problem `json:"held,omitempty"`
-	// Pending is what the open change does to it: added, changed or removed. One that is only added runs nowhere yet.
+	// Pending is what the open pull request does to it: added, changed or removed. An added one does not run yet.
 	Pending plan.Op `json:"pending,omitempty"`
-	// States is how the clusters of the type are doing with it.
+	// States counts the clusters of the type by state.
 	States StateCounts `json:"states"`
 }
 
-// StateCounts are numbers of reconcilers by state, as they were reported last: also by clusters that are offline by now.
+// StateCounts are numbers of reconcilers by their last reported state, including those of clusters that are offline now.
 type StateCounts struct {
-	// Expected is how many clusters there are that should run it.
+	// Expected is how many clusters should run it.
 	Expected    int `json:"expected"`
 	Ready       int `json:"ready"`
 	Progressing int `json:"progressing"`
 	Suspended   int `json:"suspended"`
 	Failed      int `json:"failed"`
-	// Missing is how many clusters report nothing about it; 0 where nobody knows what they would have to follow.
+	// Missing is how many clusters report nothing about it; 0 if the source is unknown.
 	Missing int `json:"missing"`
 }
 
-// AssignmentsQuery says which assignments are wanted. Other empty fields do not restrict.
+// AssignmentsQuery selects assignments. Other empty fields match all.
 type AssignmentsQuery struct {
 	Environment string // required
-	// ControlPlane tells environments of one name apart.
+	// ControlPlane distinguishes environments with the same name.
 	ControlPlane string
 	ClusterType  string
 	Target       string
 	Workload     string
 	Workspace    string
-	// AsOf is the time of which they are wanted; zero means now. Of the past it is known what was assigned, and how many clusters
-	// there were, but not how they were doing with it: of the states, only Expected is set.
+	// AsOf selects the assignments at a time; zero means now. For the past, only Expected of the states is set.
 	AsOf time.Time
 	Paging
 }
 
-// Matrix is one page of the targets of an environment with all its cluster types.
+// Matrix is a page of an environment's targets with all its cluster types.
 type Matrix struct {
 	Environment string `json:"environment"`
 	// Columns are the cluster types, by name.
@@ -77,11 +76,11 @@ type Row struct {
 	Target    string `json:"target"`
 	Workload  string `json:"workload,omitempty"`
 	Workspace string `json:"workspace,omitempty"`
-	// Wanted is the version that should run; empty when that is not known.
+	// Wanted is the version that should run; empty if unknown.
 	Wanted string `json:"wanted,omitempty"`
-	// Running are the versions that do.
+	// Running are the versions that run.
 	Running []VersionCount `json:"running"`
-	// Cells are the cluster types that it is assigned to, in the order of the columns.
+	// Cells are its assignments, in the order of the columns.
 	Cells []Cell `json:"cells"`
 }
 
@@ -101,14 +100,14 @@ func (o *Observer) Assignments(ctx context.Context, q AssignmentsQuery) (Page[As
 		return page, err
 	}
 	type item struct {
-		*placed
+		*targetStatus
 		index int
 	}
 	var all []item
-	for i := range sc.placed {
-		for n, a := range sc.placed[i].assignments {
+	for i := range sc.statuses {
+		for n, a := range sc.statuses[i].assignments {
 			if q.ClusterType == "" || q.ClusterType == a.clusterType {
-				all = append(all, item{&sc.placed[i], n})
+				all = append(all, item{&sc.statuses[i], n})
 			}
 		}
 	}
@@ -116,9 +115,9 @@ func (o *Observer) Assignments(ctx context.Context, q AssignmentsQuery) (Page[As
 	if err != nil {
 		return page, err
 	}
-	var targets []*placed
+	var targets []*targetStatus
 	for _, i := range chosen.Items {
-		targets = append(targets, i.placed)
+		targets = append(targets, i.targetStatus)
 	}
 	cells, err := o.allCells(ctx, sc, slices.Compact(targets))
 	if err != nil {
@@ -128,14 +127,14 @@ func (o *Observer) Assignments(ctx context.Context, q AssignmentsQuery) (Page[As
 		a := i.assignments[i.index]
 		page.Items = append(page.Items, Assignment{
 			Environment: sc.name, ClusterType: a.clusterType, Target: i.name, Workload: i.workload, Workspace: i.workspace,
-			Policies: a.policies, Held: a.held, Pending: a.pending, States: cells[i.placed][i.index],
+			Policies: a.policies, Held: a.held, Pending: a.pending, States: cells[i.targetStatus][i.index],
 		})
 	}
 	page.Next = chosen.Next
 	return page, nil
 }
 
-// Matrix returns the assignments of an environment as a table; a page has as many targets as its limit says.
+// Matrix returns the assignments of an environment as a table. The limit of a page is a number of targets.
 func (o *Observer) Matrix(ctx context.Context, q AssignmentsQuery) (Matrix, error) {
 	m := Matrix{Environment: q.Environment, Columns: []Column{}, Rows: []Row{}}
 	sc, err := o.assigned(ctx, q)
@@ -147,11 +146,11 @@ func (o *Observer) Matrix(ctx context.Context, q AssignmentsQuery) (Matrix, erro
 			m.Columns = append(m.Columns, Column{ClusterType: name, Clusters: sc.members[name]})
 		}
 	}
-	chosen, err := cut(sc.placed, q.Paging, func(p *placed) string { return p.name })
+	chosen, err := cut(sc.statuses, q.Paging, func(p *targetStatus) string { return p.name })
 	if err != nil {
 		return m, err
 	}
-	var targets []*placed
+	var targets []*targetStatus
 	for i := range chosen.Items {
 		targets = append(targets, &chosen.Items[i])
 	}
@@ -166,7 +165,7 @@ func (o *Observer) Matrix(ctx context.Context, q AssignmentsQuery) (Matrix, erro
 	return m, nil
 }
 
-func (p *placed) row(clusterType string, states []StateCounts) Row {
+func (p *targetStatus) row(clusterType string, states []StateCounts) Row {
 	r := Row{Target: p.name, Workload: p.workload, Workspace: p.workspace, Running: p.versions(), Cells: []Cell{}}
 	if p.wanted != nil {
 		r.Wanted = p.wanted.Version
@@ -179,20 +178,20 @@ func (p *placed) row(clusterType string, states []StateCounts) Row {
 	return r
 }
 
-// assigned is the environment of a query about assignments.
-func (o *Observer) assigned(ctx context.Context, q AssignmentsQuery) (*scene, error) {
+// assigned returns the environment of a query about assignments.
+func (o *Observer) assigned(ctx context.Context, q AssignmentsQuery) (*environmentView, error) {
 	s, err := o.environment(ctx, q.ControlPlane, q.Environment, q.AsOf)
 	if err != nil {
 		return nil, err
 	}
-	return o.scene(ctx, s, sceneFilter{target: q.Target, workload: q.Workload, workspace: q.Workspace, clusterType: q.ClusterType}, q.AsOf)
+	return o.environmentView(ctx, s, targetFilter{target: q.Target, workload: q.Workload, workspace: q.Workspace, clusterType: q.ClusterType}, q.AsOf)
 }
 
-// counters is how many targets are counted at the same time.
+// counters is how many targets are counted concurrently.
 const counters = 4
 
-// allCells counts the clusters of every assignment of some targets.
-func (o *Observer) allCells(ctx context.Context, sc *scene, targets []*placed) (map[*placed][]StateCounts, error) {
+// allCells counts the clusters of all assignments of targets.
+func (o *Observer) allCells(ctx context.Context, sc *environmentView, targets []*targetStatus) (map[*targetStatus][]StateCounts, error) {
 	counts := make([][]StateCounts, len(targets))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(counters)
@@ -203,7 +202,7 @@ func (o *Observer) allCells(ctx context.Context, sc *scene, targets []*placed) (
 		})
 	}
 	err := group.Wait()
-	cells := make(map[*placed][]StateCounts, len(targets))
+	cells := make(map[*targetStatus][]StateCounts, len(targets))
 	for i, p := range targets {
 		cells[p] = counts[i]
 	}

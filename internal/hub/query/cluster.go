@@ -10,72 +10,72 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// Cluster is a cluster at a glance.
+// Cluster summarizes a cluster.
 type Cluster struct {
 	Name string `json:"name"`
-	// Registered is false for one that was only heard of, and for one that was revoked.
+	// Registered is false for a cluster that only reported or was revoked.
 	Registered bool              `json:"registered"`
 	Revoked    bool              `json:"revoked,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
-	// LastHeard is when it was last heard of; zero means never, and that a time in the past is asked about.
+	// LastHeard is when it last reported; zero means never, or that the answer is about the past.
 	LastHeard time.Time `json:"lastHeard,omitzero"`
-	// Offline says that this is too long ago: nobody knows what it runs.
+	// Offline means that this is too long ago.
 	Offline bool `json:"offline"`
-	// Memberships are its roles, by environment and cluster type.
+	// Memberships are sorted by environment and cluster type.
 	Memberships []Membership `json:"memberships"`
 }
 
-// Membership is one role of a cluster, and whether it does what it should in it.
+// Membership is an environment and cluster type that a cluster serves, with its state there.
 type Membership struct {
 	Environment string `json:"environment"`
 	ClusterType string `json:"clusterType"`
 	// Wanted is the commit of the GitOps branch that it should run; empty before the first one.
 	Wanted string `json:"wanted,omitempty"`
-	// Running is what its reconciler says it runs; empty when nothing is known to follow the branch.
+	// Running is the revision of its reconciler; empty if no known reconciler follows the branch.
 	Running string `json:"running,omitempty"`
-	// Reconciler is what the cluster calls it.
+	// Reconciler is its kind, namespace and name in the cluster.
 	Reconciler string `json:"reconciler,omitempty"`
-	// State is empty before there is anything to run.
+	// State is empty before the first commit.
 	State comply.State `json:"state,omitempty"`
-	// Reason says why, in words.
+	// Reason explains the state.
 	Reason string `json:"reason,omitempty"`
-	// Since is when the state began; zero when that is not known.
+	// Since is when the state began; zero if unknown.
 	Since time.Time `json:"since,omitzero"`
 }
 
-// ClusterDetail is everything about one cluster that fits on a page.
+// ClusterDetail is a cluster with its reconcilers and history.
 type ClusterDetail struct {
 	Cluster
 	// RegisteredAt and RegisteredBy are those of the registration in force.
 	RegisteredAt time.Time `json:"registeredAt,omitzero"`
 	RegisteredBy string    `json:"registeredBy,omitempty"`
-	// Reconcilers are all it reported, by kind, namespace and name, at most MaxLimit of them.
+	// Reconcilers are sorted by kind, namespace and name, at most MaxLimit.
 	Reconcilers []Reconciler `json:"reconcilers"`
-	// Timeline is what happened last, the newest first, at most 20 events.
+	// Timeline has the last events, the newest first, at most 20.
 	Timeline []Event `json:"timeline"`
 }
 
-// ClustersQuery says which clusters are wanted. Empty fields do not restrict.
+// ClustersQuery selects clusters. Empty fields match all.
 type ClustersQuery struct {
 	Environment string
 	ClusterType string
-	// Labels are those that a cluster must have.
+	// Labels must all match.
 	Labels map[string]string
-	// State wants clusters that stand so in some membership (in Environment, when that is set).
+	// State selects clusters in the state in any membership, or in Environment if that is set.
 	State comply.State
-	// AsOf is the time of which they are wanted; zero means now.
+	// AsOf selects the state at a time; zero means now.
 	AsOf time.Time
 	Paging
 }
 
-// ClusterQuery names a cluster.
+// ClusterQuery identifies a cluster.
 type ClusterQuery struct {
 	Name string // required
-	// AsOf is the time of which it is wanted; zero means now.
+	// AsOf selects the state at a time; zero means now.
 	AsOf time.Time
 }
 
-// batch is how many clusters are read at once while those are looked for that a filter lets through.
+// batch is how many clusters are read at once to find those that match a filter.
 const batch = 500
 
 // Clusters returns clusters by name.
@@ -95,7 +95,7 @@ func (o *Observer) Clusters(ctx context.Context, q ClustersQuery) (Page[Cluster]
 		err := v.inState(ctx, &page, &q, after)
 		return page, err
 	}
-	size := q.limit() + 1 // one more tells whether there is another page
+	size := q.limit() + 1 // one more shows that there is another page
 	if len(q.Labels) > 0 {
 		size = max(size, batch)
 	}
@@ -114,7 +114,7 @@ func (o *Observer) Clusters(ctx context.Context, q ClustersQuery) (Page[Cluster]
 	}
 }
 
-// fill adds those clusters to a page that are wanted, and reports whether there are more than it has room for.
+// fill adds matching clusters to a page and reports whether there are more than fit.
 func (v *verdicts) fill(ctx context.Context, page *Page[Cluster], q *ClustersQuery, clusters []ledger.Cluster) (full bool, err error) {
 	for _, c := range clusters {
 		if !hasLabels(c, q.Labels) {
@@ -133,7 +133,7 @@ func (v *verdicts) fill(ctx context.Context, page *Page[Cluster], q *ClustersQue
 	return false, nil
 }
 
-// inState fills a page with clusters that stand in a state. The verdicts say which they are, so that no other is looked at.
+// inState fills a page with the clusters in a state. It reads only those that the verdicts name.
 func (v *verdicts) inState(ctx context.Context, page *Page[Cluster], q *ClustersQuery, after string) error {
 	environments, err := v.selected(ctx, q.Environment, q.AsOf)
 	if err != nil {
@@ -165,7 +165,7 @@ func (v *verdicts) inState(ctx context.Context, page *Page[Cluster], q *Clusters
 	return nil
 }
 
-// hasLabels reports whether a cluster has all labels that are wanted.
+// hasLabels reports whether a cluster has all labels.
 func hasLabels(c ledger.Cluster, labels map[string]string) bool {
 	for name, value := range labels {
 		if got, ok := c.Registration.Labels[name]; !ok || got != value {
@@ -175,7 +175,7 @@ func hasLabels(c ledger.Cluster, labels map[string]string) bool {
 	return true
 }
 
-// cluster is a cluster as it is shown.
+// cluster returns a cluster for answers.
 func (v *verdicts) cluster(ctx context.Context, c ledger.Cluster) (Cluster, error) {
 	shown := Cluster{
 		Name: c.Name, Registered: c.Registered, Revoked: c.Registration.Revoked, Labels: c.Registration.Labels,
@@ -196,16 +196,16 @@ func (v *verdicts) cluster(ctx context.Context, c ledger.Cluster) (Cluster, erro
 		judged = judged || member.State != ""
 		shown.Offline = shown.Offline || member.State == comply.Offline
 	}
-	// A gate may bear a longer silence; where there is none to ask, the usual one counts.
+	// A gate may set another time; without a gate, the default counts.
 	if !judged && v.asOf.IsZero() {
 		shown.Offline = v.Now().Sub(c.LastHeard) >= comply.DefaultOfflineAfter
 	}
 	return shown, nil
 }
 
-// judgeMember says how a member stands to what it should run.
+// judgeMember sets the state of a membership.
 func (v *verdicts) judgeMember(ctx context.Context, c ledger.Cluster, m *Membership) error {
-	reconcilers, err := v.some(ctx, m.Environment, c)
+	reconcilers, err := v.clusterReconcilers(ctx, m.Environment, c)
 	if err != nil {
 		return err
 	}
@@ -218,18 +218,18 @@ func (v *verdicts) judgeMember(ctx context.Context, c ledger.Cluster, m *Members
 	return nil
 }
 
-// judgeAll judges all members of an environment, once.
+// judgeAll judges all members of an environment once.
 func (v *verdicts) judgeAll(ctx context.Context, environment string) error {
 	j, err := v.of(ctx, environment)
 	if err != nil || j.known != nil || j.head == nil {
 		return err
 	}
-	verdict, err := v.everybody(ctx, environment)
+	verdict, err := v.allMembers(ctx, environment)
 	j.known = &verdict
 	return err
 }
 
-// runs is what a reconciler says that it runs.
+// runs returns the revision of a reconciler.
 func runs(r comply.Reconciler) string {
 	if r.Revision.Hash != "" {
 		return r.Revision.Hash

@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// Comparison is how two environments differ.
+// Comparison is the difference between two environments.
 type Comparison struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
-	// SameCommit says that both have the same commit of main.
+	// SameCommit means that both have the same commit of main.
 	SameCommit bool `json:"sameCommit"`
-	// Ahead is the one whose commit is newer; empty when the history is not known, or there is nothing between.
+	// Ahead is the environment with the newer commit; empty if the history is unknown, or both have the same.
 	Ahead In `json:"ahead,omitempty"`
-	// Commits are those that the one has and the other has not yet, the newest first, at most 50.
+	// Commits are those that only the environment ahead has, the newest first, at most 50.
 	Commits []Commit `json:"commits,omitempty"`
-	// Targets are those that differ, by workload and name within it.
+	// Targets differ; they are sorted by workload and name within it.
 	Targets []TargetDifference `json:"targets"`
-	// Assignments are those that only one of the two has, by target and cluster type.
+	// Assignments are in one environment only; they are sorted by target and cluster type.
 	Assignments []AssignmentDifference `json:"assignments"`
-	// Same are the targets and assignments that are in both and do not differ.
+	// Same counts the targets and assignments that do not differ.
 	Same SameCounts `json:"same"`
 }
 
 // Side is one environment of a comparison.
 type Side struct {
 	Environment string `json:"environment"`
-	// Commit is the promoted commit of main, and GitOpsCommit what clusters have to run.
+	// Commit is the promoted commit of main, GitOpsCommit the one that clusters should run.
 	Commit string `json:"commit,omitempty"`
-	// Title is the first line of its message; empty when that is not known.
+	// Title is the first line of its message; empty if unknown.
 	Title        string `json:"title,omitempty"`
 	GitOpsCommit string `json:"gitOpsCommit,omitempty"`
-	// Since is when the phase that the commit is in began.
+	// Since is when the phase of the commit began.
 	Since time.Time `json:"since,omitzero"`
 }
 
@@ -45,10 +45,10 @@ type Commit struct {
 	Time  time.Time `json:"time,omitzero"`
 }
 
-// In says which of two environments something is in.
+// In says in which of two environments something is.
 type In string
 
-// Where something is.
+// The values of In.
 const (
 	InBoth In = "both"
 	InA    In = "a"
@@ -58,17 +58,17 @@ const (
 // TargetDifference is a target whose versions differ, or that only one of two environments has.
 type TargetDifference struct {
 	Workload string `json:"workload"`
-	// Target is the name within the workload, without which targets of two environments can seldom be compared.
+	// Target is the name within the workload, because full names contain the environment.
 	Target string `json:"target"`
 	In     In     `json:"in"`
-	// A and B are absent where the target is not.
+	// A and B are absent if the environment does not have the target.
 	A *TargetVersions `json:"a,omitempty"`
 	B *TargetVersions `json:"b,omitempty"`
 }
 
 // TargetVersions are the versions of a target in an environment.
 type TargetVersions struct {
-	// Wanted is the version that should run; empty when no deployment descriptor says so.
+	// Wanted is the version that should run; empty without a deployment descriptor.
 	Wanted  string         `json:"wanted,omitempty"`
 	Running []VersionCount `json:"running"`
 }
@@ -81,23 +81,23 @@ type AssignmentDifference struct {
 	In          In     `json:"in"`
 }
 
-// SameCounts are numbers of what does not differ.
+// SameCounts count what does not differ.
 type SameCounts struct {
 	Targets     int `json:"targets"`
 	Assignments int `json:"assignments"`
 }
 
-// CompareQuery names two environments.
+// CompareQuery selects two environments.
 type CompareQuery struct {
 	A, B string // required
-	// AsOf is the time of which both are compared; zero means now.
+	// AsOf selects the state at a time; zero means now.
 	AsOf time.Time
 }
 
-// maxBetween is how many commits are listed that lie between two environments.
+// maxBetween limits the commits between two environments.
 const maxBetween = 50
 
-// Compare says how two environments differ.
+// Compare compares two environments.
 func (o *Observer) Compare(ctx context.Context, q CompareQuery) (Comparison, error) {
 	c := Comparison{Targets: []TargetDifference{}, Assignments: []AssignmentDifference{}}
 	a, err := o.side(ctx, q.A, q.AsOf, &c.A)
@@ -115,13 +115,13 @@ func (o *Observer) Compare(ctx context.Context, q CompareQuery) (Comparison, err
 	return c, nil
 }
 
-// side gathers one of the environments.
-func (o *Observer) side(ctx context.Context, name string, asOf time.Time, side *Side) (*scene, error) {
+// side returns one of the environments.
+func (o *Observer) side(ctx context.Context, name string, asOf time.Time, side *Side) (*environmentView, error) {
 	s, err := o.environment(ctx, "", name, asOf)
 	if err != nil {
 		return nil, err
 	}
-	sc, err := o.scene(ctx, s, sceneFilter{}, asOf)
+	sc, err := o.environmentView(ctx, s, targetFilter{}, asOf)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +133,8 @@ func (o *Observer) side(ctx context.Context, name string, asOf time.Time, side *
 	return sc, err
 }
 
-// addCommits lists what one environment has that the other has not yet, where the history is known.
-func (c *Comparison) addCommits(a *scene) {
+// addCommits adds the commits between the environments, if the history is known.
+func (c *Comparison) addCommits(a *environmentView) {
 	at := map[string]int{}
 	for i, commit := range a.line {
 		at[commit.SHA] = i
@@ -153,7 +153,7 @@ func (c *Comparison) addCommits(a *scene) {
 	}
 }
 
-// pair is something in two environments; nil where it is not.
+// pair is something in two environments; nil if an environment does not have it.
 type pair[T any] struct{ a, b *T }
 
 func (p pair[T]) in() In {
@@ -166,15 +166,15 @@ func (p pair[T]) in() In {
 	return InBoth
 }
 
-// addTargets compares targets by workload and the name within it, since the full names may differ.
-func (c *Comparison) addTargets(a, b *scene) {
-	pairs := map[string]pair[placed]{}
-	for i, p := range a.placed {
-		pairs[key(p.workload, p.shortName)] = pair[placed]{a: &a.placed[i]}
+// addTargets compares targets by workload and name within it.
+func (c *Comparison) addTargets(a, b *environmentView) {
+	pairs := map[string]pair[targetStatus]{}
+	for i, p := range a.statuses {
+		pairs[key(p.workload, p.shortName)] = pair[targetStatus]{a: &a.statuses[i]}
 	}
-	for i, p := range b.placed {
+	for i, p := range b.statuses {
 		k := key(p.workload, p.shortName)
-		pairs[k] = pair[placed]{pairs[k].a, &b.placed[i]}
+		pairs[k] = pair[targetStatus]{pairs[k].a, &b.statuses[i]}
 	}
 	for _, k := range slices.Sorted(maps.Keys(pairs)) {
 		p := pairs[k]
@@ -191,7 +191,7 @@ func (c *Comparison) addTargets(a, b *scene) {
 	}
 }
 
-func (p *placed) targetVersions() *TargetVersions {
+func (p *targetStatus) targetVersions() *TargetVersions {
 	if p == nil {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (p *placed) targetVersions() *TargetVersions {
 	return v
 }
 
-// sameVersions compares versions. Revisions say nothing: every environment has a branch of its own.
+// sameVersions compares versions. Revisions always differ, because every environment has its own branch.
 func sameVersions(a, b *TargetVersions) bool {
 	names := func(v *TargetVersions) []string {
 		var all []string
@@ -216,8 +216,8 @@ func sameVersions(a, b *TargetVersions) bool {
 	return a.Wanted == b.Wanted && slices.Equal(names(a), names(b))
 }
 
-// addAssignments compares who is assigned to which cluster type.
-func (c *Comparison) addAssignments(a, b *scene) {
+// addAssignments compares assignments.
+func (c *Comparison) addAssignments(a, b *environmentView) {
 	pairs := map[string]pair[AssignmentDifference]{}
 	for _, d := range a.published() {
 		pairs[d.key()] = pair[AssignmentDifference]{a: &d}
@@ -237,10 +237,10 @@ func (c *Comparison) addAssignments(a, b *scene) {
 	}
 }
 
-// published are the assignments that the GitOps branch has.
-func (sc *scene) published() []AssignmentDifference {
+// published returns the assignments on the GitOps branch.
+func (sc *environmentView) published() []AssignmentDifference {
 	var all []AssignmentDifference
-	for _, p := range sc.placed {
+	for _, p := range sc.statuses {
 		for _, a := range p.assignments {
 			if a.isPublished() {
 				all = append(all, AssignmentDifference{ClusterType: a.clusterType, Target: p.shortName, Workload: p.workload})

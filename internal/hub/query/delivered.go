@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// maxListed is how many of each thing the answer about one application lists.
+// maxListed limits the lists in the answer about one application.
 const maxListed = 100
 
 // Round is what a round of an application's chain found.
@@ -23,16 +23,16 @@ type Round struct {
 	ControlPlane string // required
 	// Request names the application, with its workload. // required
 	Request deliver.Request
-	// Found is what the round found; nil when it found nothing.
+	// Found is the result; nil if there is none.
 	Found *deliver.Delivered
-	// Err is why it failed; nil when it did not.
+	// Err is why it failed.
 	Err error
-	// At is when it was.
+	// At is the time of the round.
 	At time.Time // required
 }
 
-// Delivered is an application after a round. Of what the round could not find out, was is asked, which is what the application
-// was before it; nil for none. It is not changed.
+// Delivered returns an application after a round. Whatever the round could not determine is carried over from was, the
+// application before it, which may be nil and is not changed.
 func Delivered(r Round, was *Application) *Application {
 	a := &Application{
 		Name: r.Request.Workload, Subject: deliver.SubjectOf(r.Request.Source, r.Request.Workload), Workspace: r.Request.Workspace,
@@ -60,7 +60,7 @@ func Delivered(r Round, was *Application) *Application {
 	return a
 }
 
-// Same reports whether an application stands as it did before, whenever that was looked at.
+// Same reports whether an application is unchanged, apart from the time of the round.
 func (a *Application) Same(was *Application) bool {
 	if a == nil || was == nil {
 		return a == was
@@ -70,7 +70,7 @@ func (a *Application) Same(was *Application) bool {
 	return reflect.DeepEqual(*a, then)
 }
 
-// errorLine is an error as answers have it; empty for none.
+// errorLine returns an error in one line without credentials.
 func errorLine(err error) string {
 	if err == nil {
 		return ""
@@ -78,7 +78,7 @@ func errorLine(err error) string {
 	return secret.Line(secret.Redact(err.Error()))
 }
 
-// keep takes over what was found before.
+// keep copies the results of the previous round.
 func (a *Application) keep(was *Application) {
 	if was == nil {
 		return
@@ -87,7 +87,7 @@ func (a *Application) keep(was *Application) {
 	a.Problems, a.ProblemList = was.Problems, was.ProblemList
 }
 
-// environment returns what is known of an environment; nil when nothing is.
+// environment returns an environment of the application, or nil.
 func (a *Application) environment(name string) *ApplicationEnvironment {
 	if a == nil {
 		return nil
@@ -98,7 +98,7 @@ func (a *Application) environment(name string) *ApplicationEnvironment {
 	return nil
 }
 
-// deliveredTo is how an application stands in an environment after a round.
+// deliveredTo returns an application's environment after a round.
 func deliveredTo(s *promote.Standing, found *deliver.Delivered, was *ApplicationEnvironment) ApplicationEnvironment {
 	var e ApplicationEnvironment
 	detail := e.detail()
@@ -107,7 +107,7 @@ func deliveredTo(s *promote.Standing, found *deliver.Delivered, was *Application
 	switch {
 	case err == nil && o != nil:
 		e.addOutcome(s.Environment, o)
-	case was != nil: // the files, change and problems of the last round that did not fail
+	case was != nil: // files, pull request and problems of the last successful round
 		detail = was.detail()
 		e = *was
 		e.Detail = &detail
@@ -117,7 +117,7 @@ func deliveredTo(s *promote.Standing, found *deliver.Delivered, was *Application
 	return e
 }
 
-// detail is a copy of the detail, empty where there is none.
+// detail returns a copy of the detail, with empty lists by default.
 func (e *ApplicationEnvironment) detail() ApplicationEnvironmentDetail {
 	if e.Detail != nil {
 		return *e.Detail
@@ -128,7 +128,7 @@ func (e *ApplicationEnvironment) detail() ApplicationEnvironmentDetail {
 	}
 }
 
-// addStanding adds how promotion stands.
+// addStanding adds the state of promotion.
 func (e *ApplicationEnvironment) addStanding(s *promote.Standing, found *deliver.Delivered) {
 	e.Phase, e.Reason, e.Since, e.Behind = s.Phase, s.Reason, utc(s.Since), s.Behind
 	e.Build, e.Candidate = buildOf(found.Builds, s.Commit), buildOf(found.Builds, s.Candidate)
@@ -142,7 +142,7 @@ func (e *ApplicationEnvironment) addStanding(s *promote.Standing, found *deliver
 	}
 }
 
-// buildOf is what CI made of a commit; nil for no commit.
+// buildOf returns the build of a commit; nil without a commit.
 func buildOf(builds map[string]deliver.Build, commit string) *deliver.Build {
 	if commit == "" {
 		return nil
@@ -152,7 +152,7 @@ func buildOf(builds map[string]deliver.Build, commit string) *deliver.Build {
 	return &b
 }
 
-// addOutcome adds what the round of the environment found.
+// addOutcome adds the result of the environment's round.
 func (e *ApplicationEnvironment) addOutcome(environment string, o *deliver.Outcome) {
 	if o.GitOps != nil {
 		at := o.GitOps.Location
@@ -174,7 +174,7 @@ func (e *ApplicationEnvironment) addOutcome(environment string, o *deliver.Outco
 	}
 }
 
-// addDraft adds what the next change does, and what is wrong with it.
+// addDraft adds the next change with its problems and findings.
 func (e *ApplicationEnvironment) addDraft(d *deliver.Draft) {
 	if c := d.Config; c != nil {
 		e.Configuration = &Branch{Repository: secret.Redact(c.Location.Repo), Branch: c.Location.Branch, Path: c.Location.Path, Commit: c.Input.Commit}
@@ -193,7 +193,7 @@ func (e *ApplicationEnvironment) addDraft(d *deliver.Draft) {
 	e.Detail.addPlan(d.Plan)
 }
 
-// addPlan adds what the change does.
+// addPlan adds a summary of the change.
 func (d *ApplicationEnvironmentDetail) addPlan(p *deliver.Plan) {
 	d.ProblemList = append(d.ProblemList, p.Problems[:min(len(p.Problems), maxListed)]...)
 	for _, t := range p.Targets {

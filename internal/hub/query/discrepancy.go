@@ -16,21 +16,21 @@ type Discrepancy struct {
 	comply.Reconciler
 }
 
-// DiscrepanciesQuery says which discrepancies are wanted. Empty fields do not restrict.
+// DiscrepanciesQuery selects discrepancies. Empty fields match all.
 type DiscrepanciesQuery struct {
 	Environment string
 	Cluster     string
 	ClusterType string
-	// Workload wants the reconcilers that follow the manifests of a workload, instead of those that follow the platform branch.
+	// Workload selects the reconcilers of the workload's manifests instead of those of the platform branch.
 	Workload string
-	// State wants those that are behind, failed, offline or missing.
+	// State is behind, failed, offline or missing.
 	State comply.State
-	// AsOf is the time of which they are wanted; zero means now.
+	// AsOf selects the state at a time; zero means now.
 	AsOf time.Time
 	Paging
 }
 
-// Discrepancies returns which clusters differ from what they should run, since when and why:
+// Discrepancies returns the clusters that do not run what they should, since when and why,
 // by environment, cluster and cluster type.
 func (o *Observer) Discrepancies(ctx context.Context, q DiscrepanciesQuery) (Page[Discrepancy], error) {
 	page := Page[Discrepancy]{Items: []Discrepancy{}}
@@ -59,7 +59,7 @@ func (o *Observer) Discrepancies(ctx context.Context, q DiscrepanciesQuery) (Pag
 	return cut(all, q.Paging, func(d *Discrepancy) string { return key(d.Environment, d.Cluster, d.ClusterType, d.Target) })
 }
 
-// asked are the verdicts on an environment, or on each target of a workload there.
+// asked returns the verdict on an environment, or on each target of a workload there.
 func (v *verdicts) asked(ctx context.Context, s standing, workload string) ([]comply.Verdict, error) {
 	if workload != "" {
 		return v.ofWorkload(ctx, s, workload)
@@ -68,10 +68,9 @@ func (v *verdicts) asked(ctx context.Context, s standing, workload string) ([]co
 	return []comply.Verdict{verdict}, err
 }
 
-// ofWorkload judges the reconcilers that follow the manifests of the targets of a workload. Of manifests whose branch is not
-// recorded nobody knows what should run.
+// ofWorkload judges the reconcilers of the workload's manifests. It skips targets whose branch is not recorded.
 func (v *verdicts) ofWorkload(ctx context.Context, s standing, workload string) ([]comply.Verdict, error) {
-	sc, err := v.scene(ctx, s, sceneFilter{workload: workload}, v.asOf)
+	sc, err := v.environmentView(ctx, s, targetFilter{workload: workload}, v.asOf)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +80,7 @@ func (v *verdicts) ofWorkload(ctx context.Context, s standing, workload string) 
 	}
 	members := v.membersOf(clusters)
 	var all []comply.Verdict
-	for _, p := range sc.placed {
+	for _, p := range sc.statuses {
 		head := sc.headOf(p.source)
 		if head == nil {
 			continue
@@ -95,13 +94,13 @@ func (v *verdicts) ofWorkload(ctx context.Context, s standing, workload string) 
 			return nil, err
 		}
 		expected := comply.ExpectTargets(members, s.name, []comply.Target{p.expectation()})
-		all = append(all, v.ask(comply.Question{Commit: head.SHA, History: history, Expected: expected}, states.States))
+		all = append(all, v.judgeStates(comply.Question{Commit: head.SHA, History: history, Expected: expected}, states.States))
 	}
 	return all, nil
 }
 
-// headOf is the head of the branch of a source; nil when it is not recorded.
-func (sc *scene) headOf(source ledger.Source) *ledger.Commit {
+// headOf returns the head of a source's branch; nil if it is not recorded.
+func (sc *environmentView) headOf(source ledger.Source) *ledger.Commit {
 	for i := range sc.heads {
 		if h := &sc.heads[i]; h.Repository == source.Repository && h.Branch == source.Ref {
 			return h
@@ -110,8 +109,8 @@ func (sc *scene) headOf(source ledger.Source) *ledger.Commit {
 	return nil
 }
 
-// expectation is a target in the words of package compliance.
-func (p *placed) expectation() comply.Target {
+// expectation converts a target for package comply.
+func (p *targetStatus) expectation() comply.Target {
 	t := comply.Target{Name: p.name, Source: p.source}
 	for _, a := range p.assignments {
 		if a.isPublished() {
@@ -121,7 +120,7 @@ func (p *placed) expectation() comply.Target {
 	return t
 }
 
-// wants reports whether a reconciler is a discrepancy, and one that is asked for.
+// wants reports whether a reconciler is a discrepancy that matches the query.
 func (q *DiscrepanciesQuery) wants(r *comply.Reconciler) bool {
 	return r.State != comply.Reached && (q.State == "" || q.State == r.State) &&
 		(q.Cluster == "" || q.Cluster == r.Cluster) && (q.ClusterType == "" || q.ClusterType == r.ClusterType)

@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// lastEvents is how much of the past a page about one thing shows.
+// lastEvents limits the events in the details of one thing.
 const lastEvents = 20
 
 // Environment returns one environment.
@@ -22,7 +22,7 @@ func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (Environ
 	if err != nil {
 		return EnvironmentDetail{}, err
 	}
-	sc, err := o.scene(ctx, s, sceneFilter{}, q.AsOf)
+	sc, err := o.environmentView(ctx, s, targetFilter{}, q.AsOf)
 	if err != nil {
 		return EnvironmentDetail{}, err
 	}
@@ -33,7 +33,7 @@ func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (Environ
 	d := EnvironmentDetail{
 		ProblemList: []fleet.Problem{}, HeldList: []HeldAssignment{}, Words: wordsOf(&promote.Standing{}),
 	}
-	if d.Environment, err = o.glance(ctx, sc, verdict, q.AsOf); err != nil {
+	if d.Environment, err = o.summary(ctx, sc, verdict, q.AsOf); err != nil {
 		return EnvironmentDetail{}, err
 	}
 	d.ClusterTypes = sc.types(verdict.Reconcilers)
@@ -44,8 +44,8 @@ func (o *Observer) Environment(ctx context.Context, q EnvironmentQuery) (Environ
 	return d, err
 }
 
-// types are the cluster types, with how their members stand.
-func (sc *scene) types(reconcilers []comply.Reconciler) []ClusterType {
+// types returns the cluster types with the states of their members.
+func (sc *environmentView) types(reconcilers []comply.Reconciler) []ClusterType {
 	all := map[string]*ClusterType{}
 	get := func(name string) *ClusterType {
 		if all[name] == nil {
@@ -59,7 +59,7 @@ func (sc *scene) types(reconcilers []comply.Reconciler) []ClusterType {
 	for name := range sc.members {
 		get(name)
 	}
-	for _, p := range sc.placed {
+	for _, p := range sc.statuses {
 		for _, a := range p.assignments {
 			if a.isPublished() {
 				get(a.clusterType).Targets++
@@ -91,7 +91,7 @@ func (c *ComplianceCounts) add(s comply.State) {
 	}
 }
 
-// addPlan adds what the open change, or the next one, does.
+// addPlan adds the plan of the open pull request, or the next one.
 func (d *EnvironmentDetail) addPlan(s *Scheduled) {
 	if s == nil || s.Outcome == nil || s.Outcome.Plan == nil {
 		return
@@ -112,14 +112,14 @@ func (d *EnvironmentDetail) addPlan(s *Scheduled) {
 	}
 }
 
-// addWords adds verifications, proposals and what people said.
+// addWords adds verifications, proposals and commands.
 func (d *EnvironmentDetail) addWords(p *promote.Standing) {
 	if p != nil {
 		d.Words = wordsOf(p)
 	}
 }
 
-// wordsOf are what is said about an environment besides how it stands.
+// wordsOf returns the rules, verifications, proposals and commands.
 func wordsOf(p *promote.Standing) Words {
 	w := Words{
 		Rules: p.Rules, Checks: []Check{}, Proposals: []decide.Proposal{}, Aborted: append([]decide.Abort{}, p.Aborts...), Ordered: p.Order,

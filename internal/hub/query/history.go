@@ -7,51 +7,51 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// EventKind is what an event is about.
+// EventKind is the kind of an event.
 type EventKind string
 
 // The kinds of events.
 const (
 	EventPromotion    EventKind = "promotion"    // a step of a promotion
 	EventCommit       EventKind = "commit"       // a commit of a GitOps branch
-	EventRollout      EventKind = "rollout"      // the first reconciler that was at a revision, in a state
-	EventTransition   EventKind = "transition"   // what a reconciler of a cluster became
+	EventRollout      EventKind = "rollout"      // a reconciler was first at a revision in a state
+	EventTransition   EventKind = "transition"   // a change of a reconciler
 	EventChange       EventKind = "change"       // what happened to a pull request
-	EventRegistration EventKind = "registration" // what a cluster was made
-	EventAudit        EventKind = "audit"        // a write that somebody asked for
+	EventRegistration EventKind = "registration" // a registration of a cluster
+	EventAudit        EventKind = "audit"        // a write that a user or client requested
 )
 
-// Event is one thing that happened. Fields that do not apply are empty.
+// Event is one entry of a history. Fields that do not apply are empty.
 type Event struct {
 	At   time.Time `json:"at"`
 	Kind EventKind `json:"kind"`
-	// Summary says in one line of words what happened.
+	// Summary describes the event in one line.
 	Summary     string `json:"summary"`
 	Environment string `json:"environment,omitempty"`
 	Cluster     string `json:"cluster,omitempty"`
 	Workload    string `json:"workload,omitempty"`
 	Target      string `json:"target,omitempty"`
-	// Reconciler is what the cluster calls it.
+	// Reconciler is its kind, namespace and name in the cluster.
 	Reconciler string `json:"reconciler,omitempty"`
 	// Commit is the promoted commit, Revision the commit of the GitOps branch.
 	Commit   string `json:"commit,omitempty"`
 	Revision string `json:"revision,omitempty"`
 	Version  string `json:"version,omitempty"`
-	// Step is the kind of a promotion's step, or what happened to a pull request.
+	// Step is the kind of a promotion's step, or of a pull request's event.
 	Step  string       `json:"step,omitempty"`
 	State ledger.State `json:"state,omitempty"`
 	// Phase is the one that a promotion's step decided.
 	Phase decide.Phase `json:"phase,omitempty"`
-	// Reason is why, or what the cluster said.
+	// Reason explains the event, or is the message of the cluster.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
 	URL    string `json:"url,omitempty"`
-	// Reconcilers is how many are there now, of a rollout.
+	// Reconcilers is, for a rollout, how many are there now.
 	Reconcilers int `json:"reconcilers,omitempty"`
-	// Until is when it was over; zero while it lasts, and for what has no duration.
+	// Until is when it ended; zero while it lasts, and for events without a duration.
 	Until time.Time `json:"until,omitzero"`
 
-	// place is where it stands in a timeline.
+	// place is its position in a timeline.
 	place string
 }
 
@@ -63,8 +63,8 @@ type HistoryQuery struct {
 	Cluster     string
 	// Kinds restricts the events; empty means all.
 	Kinds []EventKind
-	// Audits adds the writes that people asked for; the caller knows who may see them.
+	// Audits adds audit entries; the caller decides who may see them.
 	Audits   bool
-	From, To time.Time // from, inclusive, to, exclusive; zero is without an end
+	From, To time.Time // from, inclusive, to, exclusive; zero is unlimited
 	Paging
 }

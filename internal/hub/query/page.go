@@ -17,17 +17,17 @@ const (
 	MaxLimit     = 1000
 )
 
-// The bounds of places to continue at, so that they fit into a request: as text, and as a key.
+// The maximum lengths of cursors and of their keys, so that cursors fit into a request.
 const (
 	maxCursor = 2048
 	maxKey    = 1000
 )
 
-// Paging says which page of a list is wanted. The zero value is the first one.
+// Paging selects a page of a list. The zero value is the first one.
 type Paging struct {
-	// After is Page.Next of the page before. Another query with it is an error or another place; it never does harm.
+	// After is Page.Next of the previous page of the same query.
 	After string
-	// Limit is how many items a page has at most: DefaultLimit when it is 0, and never more than MaxLimit.
+	// Limit is the size of a page. Default: DefaultLimit; at most MaxLimit.
 	Limit int
 }
 
@@ -39,7 +39,7 @@ type Page[T any] struct {
 	Next string `json:"next,omitempty"`
 }
 
-// limit is how many items the page has at most.
+// limit returns the size of the page.
 func (p Paging) limit() int {
 	if p.Limit <= 0 {
 		return DefaultLimit
@@ -47,25 +47,25 @@ func (p Paging) limit() int {
 	return min(p.Limit, MaxLimit)
 }
 
-// place is the key of the last item of the page before; empty for the first page.
+// place returns the key of the last item of the previous page; empty for the first page.
 func (p Paging) place() (string, error) {
 	if p.After == "" {
 		return "", nil
 	}
 	text, err := base64.RawURLEncoding.DecodeString(p.After)
 	if err != nil || len(p.After) > maxCursor || len(text) == 0 {
-		return "", fmt.Errorf("%w: %.40q is no place to continue at; begin with the first page", ledger.ErrInvalid, p.After)
+		return "", fmt.Errorf("%w: invalid cursor %.40q: start with the first page", ledger.ErrInvalid, p.After)
 	}
 	return string(text), nil
 }
 
-// cursor is the place after an item with a key.
+// cursor returns the cursor after the item with a key.
 func cursor(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }
 
-// key joins the parts by which items are sorted so that keys are sorted as the parts are.
+// key joins sort keys so that the results sort like the parts.
 func key(parts ...string) string { return strings.Join(parts, "\x00") }
 
-// bounded is a key that is not too long for a place, and still its own.
+// bounded shortens a long key and keeps it unique.
 func bounded(key string) string {
 	if len(key) <= maxKey {
 		return key
@@ -74,7 +74,7 @@ func bounded(key string) string {
 	return key[:maxKey] + "\x00" + hex.EncodeToString(sum[:8])
 }
 
-// cut sorts items by their keys and returns one page of them. Every item needs a key of its own.
+// cut sorts items by their keys, which must be unique, and returns one page.
 func cut[T any](items []T, p Paging, key func(*T) string) (Page[T], error) {
 	after, err := p.place()
 	if err != nil {

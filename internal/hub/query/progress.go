@@ -12,43 +12,43 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// ProgressResult is what a commit has come to in an environment.
+// ProgressResult is the result of a commit in an environment.
 type ProgressResult string
 
-// The results. All but ProgressWaits are final, as far as anybody can tell.
+// The results. All but ProgressWaits are final.
 const (
 	ProgressPassed ProgressResult = "passed" // it, or a newer commit, runs there
-	ProgressFailed ProgressResult = "failed" // it failed, was refused, given up, or replaced by another one
-	ProgressWaits  ProgressResult = "waits"  // it may still come
+	ProgressFailed ProgressResult = "failed" // it failed, was refused, aborted, or replaced by another one
+	ProgressWaits  ProgressResult = "waits"  // it can still be promoted
 )
 
-// Progress says how far a commit has come in an environment.
+// Progress is the progress of a commit in an environment.
 type Progress struct {
 	Environment string         `json:"environment"`
 	Commit      string         `json:"commit"`
 	Result      ProgressResult `json:"result"`
-	// Phase is where the commit that the environment names stands.
+	// Phase is the phase of the environment's commit.
 	Phase decide.Phase `json:"phase"`
-	// Reason says in words why: what it waits for, or what failed where.
+	// Reason explains the result: what the commit waits for, or what failed where.
 	Reason string `json:"reason"`
-	// Gate is how many clusters run it; absent until there is something to run.
+	// Gate counts the clusters that run it; absent before the first publication.
 	Gate *Gate `json:"gate,omitempty"`
 }
 
-// ProgressQuery names a commit and an environment.
+// ProgressQuery identifies a commit and an environment.
 type ProgressQuery struct {
 	Environment string // required
-	// ControlPlane tells environments of one name apart.
+	// ControlPlane distinguishes environments with the same name.
 	ControlPlane string
-	// Application is the name of a workload, whose application is asked about, and commits of its source; empty for the platform.
+	// Application is the workload of an application; empty for the platform.
 	Application string
-	// Subject tells applications of one name apart.
+	// Subject distinguishes applications with the same name.
 	Subject string
-	// Commit is the full hash, or at least seven digits of it. Empty means the one that the environment names.
+	// Commit is the full hash, or at least seven digits of it. Default: the environment's commit.
 	Commit string
 }
 
-// Progress says whether a commit passed the gate of an environment, failed there, or waits, and why.
+// Progress returns whether a commit passed the gate of an environment, failed there, or waits, and why.
 func (o *Observer) Progress(ctx context.Context, q ProgressQuery) (Progress, error) {
 	if q.Application != "" {
 		return o.applicationProgress(ctx, q)
@@ -57,7 +57,7 @@ func (o *Observer) Progress(ctx context.Context, q ProgressQuery) (Progress, err
 	if err != nil {
 		return Progress{}, err
 	}
-	sc := &scene{standing: s}
+	sc := &environmentView{standing: s}
 	commits, err := o.Ledger.Commits(ctx, ledger.CommitQuery{Environment: s.name, Kind: ledger.BranchPlatform, Heads: true})
 	if err != nil {
 		return Progress{}, err
@@ -67,7 +67,7 @@ func (o *Observer) Progress(ctx context.Context, q ProgressQuery) (Progress, err
 	if err != nil {
 		return Progress{}, err
 	}
-	p, err := o.progress(ctx, &way{o: o, s: s, e: e, first: o.before(s)}, q.Commit)
+	p, err := o.progress(ctx, &progressFinder{o: o, s: s, e: e, first: o.before(s)}, q.Commit)
 	if err == nil && p.Commit == e.Commit && p.Commit != "" {
 		verdict, err := o.verdicts(time.Time{}).verdict(ctx, s)
 		if err != nil {
@@ -78,8 +78,8 @@ func (o *Observer) Progress(ctx context.Context, q ProgressQuery) (Progress, err
 	return p, err
 }
 
-// progress goes the way of a commit, or without one that of the commit that the environment names. The gate is left to others.
-func (o *Observer) progress(ctx context.Context, w *way, commit string) (Progress, error) {
+// progress returns the progress of a commit, by default of the environment's, without the gate.
+func (o *Observer) progress(ctx context.Context, w *progressFinder, commit string) (Progress, error) {
 	p := Progress{Environment: w.e.Name, Commit: w.e.Commit, Phase: w.e.Phase}
 	if commit != "" {
 		whole, err := o.whole(ctx, w.s, commit)
@@ -89,12 +89,12 @@ func (o *Observer) progress(ctx context.Context, w *way, commit string) (Progres
 		p.Commit = whole
 	}
 	w.commit = p.Commit
-	err := w.look(ctx)
+	err := w.find(ctx)
 	p.Result, p.Reason = w.result, w.reason
 	return p, err
 }
 
-// whole is the full hash of a commit. A full one that nobody knows yet may still come.
+// whole returns the full hash of a commit. A full hash may be unknown.
 func (o *Observer) whole(ctx context.Context, s standing, commit string) (string, error) {
 	commit = strings.ToLower(strings.TrimSpace(commit))
 	if isHash(commit) {
@@ -112,31 +112,31 @@ func isHash(text string) bool {
 	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// way is the work on the question how far a commit has come.
-type way struct {
+// progressFinder determines the progress of a commit.
+type progressFinder struct {
 	o *Observer
 	s standing
 	e Environment
-	// first are the environments that the commit has to run in before, those that come first in the chain first.
+	// first are the environments that the commit must run in before, in the order of the chain.
 	first  []string
 	commit string
 	result ProgressResult
 	reason string
 }
 
-// say is the answer.
-func (w *way) say(r ProgressResult, format string, args ...any) error {
+// set sets the result.
+func (w *progressFinder) set(r ProgressResult, format string, args ...any) error {
 	w.result, w.reason = r, fmt.Sprintf(format, args...)
 	return nil
 }
 
-// look finds the answer: what the environment names counts first, then what is on record, then who is before it.
-func (w *way) look(ctx context.Context) error {
+// find sets the result: from the environment's commit, or recorded steps, or the environments before it.
+func (w *progressFinder) find(ctx context.Context) error {
 	switch w.commit {
 	case "":
-		return w.say(ProgressWaits, "nothing was ever promoted to %s", w.e.Name)
+		return w.set(ProgressWaits, "nothing was ever promoted to %s", w.e.Name)
 	case w.e.Commit:
-		return w.say(resultOf(w.e.Phase), "%s", w.e.Reason)
+		return w.set(resultOf(w.e.Phase), "%s", w.e.Reason)
 	}
 	steps, err := w.o.platformSteps(ctx, &w.s, ledger.StepQuery{Environment: w.e.Name, Commit: w.commit})
 	if err != nil {
@@ -147,18 +147,18 @@ func (w *way) look(ctx context.Context) error {
 		if step.Reason != "" {
 			said += ": " + step.Reason
 		}
-		return w.say(result, "%s", said)
+		return w.set(result, "%s", said)
 	}
 	if w.commit == w.e.Candidate {
-		return w.say(ProgressWaits, "%s", w.e.Reason)
+		return w.set(ProgressWaits, "%s", w.e.Reason)
 	}
 	if newer, ok := w.newerRuns(); ok && newer {
-		return w.say(resultOf(w.e.Phase), "the newer commit %s took its place; %s", short(w.e.Commit), w.e.Reason)
+		return w.set(resultOf(w.e.Phase), "the newer commit %s took its place; %s", short(w.e.Commit), w.e.Reason)
 	}
 	return w.before(ctx)
 }
 
-// resultOf is what a phase means for who waits.
+// resultOf returns the result for a phase.
 func resultOf(p decide.Phase) ProgressResult {
 	switch p {
 	case decide.Deployed:
@@ -169,7 +169,7 @@ func resultOf(p decide.Phase) ProgressResult {
 	return ProgressWaits
 }
 
-// recordedResult is what the last step of a commit says that is no longer named; nil when none says anything.
+// recordedResult returns the result of the last relevant step, and the step; nil if there is none.
 func recordedResult(newestFirst []ledger.Step) (ProgressResult, *ledger.Step) {
 	for i := range newestFirst {
 		switch decide.StepKind(newestFirst[i].Kind) {
@@ -184,8 +184,8 @@ func recordedResult(newestFirst []ledger.Step) (ProgressResult, *ledger.Step) {
 	return "", nil
 }
 
-// newerRuns reports whether the environment names a newer commit; ok is false when the history does not say.
-func (w *way) newerRuns() (newer, ok bool) {
+// newerRuns reports whether the environment has a newer commit; ok is false if the history is unknown.
+func (w *progressFinder) newerRuns() (newer, ok bool) {
 	at := func(sha string) int {
 		return slices.IndexFunc(w.s.line, func(c promote.Commit) bool { return c.SHA == sha })
 	}
@@ -193,8 +193,8 @@ func (w *way) newerRuns() (newer, ok bool) {
 	return named > asked, asked >= 0 && named >= 0
 }
 
-// before looks at the environments that the commit has to run in first: where it failed in one of them, it does not come.
-func (w *way) before(ctx context.Context) error {
+// before sets the result from the environments that the commit must run in first.
+func (w *progressFinder) before(ctx context.Context) error {
 	for _, name := range w.first {
 		steps, err := w.o.platformSteps(ctx, &w.s, ledger.StepQuery{Environment: name, Commit: w.commit})
 		if err != nil {
@@ -202,18 +202,18 @@ func (w *way) before(ctx context.Context) error {
 		}
 		switch result, step := recordedResult(steps); {
 		case step == nil || result == ProgressWaits:
-			return w.say(ProgressWaits, "%s did not run in %s yet", short(w.commit), name)
+			return w.set(ProgressWaits, "%s did not run in %s yet", short(w.commit), name)
 		case result == ProgressFailed:
-			return w.say(ProgressFailed, "%s %s in %s: %s", short(w.commit), step.Kind, name, step.Reason)
+			return w.set(ProgressFailed, "%s %s in %s: %s", short(w.commit), step.Kind, name, step.Reason)
 		}
 	}
 	if len(w.s.line) > 0 && !slices.ContainsFunc(w.s.line, func(c promote.Commit) bool { return c.SHA == w.commit }) {
-		return w.say(ProgressWaits, "%s is not on the branch that is promoted, or was not seen there yet", short(w.commit))
+		return w.set(ProgressWaits, "%s is not on the branch that is promoted, or was not seen there yet", short(w.commit))
 	}
-	return w.say(ProgressWaits, "%s did not enter %s yet", short(w.commit), w.e.Name)
+	return w.set(ProgressWaits, "%s did not enter %s yet", short(w.commit), w.e.Name)
 }
 
-// before are the environments of a control plane that come before one.
+// before returns the environments of the control plane that come before one.
 func (o *Observer) before(s standing) []string {
 	after := map[string][]string{}
 	var order []string
@@ -226,7 +226,7 @@ func (o *Observer) before(s standing) []string {
 	return earlier(order, after, s.name)
 }
 
-// earlier are the environments that come before one, in the order of all of them.
+// earlier returns the environments that come before one, in the given order.
 func earlier(order []string, after map[string][]string, name string) []string {
 	before, next := map[string]bool{}, after[name]
 	for len(next) > 0 {

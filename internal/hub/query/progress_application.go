@@ -16,7 +16,7 @@ import (
 // delivers it, and else by what is on record.
 func (o *Observer) applicationProgress(ctx context.Context, q ProgressQuery) (Progress, error) {
 	if q.Environment == "" {
-		return Progress{}, fmt.Errorf("%w: of which environment?", ledger.ErrInvalid)
+		return Progress{}, fmt.Errorf("%w: environment is required", ledger.ErrInvalid)
 	}
 	a, err := o.application(ApplicationQuery{Name: q.Application, Subject: q.Subject})
 	var none *UnknownError
@@ -34,8 +34,8 @@ func (o *Observer) applicationProgress(ctx context.Context, q ProgressQuery) (Pr
 	for _, other := range a.Environments {
 		after[other.Environment] = other.After
 	}
-	p, err := o.progress(ctx, &way{
-		o: o, s: standing{name: q.Environment, application: a.Subject, line: a.Line}, e: e.atAGlance(),
+	p, err := o.progress(ctx, &progressFinder{
+		o: o, s: standing{name: q.Environment, application: a.Subject, line: a.Line}, e: e.summary(),
 		first: earlier(a.chain(), after, q.Environment),
 	}, q.Commit)
 	if e.Build != nil && p.Commit == e.Build.Commit {
@@ -53,16 +53,16 @@ func (a *Application) chain() []string {
 	return names
 }
 
-// atAGlance is what a way needs to know of an environment.
-func (e *ApplicationEnvironment) atAGlance() Environment {
-	glance := Environment{Name: e.Environment, Phase: e.Phase, Reason: e.Reason}
+// summary is what a progressFinder needs to know of an environment.
+func (e *ApplicationEnvironment) summary() Environment {
+	summary := Environment{Name: e.Environment, Phase: e.Phase, Reason: e.Reason}
 	if e.Build != nil {
-		glance.Commit = e.Build.Commit
+		summary.Commit = e.Build.Commit
 	}
 	if e.Candidate != nil {
-		glance.Candidate = e.Candidate.Commit
+		summary.Candidate = e.Candidate.Commit
 	}
-	return glance
+	return summary
 }
 
 // recordedProgress is for applications that CI delivers: the ledger knows what was decided, and neither the chain nor the source.
@@ -83,7 +83,7 @@ func (o *Observer) recordedProgress(ctx context.Context, q ProgressQuery) (Progr
 	if err := o.addRecorded(ctx, &e, &s, time.Time{}); err != nil {
 		return Progress{}, err
 	}
-	return o.progress(ctx, &way{o: o, s: s, e: e}, q.Commit)
+	return o.progress(ctx, &progressFinder{o: o, s: s, e: e}, q.Commit)
 }
 
 // recordedSubject is that of the only application of a name that is on record.

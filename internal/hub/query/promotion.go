@@ -15,11 +15,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// Promotion is a commit on its way into an environment, with its last step.
+// Promotion is the promotion of a commit to an environment, with its last step.
 type Promotion struct {
-	// Subject is what is promoted: the URL of a control plane, or that of an application's source with "#" and its workload.
+	// Subject is the URL of a control plane, or of an application's source with "#" and its workload.
 	Subject string `json:"subject"`
-	// Moves says which of the two it is, and Workload whose application.
+	// Moves says which of the two it is; Workload is that of an application.
 	Moves       Moves  `json:"moves"`
 	Workload    string `json:"workload,omitempty"`
 	Commit      string `json:"commit"`
@@ -31,46 +31,45 @@ type Promotion struct {
 	At     time.Time `json:"at"`
 }
 
-// PromotionDetail is a commit's way through the environments.
+// PromotionDetail is the promotion of a commit through its environments.
 type PromotionDetail struct {
 	Subject string `json:"subject"`
-	// Moves says what the subject is, and Workload whose application.
+	// Moves says what the subject is; Workload is that of an application.
 	Moves    Moves  `json:"moves"`
 	Workload string `json:"workload,omitempty"`
 	Commit   string `json:"commit"`
-	// Title is the first line of its message; empty when that is not known.
+	// Title is the first line of its message; empty if unknown.
 	Title string `json:"title,omitempty"`
-	// Stages are the environments that it was in or has before it, in the order of the chain where that is known,
-	// and otherwise in the order in which it came to them.
+	// Stages are its environments in the order of the chain or, if that is unknown, of its first steps.
 	Stages []PromotionStage `json:"stages"`
 }
 
-// PromotionStage is a commit's way through one environment.
+// PromotionStage is the promotion of a commit in one environment.
 type PromotionStage struct {
 	Environment string `json:"environment"`
-	// Current says that it is the commit that the environment names.
+	// Current means that it is the environment's commit.
 	Current bool `json:"current"`
-	// Candidate says that it is the one that enters next.
+	// Candidate means that it is promoted next.
 	Candidate bool `json:"candidate"`
-	// Phase and Reason are those of the environment while the commit is current or the candidate there.
+	// Phase and Reason are set while the commit is current or the candidate.
 	Phase  string `json:"phase,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Gate is how many clusters run it, while it is current.
+	// Gate counts the clusters that run it, while it is current.
 	Gate *Gate `json:"gate,omitempty"`
-	// Entered, Arrived and Failed are when it last did; zero means not yet.
+	// Entered, Arrived and Failed are when it was last started, deployed and failed; zero means never.
 	Entered time.Time `json:"entered,omitzero"`
 	Arrived time.Time `json:"arrived,omitzero"`
 	Failed  time.Time `json:"failed,omitzero"`
-	// Steps are in the order of time, the last 500 of them.
+	// Steps are sorted by time; at most the last 500.
 	Steps []ledger.Step `json:"steps"`
 }
 
-// PromotionsQuery says which promotions are wanted. Empty fields do not restrict.
+// PromotionsQuery selects promotions. Empty fields match all.
 type PromotionsQuery struct {
 	Subject string
-	// Moves wants those of control planes, or those of applications.
+	// Moves selects those of control planes or of applications.
 	Moves Moves
-	// Workload wants those of its application.
+	// Workload selects those of its application.
 	Workload    string
 	Environment string
 	Commit      string
@@ -78,21 +77,21 @@ type PromotionsQuery struct {
 	Paging
 }
 
-// PromotionQuery names a promotion.
+// PromotionQuery identifies a promotion.
 type PromotionQuery struct {
-	// Commit is the full hash, or at least seven digits of it that no other promoted commit begins with.
+	// Commit is the full hash, or a unique prefix of at least seven digits.
 	Commit string // required
-	// Subject tells commits of different repositories apart.
+	// Subject distinguishes commits of different repositories.
 	Subject string
 }
 
-// shortest is how many digits of a commit are enough to name it.
+// shortest is the minimum length of a commit prefix.
 const shortest = 7
 
-// maxSteps is how many steps of one commit are shown.
+// maxSteps limits the steps of a commit.
 const maxSteps = 500
 
-// Promotions returns promotions, the one that something happened to last first.
+// Promotions returns promotions, the one with the newest step first.
 func (o *Observer) Promotions(ctx context.Context, q PromotionsQuery) (Page[Promotion], error) {
 	if _, err := q.place(); err != nil {
 		return Page[Promotion]{Items: []Promotion{}}, err
@@ -119,7 +118,7 @@ func (o *Observer) Promotions(ctx context.Context, q PromotionsQuery) (Page[Prom
 	return cut(items, q.Paging, func(p *Promotion) string { return key(newestFirst(p.At), p.Environment, p.Commit, p.Subject) })
 }
 
-// promotionOf is a promotion by its last step.
+// promotionOf converts the last step of a promotion.
 func promotionOf(s ledger.Step) Promotion {
 	p := Promotion{
 		Subject: s.Subject, Commit: s.Commit, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By, At: utc(s.At),
@@ -128,18 +127,18 @@ func promotionOf(s ledger.Step) Promotion {
 	return p
 }
 
-// wants reports whether a promotion is of what is asked for.
+// wants reports whether a promotion matches the query.
 func (q PromotionsQuery) wants(p *Promotion) bool {
 	return (q.Moves == "" || q.Moves == p.Moves) && (q.Workload == "" || q.Workload == p.Workload)
 }
 
-// newestFirst is the part of a key that sorts later times first.
+// newestFirst returns a part of a key that sorts later times first.
 func newestFirst(t time.Time) string {
 	text := strconv.FormatInt(1<<62-t.UnixMicro(), 10)
 	return strings.Repeat("0", 19-len(text)) + text
 }
 
-// Promotion returns one commit's way step by step.
+// Promotion returns the promotion of one commit step by step.
 func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDetail, error) {
 	id, err := o.promoted(ctx, q)
 	if err != nil {
@@ -179,7 +178,7 @@ func (o *Observer) Promotion(ctx context.Context, q PromotionQuery) (PromotionDe
 	return d, nil
 }
 
-// addStanding adds how the environment stands to the commit now.
+// addStanding adds the current state of the environment.
 func (s *PromotionStage) addStanding(p *promote.Standing, commit string) {
 	s.Current, s.Candidate = p.Commit == commit, p.Candidate == commit
 	if s.Current || s.Candidate {
@@ -203,7 +202,7 @@ func (s *PromotionStage) addStep(step ledger.Step) {
 	}
 }
 
-// promoted finds the one promotion that a query names.
+// promoted returns the promotion that a query identifies.
 func (o *Observer) promoted(ctx context.Context, q PromotionQuery) (ledger.PromotionID, error) {
 	none := ledger.PromotionID{}
 	if q.Subject != "" {
@@ -242,7 +241,7 @@ func (o *Observer) promoted(ctx context.Context, q PromotionQuery) (ledger.Promo
 	return theOne(found, q.Commit, names)
 }
 
-// theOne is the only promotion that was found, and an error when it is not the only one.
+// theOne returns the only promotion found, or an error.
 func theOne(found map[ledger.PromotionID]bool, commit string, names []string) (ledger.PromotionID, error) {
 	switch len(found) {
 	case 1:

@@ -8,23 +8,23 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Reconciler is a reconciler of a cluster and what it is doing.
+// Reconciler is a reconciler of a cluster and its state.
 type Reconciler struct {
 	Cluster   string `json:"cluster"`
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Environment is the one whose GitOps branch it follows; empty while no commit of the branch is recorded.
+	// Environment is that of the GitOps branch it follows; empty while no commit of the branch is recorded.
 	Environment string `json:"environment,omitempty"`
 	ledger.Outcome
-	// Since is when it came into this state.
+	// Since is when it entered this state.
 	Since time.Time `json:"since,omitzero"`
-	// Confirmed is when that was last observed, Received when we heard of it. Both are zero in the past.
+	// Confirmed is when that was last observed, Received when the server received it. Both are zero in the past.
 	Confirmed time.Time `json:"confirmed,omitzero"`
 	Received  time.Time `json:"received,omitzero"`
 }
 
-// ReconcilersQuery says which reconcilers are wanted. Empty fields do not restrict.
+// ReconcilersQuery selects reconcilers. Empty fields match all.
 type ReconcilersQuery struct {
 	Environment string
 	Cluster     string
@@ -32,15 +32,15 @@ type ReconcilersQuery struct {
 	Repository  string
 	Branch      string
 	State       ledger.State
-	// AsOf is the time of which the states are wanted; zero means now. Then pages may have fewer items than there is room for.
+	// AsOf selects the states at a time; zero means now. Pages of the past may have fewer items than the limit.
 	AsOf time.Time
 	Paging
 }
 
-// maxEmpty is how many pages of the past are looked at while they have nothing that is wanted.
+// maxEmpty is how many empty pages of the past are skipped.
 const maxEmpty = 100
 
-// Reconcilers returns reconcilers in an order that lasts.
+// Reconcilers returns reconcilers in a stable order.
 func (o *Observer) Reconcilers(ctx context.Context, q ReconcilersQuery) (Page[Reconciler], error) {
 	page := Page[Reconciler]{Items: []Reconciler{}}
 	after, err := q.place()
@@ -72,7 +72,7 @@ func (o *Observer) Reconcilers(ctx context.Context, q ReconcilersQuery) (Page[Re
 	return page, nil
 }
 
-// repository is the one that is asked for as the ledger has it.
+// repository returns the repository in the spelling of the ledger.
 func (q *ReconcilersQuery) repository() string {
 	if q.Repository == "" {
 		return ""
@@ -80,10 +80,10 @@ func (q *ReconcilersQuery) repository() string {
 	return ledger.CleanRepository(q.Repository)
 }
 
-// checkNames says which of the names in a query nobody knows.
+// checkNames returns an error for an unknown name in a query.
 func (o *Observer) checkNames(ctx context.Context, q ReconcilersQuery) error {
 	if q.State != "" && q.State.Severity() == 0 {
-		return fmt.Errorf("%w: %q is no state; states are ready, progressing, suspended and failed", ledger.ErrInvalid, q.State)
+		return fmt.Errorf("%w: unknown state %q; states are ready, progressing, suspended and failed", ledger.ErrInvalid, q.State)
 	}
 	if q.Environment != "" {
 		if _, err := o.environment(ctx, "", q.Environment, q.AsOf); err != nil {
@@ -100,7 +100,7 @@ func (o *Observer) checkNames(ctx context.Context, q ReconcilersQuery) error {
 	return err
 }
 
-// reconcilerOf is a state as it is shown.
+// reconcilerOf converts a state for answers.
 func reconcilerOf(s ledger.ReconcilerState) Reconciler {
 	return Reconciler{
 		Cluster: s.Reconciler.Cluster, Kind: s.Reconciler.Kind, Namespace: s.Reconciler.Namespace, Name: s.Reconciler.Name,

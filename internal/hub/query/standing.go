@@ -12,13 +12,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 )
 
-// standing is an environment, and what the last rounds found about it. Only its name is set where the ledger alone knows it.
+// standing is an environment with the results of the last rounds. If only the ledger knows it, only the name is set.
 type standing struct {
 	name         string
 	controlPlane string
-	// application is the subject where it is one of an application; empty for those of control planes.
+	// application is the subject of an application's environment; empty for a control plane's.
 	application string
-	// order is the place in the chain; those that are in no chain come last.
+	// order is the position in the chain; environments outside the chain come last.
 	order     int
 	promotion *promote.Standing
 	looked    time.Time
@@ -27,12 +27,12 @@ type standing struct {
 	scheduled *Scheduled
 }
 
-// sameRepository reports whether two addresses are of one repository: people write them in other ways than the server does.
+// sameRepository reports whether two URLs are spellings of the same repository.
 func sameRepository(a, b string) bool {
 	return a == b || ledger.CleanRepository(a) == ledger.CleanRepository(b)
 }
 
-// subject is what is promoted, as the ledger knows it; empty where that is not known.
+// subject returns the subject of promotions in the ledger; empty if unknown.
 func (s *standing) subject() string {
 	if s.application != "" {
 		return s.application
@@ -40,7 +40,7 @@ func (s *standing) subject() string {
 	return ledger.CleanRepository(s.controlPlane)
 }
 
-// standings returns all environments of the fleet, by control plane and chain; none without a fleet.
+// standings returns all environments of the fleet, by control plane and chain.
 func (o *Observer) standings() []standing {
 	if o.Fleet == nil {
 		return nil
@@ -83,8 +83,7 @@ func (cp *ControlPlane) standings() []standing {
 	return all
 }
 
-// everywhere returns the environments that there are: those of the fleet, and where it has none those of the ledger.
-// Of the past, only the ledger knows.
+// everywhere returns the environments of the fleet, or else those of the ledger. For the past, it returns those of the ledger.
 func (o *Observer) everywhere(ctx context.Context, asOf time.Time) ([]standing, error) {
 	if asOf.IsZero() {
 		if all := o.standings(); len(all) > 0 {
@@ -102,16 +101,16 @@ func (o *Observer) everywhere(ctx context.Context, asOf time.Time) ([]standing, 
 	return all, nil
 }
 
-// recordedEnvironments are the names of environments that are on record, without what stands for all of them.
+// recordedEnvironments returns the environments in the ledger, without the placeholder for all.
 func (o *Observer) recordedEnvironments(ctx context.Context) ([]string, error) {
 	names, err := o.Ledger.Names(ctx, ledger.NameEnvironment)
 	return slices.DeleteFunc(names, func(name string) bool { return name == deliver.Everywhere }), err
 }
 
-// environment returns the environment of a name; an [UnknownError] when there is none.
+// environment returns an environment, or an [UnknownError].
 func (o *Observer) environment(ctx context.Context, controlPlane, name string, asOf time.Time) (standing, error) {
 	if name == "" {
-		return standing{}, fmt.Errorf("%w: of which environment?", ledger.ErrInvalid)
+		return standing{}, fmt.Errorf("%w: environment is required", ledger.ErrInvalid)
 	}
 	var found []standing
 	if asOf.IsZero() {
@@ -123,14 +122,14 @@ func (o *Observer) environment(ctx context.Context, controlPlane, name string, a
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return standing{}, fmt.Errorf("%w: %q and %q both have an environment %q; say which control plane is meant",
+		return standing{}, fmt.Errorf("%w: %q and %q both have an environment %q; set the control plane",
 			ledger.ErrInvalid, found[0].controlPlane, found[1].controlPlane, name)
 	}
 	names, err := o.recordedEnvironments(ctx)
 	if err != nil {
 		return standing{}, err
 	}
-	// A name that the fleet does not know any more has a past, and of the past the ledger knows names only.
+	// The ledger knows environments that the fleet no longer has, but not their control planes.
 	if (controlPlane == "" || !asOf.IsZero()) && slices.Contains(names, name) {
 		return standing{name: name, controlPlane: controlPlane}, nil
 	}
@@ -150,7 +149,7 @@ func (o *Observer) environment(ctx context.Context, controlPlane, name string, a
 	return standing{}, Unknown("environment", name, there)
 }
 
-// controlPlanes are the addresses of those that the fleet knows.
+// controlPlanes returns the URLs of the fleet's control planes.
 func (o *Observer) controlPlanes() []string {
 	var all []string
 	for _, s := range o.standings() {
@@ -159,7 +158,7 @@ func (o *Observer) controlPlanes() []string {
 	return all
 }
 
-// selected returns the environment of a name, or all of them when it is empty.
+// selected returns one environment, or all if name is empty.
 func (o *Observer) selected(ctx context.Context, name string, asOf time.Time) ([]standing, error) {
 	if name == "" {
 		return o.everywhere(ctx, asOf)
@@ -171,7 +170,7 @@ func (o *Observer) selected(ctx context.Context, name string, asOf time.Time) ([
 	return []standing{s}, nil
 }
 
-// now is the time that an answer is about.
+// at returns the time of an answer.
 func (o *Observer) at(asOf time.Time) time.Time {
 	if asOf.IsZero() {
 		return o.Now()
@@ -179,7 +178,7 @@ func (o *Observer) at(asOf time.Time) time.Time {
 	return asOf
 }
 
-// until is the end of what counts at a time, exclusive; zero for now.
+// until returns asOf as an exclusive end; zero for now.
 func until(asOf time.Time) time.Time {
 	if asOf.IsZero() {
 		return time.Time{}

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 )
 
-// TestPromotionOfAControlPlaneInAnotherSpelling: the configuration writes an address as people do, the ledger in one way.
+// TestPromotionOfAControlPlaneInAnotherSpelling: the configuration may spell a URL differently from the ledger.
 func TestPromotionOfAControlPlaneInAnotherSpelling(t *testing.T) {
 	w := newWorld(t)
 	const written = "http://127.0.0.1:8080/platform/control-plane"

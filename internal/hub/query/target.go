@@ -10,24 +10,24 @@ import (
 // Target is a deployment target of an environment.
 type Target struct {
 	Environment string `json:"environment"`
-	// Name is unique in the environment; ShortName is the name within the workload.
+	// Name is unique in the environment, ShortName in the workload.
 	Name      string            `json:"name"`
 	ShortName string            `json:"shortName,omitempty"`
 	Workload  string            `json:"workload,omitempty"`
 	Workspace string            `json:"workspace,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
-	// Source is where the application's manifests are, as reconcilers follow it; absent when that is not known.
+	// Source is where the application's manifests are; absent if unknown.
 	Source *ledger.Source `json:"source,omitempty"`
 	// ClusterTypes are those it is assigned to, sorted.
 	ClusterTypes []string `json:"clusterTypes"`
 	// Configuration are the folders of its assignments in the platform's GitOps repository,
 	// with the platform configuration that it gets on each cluster type.
 	Configuration []Folder `json:"configuration,omitempty"`
-	// Wanted is the version that should run; absent when no deployment descriptor says so.
+	// Wanted is the version that should run; absent without a deployment descriptor.
 	Wanted *ledger.Version `json:"wanted,omitempty"`
-	// Running are the versions that do, by version and state.
+	// Running are the versions that run, by version and state.
 	Running []VersionCount `json:"running"`
-	// Held are the cluster types on which its files stay as they are because of a problem.
+	// Held are the cluster types on which it keeps its published files because of a problem.
 	Held []HeldAssignment `json:"held,omitempty"`
 }
 
@@ -39,7 +39,7 @@ type Folder struct {
 	Path        string `json:"path"`
 }
 
-// TargetsQuery says which targets are wanted. Empty fields do not restrict.
+// TargetsQuery selects targets. Empty fields match all.
 type TargetsQuery struct {
 	Environment string
 	Workload    string
@@ -51,30 +51,30 @@ type TargetsQuery struct {
 // Targets returns targets by environment and name.
 func (o *Observer) Targets(ctx context.Context, q TargetsQuery) (Page[Target], error) {
 	page := Page[Target]{Items: []Target{}}
-	scenes, err := o.scenes(ctx, q.Environment, sceneFilter{workload: q.Workload, workspace: q.Workspace, clusterType: q.ClusterType})
+	environmentViews, err := o.environmentViews(ctx, q.Environment, targetFilter{workload: q.Workload, workspace: q.Workspace, clusterType: q.ClusterType})
 	if err != nil {
 		return page, err
 	}
 	type item struct {
-		in *scene
-		*placed
+		in *environmentView
+		*targetStatus
 	}
 	var all []item
-	for _, sc := range scenes {
-		for i := range sc.placed {
-			all = append(all, item{sc, &sc.placed[i]})
+	for _, sc := range environmentViews {
+		for i := range sc.statuses {
+			all = append(all, item{sc, &sc.statuses[i]})
 		}
 	}
 	chosen, err := cut(all, q.Paging, func(i *item) string { return key(i.in.name, i.in.controlPlane, i.name) })
 	page.Next = chosen.Next
 	for _, i := range chosen.Items {
-		page.Items = append(page.Items, i.in.target(i.placed))
+		page.Items = append(page.Items, i.in.target(i.targetStatus))
 	}
 	return page, err
 }
 
-// target is a target as it is shown.
-func (sc *scene) target(p *placed) Target {
+// target returns a target for answers.
+func (sc *environmentView) target(p *targetStatus) Target {
 	t := Target{
 		Environment: sc.name, Name: p.name, ShortName: p.shortName, Workload: p.workload, Workspace: p.workspace, Labels: p.labels,
 		ClusterTypes: []string{}, Wanted: p.wanted, Running: p.versions(),
@@ -97,8 +97,8 @@ func (sc *scene) target(p *placed) Target {
 	return t
 }
 
-// folder is where an environment's files are.
-func (sc *scene) folder() (GitOps, bool) {
+// folder returns the folder with an environment's files.
+func (sc *environmentView) folder() (GitOps, bool) {
 	if s := sc.scheduled; s != nil && s.Snapshot != nil && s.Snapshot.GitOps != nil {
 		g := s.Snapshot.GitOps
 		return GitOps{Repository: ledger.CleanRepository(g.Repo), Branch: g.Branch, Path: g.Path}, true

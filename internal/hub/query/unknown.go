@@ -13,16 +13,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// UnknownError says that there is nothing of a name. It is [ledger.ErrNotFound].
+// UnknownError means that a name does not exist. It matches [ledger.ErrNotFound].
 type UnknownError struct {
-	// What is the word for what was asked for: "environment", "control plane", "workload", "cluster", "promotion of commit".
+	// What is the kind of name: "environment", "control plane", "workload", "cluster", "promotion of commit".
 	What string
 	Name string
-	// Near are up to three names that look most like it, the nearest first; empty when there is nothing of the kind.
+	// Near are up to three similar names, the most similar first; empty if none exist yet.
 	Near []string
 }
 
-// Error names what was asked for, and those that may have been meant.
+// Error names what is unknown, with similar names.
 func (e *UnknownError) Error() string {
 	if len(e.Near) == 0 {
 		return fmt.Sprintf("no %s %q: nothing of the kind is known yet", e.What, e.Name)
@@ -30,13 +30,13 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("no %s %q; near it are %s", e.What, e.Name, strings.Join(e.Near, ", "))
 }
 
-// Is makes it a [ledger.ErrNotFound].
+// Is reports whether target is [ledger.ErrNotFound].
 func (e *UnknownError) Is(target error) bool { return target == ledger.ErrNotFound }
 
-// maxName is the longest name that is compared with others: the work grows with the square of it. Longer ones are by their beginning.
+// maxName limits names in comparisons, whose cost grows with the square of it. Of longer ones, the beginning is compared.
 const maxName = 253
 
-// Unknown is an [UnknownError] for a name that is none of some, with hints from those that there are.
+// Unknown returns an [UnknownError] with the names that are most similar.
 func Unknown(what, name string, names []string) error {
 	e := &UnknownError{What: what, Name: secret.Line(name)}
 	if len(name) > maxName {
@@ -47,7 +47,7 @@ func Unknown(what, name string, names []string) error {
 	for _, n := range names {
 		distance[n] = levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(n))
 		if name != "" && strings.Contains(n, name) {
-			distance[n] = 1 // a part of a name is a better sign than a few letters in common
+			distance[n] = 1 // a part of a name is a better hint than a few common letters
 		}
 	}
 	near := slices.SortedFunc(slices.Values(names), func(a, b string) int {
@@ -58,7 +58,7 @@ func Unknown(what, name string, names []string) error {
 	return e
 }
 
-// unknownIn is the error for a name that the ledger does not know.
+// unknownIn returns the error for a name that the ledger does not know.
 func (o *Observer) unknownIn(ctx context.Context, kind ledger.NameKind, name string) error {
 	names, err := o.Ledger.Names(ctx, kind)
 	if err != nil {
@@ -67,7 +67,7 @@ func (o *Observer) unknownIn(ctx context.Context, kind ledger.NameKind, name str
 	return Unknown(string(kind), name, names)
 }
 
-// ambiguous is the error for a commit that may be several.
+// ambiguous returns the error for a commit that matches several.
 func ambiguous(commit string) error {
 	return fmt.Errorf("%w: several commits are called %q; give more of its digits, or what it is promoted of", ledger.ErrInvalid, commit)
 }

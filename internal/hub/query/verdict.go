@@ -14,10 +14,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// worstCount is how many reconcilers a gate names.
+// worstCount limits the reconcilers in a gate.
 const worstCount = 5
 
-// gateOf is a verdict on a page; nil when it is about no commit.
+// gateOf converts a verdict; nil if it has no commit.
 func gateOf(v comply.Verdict) *Gate {
 	if v.Commit == "" {
 		return nil
@@ -25,29 +25,29 @@ func gateOf(v comply.Verdict) *Gate {
 	return &Gate{Commit: v.Commit, Result: v.Result, Reason: v.Reason, Counts: v.Counts, Worst: worst(v.Reconcilers, worstCount), Since: utc(v.Since), Next: utc(v.Next)}
 }
 
-// badness orders states by how much they want to be looked at.
-var badness = map[comply.State]int{comply.Broken: 1, comply.Offline: 2, comply.Missing: 3, comply.Behind: 4}
+// urgency orders states by urgency.
+var urgency = map[comply.State]int{comply.Broken: 1, comply.Offline: 2, comply.Missing: 3, comply.Behind: 4}
 
 func worst(all []comply.Reconciler, most int) []comply.Reconciler {
 	bad := slices.DeleteFunc(slices.Clone(all), func(r comply.Reconciler) bool { return r.State == comply.Reached })
 	slices.SortStableFunc(bad, func(a, b comply.Reconciler) int {
-		return cmp.Or(cmp.Compare(badness[a.State], badness[b.State]), a.Since.Compare(b.Since))
+		return cmp.Or(cmp.Compare(urgency[a.State], urgency[b.State]), a.Since.Compare(b.Since))
 	})
 	return bad[:min(most, len(bad))]
 }
 
-// verdicts give the verdict on clusters in the environments that one question is about.
+// verdicts computes and caches verdicts for one query.
 type verdicts struct {
 	*Observer
 	asOf         time.Time
 	environments map[string]*judged
 }
 
-// judged is what the verdict on the clusters of an environment is made of.
+// judged is the input for verdicts on an environment.
 type judged struct {
-	// known is what the last round of the chain came to; nil where the ledger alone has to say it.
+	// known is the verdict of the last round; nil if only the ledger is known.
 	known *comply.Verdict
-	// head is the commit of the platform branch that clusters have to run; nil when there is none.
+	// head is the commit of the platform branch that clusters should run; nil if there is none.
 	head    *ledger.Commit
 	history comply.History
 }
@@ -56,7 +56,7 @@ func (o *Observer) verdicts(asOf time.Time) *verdicts {
 	return &verdicts{Observer: o, asOf: asOf, environments: map[string]*judged{}}
 }
 
-// of returns what is known of an environment.
+// of returns the input for an environment.
 func (v *verdicts) of(ctx context.Context, environment string) (*judged, error) {
 	if j := v.environments[environment]; j != nil {
 		return j, nil
@@ -78,7 +78,7 @@ func (v *verdicts) of(ctx context.Context, environment string) (*judged, error) 
 	return j, nil
 }
 
-// fromLedger finds the head of the platform branch, which commits are known not to be it, and the latest one at an earlier time.
+// fromLedger reads the head of the platform branch at the time, and its history.
 func (v *verdicts) fromLedger(ctx context.Context, environment string, j *judged) error {
 	last, err := v.Ledger.Commits(ctx, ledger.CommitQuery{
 		Environment: environment, Kind: ledger.BranchPlatform, Heads: v.asOf.IsZero(), To: until(v.asOf), Limit: 1,
@@ -91,7 +91,7 @@ func (v *verdicts) fromLedger(ctx context.Context, environment string, j *judged
 	return err
 }
 
-// history is what the ledger knows of the commits of a branch: which one is the head.
+// history returns the recorded commits of a branch; only the head counts as reached.
 func (v *verdicts) history(ctx context.Context, head *ledger.Commit) (comply.History, error) {
 	commits, err := v.Ledger.Commits(ctx, ledger.CommitQuery{Repository: head.Repository, Branch: head.Branch, To: until(v.asOf)})
 	hashes := make(map[string]bool, len(commits))
@@ -101,7 +101,7 @@ func (v *verdicts) history(ctx context.Context, head *ledger.Commit) (comply.His
 	return comply.HistoryOf(hashes), err
 }
 
-// commit is what clusters have to run; empty when there is nothing.
+// commit returns the commit that clusters should run, or "".
 func (j *judged) commit() string {
 	switch {
 	case j.known != nil:
@@ -112,16 +112,16 @@ func (j *judged) commit() string {
 	return ""
 }
 
-// verdict is that on all members of an environment: the one of its last round, where there is one.
+// verdict returns the verdict on all members: that of the last round, if there is one.
 func (v *verdicts) verdict(ctx context.Context, s standing) (comply.Verdict, error) {
 	if s.promotion != nil && s.promotion.Verdict.Commit != "" {
 		return s.promotion.Verdict, nil
 	}
-	return v.everybody(ctx, s.name)
+	return v.allMembers(ctx, s.name)
 }
 
-// everybody is the verdict on all members of an environment.
-func (v *verdicts) everybody(ctx context.Context, environment string) (comply.Verdict, error) {
+// allMembers returns the verdict on all members of an environment.
+func (v *verdicts) allMembers(ctx context.Context, environment string) (comply.Verdict, error) {
 	j, err := v.of(ctx, environment)
 	if err != nil || j.known != nil || j.head == nil {
 		return valueOf(j), err
@@ -150,8 +150,8 @@ func valueOf(j *judged) comply.Verdict {
 	return *j.known
 }
 
-// some are the reconcilers of one cluster that are expected in an environment, and how they stand.
-func (v *verdicts) some(ctx context.Context, environment string, cluster ledger.Cluster) ([]comply.Reconciler, error) {
+// clusterReconcilers returns the expected reconcilers of one cluster in an environment with their states.
+func (v *verdicts) clusterReconcilers(ctx context.Context, environment string, cluster ledger.Cluster) ([]comply.Reconciler, error) {
 	j, err := v.of(ctx, environment)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (v *verdicts) some(ctx context.Context, environment string, cluster ledger.
 	return v.judge(environment, j, []ledger.Cluster{cluster}, page.States).Reconcilers, nil
 }
 
-// ofCluster are the reconcilers of a cluster among all, which are sorted by it.
+// ofCluster returns the reconcilers of a cluster; all are sorted by cluster.
 func ofCluster(all []comply.Reconciler, cluster string) []comply.Reconciler {
 	i, _ := slices.BinarySearchFunc(all, cluster, func(r comply.Reconciler, name string) int { return strings.Compare(r.Cluster, name) })
 	end := i
@@ -179,15 +179,15 @@ func ofCluster(all []comply.Reconciler, cluster string) []comply.Reconciler {
 	return all[i:end]
 }
 
-// judge asks package compliance, by the rules of a gate that says nothing. When clusters were heard of is known of now only; in the past all of them were.
+// judge returns the verdict of the zero gate. The ledger has only the current last reports: in the past, no cluster is offline.
 func (v *verdicts) judge(environment string, j *judged, clusters []ledger.Cluster, states []ledger.ReconcilerState) comply.Verdict {
 	gitOps := hub.Source{Repository: j.head.Repository, Ref: j.head.Branch}
-	return v.ask(comply.Question{
+	return v.judgeStates(comply.Question{
 		Commit: j.head.SHA, History: j.history, Expected: comply.ExpectPlatform(v.membersOf(clusters), environment, gitOps),
 	}, states)
 }
 
-// membersOf are clusters in the words of package compliance.
+// membersOf converts clusters for package comply.
 func (v *verdicts) membersOf(clusters []ledger.Cluster) []comply.Cluster {
 	members := make([]comply.Cluster, len(clusters))
 	for i, c := range clusters {
@@ -202,19 +202,19 @@ func (v *verdicts) membersOf(clusters []ledger.Cluster) []comply.Cluster {
 	return members
 }
 
-// ask asks a question about states.
-func (v *verdicts) ask(q comply.Question, states []ledger.ReconcilerState) comply.Verdict {
+// judgeStates judges states.
+func (v *verdicts) judgeStates(q comply.Question, states []ledger.ReconcilerState) comply.Verdict {
 	for _, s := range states {
 		q.Observations = append(q.Observations, observation(s))
 	}
 	verdict := comply.Judge(q, v.at(v.asOf))
 	if !v.asOf.IsZero() {
-		verdict.Next = time.Time{} // it does not change any more
+		verdict.Next = time.Time{} // the past does not change
 	}
 	return verdict
 }
 
-// observation is a state in the words of package compliance.
+// observation converts a state for package comply.
 func observation(s ledger.ReconcilerState) comply.Observation {
 	observed := s.Confirmed
 	if observed.IsZero() {
@@ -222,13 +222,12 @@ func observation(s ledger.ReconcilerState) comply.Observation {
 	}
 	return comply.Observation{
 		Cluster: s.Reconciler.Cluster, Reconciler: reconcilerName(s.Reconciler),
-		Source:   s.Source,
-		Revision: comply.ParseRevision(s.Revision), State: s.State, Message: s.Message,
+		Source: s.Source, Revision: comply.ParseRevision(s.Revision), State: s.State, Message: s.Message,
 		Observed: observed, Since: s.Since,
 	}
 }
 
-// reconcilerName is what a cluster calls a reconciler: "Kustomization flux-system/apps".
+// reconcilerName returns, for example, "Kustomization flux-system/apps".
 func reconcilerName(id ledger.ReconcilerID) string {
 	if id.Namespace == "" {
 		return id.Kind + " " + id.Name
@@ -236,7 +235,7 @@ func reconcilerName(id ledger.ReconcilerID) string {
 	return id.Kind + " " + id.Namespace + "/" + id.Name
 }
 
-// utc is a time as answers have it.
+// utc returns a time in UTC; zero stays zero.
 func utc(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

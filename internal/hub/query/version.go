@@ -9,24 +9,24 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Version says where a version of a workload runs: how many reconcilers have it, in one state.
+// Version counts the reconcilers at a version of a workload in one state.
 type Version struct {
 	ledger.VersionState
-	// Wanted says that this is the version that should run there.
+	// Wanted means that this version should run there.
 	Wanted bool `json:"wanted"`
 }
 
-// VersionsQuery says which versions are wanted. Empty fields do not restrict.
+// VersionsQuery selects versions. Empty fields match all.
 type VersionsQuery struct {
 	Environment string
 	Workload    string
 	Workspace   string
-	// AsOf is the time of which they are wanted; zero means now.
+	// AsOf selects the state at a time; zero means now.
 	AsOf time.Time
 	Paging
 }
 
-// Versions returns which version of each workload is where, by environment, workload, target, version and state.
+// Versions returns which versions of workloads run, by environment, workload, target, version and state.
 func (o *Observer) Versions(ctx context.Context, q VersionsQuery) (Page[Version], error) {
 	page := Page[Version]{Items: []Version{}}
 	if q.Environment != "" {
@@ -59,7 +59,7 @@ func (o *Observer) Versions(ctx context.Context, q VersionsQuery) (Page[Version]
 	})
 }
 
-// noVersions tells a workload that runs nowhere from one that nobody knows; it is nil for the first.
+// noVersions returns an error if a workload without versions is unknown.
 func (o *Observer) noVersions(ctx context.Context, workload string) error {
 	names, err := o.Ledger.Names(ctx, ledger.NameWorkload)
 	if err != nil || slices.Contains(names, workload) {
@@ -68,7 +68,7 @@ func (o *Observer) noVersions(ctx context.Context, workload string) error {
 	return o.unknownWorkload(ctx, workload)
 }
 
-// versionKey sorts versions, and is different for different ones.
+// versionKey returns a unique sort key.
 func versionKey(v ledger.Version) string {
 	return key(v.Environment, v.Workload, v.Target, v.Version, v.Build, v.Commit, v.Path, v.Workspace, strconv.FormatInt(v.Built.UnixMicro(), 10))
 }

@@ -10,51 +10,51 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Workload is a workload at a glance.
+// Workload summarizes a workload.
 type Workload struct {
 	Name      string `json:"name"`
 	Workspace string `json:"workspace,omitempty"`
-	// Environments are those in which it has targets or runs, by name.
+	// Environments are those with targets or running versions, by name.
 	Environments []WorkloadEnvironment `json:"environments"`
 }
 
 // WorkloadEnvironment is a workload in one environment.
 type WorkloadEnvironment struct {
 	Environment string `json:"environment"`
-	// Targets is how many it has there, and ClusterTypes on how many cluster types they are.
+	// Targets is how many targets it has there, ClusterTypes on how many cluster types.
 	Targets      int `json:"targets"`
 	ClusterTypes int `json:"clusterTypes"`
-	// Held is how many of its assignments keep the files they have because of a problem.
+	// Held is how many of its assignments keep their published files because of a problem.
 	Held int `json:"held"`
 	// Wanted are the versions that should run, sorted.
 	Wanted []string `json:"wanted"`
-	// Running are the versions that do, by version and state.
+	// Running are the versions that run, by version and state.
 	Running []VersionCount `json:"running"`
 }
 
-// VersionCount is how many reconcilers have a version, in one state.
+// VersionCount counts the reconcilers at a version in one state.
 type VersionCount struct {
-	// Version is empty when no deployment descriptor says it; then Revision is the commit of the GitOps branch.
+	// Version is empty without a deployment descriptor; then Revision is the commit of the GitOps branch.
 	Version     string       `json:"version,omitempty"`
 	Revision    string       `json:"revision,omitempty"`
 	State       ledger.State `json:"state"`
 	Reconcilers int          `json:"reconcilers"`
-	// Since is when the first of them observed it.
+	// Since is the first observation on any of them.
 	Since time.Time `json:"since,omitzero"`
 }
 
-// WorkloadDetail is everything about one workload that fits on a page.
+// WorkloadDetail is a workload with its targets, applications and history.
 type WorkloadDetail struct {
 	Workload
 	// Targets are those of all environments, by environment and name.
 	Targets []Target `json:"targets"`
-	// Applications are those that deliver it, as a server keeps them: mostly one, and none where its team delivers by itself.
+	// Applications deliver it: usually one; none if the server does not deliver it.
 	Applications []Application `json:"applications"`
-	// History is what happened last, the newest first, at most 20 events.
+	// History has the last events, the newest first, at most 20.
 	History []Event `json:"history"`
 }
 
-// WorkloadsQuery says which workloads are wanted. Empty fields do not restrict.
+// WorkloadsQuery selects workloads. Empty fields match all.
 type WorkloadsQuery struct {
 	Environment string
 	Workspace   string
@@ -63,12 +63,12 @@ type WorkloadsQuery struct {
 
 // Workloads returns workloads by name.
 func (o *Observer) Workloads(ctx context.Context, q WorkloadsQuery) (Page[Workload], error) {
-	scenes, err := o.scenes(ctx, q.Environment, sceneFilter{workspace: q.Workspace})
+	environmentViews, err := o.environmentViews(ctx, q.Environment, targetFilter{workspace: q.Workspace})
 	if err != nil {
 		return Page[Workload]{Items: []Workload{}}, err
 	}
 	all := map[string]*Workload{}
-	for _, sc := range scenes {
+	for _, sc := range environmentViews {
 		sc.addWorkloads(all)
 	}
 	items := []Workload{}
@@ -78,26 +78,26 @@ func (o *Observer) Workloads(ctx context.Context, q WorkloadsQuery) (Page[Worklo
 	return cut(items, q.Paging, func(w *Workload) string { return w.Name })
 }
 
-// scenes are the environments that are wanted, now.
-func (o *Observer) scenes(ctx context.Context, environment string, f sceneFilter) ([]*scene, error) {
+// environmentViews are the environments that are wanted, now.
+func (o *Observer) environmentViews(ctx context.Context, environment string, f targetFilter) ([]*environmentView, error) {
 	selected, err := o.selected(ctx, environment, time.Time{})
 	if err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(selected, func(a, b standing) int { return cmp.Compare(a.name, b.name) })
-	scenes := make([]*scene, len(selected))
+	environmentViews := make([]*environmentView, len(selected))
 	for i, s := range selected {
-		if scenes[i], err = o.scene(ctx, s, f, time.Time{}); err != nil {
+		if environmentViews[i], err = o.environmentView(ctx, s, f, time.Time{}); err != nil {
 			return nil, err
 		}
 	}
-	return scenes, nil
+	return environmentViews, nil
 }
 
-// addWorkloads adds what the workloads of an environment have there.
-func (sc *scene) addWorkloads(all map[string]*Workload) {
-	here := map[string][]placed{}
-	for _, p := range sc.placed {
+// addWorkloads adds the workloads of an environment.
+func (sc *environmentView) addWorkloads(all map[string]*Workload) {
+	here := map[string][]targetStatus{}
+	for _, p := range sc.statuses {
 		if p.workload != "" {
 			here[p.workload] = append(here[p.workload], p)
 		}
@@ -131,16 +131,16 @@ func (sc *scene) addWorkloads(all map[string]*Workload) {
 
 // Workload returns one workload across all environments.
 func (o *Observer) Workload(ctx context.Context, name string) (WorkloadDetail, error) {
-	scenes, err := o.scenes(ctx, "", sceneFilter{workload: name})
+	environmentViews, err := o.environmentViews(ctx, "", targetFilter{workload: name})
 	if err != nil {
 		return WorkloadDetail{}, err
 	}
 	all := map[string]*Workload{}
 	d := WorkloadDetail{Targets: []Target{}, Applications: o.deliveredAs(name)}
-	for _, sc := range scenes {
+	for _, sc := range environmentViews {
 		sc.addWorkloads(all)
-		for i := range sc.placed {
-			d.Targets = append(d.Targets, sc.target(&sc.placed[i]))
+		for i := range sc.statuses {
+			d.Targets = append(d.Targets, sc.target(&sc.statuses[i]))
 		}
 	}
 	if all[name] == nil {
@@ -152,7 +152,7 @@ func (o *Observer) Workload(ctx context.Context, name string) (WorkloadDetail, e
 	return d, err
 }
 
-// unknownWorkload is the error for a workload that neither the fleet nor the ledger knows.
+// unknownWorkload returns the error for an unknown workload.
 func (o *Observer) unknownWorkload(ctx context.Context, name string) error {
 	names, err := o.Ledger.Names(ctx, ledger.NameWorkload)
 	if err != nil {

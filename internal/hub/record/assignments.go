@@ -14,16 +14,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-// maxInventory is the most that is read of an inventory; that of a large cluster type has some megabytes.
+// maxInventory limits an inventory, in bytes; that of a large cluster type has a few megabytes.
 const maxInventory = 64 << 20
 
-// listing is what an inventory says.
+// listing is the content of an inventory.
 type listing struct {
 	environment string
 	assignments []ledger.Assignment
 }
 
-// assignments reads the inventories, of all environments that share the branch.
+// assignments reads the inventories of all environments on the branch.
 func (r *reading) assignments(ctx context.Context) error {
 	files, err := finder{lookForInventories, &r.files.inventories}.find(ctx, r.commit.Tree)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *reading) assignments(ctx context.Context) error {
 	return nil
 }
 
-// ownerOf returns the environment that an inventory is of: the one that has its files there now, or else the one that it names.
+// ownerOf returns the environment of an inventory: the one whose files are there now, or else the one in the inventory.
 func (r *reading) ownerOf(inventory Entry, l listing) string {
 	asked := r.memory.asked[rootOf(inventory)]
 	if asked == "" {
@@ -62,21 +62,21 @@ func (r *reading) ownerOf(inventory Entry, l listing) string {
 	if l.environment != "" && l.environment != asked {
 		r.problem(inventory, &unreadable{
 			kind:    fleet.KindWrongBranch,
-			message: fmt.Sprintf("it says environment %q, and this is where environment %q has its files", l.environment, asked),
-			hint:    "schedule the environment, which writes the inventory anew; the assignments count",
+			message: fmt.Sprintf("it names environment %q in the folder of environment %q", l.environment, asked),
+			hint:    "schedule the environment to write the inventory again; the assignments count",
 		})
 	}
 	return asked
 }
 
-// rootOf is the folder that the files of an inventory are in, in the ledger's spelling.
+// rootOf returns the folder with the files of an inventory, in the spelling of the ledger.
 func rootOf(inventory Entry) string {
 	root, _ := strings.CutSuffix(path.Dir(inventory.Path), bundle.InventoryFolder)
 	return ledger.CleanPath(root)
 }
 
-// lookForInventories finds the inventories of a folder. The folders of the cluster types that it has inventories of are Kalypso's,
-// and nobody has inventories in them, so that almost nothing of a large branch is looked at.
+// lookForInventories selects the inventories of a folder. It skips folders of cluster types with an inventory, which Kalypso
+// writes and which contain no inventories, so that little of a large branch is read.
 func lookForInventories(ctx context.Context, tree Tree, folder Entry, entries []Entry) (files found, enter []Entry, err error) {
 	own, err := inventoriesOf(ctx, tree, folder, entries)
 	if err != nil {
@@ -117,7 +117,7 @@ func inventoriesOf(ctx context.Context, tree Tree, folder Entry, entries []Entry
 	return own, nil
 }
 
-// listing reads an inventory. Equal files of one name say the same.
+// listing reads an inventory. It is cached by content and name.
 func (r *reading) listing(ctx context.Context, tree Tree, file Entry) (listing, error) {
 	key := file.Hash + path.Base(file.Path)
 	if known, ok := r.files.listings.get(key); ok {
@@ -133,7 +133,7 @@ func (r *reading) listing(ctx context.Context, tree Tree, file Entry) (listing, 
 	}
 	s := said[listing]{value: l}
 	if err != nil {
-		s.bad = &unreadable{kind: fleet.KindInventoryCorrupted, message: "the inventory cannot be read: " + err.Error(), hint: "schedule the environment, which writes it anew"}
+		s.bad = &unreadable{kind: fleet.KindInventoryCorrupted, message: "the inventory cannot be read: " + err.Error(), hint: "schedule the environment to write it again"}
 	}
 	r.files.listings.put(key, s, 1+len(l.assignments))
 	return s.result()

@@ -12,10 +12,9 @@ import (
 )
 
 // Branch records the commits of a branch that are not recorded yet, from old to new.
-// When nothing changed it only asks where the branch is; the first time it also reads the head.
+// If nothing changed, it only reads the head of the branch; the first time it also reads the head's content.
 //
-// An error means that it is not known what the branch wants now, or that the ledger does not take it.
-// What was recorded until then stays, and the next call goes on from there.
+// After an error, commits that were recorded stay, and the next call continues from there.
 func (r *Recorder) Branch(ctx context.Context, b Branch) (*Outcome, error) {
 	url := b.Repository
 	b.Repository, b.Path = ledger.CleanRepository(url), ledger.CleanPath(b.Path)
@@ -58,7 +57,7 @@ func (r *Recorder) record(ctx context.Context, url string, b Branch, m *branchMe
 	return run.outcome, nil
 }
 
-// gone says what became of a branch that is not there: if it was recorded, that it is gone.
+// gone returns the outcome for a branch that does not exist.
 func (r *Recorder) gone(ctx context.Context, b Branch, m *branchMemory) (*Outcome, error) {
 	if m.last != nil {
 		b.Branch = m.last.Branch.Branch
@@ -69,20 +68,20 @@ func (r *Recorder) gone(ctx context.Context, b Branch, m *branchMemory) (*Outcom
 	}
 	if m.head.sha != "" {
 		o.Gone = true
-		o.Problems = []fleet.Problem{b.problem(fleet.KindUnreachable, "the branch does not exist any more; its head was "+short(m.head.sha),
-			"push it again, or let nothing refer to it; what was recorded is kept")}
+		o.Problems = []fleet.Problem{b.problem(fleet.KindUnreachable, "the branch no longer exists; its head was "+short(m.head.sha),
+			"push it again, or remove references to it; its recorded commits are kept")}
 	}
 	m.last = o
 	return o, nil
 }
 
-// notAnApplications says that manifests of an application cannot be on a branch that Kalypso writes.
+// notAnApplications is the problem of application manifests on a branch that Kalypso writes.
 func notAnApplications(b Branch) fleet.Problem {
-	return b.problem(fleet.KindWrongBranch, "it is the platform branch of an environment, and a deployment target has its manifests there; no versions are recorded",
+	return b.problem(fleet.KindWrongBranch, "a deployment target has its manifests on the platform branch of an environment; no versions are recorded",
 		"keep the manifests on a branch of the application")
 }
 
-// problem is one of a branch as a whole.
+// problem returns a problem of the branch.
 func (b Branch) problem(kind fleet.ProblemKind, message, hint string) fleet.Problem {
 	return fleet.Problem{
 		Severity: fleet.SeverityWarning, Kind: kind, Position: fleet.Position{Source: b.Repository + " " + secret.Line(b.Branch)},
@@ -90,7 +89,7 @@ func (b Branch) problem(kind fleet.ProblemKind, message, hint string) fleet.Prob
 	}
 }
 
-// recall reads which head the ledger knows. Other servers may have recorded since.
+// recall reads the head from the ledger. Another server may have recorded commits.
 func (r *Recorder) recall(ctx context.Context, b Branch, m *branchMemory) error {
 	if b.Branch == "" {
 		return nil
@@ -106,7 +105,7 @@ func (r *Recorder) recall(ctx context.Context, b Branch, m *branchMemory) error 
 	return nil
 }
 
-// recording is a branch on its way into the ledger.
+// recording is one run of [Recorder.Branch].
 type recording struct {
 	*Recorder
 	url     string // how to reach the repository
@@ -116,7 +115,7 @@ type recording struct {
 	outcome *Outcome
 }
 
-// steps are: which commits are not recorded, and what each of them wants.
+// steps records the missing commits with their content.
 func (r *recording) steps(ctx context.Context) error {
 	commits, err := r.missing(ctx)
 	if err != nil {
@@ -138,7 +137,7 @@ func (r *recording) steps(ctx context.Context) error {
 	return nil
 }
 
-// settle makes a commit that is recorded already the head, under the environment that the branch has now.
+// settle makes a recorded commit the head, with the current environment of the branch.
 func (r *recording) settle(ctx context.Context) error {
 	w, err := r.wanted(ctx, r.head)
 	if err != nil {
@@ -169,7 +168,7 @@ func (r *recording) note(w wanted) {
 	r.outcome.Problems = append(r.outcome.Problems, w.problems...)
 }
 
-// missing returns the commits of the branch that are not recorded, the newest first, and notes when the branch was rewritten.
+// missing returns the commits that are not recorded, the newest first, and detects a force push.
 func (r *recording) missing(ctx context.Context) ([]Commit, error) {
 	known := r.memory.head.sha
 	if known == "" {
@@ -177,7 +176,7 @@ func (r *recording) missing(ctx context.Context) ([]Commit, error) {
 		r.outcome.LeftOut = more
 		return commits, err
 	}
-	var met string // the first one that is recorded
+	var met string // the newest recorded commit
 	var failed error
 	commits, _, err := r.Repositories.History(ctx, r.url, r.head, func(sha string) bool {
 		recorded, err := r.isRecorded(ctx, sha)
@@ -210,7 +209,7 @@ func (r *recording) isRecorded(ctx context.Context, sha string) (bool, error) {
 	return err == nil, err
 }
 
-// noteRewrite says that a branch was moved by force, if it was: its head is elsewhere and does not descend from where it was.
+// noteRewrite adds a force push to the outcome if the head does not descend from the known one.
 func (r *recording) noteRewrite(ctx context.Context, known string, commits int) error {
 	on, err := r.Repositories.Contains(ctx, r.url, known, r.head)
 	if on || err != nil {
@@ -218,11 +217,11 @@ func (r *recording) noteRewrite(ctx context.Context, known string, commits int) 
 	}
 	happened := fmt.Sprintf("%d commits are new", commits)
 	if commits == 0 {
-		happened = "it went back to a commit that it had before"
+		happened = "it went back to an earlier commit"
 	}
 	r.outcome.Rewritten = &Rewrite{
 		From: known, To: r.head.SHA,
-		Reason: fmt.Sprintf("branch %q was moved by force from %s to %s, which does not descend from it: %s; what was recorded is kept",
+		Reason: fmt.Sprintf("branch %q was force-pushed from %s to %s: %s; recorded commits are kept",
 			secret.Line(r.branch.Branch), short(known), short(r.head.SHA), happened),
 	}
 	return nil

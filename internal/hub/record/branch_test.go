@@ -97,7 +97,7 @@ func TestUnreadableInventoryCountsAsItWas(t *testing.T) {
 	bad := w.commit("gitops", map[string]string{drone: `{"version": 9, "clusterType": "drone"}`})
 	o := w.record(platform("dev"))
 	equal(t, "targets", w.targets(bad), "drone/shop-a large/shop-b")
-	if got := problems(o); !strings.Contains(got, "inventory-corrupted "+drone) || !strings.Contains(got, "what it said at "+good[:7]+" counts") {
+	if got := problems(o); !strings.Contains(got, "inventory-corrupted "+drone) || !strings.Contains(got, "its content at "+good[:7]+" counts") {
 		t.Errorf("problems: %s", got)
 	}
 	if source := o.Problems[len(o.Problems)-1].Position.Source; !strings.HasPrefix(source, clean+" gitops@") {
@@ -121,7 +121,7 @@ func TestInventoryThatNeverCouldBeReadIsAProblem(t *testing.T) {
 	})
 	o := w.record(platform("dev"))
 	equal(t, "targets", w.targets(""), "large/shop-a")
-	if got := problems(o); !strings.Contains(got, "nothing is recorded of it") {
+	if got := problems(o); !strings.Contains(got, "the file is ignored") {
 		t.Errorf("problems: %s", got)
 	}
 }
@@ -142,7 +142,7 @@ func TestTrackingFileWithoutACommit(t *testing.T) {
 	w.commit("gitops", map[string]string{tracking: strings.Repeat("not a commit\n", 1000)})
 	o := w.record(platform("dev"))
 	equal(t, "source", w.recorded("").SourceCommit, "")
-	equal(t, "problems", problems(o), "invalid-value "+tracking+": it does not hold a commit id")
+	equal(t, "problems", problems(o), "invalid-value "+tracking+": the file does not contain a commit id")
 }
 
 func TestForcePushIsToldAndLosesNothing(t *testing.T) {
@@ -155,7 +155,7 @@ func TestForcePushIsToldAndLosesNothing(t *testing.T) {
 	w.restart()
 	o := w.record(platform("dev"))
 	equal(t, "recorded", o.Recorded, []string{next})
-	if o.Rewritten == nil || o.Rewritten.From != lost || o.Rewritten.To != next || !strings.Contains(o.Rewritten.Reason, "moved by force") {
+	if o.Rewritten == nil || o.Rewritten.From != lost || o.Rewritten.To != next || !strings.Contains(o.Rewritten.Reason, "force-pushed") {
 		t.Errorf("rewritten: %+v", o.Rewritten)
 	}
 	equal(t, "head", w.recorded("").SHA, next)
@@ -217,7 +217,7 @@ func TestDeletedBranchIsGoneAndKept(t *testing.T) {
 	w.restart()
 	for range 2 {
 		o := w.record(platform("dev"))
-		if !o.Gone || o.Head != "" || !strings.Contains(problems(o), "does not exist any more; its head was "+head[:7]) {
+		if !o.Gone || o.Head != "" || !strings.Contains(problems(o), "no longer exists; its head was "+head[:7]) {
 			t.Errorf("got %+v", o)
 		}
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Resolve returns the URL that a document of a repository means, as [schedule.Repositories] does.
+// Resolve resolves a URL in a document of a repository, like [schedule.Repositories].
 type Resolve func(repository, url string) (string, error)
 
-// Branches returns the branches that say what is wanted in an environment: its platform branch first, then those that its
-// deployment targets get their manifests from, by repository and branch. A target that is not in Git, or follows a tag, has
-// none. The problems are places that are not read: on hosts that nobody configured, or on this machine, named from elsewhere.
+// Branches returns the branches to record for an environment: its platform branch first, then those with manifests of
+// deployment targets, by repository and branch. A target that is not in Git, or follows a tag, has
+// none. Problems are repositories that are not read, because their host is not configured or the path is not allowed.
 func Branches(loaded *schedule.Loaded, resolve Resolve, hosts *Hosts) ([]Branch, []fleet.Problem) {
 	l := &lister{loaded: loaded, resolve: resolve, hosts: hosts, seen: map[branchKey]bool{}}
 	l.platform()
@@ -32,7 +32,7 @@ func Branches(loaded *schedule.Loaded, resolve Resolve, hosts *Hosts) ([]Branch,
 	return l.branches, fleet.SortProblems(l.problems)
 }
 
-// lister gathers the branches of an environment.
+// lister collects the branches of an environment.
 type lister struct {
 	loaded   *schedule.Loaded
 	resolve  Resolve
@@ -51,7 +51,7 @@ func (l *lister) add(b Branch) {
 	}
 }
 
-// platform adds the branch that the environment's files go to. One that cannot be found is scheduling's to report.
+// platform adds the environment's platform branch. Scheduling reports errors about it.
 func (l *lister) platform() {
 	repo := l.loaded.Snapshot.GitOps
 	if repo == nil {
@@ -62,7 +62,7 @@ func (l *lister) platform() {
 	}
 }
 
-// target adds the branch that a deployment target gets its manifests from.
+// target adds the branch with the manifests of a deployment target.
 func (l *lister) target(t *fleet.Target) {
 	m := t.Manifests
 	if storage := m["storage"]; m["repo"] == "" || storage != "" && storage != "git" || m["tag"] != "" {
@@ -70,13 +70,13 @@ func (l *lister) target(t *fleet.Target) {
 	}
 	url, err := l.resolve(l.repositoryOf(t), m["repo"])
 	if err == nil && isRemote(url) && !l.hosts.Know(url) {
-		err = fmt.Errorf("nobody configured the host of %q", secret.Redact(url))
+		err = fmt.Errorf("the host of %q is not configured", secret.Redact(url))
 	}
 	if err != nil {
 		l.problems = append(l.problems, fleet.Problem{
 			Severity: fleet.SeverityWarning, Kind: fleet.KindUnreachable, Position: t.Position,
 			Object:  fleet.Ref{Kind: "DeploymentTarget", Name: t.Name},
-			Message: "the manifests are not read, so that it is not known which versions run: " + secret.Line(err.Error()),
+			Message: "manifests are not read, so that running versions are unknown: " + secret.Line(err.Error()),
 			Hint:    "keep them on a host that the platform team named",
 		})
 		return
@@ -84,7 +84,7 @@ func (l *lister) target(t *fleet.Target) {
 	l.add(Branch{Repository: url, Branch: m["branch"], Kind: ledger.BranchApplication})
 }
 
-// repositoryOf returns the repository that a target was read from, which relative URLs are relative to.
+// repositoryOf returns the repository that a target was read from; relative URLs refer to it.
 func (l *lister) repositoryOf(t *fleet.Target) string {
 	in := l.loaded.Inputs
 	for _, input := range slices.Concat([]schedule.Input{in.Main}, in.Others) {
@@ -95,32 +95,32 @@ func (l *lister) repositoryOf(t *fleet.Target) string {
 	return in.Branch.Repo
 }
 
-// isRemote says whether a URL is of a host, rather than a path that was allowed already.
+// isRemote reports whether a URL has a host. Paths were checked by Resolve.
 func isRemote(url string) bool {
 	_, err := forge.ParseID(url)
 	return err == nil || strings.Contains(url, "://") && !strings.HasPrefix(url, "file://")
 }
 
-// Reports are what the ledger knows of clusters, and of branches.
+// Reports is what [Followed] reads from the ledger.
 type Reports interface {
 	States(ctx context.Context, q ledger.StateQuery) (ledger.StatePage, error)
 	Commits(ctx context.Context, q ledger.CommitQuery) ([]ledger.Commit, error)
 }
 
-// statesPage is how many states are asked for at once.
+// statesPage is the size of a page of states.
 const statesPage = 2000
 
-// Followed returns the branches that clusters were reported to follow and that nobody recorded yet, by repository and branch.
-// Repositories on hosts that nobody configured are left out: what a cluster reports is not trusted.
+// Followed returns the branches that clusters follow and that are not recorded yet, by repository and branch.
+// It leaves out hosts that are not configured, because reports are not trusted.
 //
-// It reads the states of all reconcilers, which takes a while where there are many: call it now and then, not in every round,
-// and after the branches of all environments are recorded, because it takes what nobody knows for an application's.
+// It reads the states of all reconcilers, which is slow in large fleets: do not call it in every round.
+// Call it after all environments are recorded, because it returns unknown branches as application branches.
 func Followed(ctx context.Context, reports Reports, hosts *Hosts) ([]Branch, error) {
 	sources := map[branchKey]bool{}
 	for after, more := "", true; more; {
 		page, err := reports.States(ctx, ledger.StateQuery{After: after, Limit: statesPage})
 		if err != nil {
-			return nil, fmt.Errorf("find what clusters follow: %w", err)
+			return nil, fmt.Errorf("list sources of clusters: %w", err)
 		}
 		for _, s := range page.States {
 			if ref := s.Source.Ref; s.Environment == "" && ref != "" && !strings.HasPrefix(ref, "refs/") {
@@ -134,10 +134,10 @@ func Followed(ctx context.Context, reports Reports, hosts *Hosts) ([]Branch, err
 		if !hosts.Know(at.repository) {
 			continue
 		}
-		// A branch that several environments share is recorded and of none.
+		// A shared branch is recorded without an environment.
 		recorded, err := reports.Commits(ctx, ledger.CommitQuery{Repository: at.repository, Branch: at.branch, Limit: 1})
 		if err != nil {
-			return nil, fmt.Errorf("find what is recorded: %w", err)
+			return nil, fmt.Errorf("list recorded commits: %w", err)
 		}
 		if len(recorded) == 0 {
 			branches = append(branches, Branch{Repository: hosts.Reach(at.repository), Branch: at.branch, Kind: ledger.BranchApplication})

@@ -65,8 +65,8 @@ func TestBranchesOfAnEnvironment(t *testing.T) {
 		objects = append(objects, p.Object.Name+": "+p.Message)
 	}
 	equal(t, "problems", objects, []string{
-		"machine: the manifests are not read, so that it is not known which versions run: it is on this machine",
-		`metadata: the manifests are not read, so that it is not known which versions run: nobody configured the host of "http://169.254.169.254/latest/meta-data"`,
+		"machine: manifests are not read, so that running versions are unknown: it is on this machine",
+		`metadata: manifests are not read, so that running versions are unknown: the host of "http://169.254.169.254/latest/meta-data" is not configured`,
 	})
 }
 

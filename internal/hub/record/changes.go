@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Changes are the changes of a repository, as its forge has them.
+// Changes lists the pull requests of a repository.
 type Changes interface {
 	FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error)
 	PullRequest(ctx context.Context, number int) (forge.PullRequest, error)
@@ -22,14 +22,14 @@ type Changes interface {
 
 // The kinds of events.
 const (
-	ChangeOpened  = "opened" // and opened again
+	ChangeOpened  = "opened" // or reopened
 	ChangeUpdated = "updated"
 	ChangeMerged  = "merged"
 	ChangeClosed  = "closed"
 )
 
-// How many changes are looked at: the newest, and those that were open before. Of a repository that was never looked at, fewer,
-// since each that ended costs a question.
+// How many of the newest pull requests are listed. Those that were open before are read, too.
+// In the first round there are fewer, because each closed one costs a request.
 const (
 	newestChanges = 100
 	firstChanges  = 20
@@ -37,11 +37,11 @@ const (
 
 const maxTitle = 256
 
-// Changes records what happened to the changes of a repository, and returns the events that are new, from old to new.
+// Changes records events of a repository's pull requests and returns the new ones, from old to new.
 //
-// It lists the changes once. Only of a change that ended since, the forge is asked who did that.
-// When a head moved, and when a change was opened again, forges do not say: the event is of when it was noticed.
-// An error does not undo what was recorded; the next call goes on.
+// It lists the pull requests once, and reads each that was merged or closed since to learn who did it.
+// Forges do not return when a head moved or a pull request was reopened: the event has the current time.
+// After an error, recorded events stay, and the next call continues.
 func (r *Recorder) Changes(ctx context.Context, repository string, changes Changes) ([]ledger.ChangeEvent, error) {
 	repository = ledger.CleanRepository(repository)
 	m := r.rememberedChanges(repository)
@@ -54,20 +54,20 @@ func (r *Recorder) Changes(ctx context.Context, repository string, changes Chang
 	return events, nil
 }
 
-// changeMemory is what is known of the changes of a repository.
+// changeMemory caches the state of a repository's pull requests.
 type changeMemory struct {
 	mu     sync.Mutex
 	loaded bool
 	known  map[int]changeState
 }
 
-// changeState is what became of a change by the events that are recorded.
+// changeState is the state of a pull request after its recorded events.
 type changeState struct {
 	head  string
 	ended string // ChangeMerged, ChangeClosed, or empty
 }
 
-// after is what became of a change by one more event. What was merged stays merged, whatever the clocks say.
+// after returns the state after an event. Merged is final, whatever the times of events.
 func (s changeState) after(e ledger.ChangeEvent) changeState {
 	switch {
 	case s.ended == ChangeMerged:
@@ -93,7 +93,7 @@ func (r *Recorder) rememberedChanges(repository string) *changeMemory {
 	return m
 }
 
-// load reads what is recorded already, once.
+// load reads the recorded events once.
 func (m *changeMemory) load(ctx context.Context, from Ledger, repository string) error {
 	if m.loaded {
 		return nil
@@ -137,7 +137,7 @@ func (r *Recorder) recordChanges(ctx context.Context, repository string, changes
 	return recorded, nil
 }
 
-// list returns the newest changes, and those that were open when they were seen last; the newest first.
+// list returns the newest pull requests and those that were open last time, the newest first.
 func (m *changeMemory) list(ctx context.Context, changes Changes) ([]forge.PullRequest, error) {
 	limit := newestChanges
 	if len(m.known) == 0 {
@@ -157,7 +157,7 @@ func (m *changeMemory) list(ctx context.Context, changes Changes) ([]forge.PullR
 		}
 		c, err := changes.PullRequest(ctx, number)
 		if errors.Is(err, forge.ErrNotFound) {
-			continue // somebody deleted it
+			continue // it was deleted
 		}
 		if err != nil {
 			return nil, err
@@ -168,7 +168,7 @@ func (m *changeMemory) list(ctx context.Context, changes Changes) ([]forge.PullR
 	return all, nil
 }
 
-// news returns the events of a change that follow on what is known of it.
+// news returns the new events of a pull request.
 func news(ctx context.Context, c forge.PullRequest, state changeState, known bool, changes Changes, now time.Time) ([]ledger.ChangeEvent, error) {
 	var events []ledger.ChangeEvent
 	ended := map[forge.State]string{forge.Merged: ChangeMerged, forge.Closed: ChangeClosed}[c.State]

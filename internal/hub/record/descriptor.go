@@ -18,18 +18,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// description is what a deployment descriptor says.
+// description is the content of a deployment descriptor.
 type description struct {
 	version ledger.Version
-	// repository and branch are where the manifests are; empty where the descriptor does not say.
+	// repository and branch are where the manifests are; optional.
 	repository, branch string
 	line               int
 }
 
 const descriptorKind = "DeploymentDescriptor"
 
-// parseDescriptors returns the descriptors among the documents of a file. They may be anybody's: a file with one that is
-// damaged cannot be read as a whole, and other files are none of our business.
+// parseDescriptors returns the descriptors among the documents of a file. An invalid descriptor makes the whole file unreadable.
+// Files without descriptors are ignored.
 func parseDescriptors(content []byte) ([]description, *unreadable) {
 	if !bytes.Contains(content, []byte(descriptorKind)) {
 		return nil, nil
@@ -59,13 +59,13 @@ func parseDescriptors(content []byte) ([]description, *unreadable) {
 	}
 }
 
-// isDescriptor says whether a document is of our kind, in any version.
+// isDescriptor reports whether a document is a descriptor of any version.
 func isDescriptor(document *yaml.Node) bool {
 	kind, version := field(document, "kind"), field(document, "apiVersion")
 	return kind != nil && kind.Value == descriptorKind && version != nil && strings.HasPrefix(version.Value, hub.GroupVersion.Group+"/")
 }
 
-// field returns the value of a key of a document; nil when it has none.
+// field returns the value of a key of a document, or nil.
 func field(document *yaml.Node, key string) *yaml.Node {
 	if len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
 		return nil
@@ -107,7 +107,7 @@ func parseDescriptor(document *yaml.Node) (description, error) {
 	return description{version, t.Manifests.Repo, t.Manifests.Branch, document.Line}, err
 }
 
-// decodeTexts decodes a document whose scalars are all texts, as they are written: a version 1.10 is not the number 1.1.
+// decodeTexts decodes a document with all scalars as text: a version 1.10 is not the number 1.1.
 func decodeTexts(node *yaml.Node, into any) error {
 	asTexts(node)
 	var plain map[string]any
@@ -131,7 +131,7 @@ func asTexts(node *yaml.Node) {
 	}
 }
 
-// parseTime reads the time of a build; zero where it is written in a way that leaves open when that was.
+// parseTime parses the time of a build; zero if it is invalid.
 func parseTime(text string) time.Time {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil || t.Year() < 1970 {
@@ -140,14 +140,14 @@ func parseTime(text string) time.Time {
 	return t.UTC()
 }
 
-// maxName bounds what is stored of others' texts, in bytes.
+// maxName limits names, in bytes.
 const maxName = 2048
 
-// checkNames refuses texts that are no names: not every database stores them, and people are shown them.
+// checkNames returns an error for text that not every database can store or that is not fit to show.
 func checkNames(names ...string) error {
 	for _, name := range names {
 		if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-			return fmt.Errorf("%.80q is too long for a name, or has characters that no name has", name)
+			return fmt.Errorf("name %.80q is too long or has control characters", name)
 		}
 	}
 	return nil

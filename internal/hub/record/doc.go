@@ -1,30 +1,29 @@
-// Package record writes into the ledger what GitOps repositories want at each of their commits,
-// and what happened to the changes of those repositories.
+// Package record writes commits of GitOps repositories with their content, and events of their pull requests, to the ledger.
 //
-//	head of the branch ─► commits nobody recorded yet ─► what each wants ─► ledger, from old to new
-//	                      (along first parents)          platform: assignments, from the inventories
-//	                                                     application: versions, from deployment descriptors
-//	changes of the forge ─► opened, updated, merged, closed ─► ledger
+//	head of the branch ─► commits not recorded yet ─► content ─► ledger, from old to new
+//	                      (along first parents)       platform: assignments, from the inventories
+//	                                                  application: versions, from deployment descriptors
+//	pull requests of the forge ─► opened, updated, merged, closed ─► ledger
 //
-// # Pure
+// # Content of a commit
 //
-// What a commit wants is a function of its files, and of those before it where one of them cannot be read: such a file
-// counts as it was when it could be read last. So it does not matter who records a commit, when, and after how many
-// interruptions. A commit that is recorded already stays as it is.
+// The content is a function of the commit's files. For an unreadable file, its last readable version in the history counts.
+// So the result does not depend on who records a commit, when, and after how many interruptions.
+// The content of a recorded commit does not change.
 //
 // # History
 //
-// Branches may be rewritten. What was recorded stays recorded, since clusters ran it; the new head becomes the head,
-// and the outcome says what happened. A branch that is gone keeps what is recorded of it.
+// After a force push, recorded commits stay, because clusters ran them; the new head becomes the head,
+// and the outcome reports the rewrite. The commits of a deleted branch stay, too.
 //
-// # Which branches
+// # Branches
 //
-// The platform branch of an environment, and the branches that its deployment targets get their manifests from: see
-// [Branches]. Clusters may follow others as well, see [Followed]. Neither what a cluster reports nor what a workload says is
-// trusted: only repositories on [Hosts] that people configured, or that the platform team's documents name, are read.
-// Otherwise either could make the server send requests to wherever it likes.
+// An environment's platform branch and the branches with manifests of its deployment targets are recorded: see
+// [Branches]. Clusters may follow others: see [Followed]. Reports of clusters and documents of workloads are not trusted:
+// only repositories on configured [Hosts], or hosts in the platform team's documents, are read.
+// Otherwise they could make the server send requests to any address.
 //
-// Environments may share a branch. What all of them have on it is recorded at once; the branch is of no environment then,
-// and each assignment and version says whose it is. Where only one has its files on a branch, the branch is of that one, by
-// the name that it is asked for under: an environment that was renamed keeps its branch.
+// Environments may share a branch. Then the branch belongs to no environment,
+// and each assignment and version names its own. A branch with files of one environment belongs to that environment, under
+// its current name: a renamed environment keeps its branch.
 package record

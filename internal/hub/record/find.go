@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// found are the files of a folder that matter, by their paths relative to it.
+// found are the relevant files of a folder, with paths relative to it.
 type found []Entry
 
-// look chooses what matters of a folder: files in it or below, by paths relative to it, and the folders that are to be entered.
+// look selects the relevant files of a folder, with paths relative to it, and the subfolders to search.
 type look func(ctx context.Context, tree Tree, folder Entry, entries []Entry) (files found, enter []Entry, err error)
 
-// The most that is looked at: small trees that name each other can describe more files than there are atoms.
+// Limits, because small trees that contain each other can describe an astronomical number of files.
 const (
 	maxDepth = 128
 	maxFound = 50_000
 )
 
-var errTooMany = errors.New("there are too many files that matter, or too many folders within each other")
+var errTooMany = errors.New("too many files, or folders are nested too deeply")
 
-// finder finds the files of commits that matter. What is in a folder is known by its hash, so that of a commit
-// only the folders are read that it changed.
+// finder finds the relevant files of commits. Results are cached by the hash of a folder, so that only
+// changed folders are read.
 type finder struct {
 	look  look
 	known *memory[found]
 }
 
-// find returns the files that matter, with paths relative to the root.
+// find returns the relevant files, with paths relative to the root.
 func (f finder) find(ctx context.Context, tree Tree) (found, error) {
 	return f.below(ctx, tree, Entry{}, 0)
 }

@@ -8,17 +8,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// Hosts are those whose repositories are read. What workloads and clusters name is read only there, so that neither can make
-// the server talk to an address of their choice. The zero value knows none. They are safe for concurrent use, since environments
-// are recorded at the same time.
+// Hosts are the hosts whose repositories may be read. They keep workloads and clusters from making the server send requests
+// to any address. The zero value has none. Hosts is safe for concurrent use.
 type Hosts struct {
 	mu sync.RWMutex
-	// schemes is how each of them was named: by "https", or else by "http", or else by "ssh".
+	// schemes has the scheme of each host: "https" if it was ever named with it, else "http", else "ssh".
 	schemes map[string]string
 }
 
-// Add adds the hosts of URLs that people configured, of repositories or of whole forges. What is no URL of a host, such as a path,
-// adds nothing.
+// Add adds the hosts of configured URLs, of repositories or forges. It ignores URLs without a host, such as paths.
 func (h *Hosts) Add(urls ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -40,7 +38,7 @@ func (h *Hosts) Add(urls ...string) {
 	}
 }
 
-// hostOf returns the host of a repository or of a forge; empty when a URL is of neither.
+// hostOf returns the host of a repository or forge, or "".
 func hostOf(url string) string {
 	if id, err := forge.ParseID(url); err == nil {
 		return id.Host
@@ -49,8 +47,7 @@ func hostOf(url string) string {
 	return site.Host
 }
 
-// AddRead adds the hosts that the platform team's documents name: those of the control plane, of registered workloads and of
-// the GitOps repository.
+// AddRead adds the hosts in the platform team's documents: control plane, registered workloads and GitOps repository.
 func (h *Hosts) AddRead(loaded *schedule.Loaded) {
 	for _, at := range loaded.Read {
 		h.Add(at.Repo)
@@ -60,7 +57,7 @@ func (h *Hosts) AddRead(loaded *schedule.Loaded) {
 	}
 }
 
-// Know reports whether a repository is on one of the hosts. The port is a part of the host. A path of this machine is on none.
+// Know reports whether a repository is on one of the hosts. The port is part of the host. A local path has no host.
 func (h *Hosts) Know(repository string) bool {
 	id, err := forge.ParseID(repository)
 	h.mu.RLock()
@@ -68,8 +65,8 @@ func (h *Hosts) Know(repository string) bool {
 	return err == nil && h.schemes[id.Host] != ""
 }
 
-// Reach returns a URL by which a repository is reached that is written as ledgers have it, which is always with https:
-// the host may have been named with http alone. Everything else stays as it is.
+// Reach returns the URL to read a repository that is in the spelling of the ledger, which always has https:
+// the host may have been configured with http.
 func (h *Hosts) Reach(repository string) string {
 	rest, secure := strings.CutPrefix(repository, "https://")
 	id, err := forge.ParseID(repository)

@@ -2,8 +2,7 @@ package record
 
 import "sync"
 
-// memory keeps what is known by the hash of a file or folder. It is emptied when it holds too much, which a server may see
-// after weeks. It is safe for concurrent use.
+// memory caches values by the hash of a file or folder. It is cleared when it is full. It is safe for concurrent use.
 type memory[V any] struct {
 	mu     sync.Mutex
 	values map[string]V
@@ -17,10 +16,10 @@ func (m *memory[V]) get(hash string) (V, bool) {
 	return v, ok
 }
 
-// maxRemembered bounds the sum of weights: files, and what they say.
+// maxRemembered limits the sum of weights.
 const maxRemembered = 512 << 10
 
-// put keeps a value; nothing is known by an empty hash.
+// put stores a value, unless the hash is empty.
 func (m *memory[V]) put(hash string, v V, weight int) {
 	if hash == "" {
 		return
@@ -34,7 +33,7 @@ func (m *memory[V]) put(hash string, v V, weight int) {
 	m.weight += weight
 }
 
-// said is what a file says, or why it cannot be read.
+// said is the parsed content of a file, or why it cannot be read.
 type said[V any] struct {
 	value V
 	bad   *unreadable
@@ -47,7 +46,7 @@ func (s said[V]) result() (V, error) {
 	return s.value, nil
 }
 
-// fileMemory is what is known of files and folders, whatever branch they are on.
+// fileMemory caches content of files and folders of all branches.
 type fileMemory struct {
 	inventories  memory[found]
 	listings     memory[said[listing]]

@@ -8,55 +8,54 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Branch is a branch of a GitOps repository that is to be recorded.
+// Branch is a branch of a GitOps repository to record.
 type Branch struct {
 	// Repository is its URL, in any spelling, without credentials. // required
 	Repository string
 	// Branch is its name; empty is the default branch.
 	Branch string
-	// Kind says what is recorded of it. // required
+	// Kind says which content is recorded. // required
 	Kind ledger.BranchKind
-	// Environment is the one that it was asked for; empty when unknown.
+	// Environment is the one that uses the branch; empty if unknown.
 	Environment string
-	// Path is where the files of the environment are, of a platform branch; empty is the root.
-	// What other environments have below other paths of the branch is recorded with it.
+	// Path is the environment's folder on a platform branch; empty is the root.
+	// Files of other environments on the branch are recorded, too.
 	Path string
 }
 
-// Outcome says what recording a branch found and did.
+// Outcome is the result of recording a branch.
 type Outcome struct {
-	// Branch is what was recorded, with the repository as the ledger knows it and the branch's own name.
+	// Branch has the repository in the spelling of the ledger, and the name of a default branch.
 	Branch Branch
-	// Head is the commit of the branch; empty when there is no such branch.
+	// Head is the commit of the branch; empty if the branch does not exist.
 	Head string
 	// Recorded are the commits that are new in the ledger, from old to new.
 	Recorded []string
-	// LeftOut says that there are older commits, which were not recorded because they are too many.
+	// LeftOut means that older commits were not recorded, because there are too many.
 	LeftOut bool
-	// Rewritten says that the head known before is not in the branch's history any more; nil when it is.
+	// Rewritten is set if the previous head is no longer in the branch's history.
 	Rewritten *Rewrite
-	// Gone says that the branch was recorded once and does not exist any more.
+	// Gone means that the branch was recorded and no longer exists.
 	Gone bool
-	// Problems are what a person should mend in the head and in the commits that are new: files that cannot be read, each
-	// with its commit. What such a file said before still counts.
+	// Problems are unreadable files in the head and in new commits, each with its commit. Their previous content still counts.
 	Problems []fleet.Problem
 }
 
-// Rewrite is a branch that was moved by force.
+// Rewrite is a force push.
 type Rewrite struct {
 	From, To string
-	// Reason says what happened, in words for people.
+	// Reason explains to users what happened.
 	Reason string
 }
 
-// Ledger is what recordings go to.
+// Ledger is what a [Recorder] writes to.
 type Ledger interface {
 	ledger.Desired
 	ledger.Changes
 }
 
-// Recorder records branches and changes. Set it up once and keep it: it remembers what it recorded, so that nothing is read
-// where nothing changed. It may be used by several goroutines at once.
+// Recorder records branches and pull requests. Keep one for the lifetime of a program: it caches what it recorded and reads only
+// changes. It is safe for concurrent use.
 type Recorder struct {
 	// Repositories are where branches are read. // required
 	Repositories Repositories
@@ -64,7 +63,7 @@ type Recorder struct {
 	Ledger Ledger
 	// Now is the time. // required
 	Now func() time.Time
-	// First is how many commits are recorded of a branch that has none in the ledger. 0 means 50.
+	// First is how many commits of a new branch are recorded. Default: 50.
 	First int
 
 	mu       sync.Mutex
@@ -74,9 +73,9 @@ type Recorder struct {
 }
 
 const (
-	// defaultFirst is Recorder.First where nobody says more.
+	// defaultFirst is the default of Recorder.First.
 	defaultFirst = 50
-	// maxCatchUp is how many commits are looked at to find one that is recorded.
+	// maxCatchUp is how many commits are searched for a recorded one.
 	maxCatchUp = 10_000
 )
 
@@ -87,17 +86,17 @@ func (r *Recorder) first() int {
 	return defaultFirst
 }
 
-// branchKey is a branch as it is asked for.
+// branchKey identifies a branch; empty is the default branch.
 type branchKey struct{ repository, branch string }
 
-// branchMemory is what is known of a branch without asking the ledger.
+// branchMemory caches what the ledger knows of a branch.
 type branchMemory struct {
 	mu sync.Mutex
-	// asked are the environments that the branch was asked for, by the path of each.
+	// asked are the environments that use the branch, by path.
 	asked map[string]string
-	// head is what the ledger had as its head when it was asked last; zero for none.
+	// head is the last known head in the ledger; zero if none.
 	head recordedHead
-	// last is the outcome of before; nil before the first.
+	// last is the previous outcome; nil before the first.
 	last *Outcome
 	// problems are those of the head.
 	problems []fleet.Problem
@@ -124,8 +123,8 @@ func (r *Recorder) remembered(repository, branch string) *branchMemory {
 	return m
 }
 
-// ask notes for whom a branch is recorded, and reports whether that is news. An environment that was renamed has the path of
-// its predecessor, whose place it takes; those that share an application branch are told apart by their names.
+// ask stores the environment that uses a branch, and reports whether that is new. On a platform branch, environments differ
+// by path, so that a renamed one replaces its predecessor; on an application branch, by name.
 func (m *branchMemory) ask(b Branch) (news bool) {
 	key := b.Path
 	if b.Kind == ledger.BranchApplication {

@@ -39,7 +39,7 @@ func TestRenamedEnvironmentTakesTheBranchOver(t *testing.T) {
 	for range 2 {
 		o := w.record(platform("develop"))
 		equal(t, "environment", w.recorded("").Environment, "develop")
-		if got := problems(o); !strings.Contains(got, `it says environment "dev", and this is where environment "develop" has its files`) {
+		if got := problems(o); !strings.Contains(got, `it names environment "dev" in the folder of environment "develop"`) {
 			t.Errorf("problems: %s", got)
 		}
 	}

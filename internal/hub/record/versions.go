@@ -12,10 +12,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// maxDescriptor is the most that is read of a file that may hold a descriptor; a larger one holds none.
+// maxDescriptor limits files with descriptors, in bytes; larger files are ignored.
 const maxDescriptor = 1 << 20
 
-// versions reads the deployment descriptors, wherever they are on the branch.
+// versions reads the deployment descriptors in all folders of the branch.
 func (r *reading) versions(ctx context.Context) error {
 	files, err := finder{r.lookForDescriptors, &r.files.descriptors}.find(ctx, r.commit.Tree)
 	if err != nil {
@@ -35,10 +35,10 @@ func (r *reading) versions(ctx context.Context) error {
 	return nil
 }
 
-// versionKey is what has one version.
+// versionKey identifies what has one version.
 type versionKey struct{ workload, target, environment, path string }
 
-// version adds the version of a descriptor, unless it describes what is elsewhere, or what another file describes as well.
+// version adds the version of a descriptor, unless it describes another branch or repeats another file.
 func (r *reading) version(file Entry, d description, known map[versionKey]Entry) {
 	v := d.version
 	key := versionKey{v.Workload, v.Target, v.Environment, v.Path}
@@ -47,13 +47,13 @@ func (r *reading) version(file Entry, d description, known map[versionKey]Entry)
 	case d.repository != "" && ledger.CleanRepository(d.repository) != r.branch.Repository || d.branch != "" && d.branch != r.branch.Branch:
 		r.problem(file, &unreadable{
 			kind: fleet.KindWrongBranch, line: d.line,
-			message: fmt.Sprintf("it describes manifests of branch %q of %q, which is not where it is; nothing is recorded of it", d.branch, secret.Redact(d.repository)),
+			message: fmt.Sprintf("it describes manifests of branch %q of %q instead of its own branch; it is ignored", d.branch, secret.Redact(d.repository)),
 			hint:    "let manifests name this repository and branch",
 		})
 	case twice:
 		r.problem(file, &unreadable{
 			kind: fleet.KindDuplicate, line: d.line,
-			message: fmt.Sprintf("it describes workload %q in folder %q, as %q does, which counts", v.Workload, v.Path, first.Path),
+			message: fmt.Sprintf("it describes workload %q in folder %q like %q, which counts", v.Workload, v.Path, first.Path),
 			hint:    "delete one of them",
 		})
 	default:
@@ -62,7 +62,7 @@ func (r *reading) version(file Entry, d description, known map[versionKey]Entry)
 	}
 }
 
-// name finds the environment and the source commit that all versions agree on.
+// name sets the environment and the source commit if all versions have the same.
 func (r *reading) name() {
 	environments, commits := map[string]bool{}, map[string]bool{}
 	for _, v := range r.found.versions {
@@ -81,7 +81,7 @@ func (r *reading) name() {
 	}
 }
 
-// lookForDescriptors finds the YAML files that hold descriptors, or try to.
+// lookForDescriptors selects YAML files with descriptors, including invalid ones.
 func (r *reading) lookForDescriptors(ctx context.Context, tree Tree, folder Entry, entries []Entry) (files found, enter []Entry, err error) {
 	for _, e := range entries {
 		if e.Folder {

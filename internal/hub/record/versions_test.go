@@ -65,7 +65,7 @@ func TestTwoDescriptorsOfOneFolder(t *testing.T) {
 	w.commit("gitops", map[string]string{".kalypso/east/d.yaml": descriptor("prod", "east", "2"), "east/old.yaml": descriptor("prod", "east", "1")})
 	o := w.record(application("prod"))
 	equal(t, "versions", w.versions(""), "prod/east@2")
-	equal(t, "problems", problems(o), `duplicate east/old.yaml:1: it describes workload "shop" in folder "east", as ".kalypso/east/d.yaml" does, which counts`)
+	equal(t, "problems", problems(o), `duplicate east/old.yaml:1: it describes workload "shop" in folder "east" like ".kalypso/east/d.yaml", which counts`)
 }
 
 func TestBrokenDescriptorCountsAsItWas(t *testing.T) {

@@ -13,18 +13,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// wanted is what a commit wants.
+// wanted is the content of a commit.
 type wanted struct {
-	// source is the promoted commit that it was made from; empty when unknown.
+	// source is the promoted commit that it was rendered from; empty if unknown.
 	source      string
 	assignments []ledger.Assignment
 	versions    []ledger.Version
-	// environment is the one that the branch is of; empty when several share it.
+	// environment is that of the branch; empty if several share it.
 	environment string
 	problems    []fleet.Problem
 }
 
-// wanted reads what a commit wants.
+// wanted reads the content of a commit.
 func (r *recording) wanted(ctx context.Context, c Commit) (wanted, error) {
 	read := &reading{recording: r, commit: c}
 	steps := []func(context.Context) error{read.tracking, read.assignments}
@@ -47,12 +47,12 @@ type reading struct {
 	found  wanted
 }
 
-// maxTracking is the most that is read of the file with the promoted commit.
+// maxTracking limits the file with the promoted commit, in bytes.
 const maxTracking = 4 << 10
 
 var commitID = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
-// tracking reads the promoted commit that the files were made from.
+// tracking reads the promoted commit that the files were rendered from.
 func (r *reading) tracking(ctx context.Context) error {
 	file, ok, err := lookup(ctx, r.commit.Tree, bundle.TrackingPath)
 	if !ok || file.Folder || err != nil {
@@ -66,11 +66,11 @@ func (r *reading) tracking(ctx context.Context) error {
 		r.found.source = string(text)
 		return nil
 	}
-	r.problem(file, &unreadable{kind: fleet.KindInvalidValue, message: "it does not hold a commit id", hint: "write the commit that was promoted"})
+	r.problem(file, &unreadable{kind: fleet.KindInvalidValue, message: "the file does not contain a commit id", hint: "write the commit that was promoted"})
 	return nil
 }
 
-// problem notes what is wrong with a file.
+// problem adds a problem of a file.
 func (r *reading) problem(file Entry, bad *unreadable) {
 	r.found.problems = append(r.found.problems, fleet.Problem{
 		Severity: fleet.SeverityWarning, Kind: bad.kind, Message: secret.Line(bad.message), Hint: bad.hint,
@@ -78,12 +78,12 @@ func (r *reading) problem(file Entry, bad *unreadable) {
 	})
 }
 
-// place names the commit: the repository, and the branch with the commit.
+// place returns repository, branch and commit for messages.
 func (r *reading) place() string {
 	return fmt.Sprintf("%s %s@%s", secret.Redact(r.branch.Repository), secret.Line(r.branch.Branch), short(r.commit.SHA))
 }
 
-// belongTo decides of which environment the branch is: of the one that is named, if it is one.
+// belongTo sets the environment of the branch if there is exactly one.
 func (r *reading) belongTo(environments map[string]bool) {
 	delete(environments, "")
 	for environment := range environments {
@@ -93,7 +93,7 @@ func (r *reading) belongTo(environments map[string]bool) {
 	}
 }
 
-// unreadable is a file that does not say what it should.
+// unreadable is a problem of a file.
 type unreadable struct {
 	kind    fleet.ProblemKind
 	line    int
@@ -103,10 +103,10 @@ type unreadable struct {
 
 func (u *unreadable) Error() string { return u.message }
 
-// maxBefore is how many commits back a file is looked for that can be read.
+// maxBefore is how many commits are searched for a readable version of a file.
 const maxBefore = 100
 
-// parsed returns what a file says. Of one that cannot be read it is what it said when it could be read last; that is a problem.
+// parsed returns the content of a file. For an unreadable file it adds a problem and returns the last readable content.
 func parsed[T any](ctx context.Context, r *reading, file Entry, parse func(context.Context, Tree, Entry) (T, error)) (T, error) {
 	value, err := parse(ctx, r.commit.Tree, file)
 	var bad *unreadable
@@ -118,16 +118,16 @@ func parsed[T any](ctx context.Context, r *reading, file Entry, parse func(conte
 		return value, err
 	}
 	note := *bad
-	note.message += "; nothing is recorded of it"
+	note.message += "; the file is ignored"
 	if since != "" {
-		note.message = fmt.Sprintf("%s; what it said at %s counts", bad.message, short(since))
+		note.message = fmt.Sprintf("%s; its content at %s counts", bad.message, short(since))
 	}
 	r.problem(file, &note)
 	return value, nil
 }
 
-// before returns what a file said when it could be read last, and at which commit; empty when it never could.
-// It goes back no further than to where the file did not exist: what had been there before counts no more.
+// before returns the last readable content of a file and its commit; empty if there is none.
+// It stops at a commit without the file.
 func before[T any](ctx context.Context, r *reading, file Entry, parse func(context.Context, Tree, Entry) (T, error)) (value T, since string, err error) {
 	history, _, err := r.Repositories.History(ctx, r.url, r.commit, nil, maxBefore)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/relational"
 )
 
-// database gives batches on connections of a pool.
+// database runs batches on connections of a pool.
 type database struct{ pool *pgxpool.Pool }
 
 // Batch implements [relational.Database].
@@ -31,7 +31,7 @@ func (d *database) Batch(ctx context.Context, do func(relational.Batch) error) e
 	return tx.Commit(ctx)
 }
 
-// rollback ends a transaction whose context may have ended. A connection that is gone has ended it already.
+// rollback ends a transaction whose context may have ended. A closed connection has already ended it.
 func rollback(tx pgx.Tx) error {
 	err := tx.Rollback(context.Background())
 	if tx.Conn().IsClosed() {
@@ -40,17 +40,17 @@ func rollback(tx pgx.Tx) error {
 	return err
 }
 
-// batch is a transaction that takes reports by tables: each statement gets columns of values and joins them with what is
-// stored, in one round trip. (Copying into a temporary table first writes everything twice, and is no quicker.)
+// batch stores reports by columns: each statement gets arrays of values and joins them with the stored rows, in one round trip.
+// (Copying into a temporary table first writes everything twice and is not faster.)
 //
-// Two batches that touch the same rows do so in the same order, and never wait for each other in a circle:
-// new clusters by name, all clusters by id, then sources, what belongs to the clusters, and outcomes by id.
+// All batches lock rows in the same order, so that they cannot deadlock: new clusters by name, all clusters by id,
+// then sources, the clusters' rows, and outcomes by id.
 type batch struct {
 	tx     pgx.Tx
 	locked map[string]int64 // clusters
 }
 
-// begin keeps compaction away, which would forget outcomes that a batch has found and not used yet.
+// begin blocks compaction, which could delete outcomes that the batch has found and not used yet.
 func (b *batch) begin(ctx context.Context) error {
 	_, err := b.tx.Exec(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock_shared(%d)", compactionLock))
 	return err
@@ -60,7 +60,7 @@ func (b *batch) begin(ctx context.Context) error {
 func (b *batch) Outcomes(ctx context.Context, outcomes []relational.OutcomeRow, moves []relational.Move) error {
 	moved := column(moves, func(m relational.Move) int64 { return m.Outcome })
 	if len(moves) > 0 {
-		// Before anything is written, since what is written is locked too, and would be so out of order.
+		// Before the writes, which would lock rows in another order.
 		if _, err := b.tx.Exec(ctx, queries.Get("lockOutcomes"), moved); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (b *batch) Heard(ctx context.Context, heard map[string]int64) error {
 	return err
 }
 
-// column is one value of each row.
+// column returns one value of each row.
 func column[R, V any](rows []R, value func(R) V) []V {
 	values := make([]V, len(rows))
 	for i, row := range rows {

@@ -28,7 +28,7 @@ func (b *batch) Sources(ctx context.Context, sources []ledger.Source) ([]int64, 
 	}
 	ids, missing, err = b.findSources(ctx, repositories, refs, paths)
 	if err == nil && missing > 0 {
-		err = fmt.Errorf("%d sources vanished", missing)
+		err = fmt.Errorf("%d sources are missing after the insert", missing)
 	}
 	return ids, err
 }
@@ -70,7 +70,7 @@ func (b *batch) Reconcilers(ctx context.Context, ids []ledger.ReconcilerID) ([]r
 	}
 	states, missing, err = b.findReconcilers(ctx, len(ids), columns)
 	if err == nil && missing > 0 {
-		err = fmt.Errorf("%d reconcilers vanished", missing)
+		err = fmt.Errorf("%d reconcilers are missing after the insert", missing)
 	}
 	return states, err
 }
@@ -91,7 +91,7 @@ func (b *batch) findReconcilers(ctx context.Context, n int, columns []any) (stat
 	return states, missing, err
 }
 
-// clusters returns the ids of clusters, which are locked then. New ones are made.
+// clusters returns the ids of clusters and locks them. It inserts new ones.
 func (b *batch) clusters(ctx context.Context, names []string) (map[string]int64, error) {
 	slices.Sort(names)
 	names = slices.Compact(names)

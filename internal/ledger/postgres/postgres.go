@@ -23,7 +23,7 @@ var (
 	queries = relational.ParseQueries(queriesFile)
 )
 
-// The keys of the locks that all processes of a ledger agree on.
+// The keys of advisory locks, the same for all processes.
 const (
 	migrationLock  = 0x6b616c79_01
 	compactionLock = 0x6b616c79_02 // shared by batches
@@ -37,8 +37,8 @@ type Ledger struct {
 
 var _ ledger.Ledger = (*Ledger)(nil)
 
-// Open opens the ledger in a database, which it brings to the newest schema where necessary.
-// The URL is as libpq has it, and its search_path says in which schema the ledger is.
+// Open opens the ledger in a database and migrates its schema as needed.
+// The URL has the form of libpq; its search_path names the schema of the ledger.
 func Open(ctx context.Context, url string) (*Ledger, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -76,7 +76,7 @@ const (
 	insertVersion = `INSERT INTO schema_version (version) VALUES ($1)`
 )
 
-// migrate brings a database to the newest schema, of which a table remembers the number.
+// migrate brings a database to the newest schema. Its version is in the table schema_version.
 func migrate(ctx context.Context, db *sql.DB) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

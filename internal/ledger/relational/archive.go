@@ -30,7 +30,7 @@ func (s *Store) registrationEntries(ctx context.Context, yield func(ledger.Entry
 	return give(tokens, err, yield, func(t *ledger.Token) ledger.Entry { return ledger.Entry{Token: t} })
 }
 
-// give gives what was read to yield, as entries, unless reading it did not succeed.
+// give passes values to yield as entries, unless err is set.
 func give[T any](all []T, err error, yield func(ledger.Entry) error, entry func(*T) ledger.Entry) error {
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func give[T any](all []T, err error, yield func(ledger.Entry) error, entry func(
 
 const commitOrder = ` ORDER BY b.repository, b.ref, g.number`
 
-// commitEntries gives the commits of every branch as they were recorded, and the head once more if it is an older one.
+// commitEntries yields the commits of each branch in order, and the head again if it is not the last one.
 func (s *Store) commitEntries(ctx context.Context, yield func(ledger.Entry) error) error {
 	rows, err := query(ctx, s.Read, scanCommit, queries.Get("selectCommits")+commitOrder)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Store) commitEntries(ctx context.Context, yield func(ledger.Entry) erro
 	return nil
 }
 
-// heads are the numbers of the heads by branch.
+// heads returns the number of the head of each branch.
 func (s *Store) heads(ctx context.Context) (map[int64]int64, error) {
 	heads := map[int64]int64{}
 	_, err := query(ctx, s.Read, func(row scanner) (struct{}, error) {
@@ -103,7 +103,7 @@ func (s *Store) reportEntries(ctx context.Context, yield func(ledger.Entry) erro
 		}
 		for i, f := range facts {
 			if i > 0 && i+1 < len(facts) && f.repeats(facts[i-1]) && f.repeats(facts[i+1]) {
-				continue // the first and the last of what repeats say it all
+				continue // only the first and the last of equal observations matter
 			}
 			report := ledger.Report{Reconciler: f.Reconciler, Outcome: f.Outcome, Observed: f.At, Received: f.Received}
 			if err := yield(ledger.Entry{Report: &report}); err != nil {
@@ -114,7 +114,7 @@ func (s *Store) reportEntries(ctx context.Context, yield func(ledger.Entry) erro
 	}
 }
 
-// heartbeatEntries gives when clusters were heard of, and how wrong their clocks are.
+// heartbeatEntries yields heartbeats and clocks.
 func (s *Store) heartbeatEntries(ctx context.Context, yield func(ledger.Entry) error) error {
 	heartbeats, err := query(ctx, s.Read, scanHeartbeat, queries.Get("selectHeartbeats"))
 	if err := give(heartbeats, err, yield, func(h *ledger.Heartbeat) ledger.Entry { return ledger.Entry{Heartbeat: h} }); err != nil {
@@ -124,7 +124,7 @@ func (s *Store) heartbeatEntries(ctx context.Context, yield func(ledger.Entry) e
 	return give(clocks, err, yield, func(c *ledger.Clock) ledger.Entry { return ledger.Entry{Clock: c} })
 }
 
-// recordEntries gives what is recorded one by one, the oldest first.
+// recordEntries yields steps, changes and audit entries, the oldest first.
 func (s *Store) recordEntries(ctx context.Context, yield func(ledger.Entry) error) error {
 	steps, err := query(ctx, s.Read, scanStep, queries.Get("selectSteps")+" ORDER BY s.at, s.id")
 	if err := give(steps, err, yield, func(s *ledger.Step) ledger.Entry { return ledger.Entry{Step: s} }); err != nil {

@@ -6,29 +6,29 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Batch is a transaction that takes reports. Every method is given all of its kind at once, without repetitions.
+// Batch is a transaction that stores reports. Each method gets all values at once, without duplicates.
 type Batch interface {
-	// Heard comes first. It stores heartbeats that are newer than the stored ones, in microseconds.
-	// Clusters are made, and kept from other writers.
+	// Heard is called first. It stores heartbeats, in microseconds, that are newer than the stored ones.
+	// It inserts clusters and locks them against other writers.
 	Heard(ctx context.Context, heard map[string]int64) error
-	// Sources returns the ids of sources, in their order. New ones are made.
+	// Sources returns the ids of sources, in their order. It inserts new ones.
 	Sources(ctx context.Context, sources []ledger.Source) ([]int64, error)
 	// Reconcilers returns the states of reconcilers, in their order.
-	// New ones are made; their state has no outcome.
+	// It inserts new ones; their state has no outcome.
 	Reconcilers(ctx context.Context, ids []ledger.ReconcilerID) ([]Current, error)
-	// Outcomes stores outcomes. Of those that are stored, FirstObserved may become less.
-	// Then it adds to the numbers of reconcilers that are at outcomes. Both come by id.
+	// Outcomes stores outcomes, and lowers FirstObserved of existing ones.
+	// Then it applies moves to the numbers of reconcilers. Both are sorted by id.
 	Outcomes(ctx context.Context, outcomes []OutcomeRow, moves []Move) error
-	// Facts stores facts. Of two of one reconciler and time, the one with the greater outcome stays.
-	// Then it forgets the facts within spans of time in which nothing happened.
+	// Facts stores facts. Of two with the same reconciler and time, the one with the greater outcome stays.
+	// Then it deletes the facts within the spans in thin.
 	Facts(ctx context.Context, facts []Fact, thin []Thin) error
-	// States replaces states, and notes who follows which source; followers has all pairs.
+	// States replaces states and stores followers.
 	States(ctx context.Context, states []Current, followers []Follower) error
-	// Settle finds Since anew for the states of reconcilers: the first observation of their outcome with no other one after it.
+	// Settle recomputes Since of reconcilers: the first observation of their outcome without another outcome after it.
 	Settle(ctx context.Context, reconcilers []int64) error
 }
 
-// OutcomeRow is an outcome as it is stored.
+// OutcomeRow is a stored outcome.
 type OutcomeRow struct {
 	ID, Source    int64
 	Revision      string
@@ -37,19 +37,19 @@ type OutcomeRow struct {
 	FirstObserved int64
 }
 
-// Move is by how many reconcilers an outcome has more, or less.
+// Move changes how many reconcilers are at an outcome.
 type Move struct{ Outcome, Reconcilers int64 }
 
-// Follower is a reconciler that follows a source, or did.
+// Follower is a reconciler that follows or followed a source.
 type Follower struct{ Source, Reconciler int64 }
 
 // Database is an opened and migrated database.
 type Database interface {
-	// Batch runs do in a transaction, completely or not at all.
+	// Batch runs do in a transaction.
 	Batch(ctx context.Context, do func(Batch) error) error
 }
 
-// SettleSince is the update that Settle makes; an adapter adds which reconcilers: "= $1".
+// SettleSince is the statement of Settle. An adapter appends the condition on the reconcilers: "= $1".
 const SettleSince = `
 UPDATE reconciler_state SET since = COALESCE((
     SELECT MIN(y.observed) FROM observation y

@@ -26,14 +26,14 @@ func (s *Store) NoteClock(ctx context.Context, c ledger.Clock) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("note the clock of %q: %w", c.Cluster, err)
+		return fmt.Errorf("store clock of %q: %w", c.Cluster, err)
 	}
 	return nil
 }
 
 // Clocks implements [ledger.Clocks].
 func (s *Store) Clocks(ctx context.Context, cluster string) ([]ledger.Clock, error) {
-	return read(ctx, s, fmt.Sprintf("the clock of %q", cluster), scanClock, queries.Get("selectClock")+" WHERE c.name = $1 ORDER BY k.noted DESC", cluster)
+	return read(ctx, s, fmt.Sprintf("clock of %q", cluster), scanClock, queries.Get("selectClock")+" WHERE c.name = $1 ORDER BY k.noted DESC", cluster)
 }
 
 func scanClock(row scanner) (c ledger.Clock, err error) {

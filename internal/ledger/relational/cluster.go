@@ -47,7 +47,7 @@ func register(ctx context.Context, tx *sql.Tx, r ledger.Registration, labels str
 		return err
 	}
 	if n, err := inserted.RowsAffected(); err != nil || n == 0 {
-		return err // it is there already
+		return err // it is already recorded
 	}
 	var id int64
 	if err := tx.QueryRowContext(ctx, queries.Get("findRegistration"), cluster, at).Scan(&id); err != nil {
@@ -62,7 +62,7 @@ func register(ctx context.Context, tx *sql.Tx, r ledger.Registration, labels str
 	return err
 }
 
-// number is a truth value as databases have it.
+// number converts a bool to a value of the database.
 func number(b bool) int64 {
 	if b {
 		return 1
@@ -70,7 +70,7 @@ func number(b bool) int64 {
 	return 0
 }
 
-// clusterRow is a cluster, and the registration whose memberships it still lacks.
+// clusterRow is a cluster without its memberships, and the id of its registration.
 type clusterRow struct {
 	ledger.Cluster
 	registration int64
@@ -92,8 +92,8 @@ func scanCluster(row scanner) (c clusterRow, err error) {
 	return c, json.Unmarshal([]byte(labels), &r.Labels)
 }
 
-// inForce is the time at which the registrations are in force that count at a time, of which zero means now:
-// never-1, since those end at never.
+// inForce returns the time for which registrations in force are selected. Zero means now: never-1, because current
+// registrations end at never.
 func inForce(asOf time.Time) int64 {
 	if asOf.IsZero() {
 		return never - 1
@@ -129,8 +129,8 @@ func memberCondition(w *where, q ledger.ClusterQuery) string {
 	return "g.id IN (SELECT registration_id FROM membership" + m.String() + ")"
 }
 
-// withMemberships fills in the memberships of clusters. They are read for the whole range of registrations:
-// a page of clusters is mostly one of registrations, too.
+// withMemberships adds the memberships of clusters. It reads the whole range of registrations, because
+// a page of clusters is usually a range of registrations, too.
 func (s *Store) withMemberships(ctx context.Context, rows []clusterRow) ([]ledger.Cluster, error) {
 	wanted := make(map[int64]*ledger.Cluster, len(rows))
 	clusters := make([]ledger.Cluster, len(rows))

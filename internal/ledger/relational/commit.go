@@ -26,7 +26,7 @@ func checkCommit(c ledger.Commit) error {
 		return err
 	}
 	if c.Kind != ledger.BranchPlatform && c.Kind != ledger.BranchApplication {
-		return fmt.Errorf("commit %q: %w: %q is no kind of branch", c.SHA, ledger.ErrInvalid, c.Kind)
+		return fmt.Errorf("commit %q: %w: unknown kind of branch %q", c.SHA, ledger.ErrInvalid, c.Kind)
 	}
 	for _, a := range c.Assignments {
 		if err := checkText("assignment", a.ClusterType, a.Target, a.Workload, a.Workspace, a.Environment); err != nil {
@@ -60,7 +60,7 @@ func (s *Store) recordCommit(ctx context.Context, tx *sql.Tx, c ledger.Commit) e
 	return err
 }
 
-// addCommit numbers a commit and stores in what it differs from the one recorded before.
+// addCommit numbers a commit and stores how its content differs from that of the commit before.
 func addCommit(ctx context.Context, tx *sql.Tx, branch int64, c ledger.Commit) (number int64, err error) {
 	if err := tx.QueryRowContext(ctx, queries.Get("lastCommit"), branch).Scan(&number); err != nil {
 		return 0, err
@@ -76,7 +76,7 @@ func addCommit(ctx context.Context, tx *sql.Tx, branch int64, c ledger.Commit) (
 	return number, versions.replace(ctx, tx, branch, number, storedVersions(c.Versions))
 }
 
-// storedVersions are versions as they come back, so that they can be compared with those.
+// storedVersions returns versions as the database will return them, so that they can be compared.
 func storedVersions(all []ledger.Version) []ledger.Version {
 	all = slices.Clone(all)
 	for i := range all {
@@ -86,7 +86,7 @@ func storedVersions(all []ledger.Version) []ledger.Version {
 	return all
 }
 
-// commitRow is a commit, and where its content is.
+// commitRow is a commit with the keys of its content.
 type commitRow struct {
 	ledger.Commit
 	branch, number int64
@@ -122,7 +122,7 @@ func (s *Store) Commit(ctx context.Context, repository, branch, sha string) (led
 	return rows[0].Commit, nil
 }
 
-// fill reads what a commit wants.
+// fill reads the content of a commit.
 func (s *Store) fill(ctx context.Context, c *commitRow) (err error) {
 	if c.Assignments, err = assignments.at(ctx, s.Read, c.branch, c.number); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s *Store) fill(ctx context.Context, c *commitRow) (err error) {
 	return err
 }
 
-// ofEnvironment is the condition that a branch is of an environment, or shared by several of which it is one.
+// ofEnvironment is the condition that a branch belongs to an environment, alone or shared.
 func ofEnvironment(branch string) string {
 	return branch + ".id IN (SELECT branch_id FROM environment_branch WHERE environment = ?)"
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// content is a table with what commits want: rows that were opened by one commit and closed by another.
+// content is a table with the content of commits: rows that were added by one commit and removed by another.
 type content[T comparable] struct {
 	table   string
 	columns string
@@ -51,7 +51,7 @@ var versions = content[ledger.Version]{
 
 const versionColumns = "workload, workspace, target, environment, path, version, build, commit_sha, built"
 
-// versionFields are where the columns of a version go.
+// versionFields returns the scan targets for versionColumns.
 func versionFields(v *ledger.Version) []any {
 	return []any{&v.Workload, &v.Workspace, &v.Target, &v.Environment, &v.Path, &v.Version, &v.Build, &v.Commit, (*microTime)(&v.Built)}
 }
@@ -63,7 +63,7 @@ func compareVersions(a, b ledger.Version) int {
 	return strings.Compare(key(a), key(b))
 }
 
-// replace makes rows the content from a commit on: it closes what is not among them and opens what is new.
+// replace makes rows the content from a commit on: it closes rows that are missing and opens new ones.
 func (c content[T]) replace(ctx context.Context, tx *sql.Tx, branch, number int64, rows []T) error {
 	wanted := make(map[T]bool, len(rows))
 	for _, row := range rows {
@@ -105,7 +105,7 @@ func (c content[T]) open(ctx context.Context, tx *sql.Tx, branch, number int64, 
 	return err
 }
 
-// closeRows closes rows together: to look for each of them alone takes long where a branch wants much.
+// closeRows closes many rows in one statement, because finding each on its own is slow in large branches.
 func (c content[T]) closeRows(ctx context.Context, tx *sql.Tx, branch, number int64, rows []T) error {
 	w := where{args: []any{number, branch, never}}
 	_, err := tx.ExecContext(ctx, "UPDATE "+c.table+" SET closed = $1 WHERE branch_id = $2 AND closed = $3 AND ("+c.columns+") IN (VALUES "+
@@ -113,7 +113,7 @@ func (c content[T]) closeRows(ctx context.Context, tx *sql.Tx, branch, number in
 	return err
 }
 
-// tuples writes rows as values of a statement, each after some that all of them share.
+// tuples returns rows as VALUES of a statement, each with the shared values in front.
 func (c content[T]) tuples(w *where, shared string, rows []T) string {
 	tuples := make([]string, len(rows))
 	for i, row := range rows {
@@ -121,7 +121,7 @@ func (c content[T]) tuples(w *where, shared string, rows []T) string {
 		for _, value := range c.values(row) {
 			place := w.arg(value)
 			if _, isNumber := value.(int64); isNumber {
-				place = "CAST(" + place + " AS BIGINT)" // PostgreSQL takes values that it knows nothing of for text
+				place = "CAST(" + place + " AS BIGINT)" // PostgreSQL assumes text otherwise
 			}
 			places = append(places, place)
 		}
@@ -130,7 +130,7 @@ func (c content[T]) tuples(w *where, shared string, rows []T) string {
 	return strings.Join(tuples, ", ")
 }
 
-// at returns the content at a commit, in order.
+// at returns the content at a commit, sorted.
 func (c content[T]) at(ctx context.Context, q querier, branch, number int64) ([]T, error) {
 	rows, err := query(ctx, q, c.scan,
 		"SELECT "+c.columns+" FROM "+c.table+" WHERE branch_id = $1 AND opened <= $2 AND closed > $2", branch, number)

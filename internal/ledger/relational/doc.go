@@ -1,16 +1,14 @@
-// Package relational is what ledgers in relational databases have in common: how reports become facts,
-// and the questions, in SQL that SQLite and PostgreSQL both understand.
+// Package relational implements a ledger on a relational database, in SQL that SQLite and PostgreSQL both understand.
 //
-// An adapter opens and migrates its database and gives a [Database] to [New]. The bulk of the writing, taking
-// reports, is the part in which the engines differ most; an adapter does it as a [Batch].
+// An adapter opens and migrates its database and passes a [Database] to [New]. Storing reports is most of the writing and
+// differs most between databases; an adapter implements it as a [Batch].
 //
 // # From reports to facts
 //
 //	Report, Heard ─► queue ─► one transaction for all that wait ─► ids ─► advance ─► facts, states
 //
-// Callers wait until their reports are stored, and those that wait at the same time share a transaction,
-// which makes storing cheap just when there is much to store. When a shared transaction does not succeed,
-// each caller gets one of its own, so that nobody fails for somebody else.
+// Callers wait until their reports are stored. Those that wait at the same time share a transaction, so that storing
+// is cheaper under load. If a shared transaction fails, each caller gets its own, and only the caller with the bad report fails.
 //
-// [advance] is the rule that the newest observation wins. It is pure, and the only one that decides what is a fact.
+// [advance] is pure and decides alone what is a fact: the newest observation wins.
 package relational

@@ -16,13 +16,13 @@ const (
     JOIN follower f ON f.source_id = z.id WHERE v.workload = $1)`
 )
 
-// observation is a fact with its names.
+// observation is a fact with names.
 type observation struct {
 	ledger.Transition
 	outcome, reconciler int64
 }
 
-// repeats reports whether two observations of one reconciler say the same.
+// repeats reports whether two observations have the same reconciler and outcome.
 func (o observation) repeats(other observation) bool {
 	return o.reconciler == other.reconciler && o.outcome == other.outcome
 }
@@ -34,7 +34,7 @@ func (s *Store) Transitions(ctx context.Context, q ledger.TransitionQuery) ([]le
 		condition, name = ofWorkload, q.Workload
 	}
 	if name == "" {
-		return nil, fmt.Errorf("read transitions: %w: of which cluster or workload?", ledger.ErrInvalid)
+		return nil, fmt.Errorf("read transitions: %w: a cluster or workload is required", ledger.ErrInvalid)
 	}
 	facts, err := query(ctx, s.Read, scanObservation, queries.Get("selectObservations")+condition+" ORDER BY r.id, x.observed", name)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Store) Transitions(ctx context.Context, q ledger.TransitionQuery) ([]le
 	return all, nil
 }
 
-// transitions are the observations that are not as the one before, each until the next.
+// transitions returns the observations that differ from the one before, each with its end.
 func transitions(facts []observation) []ledger.Transition {
 	var all []ledger.Transition
 	for i, f := range facts {

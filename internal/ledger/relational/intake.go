@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// take stores what several requests bring, in one transaction.
+// take stores several requests in one transaction.
 func (s *Store) take(ctx context.Context, requests []*request) error {
 	var reports []ledger.Report
 	heard := map[string]int64{}
@@ -31,7 +31,7 @@ func (s *Store) take(ctx context.Context, requests []*request) error {
 	})
 }
 
-// takeReports makes facts and states of reports.
+// takeReports stores reports as facts and states.
 func takeReports(ctx context.Context, b Batch, reports []ledger.Report) error {
 	sources, sourceOf := distinct(reports, func(r ledger.Report) ledger.Source { return r.Source })
 	sourceIDs, err := b.Sources(ctx, sources)
@@ -76,7 +76,7 @@ func takeReports(ctx context.Context, b Batch, reports []ledger.Report) error {
 	return b.Settle(ctx, news.unsettled)
 }
 
-// outcomeRows are the outcomes of reports, each once, by id so that writers meet in one order.
+// outcomeRows returns the distinct outcomes of reports. They are sorted by id, so that all writers lock them in the same order.
 func outcomeRows(reports []ledger.Report, all []observed) []OutcomeRow {
 	rows := map[int64]OutcomeRow{}
 	for i, o := range all {
@@ -91,7 +91,7 @@ func outcomeRows(reports []ledger.Report, all []observed) []OutcomeRow {
 	return slices.SortedFunc(maps.Values(rows), func(a, b OutcomeRow) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// moves are from which outcomes to which the reconcilers went.
+// moves returns how the numbers of reconcilers at outcomes change.
 func moves(before []Current, states map[int64]*Current) []Move {
 	count := map[int64]int64{}
 	for _, b := range before {
@@ -100,7 +100,7 @@ func moves(before []Current, states map[int64]*Current) []Move {
 			count[now.Outcome]++
 		}
 	}
-	delete(count, 0) // those that are new
+	delete(count, 0) // new reconcilers
 	var out []Move
 	for _, outcome := range slices.Sorted(maps.Keys(count)) {
 		if count[outcome] != 0 {
@@ -110,7 +110,7 @@ func moves(before []Current, states map[int64]*Current) []Move {
 	return out
 }
 
-// changed are the states that are not what they were.
+// changed returns the states that differ from before.
 func changed(before []Current, states map[int64]*Current) []Current {
 	var out []Current
 	for _, b := range before {
@@ -121,7 +121,7 @@ func changed(before []Current, states map[int64]*Current) []Current {
 	return out
 }
 
-// followers are who follows what, but for what the states told before.
+// followers returns the pairs of source and reconciler that are new.
 func followers(before []Current, all []observed) []Follower {
 	known := make(map[Follower]bool, len(before))
 	for _, b := range before {
@@ -138,7 +138,7 @@ func followers(before []Current, all []observed) []Follower {
 	return out
 }
 
-// distinct returns the values of a key of reports, each once, and for every report where its value is among them.
+// distinct returns the distinct values of a key, and for each report the index of its value.
 func distinct[K comparable](reports []ledger.Report, key func(ledger.Report) K) (values []K, of []int) {
 	index := map[K]int{}
 	of = make([]int, len(reports))

@@ -34,7 +34,7 @@ SELECT h.repository, h.ref, v.workload, v.workspace, v.target, v.environment, v.
 FROM head h JOIN version v ON v.branch_id = h.id AND v.opened <= h.number AND v.closed > h.number`
 )
 
-// wanting are the conditions of a query on heads, and the text that says which they are.
+// wanting returns the arguments of a query and a WITH clause that defines the heads.
 func wanting(q ledger.WantedQuery) (where, string) {
 	var w where
 	number := headNow
@@ -139,8 +139,8 @@ func (s *Store) Registered(ctx context.Context, q ledger.RegistrationQuery) ([]l
 const (
 	areSilent = ` AND NOT EXISTS (SELECT 1 FROM reconciler r WHERE r.cluster_id = g.cluster_id)`
 	byType    = ` GROUP BY m.cluster_type`
-	// Ready is the least severe of the states, and the id of an outcome begins with the severity. It stands here as a number
-	// so that SQLite can see that an index is of just those.
+	// The id of an outcome begins with the severity, and ready is the least severe. The number is a literal
+	// so that SQLite can use the partial index.
 	areUnready = ` AND x.outcome_id >= 2305843009213693952`
 	byState    = ` GROUP BY m.cluster_type, o.state`
 )
@@ -150,7 +150,7 @@ func (s *Store) Members(ctx context.Context, q ledger.MembersQuery) ([]ledger.Me
 	text, args := membersText(q), []any{q.Environment, inForce(q.AsOf)}
 	if q.Source != (ledger.Source{}) {
 		if !q.AsOf.IsZero() {
-			return nil, fmt.Errorf("count members of %q: %w: what they were at is not counted of the past", q.Environment, ledger.ErrInvalid)
+			return nil, fmt.Errorf("count members of %q: %w: reconcilers of the past cannot be counted", q.Environment, ledger.ErrInvalid)
 		}
 		args = []any{q.Environment, q.Source.Repository, q.Source.Ref, ledger.CleanPath(q.Source.Path)}
 	}

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// perList bounds a text: to 20 bytes each.
+	// perList limits the reconcilers of a list; each takes 20 bytes.
 	perList = 50_000
-	// listers is how many connections list at the same time. More of them mostly wait for each other.
+	// listers is how many connections read lists. More would mostly wait for each other.
 	listers = 2
 )
 
-// everyPastVersion counts all reconcilers in the order in which observations are stored, which for many of them
-// is much quicker than in the order of what they follow.
+// everyPastVersion counts all reconcilers in the order in which observations are stored. For many reconcilers,
+// this is much faster than by source.
 func (s *Store) everyPastVersion(ctx context.Context, q ledger.VersionQuery) ([]ledger.VersionState, error) {
 	counts, err := s.pastCounts(ctx, micros(q.AsOf))
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Store) everyPastVersion(ctx context.Context, q ledger.VersionQuery) ([]
 	return sumOutcomes(rows, counts), nil
 }
 
-// sumOutcomes puts together the outcomes that hold one version in one state, as far as anybody was at them.
+// sumOutcomes merges outcomes with the same version and state, without those that no reconciler was at.
 func sumOutcomes(rows []outcomeVersion, counts map[int64]int) []ledger.VersionState {
 	type key struct {
 		version ledger.Version
@@ -66,7 +66,7 @@ func sumOutcomes(rows []outcomeVersion, counts map[int64]int) []ledger.VersionSt
 	})
 }
 
-// pastCounts is how many reconcilers were at which outcome. Several connections list a part of them each.
+// pastCounts returns how many reconcilers were at each outcome. Several connections read a part each.
 func (s *Store) pastCounts(ctx context.Context, at int64) (map[int64]int, error) {
 	var last int64
 	if err := s.Read.QueryRowContext(ctx, queries.Get("lastReconciler")).Scan(&last); err != nil {
@@ -90,7 +90,7 @@ func (s *Store) pastCounts(ctx context.Context, at int64) (map[int64]int, error)
 	return counts, group.Wait()
 }
 
-// countOutcomes counts the outcomes of a list.
+// countOutcomes counts the outcomes in a list of ids.
 func countOutcomes(counts map[int64]int, list []byte) error {
 	for outcome := range bytes.FieldsSeq(list) {
 		id, err := strconv.ParseInt(string(outcome), 10, 64)
@@ -102,7 +102,7 @@ func countOutcomes(counts map[int64]int, list []byte) error {
 	return nil
 }
 
-// outcomeVersion is the version that an outcome holds, not counted yet.
+// outcomeVersion is the version in an outcome; Reconcilers is not set.
 type outcomeVersion struct {
 	ledger.VersionState
 	outcome int64

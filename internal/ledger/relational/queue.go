@@ -9,18 +9,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// request is what one caller brings, and how it learns what came of it.
+// request holds the reports of one caller; done gets the result.
 type request struct {
 	reports []ledger.Report
-	cluster string // to be noted as heard; may be empty
+	cluster string // of a heartbeat; optional
 	heard   time.Time
 	done    chan error
 }
 
-// sharedReports is how many reports a transaction takes before it takes no further caller.
+// sharedReports is the number of reports from which on a transaction takes no further request.
 const sharedReports = 4096
 
-// errClosed is what callers get when the ledger closes.
+// errClosed is the error of requests after Close.
 var errClosed = errors.New("the ledger is closed")
 
 // Report implements [ledger.Intake].
@@ -55,7 +55,7 @@ func (s *Store) Heard(ctx context.Context, cluster string, at time.Time) error {
 	return nil
 }
 
-// submit hands a request to the writer and waits. When the context ends first, the request may still be stored.
+// submit passes a request to the writer and waits. If the context ends first, the request may still be stored.
 func (s *Store) submit(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 	}
 }
 
-// writeQueue is the only one that takes reports. It ends with its context, and no request is left without an answer.
+// writeQueue stores requests until its context ends. It answers every request that it received.
 func (s *Store) writeQueue(ctx context.Context) {
 	defer close(s.stopped)
 	for {
@@ -89,7 +89,7 @@ func (s *Store) writeQueue(ctx context.Context) {
 	}
 }
 
-// waiting adds to a request all others that wait already.
+// waiting returns a request and all others that wait.
 func (s *Store) waiting(first *request) []*request {
 	all, reports := []*request{first}, len(first.reports)
 	for reports < sharedReports {
@@ -104,7 +104,7 @@ func (s *Store) waiting(first *request) []*request {
 	return all
 }
 
-// write stores requests together, and one by one if that does not succeed.
+// write stores requests together, or one by one if that fails.
 func (s *Store) write(ctx context.Context, requests []*request) {
 	err := s.take(ctx, requests)
 	for _, r := range requests {

@@ -12,7 +12,7 @@ func (s *Store) EndSession(ctx context.Context, name string, until time.Time) er
 		return err
 	}
 	if _, err := s.Write.ExecContext(ctx, queries.Get("insertSession"), name, micros(until)); err != nil {
-		return fmt.Errorf("end a session: %w", err)
+		return fmt.Errorf("end session: %w", err)
 	}
 	return nil
 }
@@ -21,7 +21,7 @@ func (s *Store) EndSession(ctx context.Context, name string, until time.Time) er
 func (s *Store) SessionEnded(ctx context.Context, name string) (bool, error) {
 	var n int
 	if err := s.Read.QueryRowContext(ctx, queries.Get("countSessions"), name).Scan(&n); err != nil {
-		return false, fmt.Errorf("look for a session: %w", err)
+		return false, fmt.Errorf("read session: %w", err)
 	}
 	return n > 0, nil
 }

@@ -13,7 +13,7 @@ func (s *Store) States(ctx context.Context, q ledger.StateQuery) (ledger.StatePa
 	var after Follower
 	if q.After != "" {
 		if _, err := fmt.Sscanf(q.After, "%d.%d", &after.Source, &after.Reconciler); err != nil {
-			return ledger.StatePage{}, fmt.Errorf("read states: %w: %q is no place to continue at", ledger.ErrInvalid, q.After)
+			return ledger.StatePage{}, fmt.Errorf("read states: %w: invalid cursor %q", ledger.ErrInvalid, q.After)
 		}
 	}
 	page, err := s.statePage(ctx, q, after)
@@ -31,7 +31,7 @@ func (s *Store) statePage(ctx context.Context, q ledger.StateQuery, after Follow
 	if err != nil {
 		return page, err
 	}
-	// There is one row more than wanted if there is another page.
+	// One more row than the limit means that there is another page.
 	if q.Limit > 0 && len(rows) > q.Limit {
 		rows = rows[:q.Limit]
 		page.Next = rows[q.Limit-1].at.cursor()
@@ -40,8 +40,8 @@ func (s *Store) statePage(ctx context.Context, q ledger.StateQuery, after Follow
 	return page, nil
 }
 
-// pastPage is a page of followers: which of them have a state that is wanted is only known once it was looked up,
-// and to look up all of them to find the first ones takes long.
+// pastPage returns the matching states among a page of followers. A follower's state is known only after a lookup,
+// and looking up all of them to fill a page would be slow.
 func (s *Store) pastPage(ctx context.Context, q ledger.StateQuery, after Follower) (page ledger.StatePage, err error) {
 	var w where
 	followerConditions(&w, q, after, Follower{})
@@ -65,10 +65,10 @@ func scanFollower(row scanner) (f Follower, err error) {
 	return f, err
 }
 
-// cursor is where the page after a follower begins.
+// cursor returns the cursor for the page after a follower.
 func (f Follower) cursor() string { return fmt.Sprintf("%d.%d", f.Source, f.Reconciler) }
 
-// stateRows asks for the states after a follower, up to another one or for one more than the limit.
+// stateRows returns the states after a follower, up to end, or one more than the limit if end is zero.
 func (s *Store) stateRows(ctx context.Context, q ledger.StateQuery, after, end Follower) ([]stateRow, error) {
 	var w where
 	text := queries.Get("currentBySource")
@@ -97,7 +97,7 @@ func (s *Store) stateRows(ctx context.Context, q ledger.StateQuery, after, end F
 	return query(ctx, s.Read, scanState, text, w.args...)
 }
 
-// followerConditions restrict who follows what, which is known before the state is.
+// followerConditions adds the conditions that need no state.
 func followerConditions(w *where, q ledger.StateQuery, after, end Follower) {
 	if q.Cluster != "" {
 		w.add(`x.reconciler_id IN (SELECT n.id FROM reconciler n JOIN cluster m ON m.id = n.cluster_id WHERE m.name = ?)`, q.Cluster)
@@ -111,8 +111,8 @@ func followerConditions(w *where, q ledger.StateQuery, after, end Follower) {
 	}
 }
 
-// sourceConditions restrict sources to what a query wants of them. The plus keeps SQLite from reading the sources out
-// of an index in another order than by id, which would make it read all states of all of them and sort.
+// sourceConditions returns the conditions on sources. The plus keeps SQLite from reading sources from an index in another
+// order than by id, which would make it read and sort all their states.
 func sourceConditions(w *where, q ledger.StateQuery) []string {
 	var b where
 	b.args = w.args
@@ -130,7 +130,7 @@ func sourceConditions(w *where, q ledger.StateQuery) []string {
 	return conditions
 }
 
-// stateRow is a state, and its place in the order of pages.
+// stateRow is a state and its position in the order of pages.
 type stateRow struct {
 	ledger.ReconcilerState
 	at Follower

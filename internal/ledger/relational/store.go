@@ -13,13 +13,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Options are how the engine of a store differs from others.
+// Options hold what differs between databases.
 type Options struct {
-	// Read and Write are the same database. Write may be one connection only.
+	// Read and Write are connections to the same database. Write may be limited to one connection.
 	Read, Write *sql.DB // required
-	// Lock ends a query whose rows nobody else may change until the transaction ends; empty where writers queue anyway.
+	// Lock is appended to a query to lock its rows until the transaction ends; empty if there is only one writer.
 	Lock string
-	// Exclusive is a statement that keeps batches away until the transaction ends.
+	// Exclusive is a statement that blocks batches until the transaction ends.
 	Exclusive string
 }
 
@@ -36,7 +36,7 @@ type Store struct {
 
 var _ ledger.Ledger = (*Store)(nil)
 
-// New starts a store on a database, which it closes in the end.
+// New starts a store on a database. Close closes the database.
 func New(database Database, o Options) *Store {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Store{Options: o, database: database, requests: make(chan *request), stop: stop, stopped: make(chan struct{})}
@@ -44,7 +44,7 @@ func New(database Database, o Options) *Store {
 	return s
 }
 
-// Close ends what is being written and closes the database.
+// Close stops the writer and closes the database.
 func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
@@ -58,7 +58,7 @@ func (s *Store) Close() error {
 	return err
 }
 
-// inTransaction does something completely or not at all.
+// inTransaction calls do in a transaction and rolls back if it fails.
 func (s *Store) inTransaction(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := s.Write.BeginTx(ctx, nil)
 	if err != nil {
@@ -79,13 +79,13 @@ type querier interface {
 // scanner is a row.
 type scanner interface{ Scan(into ...any) error }
 
-// query reads all rows; no rows are no error.
+// query returns all rows. No rows are not an error.
 func query[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // Err tells
+	defer rows.Close() //nolint:errcheck // rows.Err has it
 	var all []T
 	for rows.Next() {
 		one, err := scan(rows)
@@ -97,7 +97,7 @@ func query[T any](ctx context.Context, q querier, scan func(scanner) (T, error),
 	return all, rows.Err()
 }
 
-// read answers a question with all rows. The error says what it was about.
+// read returns all rows of a query on s.Read. Errors name what was read.
 func read[T any](ctx context.Context, s *Store, what string, scan func(scanner) (T, error), text string, args ...any) ([]T, error) {
 	all, err := query(ctx, s.Read, scan, text, args...)
 	if err != nil {
@@ -106,8 +106,8 @@ func read[T any](ctx context.Context, s *Store, what string, scan func(scanner) 
 	return all, nil
 }
 
-// ensure returns the id of a row, which it makes if it is not there.
-// Both texts take the same arguments; insert does nothing when the row is there.
+// ensure returns the id of a row and inserts the row if it does not exist.
+// Both statements take the same arguments; insert does nothing if the row exists.
 func ensure(ctx context.Context, tx *sql.Tx, insert, find string, args ...any) (id int64, err error) {
 	err = tx.QueryRowContext(ctx, find, args...).Scan(&id)
 	if !errors.Is(err, sql.ErrNoRows) {
@@ -120,7 +120,7 @@ func ensure(ctx context.Context, tx *sql.Tx, insert, find string, args ...any) (
 	return id, err
 }
 
-// micros is a time as the database has it; timeOf is the way back.
+// micros converts a time to a value of the database; timeOf converts it back.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -148,20 +148,20 @@ func (t *microTime) Scan(value any) error {
 	return nil
 }
 
-// never is the end of what has not ended.
+// never is the end of periods that have not ended.
 const never = int64(1<<63 - 1)
 
-// checkText refuses what not every database can store.
+// checkText returns an error for text that some databases cannot store.
 func checkText(what string, texts ...string) error {
 	for _, text := range texts {
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-			return fmt.Errorf("%s: %w: %q is no text", what, ledger.ErrInvalid, text)
+			return fmt.Errorf("%s: %w: %q is not valid UTF-8 text", what, ledger.ErrInvalid, text)
 		}
 	}
 	return nil
 }
 
-// require refuses names that are missing.
+// require returns an error if a name is empty.
 func require(what string, names ...string) error {
 	for _, name := range names {
 		if name == "" {
@@ -171,38 +171,38 @@ func require(what string, names ...string) error {
 	return checkText(what, names...)
 }
 
-// where gathers the conditions of a query and their arguments.
+// where collects the conditions of a query and their arguments.
 type where struct {
 	conditions []string
 	args       []any
 }
 
-// add adds a condition in which ? stands for the argument, as often as it is there.
+// add adds a condition. Each ? in it stands for the argument.
 func (w *where) add(condition string, arg any) {
 	w.conditions = append(w.conditions, strings.ReplaceAll(condition, "?", w.arg(arg)))
 }
 
-// arg adds an argument and returns its place.
+// arg adds an argument and returns its placeholder.
 func (w *where) arg(arg any) string {
 	w.args = append(w.args, arg)
 	return fmt.Sprintf("$%d", len(w.args))
 }
 
-// text adds a condition unless the argument is empty.
+// text adds a condition if the argument is not empty.
 func (w *where) text(condition, arg string) {
 	if arg != "" {
 		w.add(condition, arg)
 	}
 }
 
-// workload adds what is asked for of a workload, in columns of a table.
+// workload adds conditions on the columns of a table; table is its prefix.
 func (w *where) workload(table, environment, workload, workspace string) {
 	w.text(table+"environment = ?", environment)
 	w.text(table+"workload = ?", workload)
 	w.text(table+"workspace = ?", workspace)
 }
 
-// span adds that a column lies within a time.
+// span adds the condition that a column is within a period.
 func (w *where) span(column string, from, to time.Time) {
 	if !from.IsZero() {
 		w.add(column+" >= ?", micros(from))
@@ -212,7 +212,7 @@ func (w *where) span(column string, from, to time.Time) {
 	}
 }
 
-// String is the conditions as a clause.
+// String returns the WHERE clause.
 func (w *where) String() string {
 	if len(w.conditions) == 0 {
 		return ""
@@ -220,7 +220,7 @@ func (w *where) String() string {
 	return " WHERE " + strings.Join(w.conditions, " AND ")
 }
 
-// limit is a clause for a limit of which 0 means all.
+// limit returns a LIMIT clause; 0 means all.
 func limit(n int) string {
 	if n <= 0 {
 		return ""

@@ -10,16 +10,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// severityShift is where the severity of its state stands in the id of an outcome. Greater ids are less favourable.
+// severityShift is the position of the severity in the id of an outcome. Greater ids are less favourable.
 const severityShift = 60
 
-// OutcomeID is the same for the same outcome in every ledger: the severity of the state, and 60 bits of a hash.
+// OutcomeID returns the id of an outcome, the same in every ledger: the severity of the state and 60 bits of a hash.
 func OutcomeID(o ledger.Outcome) int64 {
 	hash := hashOf(o.Source.Repository, o.Source.Ref, o.Source.Path, o.Revision, string(o.State), o.Message)
 	return int64(o.State.Severity())<<severityShift | int64(hash>>4)
 }
 
-// hashOf is a hash of texts, of which none runs into the next.
+// hashOf returns a hash of texts with their lengths.
 func hashOf(texts ...string) uint64 {
 	h := sha256.New()
 	var size [8]byte
@@ -31,7 +31,7 @@ func hashOf(texts ...string) uint64 {
 	return binary.BigEndian.Uint64(h.Sum(nil))
 }
 
-// Fact is an observation as it is stored. Times are microseconds.
+// Fact is a stored observation. Times are microseconds.
 type Fact struct {
 	Reconciler, Observed, Received, Outcome int64
 }
@@ -39,26 +39,26 @@ type Fact struct {
 // Current is the state of a reconciler that follows from its facts.
 type Current struct {
 	Reconciler int64
-	// Source and Outcome are those of the newest observation; no outcome means that there is none.
+	// Source and Outcome are those of the newest observation; 0 if there is none.
 	Source, Outcome int64
-	// Since is the first observation of the outcome that no other one follows, Confirmed the last.
+	// Since is the first observation of the outcome without another outcome after it, Confirmed the last.
 	Since, Confirmed, Received int64
 }
 
-// observed is a report whose names have become ids.
+// observed is a report with ids instead of names.
 type observed struct {
 	Fact
 	source int64
 }
 
-// advance takes one observation into a state and reports whether it is a fact.
-// When it comes late, Since may have to be found anew from the facts: unsettled.
+// advance applies one observation to a state and reports whether it is a fact.
+// If it arrives late, Since may have to be recomputed from the facts: unsettled.
 //
 //	facts so far       A        A     Since ... Confirmed
 //	newer, the same    A        A  A  Confirmed moves
 //	newer, another     A        A  B  both move
-//	between, another   A   B    A     A has resumed at the next fact that says so
-//	between, the same  A   A    A     matters once a report of another state comes from between
+//	between, another   A   B    A     A resumed at the next fact with A
+//	between, the same  A   A    A     matters if another outcome in between is reported later
 //	older          C   A        A     a fact about the past
 func advance(c *Current, o observed) (fact, unsettled bool) {
 	same := o.Outcome == c.Outcome
@@ -70,7 +70,7 @@ func advance(c *Current, o observed) (fact, unsettled bool) {
 		c.Confirmed, c.Received = o.Observed, o.Received
 		return true, false
 	case o.Observed == c.Confirmed && o.Outcome <= c.Outcome:
-		return false, false // known; and at one instant the less favourable wins
+		return false, false // known, or at the same time and more favourable
 	case o.Observed == c.Confirmed:
 		*c = o.current()
 		return true, true
@@ -78,26 +78,26 @@ func advance(c *Current, o observed) (fact, unsettled bool) {
 	return true, !same || o.Observed < c.Since
 }
 
-// current is the state of a reconciler of which this is the newest observation.
+// current returns the state of a reconciler with this newest observation.
 func (o observed) current() Current {
 	return Current{o.Reconciler, o.source, o.Outcome, o.Observed, o.Observed, o.Received}
 }
 
-// settled is how long after an observation, at least, others from before it are waited for.
-// Until then every confirmation is a fact, since one from between may show that it was more than that.
+// settled is how long observations that arrive late are expected. Until then, observations that only confirm the state are kept
+// as facts, because a late one in between may show a change.
 const settled = time.Hour
 
-// Thin is a span of time, both ends exclusive, in which a reconciler was always the same.
+// Thin is a period, both ends exclusive, in which the outcome of a reconciler did not change.
 type Thin struct{ Reconciler, From, To int64 }
 
-// news is what reports add to a ledger.
+// news is what reports add to the ledger.
 type news struct {
-	facts     []Fact  // one a reconciler and time
-	unsettled []int64 // reconcilers whose Since has to be found anew
-	thin      []Thin  // where the facts are of no use any more
+	facts     []Fact  // one for each reconciler and time
+	unsettled []int64 // reconcilers whose Since has to be recomputed
+	thin      []Thin  // periods whose facts can be deleted
 }
 
-// advanceAll takes observations, which it sorts, into the states of their reconcilers, in the order of time.
+// advanceAll sorts observations by time and applies them to the states of their reconcilers.
 func advanceAll(states map[int64]*Current, all []observed) news {
 	slices.SortStableFunc(all, func(a, b observed) int {
 		return cmp.Or(cmp.Compare(a.Reconciler, b.Reconciler), cmp.Compare(a.Observed, b.Observed), cmp.Compare(b.Outcome, a.Outcome))
@@ -119,7 +119,7 @@ func advanceAll(states map[int64]*Current, all []observed) news {
 		}
 	}
 	n.unsettled = slices.Compact(n.unsettled)
-	// Where Since is not known yet, the span could reach back too far.
+	// Since of an unsettled state is not known yet, so that the period could begin too early.
 	n.thin = slices.DeleteFunc(n.thin, func(t Thin) bool {
 		_, found := slices.BinarySearch(n.unsettled, t.Reconciler)
 		return found

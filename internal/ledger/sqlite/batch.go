@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/relational"
 )
 
-// database gives batches on the connection that writes.
+// database runs batches on the writing connection.
 type database struct{ db *sql.DB }
 
 // Batch implements [relational.Database].
@@ -25,15 +25,14 @@ func (d *database) Batch(ctx context.Context, do func(relational.Batch) error) e
 	return tx.Commit()
 }
 
-// batch is a transaction that takes reports row by row, which costs no more than all at once where nothing goes
-// over a network.
+// batch stores reports row by row, which without a network is as fast as all at once.
 type batch struct {
 	tx         *sql.Tx
 	statements map[string]*sql.Stmt
 	clusters   map[string]int64
 }
 
-// statement returns a statement that was compiled once for the batch.
+// statement returns a statement that is prepared once for the batch.
 func (b *batch) statement(ctx context.Context, text string) (*sql.Stmt, error) {
 	if s := b.statements[text]; s != nil {
 		return s, nil
@@ -54,7 +53,7 @@ func (b *batch) exec(ctx context.Context, text string, args ...any) error {
 	return err
 }
 
-// id returns the id of a row, which is made when it is not there.
+// id returns the id of a row and inserts the row if it does not exist.
 func (b *batch) id(ctx context.Context, find, insert string, args ...any) (id int64, err error) {
 	s, err := b.statement(ctx, find)
 	if err != nil {

@@ -26,12 +26,12 @@ var (
 	queries = relational.ParseQueries(queriesFile)
 )
 
-// pragmas: readers do not wait for the writer, what was committed survives the death of the process,
-// and writing takes its lock at the start of a transaction instead of in its middle.
+// With pragmas, readers do not wait for the writer, commits survive a crash of the process,
+// and a writing transaction takes its lock at the start.
 const pragmas = "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)" +
 	"&_pragma=temp_store(MEMORY)&_txlock=immediate"
 
-// Each connection keeps a part of the database in memory, in KiB, for which SQLite wants a negative number.
+// Each connection has a cache; a negative number is its size in KiB.
 const (
 	writing = "&_pragma=cache_size(-65536)"
 	reading = "&_pragma=cache_size(-16384)&_pragma=query_only(1)"
@@ -49,9 +49,9 @@ var (
 	_ ledger.Backuper = (*Ledger)(nil)
 )
 
-// Open opens the ledger in a file, which it creates or brings to the newest schema where necessary.
+// Open opens the ledger in a file. It creates the file and migrates the schema as needed.
 func Open(ctx context.Context, file string) (*Ledger, error) {
-	// Only the owner may read it: hashes of credentials are in it. SQLite gives the files beside it the same mode.
+	// Only the owner may read it, because it has hashes of credentials. SQLite uses the same mode for the files beside it.
 	created, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create ledger: %w", err)
@@ -70,13 +70,13 @@ func Open(ctx context.Context, file string) (*Ledger, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open ledger %q: %w", file, err), write.Close())
 	}
-	// One connection writes, so that there is nobody to lock out.
+	// With one writing connection, no lock is needed.
 	store := relational.New(&database{db: write}, relational.Options{Read: read, Write: write, Exclusive: "SELECT 1"})
 	return &Ledger{store, file}, nil
 }
 
 func connect(file, use string, connections int) (*sql.DB, error) {
-	// The name is a URI: a question mark or percent sign of the folder's name is to be part of it.
+	// The name becomes a URI: escape its special characters.
 	name := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file)
 	db, err := sql.Open("sqlite", "file:"+name+pragmas+use)
 	if err != nil {
@@ -87,7 +87,7 @@ func connect(file, use string, connections int) (*sql.DB, error) {
 	return db, nil
 }
 
-// migrate brings a database to the newest schema, of which SQLite itself remembers the number.
+// migrate brings a database to the newest schema. Its version is SQLite's user_version.
 func migrate(ctx context.Context, db *sql.DB) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -107,12 +107,12 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return tx.Commit()
 }
 
-// Backup implements [ledger.Backuper]: it writes a consistent copy while the ledger is used, without gaps.
+// Backup implements [ledger.Backuper] with a consistent copy.
 func (l *Ledger) Backup(ctx context.Context, file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("back up ledger: %w", err)
 	}
-	// A file that is there is refused by SQLite, unless it is empty.
+	// SQLite accepts a file only if it is empty.
 	copied, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("back up ledger: %w", err)
@@ -120,7 +120,7 @@ func (l *Ledger) Backup(ctx context.Context, file string) error {
 	if err := copied.Close(); err != nil {
 		return fmt.Errorf("back up ledger: %w", err)
 	}
-	// A connection of its own: those that read may not do this, and the one that writes has other work.
+	// Readers may not do this, and the writer should not wait: use a separate connection.
 	db, err := connect(l.file, writing, 1)
 	if err != nil {
 		return fmt.Errorf("back up ledger: %w", err)

@@ -35,5 +35,5 @@ func Example() {
 	// Output:
 	// waiting - large-07 offline since 10:02 UTC
 	// large-06 reached - runs 9b5c1ce
-	// large-07 offline - not heard of since 10:02 UTC
+	// large-07 offline - no report since 10:02 UTC
 }

@@ -13,32 +13,30 @@ import (
 type Cluster struct {
 	Name        string
 	Memberships []Membership
-	// Heard is the latest time at which the server knew of the cluster, by the clock of the server:
-	// when a report or a sign of life arrived; for a file that was carried by hand, when it was written but never later than
-	// its arrival. Zero means that nothing but the times of its observations is known.
+	// Heard is when the cluster last reported, by the clock of the server. For a report file that was carried by hand, it is when the
+	// file was written, but not later than its arrival. If zero, the newest observation counts.
 	Heard time.Time
 }
 
-// Membership says that a cluster serves an environment as one of a cluster type.
+// Membership is an environment that a cluster serves, and the cluster type it serves as.
 type Membership struct {
 	Environment string
 	ClusterType string
 }
 
-// Expected is a reconciler that has to run the commit.
+// Expected is a reconciler that should run the commit.
 type Expected struct {
 	Cluster     string // required
 	ClusterType string
-	// Target is the deployment target whose manifests it applies; empty for the platform's own reconciler.
+	// Target is the deployment target whose manifests it applies; empty for the platform's reconciler.
 	Target string
 	Source hub.Source // required
 	Heard  time.Time  // of the cluster
 }
 
-// ExpectPlatform lists the reconcilers that have to follow the platform GitOps branch of an environment:
-// one for each membership in it, whether or not its cluster type has anything to run.
-// A cluster with one membership is known by repository and branch alone;
-// where it has several, the folders of the cluster types tell them apart.
+// ExpectPlatform returns the reconcilers that should follow the platform GitOps branch of an environment:
+// one for each membership, even if the cluster type has nothing to run.
+// With one membership, repository and branch identify the reconciler; with several, the folders of the cluster types, too.
 func ExpectPlatform(clusters []Cluster, environment string, gitOps hub.Source) []Expected {
 	var expected []Expected
 	for _, c := range clusters {
@@ -54,16 +52,16 @@ func ExpectPlatform(clusters []Cluster, environment string, gitOps hub.Source) [
 	return sortExpected(expected)
 }
 
-// Target is a deployment target of an application, and where it is assigned to.
+// Target is a deployment target of an application and its assignments.
 type Target struct {
 	Name         string
 	ClusterTypes []string
-	// Source is where the manifests of the target are.
+	// Source is where the target's manifests are.
 	Source hub.Source
 }
 
-// ExpectTargets lists the reconcilers that have to follow the manifests of some targets:
-// one for each target and each member of the cluster types it is assigned to.
+// ExpectTargets returns the reconcilers that should follow the manifests of targets:
+// one for each target and each member of its cluster types.
 func ExpectTargets(clusters []Cluster, environment string, targets []Target) []Expected {
 	var expected []Expected
 	for _, c := range clusters {
@@ -78,7 +76,7 @@ func ExpectTargets(clusters []Cluster, environment string, targets []Target) []E
 	return sortExpected(expected)
 }
 
-// clusterTypes are what a cluster is in an environment, each once.
+// clusterTypes returns the distinct cluster types of a cluster in an environment.
 func (c Cluster) clusterTypes(environment string) []string {
 	var types []string
 	for _, m := range c.Memberships {

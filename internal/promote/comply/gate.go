@@ -12,30 +12,30 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// DefaultOfflineAfter is the silence after which a cluster counts as offline, unless the gate says otherwise.
+// DefaultOfflineAfter is how long after its last report a cluster counts as offline, unless the gate sets another time.
 const DefaultOfflineAfter = 15 * time.Minute
 
-// Gate says when enough reconcilers run a commit. The zero value asks for all of them, waits for ever,
-// and is never passed by nobody.
+// Gate says when enough reconcilers run a commit. The zero value requires all of them, at least one, and has no timeout.
 type Gate struct {
 	Require Require
-	// OfflineAfter is DefaultOfflineAfter when it is zero.
+	// OfflineAfter defaults to DefaultOfflineAfter.
 	OfflineAfter time.Duration
-	// Offline is OfflineWait when it is empty.
+	// Offline defaults to OfflineWait.
 	Offline v1alpha1.OfflinePolicy
-	// Timeout is no limit when it is zero.
-	Timeout   time.Duration
+	// Timeout counts from the time at which the commit was published; zero means none.
+	Timeout time.Duration
+	// AllowNone passes the gate if no reconciler is expected.
 	AllowNone bool
 }
 
-// Require is how many reconcilers must have reached the commit. The zero value means all of them.
+// Require is how many reconcilers must have reached the commit. The zero value means all.
 type Require struct {
 	// Count is a number of reconcilers, or a percentage.
 	Count   int
 	Percent bool
 }
 
-// of returns how many out of a number are required: never less than one, and a percentage is rounded up.
+// of returns how many of n are required: at least one; a percentage is rounded up.
 func (r Require) of(n int) int {
 	switch {
 	case r.Count <= 0:
@@ -47,8 +47,8 @@ func (r Require) of(n int) int {
 	}
 }
 
-// ParseGate understands the gate of an environment; nil is the zero Gate.
-// What makes no sense is an error and has its strictest meaning in the gate that is returned.
+// ParseGate parses the gate of an environment; nil is the zero Gate.
+// For each invalid value it returns an error, and the gate has the strictest value instead.
 func ParseGate(g *v1alpha1.Gate) (Gate, error) {
 	if g == nil {
 		return Gate{}, nil
@@ -63,19 +63,19 @@ func ParseGate(g *v1alpha1.Gate) (Gate, error) {
 		gate.Timeout = g.Timeout.Duration
 	}
 	if gate.OfflineAfter < 0 || gate.Timeout < 0 {
-		errs = append(errs, errors.New("offlineAfter and timeout are spans of time and cannot be negative"))
+		errs = append(errs, errors.New("offlineAfter and timeout cannot be negative"))
 		gate.OfflineAfter, gate.Timeout = max(gate.OfflineAfter, 0), max(gate.Timeout, 0)
 	}
 	switch g.Offline {
 	case "", v1alpha1.OfflineWait, v1alpha1.OfflineBlock, v1alpha1.OfflineIgnore:
 	default:
-		errs = append(errs, fmt.Errorf("offline %q is none of block, ignore and wait", g.Offline))
+		errs = append(errs, fmt.Errorf("unknown offline policy %q: use block, ignore or wait", g.Offline))
 		gate.Offline = v1alpha1.OfflineBlock
 	}
 	return gate, errors.Join(errs...)
 }
 
-// parseRequire understands 3, "3" and "95%".
+// parseRequire parses 3, "3" and "95%".
 func parseRequire(value *intstr.IntOrString) (Require, error) {
 	if value == nil {
 		return Require{}, nil
@@ -88,7 +88,7 @@ func parseRequire(value *intstr.IntOrString) (Require, error) {
 	return Require{Count: count, Percent: percent}, nil
 }
 
-// offlineAfter is the silence that makes a cluster offline.
+// offlineAfter returns OfflineAfter or its default.
 func (g Gate) offlineAfter() time.Duration {
 	if g.OfflineAfter == 0 {
 		return DefaultOfflineAfter

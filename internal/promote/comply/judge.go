@@ -7,26 +7,24 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// Question is what a verdict answers: do these reconcilers run this commit?
+// Question is the input of [Judge]: do these reconcilers run this commit?
 type Question struct {
 	Commit string // required; a full hash of the GitOps branch
-	// Published is when the commit came to the branch; the time to reach it runs from then.
-	// Zero means that it is not known, and then the time is never up.
+	// Published is when the commit was pushed to the branch. The timeout counts from then. If zero, there is no timeout.
 	Published time.Time
-	// Expected are the reconcilers that have to run it.
+	// Expected are the reconcilers that should run it.
 	Expected []Expected
-	// Observations are what clusters said, in any order and any number of times.
-	// Those that belong to nobody who is expected do no harm.
+	// Observations may be in any order, repeated, and about other reconcilers.
 	Observations []Observation
 	History      History // required
 	Gate         Gate
 }
 
-// History says whether a hash is the commit that is asked for, or a descendant of it.
-// known is false for one that is not in the repository, such as one that was pushed over.
+// History reports whether a hash is the commit or a descendant of it.
+// known is false for a hash that is not in the repository, such as after a force push.
 type History func(hash string) (reached, known bool)
 
-// HistoryOf is the history of known hashes: true for the commit and its descendants, false for all others.
+// HistoryOf returns a history of known hashes: true for the commit and its descendants, false for others.
 func HistoryOf(hashes map[string]bool) History {
 	return func(hash string) (bool, bool) {
 		reached, known := hashes[hash]
@@ -34,7 +32,7 @@ func HistoryOf(hashes map[string]bool) History {
 	}
 }
 
-// Judge gives the verdict on a question. It is deterministic: order and repetition of what is expected and observed do not matter.
+// Judge returns the verdict. The order and repetition of expected reconcilers and observations do not matter.
 func Judge(q Question, now time.Time) Verdict {
 	j := judge{Question: q, now: now, observed: indexObservations(q.Observations), asked: map[string]relation{}}
 	v := Verdict{Commit: q.Commit, Reconcilers: []Reconciler{}}
@@ -61,19 +59,19 @@ func Judge(q Question, now time.Time) Verdict {
 	return v
 }
 
-// judge is the work on one question.
+// judge is the state of [Judge].
 type judge struct {
 	Question
 	now      time.Time
 	observed *observations
-	// asked remembers what the history said: thousands of clusters run a handful of revisions.
+	// asked caches results of History: thousands of clusters run a few revisions.
 	asked map[string]relation
 	next  time.Time
 }
 
 type relation struct{ reached, known bool }
 
-// result weighs the counts. What is broken comes before what is late, since waiting does not mend it.
+// result derives the result from the counts. Failed comes before timed out, because waiting does not fix a failure.
 func (j *judge) result(c Counts) Result {
 	switch {
 	case c.Expected == 0 && j.Gate.AllowNone:
@@ -98,7 +96,7 @@ func (j *judge) timedOut() bool {
 	return !deadline.IsZero() && !j.now.Before(deadline)
 }
 
-// deadline is when the time is up; zero when it never is.
+// deadline returns when the timeout ends; zero if never.
 func (j *judge) deadline() time.Time {
 	if j.Gate.Timeout == 0 || j.Published.IsZero() {
 		return time.Time{}
@@ -106,14 +104,14 @@ func (j *judge) deadline() time.Time {
 	return j.Published.Add(j.Gate.Timeout)
 }
 
-// mayChange notes a time at which the verdict may be another one.
+// mayChange records a time at which the verdict may change.
 func (j *judge) mayChange(at time.Time) {
 	if at.After(j.now) && (j.next.IsZero() || at.Before(j.next)) {
 		j.next = at
 	}
 }
 
-// relationOf asks the history once for each hash.
+// relationOf calls History once for each hash.
 func (j *judge) relationOf(hash string) relation {
 	if hash == "" {
 		return relation{}
@@ -129,7 +127,7 @@ func (j *judge) relationOf(hash string) relation {
 	return r
 }
 
-// passedSince is when the gate was passed: when the last one that was required got there.
+// passedSince returns when the last required reconciler reached the commit.
 func passedSince(v *Verdict) time.Time {
 	var since []time.Time
 	for i := range v.Reconcilers {
@@ -138,7 +136,7 @@ func passedSince(v *Verdict) time.Time {
 		}
 	}
 	if len(since) < v.Counts.Required {
-		return time.Time{} // nobody was expected
+		return time.Time{} // none was expected
 	}
 	slices.SortFunc(since, time.Time.Compare)
 	return since[v.Counts.Required-1]

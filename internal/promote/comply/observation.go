@@ -9,23 +9,22 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// Observation is what a cluster saw of one of its reconcilers. A reconciler that was removed from its cluster
-// has no observation any more: who gathers them leaves it out.
+// Observation is what a cluster reported about one of its reconcilers. The caller leaves out reconcilers that were removed.
 type Observation struct {
 	Cluster    string // required
 	Reconciler string // required, unique in the cluster, such as "Kustomization flux-system/platform-dev"
 	Source     hub.Source
-	// Revision is what was applied last; of one that is progressing or failed, what it tried to apply.
+	// Revision was applied last or, if the reconciler is progressing or failed, attempted last.
 	Revision Revision
 	State    hub.State
 	Message  string
 	// Observed is when the cluster saw it, by its own clock.
 	Observed time.Time // required
-	// Since is when the reconciler came into this state, if that is known; by the same clock.
+	// Since is when the reconciler entered this state, by the same clock; optional.
 	Since time.Time
 }
 
-// branch is what the reconciler follows. Some say it only as part of the revision.
+// branch returns the branch that the reconciler follows. Some report it only as part of the revision.
 func (o *Observation) branch() string {
 	if o.Source.Ref == "" {
 		return o.Revision.Name
@@ -33,7 +32,7 @@ func (o *Observation) branch() string {
 	return branchName(o.Source.Ref)
 }
 
-// since is when the state began, never after now.
+// since returns when the state began, not later than now.
 func (o *Observation) since(now time.Time) time.Time {
 	since := o.Since
 	if since.IsZero() || since.After(o.Observed) {
@@ -42,7 +41,7 @@ func (o *Observation) since(now time.Time) time.Time {
 	return earlier(since, now)
 }
 
-// observations finds the newest observation of every reconciler by cluster.
+// observations indexes the newest observation of each reconciler by cluster.
 type observations struct {
 	byCluster map[string][]*Observation
 	repoKeys  map[string]string
@@ -65,7 +64,7 @@ func newest(of []*Observation) []*Observation {
 	return slices.CompactFunc(of, func(a, b *Observation) bool { return a.Reconciler == b.Reconciler })
 }
 
-// compareObservations puts the newest of a reconciler first.
+// compareObservations sorts the newest observation of a reconciler first.
 func compareObservations(a, b *Observation) int {
 	if order := cmp.Compare(a.Reconciler, b.Reconciler); order != 0 {
 		return order
@@ -76,8 +75,8 @@ func compareObservations(a, b *Observation) int {
 	return compareSimultaneous(a, b)
 }
 
-// compareSimultaneous puts the worse of two observations of one time first,
-// so that the order of arrival cannot make a difference.
+// compareSimultaneous sorts the worse of two observations with the same time first,
+// so that the order of arrival makes no difference.
 func compareSimultaneous(a, b *Observation) int {
 	return cmp.Or(
 		cmp.Compare(rank(a.State), rank(b.State)),
@@ -95,7 +94,7 @@ func rank(s hub.State) int {
 	return max(slices.Index([]hub.State{hub.StateFailed, hub.StateProgressing, hub.StateSuspended, hub.StateReady}, s), 0)
 }
 
-// following returns what belongs to an expected reconciler, and what else of the same repository its cluster follows.
+// following returns the observations of an expected reconciler, and others of the same cluster and repository.
 func (ix *observations) following(e *Expected) (mine, others []*Observation) {
 	repo, branch := ix.repoKey(e.Source.Repository), branchName(e.Source.Ref)
 	for _, o := range ix.byCluster[e.Cluster] {
@@ -111,7 +110,7 @@ func (ix *observations) following(e *Expected) (mine, others []*Observation) {
 	return mine, others
 }
 
-// repoKey remembers the keys, of which a fleet has few.
+// repoKey caches the keys of repositories.
 func (ix *observations) repoKey(address string) string {
 	key, ok := ix.repoKeys[address]
 	if !ok {
@@ -121,7 +120,7 @@ func (ix *observations) repoKey(address string) string {
 	return key
 }
 
-// heard is when the cluster was heard of last, never after now; zero when it never was.
+// heard returns when the cluster last reported, not later than now; zero if never.
 func (ix *observations) heard(e *Expected, now time.Time) time.Time {
 	heard := e.Heard
 	if heard.IsZero() {
@@ -132,7 +131,7 @@ func (ix *observations) heard(e *Expected, now time.Time) time.Time {
 	return earlier(heard, now)
 }
 
-// summary shortens a message of a reconciler to what fits into a reason: its first line.
+// summary returns the first line of a message, shortened to fit into a reason.
 func summary(message string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
 	line = strings.Map(func(r rune) rune {

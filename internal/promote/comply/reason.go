@@ -8,19 +8,19 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// named is how many clusters a reason names before it only counts the others.
+// named is how many clusters a reason names; it counts the others.
 const named = 3
 
-// reason says a verdict in words: what is missing, the worst first, with the clusters that people have to look at.
+// reason explains a verdict: what is missing, the worst first, with the names of clusters to check.
 func reason(v *Verdict, gate Gate, now time.Time) string {
 	c, what := v.Counts, v.noun()
 	switch {
 	case c.Expected == 0 && v.Result == Passed:
-		return "no cluster is expected, and the gate allows that"
+		return "no clusters registered, and the gate allows that"
 	case c.Expected == 0:
-		return "no cluster is expected: register one, or say allowNone when that is what is meant"
+		return "no clusters registered; register one, or set allowNone: true"
 	case c.Counted == 0:
-		return fmt.Sprintf("%d of %d %s offline and ignored: nobody is left who could show anything", c.Offline, c.Expected, what)
+		return fmt.Sprintf("%d of %d %s offline and ignored: no clusters left to check", c.Offline, c.Expected, what)
 	}
 	parts := v.parts(what, now)
 	switch v.Result {
@@ -40,7 +40,7 @@ func reason(v *Verdict, gate Gate, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// parts tell of everybody who did not reach the commit, by state.
+// parts describes the reconcilers that did not reach the commit, by state.
 func (v *Verdict) parts(what string, now time.Time) []string {
 	var parts []string
 	for _, s := range []State{Broken, Behind, Missing, Offline} {
@@ -61,7 +61,7 @@ func (v *Verdict) parts(what string, now time.Time) []string {
 	return parts
 }
 
-// in returns the positions of the reconcilers in a state.
+// in returns the indexes of the reconcilers in a state.
 func (v *Verdict) in(s State) []int {
 	var in []int
 	for i := range v.Reconcilers {
@@ -72,7 +72,7 @@ func (v *Verdict) in(s State) []int {
 	return in
 }
 
-// each tells of the first few one by one.
+// each describes the first few reconcilers one by one.
 func (v *Verdict) each(of []int, now time.Time) string {
 	var parts []string
 	for _, i := range of[:min(len(of), named)] {
@@ -93,7 +93,7 @@ func (v *Verdict) names(of []int) string {
 	return strings.Join(titles, ", ") + more(len(of)-named)
 }
 
-// title names the cluster and, where that is not enough, the target of an application or the cluster type.
+// title returns the name of the cluster, with the target or the cluster type if the name is ambiguous.
 func (v *Verdict) title(i int) string {
 	r := &v.Reconcilers[i]
 	switch {
@@ -106,12 +106,12 @@ func (v *Verdict) title(i int) string {
 	}
 }
 
-// sameCluster says whether two neighbours, which may not be there, are of one cluster.
+// sameCluster reports whether two indexes are valid and belong to the same cluster.
 func (v *Verdict) sameCluster(i, next int) bool {
 	return i >= 0 && next < len(v.Reconcilers) && v.Reconcilers[i].Cluster == v.Reconcilers[next].Cluster
 }
 
-// noun is what is counted: clusters, unless one of them has several reconcilers.
+// noun returns what is counted: clusters, or reconcilers if a cluster has several.
 func (v *Verdict) noun() string {
 	noun := "cluster"
 	for i := range v.Reconcilers {
@@ -133,7 +133,7 @@ func more(n int) string {
 	return fmt.Sprintf(" and %d more", n)
 }
 
-// span writes a duration without the units that are zero at its end: 1h30m and not 1h30m0s.
+// span formats a duration without trailing zero units: 1h30m, not 1h30m0s.
 func span(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

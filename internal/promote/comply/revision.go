@@ -2,19 +2,19 @@ package comply
 
 import "strings"
 
-// Revision is what a reconciler says it runs: a commit of a branch or tag, the digest of an artifact, or a version.
+// Revision is what a reconciler runs: a commit of a branch or tag, the digest of an artifact, or a version.
 type Revision struct {
-	// Name is the branch, tag or version; may be empty.
+	// Name is the branch, tag or version; optional.
 	Name string `json:"name,omitempty"`
-	// Hash is the full commit or digest in lower case; empty when the text has none.
+	// Hash is the full commit or digest in lower case; optional.
 	Hash string `json:"hash,omitempty"`
 }
 
-// ParseRevision understands what reconcilers write. It accepts any text:
-// what has no full hash is a name, because what a short hash means changes with the repository.
+// ParseRevision parses the revision that a reconciler reports. It accepts any text:
+// without a full hash, the text is a name, because a short hash can become ambiguous.
 //
 //	main@sha1:<40 digits>      Flux; also @sha256: with 64 digits
-//	sha1:<40 digits>           Flux, when a commit was asked for
+//	sha1:<40 digits>           Flux, if the source names a commit
 //	main/<40 digits>           Flux before 2.0
 //	<40 or 64 digits>          Argo CD
 //	v1.2.3                     a chart's version
@@ -54,7 +54,7 @@ func (r Revision) String() string {
 	return r.Name + "@" + digest
 }
 
-// short is the revision for people: a commit as Git abbreviates it.
+// short returns the revision for messages, with an abbreviated commit.
 func (r Revision) short() string {
 	if r.Hash == "" {
 		return r.Name
@@ -73,7 +73,7 @@ func isHash(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// branchName is how people call a branch.
+// branchName returns a branch without refs/heads/.
 func branchName(s string) string {
 	s = strings.TrimSpace(s)
 	for strings.HasPrefix(s, "refs/heads/") {
@@ -82,7 +82,7 @@ func branchName(s string) string {
 	return s
 }
 
-// cutLast cuts around the last separator, since names of branches may contain it.
+// cutLast cuts around the last separator, because names of branches may contain it.
 func cutLast(s, sep string) (before, after string, ok bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {

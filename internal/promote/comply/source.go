@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// followsOneWay says whether a folder that is followed and one that is expected lie one in the other.
-// A reconciler may follow a folder above, which brings the expected one along, or an overlay below it.
+// followsOneWay reports whether one of two folders contains the other.
+// A reconciler may follow a parent of the expected folder, or an overlay inside it.
 func followsOneWay(expected, followed string) bool {
 	expected, followed = cleanPath(expected), cleanPath(followed)
 	return within(expected, followed) || within(followed, expected)
@@ -35,7 +35,7 @@ func splitAddress(address string) (host, rest string) {
 		}
 		return "", address
 	}
-	// The short form of ssh: git@host:path. A local path has no colon before its first slash.
+	// The short form of ssh is git@host:path. A local path has no colon before its first slash.
 	if host, rest, ok := strings.Cut(address, ":"); ok && !strings.Contains(host, "/") {
 		_, host, _ = cutLast(host, "@")
 		return host, rest

@@ -7,7 +7,7 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 )
 
-// reconciler finds out how an expected reconciler stands.
+// reconciler determines the state of an expected reconciler.
 func (j *judge) reconciler(e *Expected) Reconciler {
 	r := Reconciler{Cluster: e.Cluster, ClusterType: e.ClusterType, Target: e.Target, State: Missing}
 	mine, others := j.observed.following(e)
@@ -17,7 +17,7 @@ func (j *judge) reconciler(e *Expected) Reconciler {
 		r.Reason = "has not reported yet"
 	case j.now.Sub(heard) >= j.Gate.offlineAfter():
 		r.State, r.Since = Offline, heard
-		r.Reason = "not heard of since " + clock(heard, j.now)
+		r.Reason = "no report since " + clock(heard, j.now)
 		if len(mine) > 0 {
 			r.Name, r.Revision = mine[0].Reconciler, mine[0].Revision
 		}
@@ -45,7 +45,7 @@ func nothingFollows(e *Expected, others []*Observation) string {
 	return fmt.Sprintf("%s follows %q instead of branch %s", summary(o.Reconciler), summary(o.branch()), branchName(e.Source.Ref))
 }
 
-// worst describes the one of several reconcilers that has the farthest to go: all that follow the branch have to run the commit.
+// worst adds the worst state of several reconcilers: all that follow the branch must run the commit.
 func (j *judge) worst(r Reconciler, following []*Observation) Reconciler {
 	for i, o := range following {
 		state, reason := j.state(o)
@@ -55,7 +55,7 @@ func (j *judge) worst(r Reconciler, following []*Observation) Reconciler {
 		r.Name, r.State, r.Reason, r.Revision = o.Reconciler, state, reason, o.Revision
 		r.Since = o.since(j.now)
 		if state == Behind {
-			// It differs from what it should run since there is something else that it should run.
+			// It cannot be behind before the commit was published.
 			r.Since = later(r.Since, earlier(j.Published, j.now))
 		}
 	}
@@ -78,8 +78,8 @@ func severity(s State) int {
 	}
 }
 
-// state says how an observation stands to the commit. A failure counts when it is the commit that failed, or one after it:
-// what fails at an older revision has not tried the commit yet, which may be the very fix.
+// state returns the state of an observation with regard to the commit. A failure counts only at the commit or a descendant:
+// a failure at an older revision may be fixed by the commit.
 func (j *judge) state(o *Observation) (State, string) {
 	rel := j.relationOf(o.Revision.Hash)
 	at := atRevision(o.Revision)
@@ -97,13 +97,13 @@ func (j *judge) state(o *Observation) (State, string) {
 	case o.State == hub.StateSuspended:
 		return Behind, "is suspended" + at + j.unknown(o)
 	case o.State != hub.StateReady:
-		return Behind, fmt.Sprintf("says it is %q%s", summary(string(o.State)), at)
+		return Behind, fmt.Sprintf("reports state %q%s", summary(string(o.State)), at)
 	default:
 		return Behind, "is ready" + at + j.unknown(o)
 	}
 }
 
-// unknown says that a revision is not in the branch's history.
+// unknown returns a note if a revision is not in the branch's history.
 func (j *judge) unknown(o *Observation) string {
 	if o.Revision.Hash == "" || j.relationOf(o.Revision.Hash).known {
 		return ""
@@ -125,7 +125,7 @@ func withMessage(what, message string) string {
 	return what + ": " + message
 }
 
-// clock writes a time in UTC, without the day when that is today.
+// clock formats a time in UTC, without the date if it is today.
 func clock(t, now time.Time) string {
 	t, now = t.UTC(), now.UTC()
 	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {

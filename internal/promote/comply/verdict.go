@@ -2,60 +2,57 @@ package comply
 
 import "time"
 
-// Result is what a verdict comes to.
+// Result is the result of a verdict.
 type Result string
 
 const (
-	// Passed is that enough reconcilers run the commit,
-	// or that none is expected and the gate says in so many words that this is all right.
+	// Passed means that enough reconcilers run the commit, or that none is expected and the gate allows that.
 	Passed Result = "passed"
-	// Waiting is that enough of them may still reach it.
+	// Waiting means that enough reconcilers can still reach it.
 	Waiting Result = "waiting"
-	// Failed is that too many of them failed, or that a cluster is offline at a gate that does not bear it.
-	// It lasts only as long as its reason.
+	// Failed means that too many failed, or that a cluster is offline and the gate blocks. It ends when the cause ends.
 	Failed Result = "failed"
-	// TimedOut is that they did not reach it in the time the gate gives them. Those that come late still pass it.
+	// TimedOut means that they did not reach it in time. The gate still passes when they do.
 	TimedOut Result = "timedOut"
-	// Nobody is that no reconciler is expected: there is nobody who could run the commit, and nothing was shown.
+	// Nobody means that no reconciler is expected, and the gate does not allow that.
 	Nobody Result = "nobody"
 )
 
-// State is how an expected reconciler stands to the commit.
+// State is the state of an expected reconciler with regard to the commit.
 type State string
 
 const (
-	// Reached is that it runs the commit or a descendant of it.
+	// Reached means that it runs the commit or a descendant.
 	Reached State = "reached"
-	// Behind is that it runs something else, or is not done with the commit.
+	// Behind means that it runs another revision, or is still applying the commit.
 	Behind State = "behind"
-	// Broken is that it could not apply the commit, or a descendant of it.
+	// Broken means that it failed to apply the commit or a descendant.
 	Broken State = "failed"
-	// Offline is that its cluster was not heard of for too long: whatever it ran, nobody knows what it runs.
+	// Offline means that its cluster has not reported for too long.
 	Offline State = "offline"
-	// Missing is that nothing on its cluster is known to follow the branch.
+	// Missing means that no known reconciler of the cluster follows the branch.
 	Missing State = "missing"
 )
 
-// Verdict says whether the reconcilers that are expected run a commit.
+// Verdict says whether the expected reconcilers run a commit.
 type Verdict struct {
 	Commit string `json:"commit"`
 	Result Result `json:"result"`
-	// Reason says the result in words, such as "2 of 37 clusters behind: large-03, large-11".
+	// Reason explains the result, such as "2 of 37 clusters behind: large-03, large-11".
 	Reason string `json:"reason"`
 	Counts Counts `json:"counts"`
-	// Reconcilers are all that are expected, sorted by cluster, cluster type and target.
+	// Reconcilers are all expected ones, sorted by cluster, cluster type and target.
 	Reconcilers []Reconciler `json:"reconcilers"`
-	// Since is when the last reconciler that was required reached the commit; zero unless the gate is passed by somebody.
+	// Since is when the last required reconciler reached the commit; zero unless reconcilers passed the gate.
 	Since time.Time `json:"since,omitzero"`
-	// Next is when the verdict may change though nothing is reported: a cluster goes offline, or the time is up.
-	// Zero when it cannot.
+	// Next is when the verdict may change without a report: a cluster goes offline, or the timeout ends. Zero if it cannot.
 	Next time.Time `json:"next,omitzero"`
 }
 
-// Counts are the numbers of reconcilers.
+// Counts are numbers of reconcilers.
 type Counts struct {
 	Expected int `json:"expected"`
-	// Counted are the expected ones without those that are offline and ignored.
+	// Counted are the expected ones without ignored offline ones.
 	Counted int `json:"counted"`
 	// Required is how many must have reached the commit.
 	Required int `json:"required"`
@@ -66,17 +63,17 @@ type Counts struct {
 	Missing  int `json:"missing"`
 }
 
-// Reconciler is an expected reconciler and how it stands.
+// Reconciler is an expected reconciler and its state.
 type Reconciler struct {
 	Cluster     string `json:"cluster"`
 	ClusterType string `json:"clusterType,omitempty"`
 	Target      string `json:"target,omitempty"`
-	// Name is what the cluster calls it; empty when nothing there follows the branch.
+	// Name is its kind, namespace and name in the cluster; empty if none follows the branch.
 	Name  string `json:"name,omitempty"`
 	State State  `json:"state"`
-	// Reason says why, in words without the cluster's name.
+	// Reason explains the state, without the cluster's name.
 	Reason string `json:"reason"`
-	// Since is when the state began; zero when that is not known.
+	// Since is when the state began; zero if unknown.
 	Since    time.Time `json:"since,omitzero"`
 	Revision Revision  `json:"revision,omitzero"`
 }

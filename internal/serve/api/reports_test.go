@@ -126,7 +126,7 @@ func TestHostileReports(t *testing.T) {
 		"another key":            {marshal(t, batch("large-07")), []string{"Idempotency-Key", "x"}, 422},
 		"a state that is none":   {bytes.ReplaceAll(marshal(t, batch("large-07", report("platform", ""))), []byte(`"ready"`), []byte(`"\u001b[31mgreen\nlevel=error"`)), nil, 422},
 		"a name with controls":   {marshal(t, batch("large-07", report("a\x1b[31m\nlevel=error", ""))), nil, 422},
-		"a type that is no JSON": {marshal(t, batch("large-07")), []string{"Content-Type", "text/yaml"}, 415},
+		"a type that is not JSON": {marshal(t, batch("large-07")), []string{"Content-Type", "text/yaml"}, 415},
 	} {
 		p := wantProblem(t, w.post("/api/v1/reports", credential, tc.body, tc.headers...), tc.status)
 		if strings.ContainsAny(p.Detail, "\x1b\n") {

@@ -30,7 +30,7 @@ func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[
 	}
 	verdicts := o.verdicts(time.Time{})
 	for _, s := range chosen.Items {
-		sc, err := o.scene(ctx, s, sceneFilter{}, time.Time{})
+		sc, err := o.environmentView(ctx, s, targetFilter{}, time.Time{})
 		if err != nil {
 			return page, err
 		}
@@ -38,7 +38,7 @@ func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[
 		if err != nil {
 			return page, err
 		}
-		e, err := o.glance(ctx, sc, verdict, time.Time{})
+		e, err := o.summary(ctx, sc, verdict, time.Time{})
 		if err != nil {
 			return page, err
 		}
@@ -47,17 +47,16 @@ func (o *Observer) Environments(ctx context.Context, q EnvironmentsQuery) (Page[
 	return page, nil
 }
 
-// glance is an environment at a glance.
-func (o *Observer) glance(ctx context.Context, sc *scene, verdict comply.Verdict, asOf time.Time) (Environment, error) {
+// summary returns the summary of an environment.
+func (o *Observer) summary(ctx context.Context, sc *environmentView, verdict comply.Verdict, asOf time.Time) (Environment, error) {
 	e, err := o.named(ctx, sc, asOf)
 	e.Counts, e.Looked, e.Gate = sc.counts(), utc(sc.looked), sc.gate(verdict)
 	e.addScheduled(sc.scheduled)
 	return e, err
 }
 
-// gate is the verdict on the clusters of an environment, and which commit it is about: as long as a commit is only proposed
-// there, that is the one before.
-func (sc *scene) gate(verdict comply.Verdict) *Gate {
+// gate converts a verdict and adds its promoted commit. While a commit is only proposed, that is the one before.
+func (sc *environmentView) gate(verdict comply.Verdict) *Gate {
 	g := gateOf(verdict)
 	if g == nil {
 		return nil
@@ -74,8 +73,8 @@ func (sc *scene) gate(verdict comply.Verdict) *Gate {
 	return g
 }
 
-// named is what an environment is said to be: its commit, and how that stands.
-func (o *Observer) named(ctx context.Context, sc *scene, asOf time.Time) (Environment, error) {
+// named returns an environment with its commit and phase.
+func (o *Observer) named(ctx context.Context, sc *environmentView, asOf time.Time) (Environment, error) {
 	e := Environment{Name: sc.name, ControlPlane: sc.controlPlane}
 	if sc.promotion != nil {
 		e.addPromotion(sc.promotion)
@@ -87,7 +86,7 @@ func (o *Observer) named(ctx context.Context, sc *scene, asOf time.Time) (Enviro
 	return e, nil
 }
 
-// addPromotion adds what the last round of the chain found.
+// addPromotion adds the result of the last round.
 func (e *Environment) addPromotion(p *promote.Standing) {
 	e.Commit, e.Candidate, e.Phase, e.Reason, e.After, e.Since = p.Commit, p.Candidate, p.Phase, p.Reason, p.After, utc(p.Since)
 	if p.GitOps.Repo != "" {
@@ -98,7 +97,7 @@ func (e *Environment) addPromotion(p *promote.Standing) {
 	e.Paused = p.Pause
 }
 
-// addRecorded adds what the ledger knows: the last decision, and whether somebody lets nothing in.
+// addRecorded adds the last decision and pause in the ledger.
 func (o *Observer) addRecorded(ctx context.Context, e *Environment, s *standing, asOf time.Time) error {
 	last := func(kind decide.StepKind) (*ledger.Step, error) {
 		steps, err := o.platformSteps(ctx, s, ledger.StepQuery{Environment: e.Name, Kind: string(kind), To: until(asOf), Limit: 1})
@@ -133,7 +132,7 @@ func (o *Observer) addRecorded(ctx context.Context, e *Environment, s *standing,
 	return err
 }
 
-// addHead adds what is recorded of the branch that clusters follow.
+// addHead adds the recorded head of the branch that clusters follow.
 func (e *Environment) addHead(heads []ledger.Commit) {
 	for _, head := range heads {
 		if head.Kind != ledger.BranchPlatform {
@@ -157,7 +156,7 @@ func (e *Environment) addHead(heads []ledger.Commit) {
 	}
 }
 
-// addScheduled adds what the last round of scheduling found.
+// addScheduled adds the result of the last round of scheduling.
 func (e *Environment) addScheduled(s *Scheduled) {
 	if s == nil {
 		return
@@ -191,7 +190,7 @@ func (c *ProblemCounts) add(s fleet.Severity) {
 	}
 }
 
-// changeOf is an open change as it is shown; nil when there is none.
+// changeOf converts an open pull request; nil if there is none.
 func changeOf(c *forge.PullRequest, waits string) *Change {
 	if c == nil || c.State == forge.Merged {
 		return nil
@@ -199,12 +198,12 @@ func changeOf(c *forge.PullRequest, waits string) *Change {
 	return &Change{Number: c.Number, Title: c.Title, URL: c.URL, Labels: c.Labels, Opened: utc(c.CreatedAt), Waits: waits}
 }
 
-// counts are how much there is.
-func (sc *scene) counts() EnvironmentCounts {
+// counts returns the numbers of targets, workloads and so on.
+func (sc *environmentView) counts() EnvironmentCounts {
 	type version struct{ workload, version string }
-	c := EnvironmentCounts{Targets: len(sc.placed), ClusterTypes: len(sc.clusterTypes)}
+	c := EnvironmentCounts{Targets: len(sc.statuses), ClusterTypes: len(sc.clusterTypes)}
 	workloads, versions := map[string]bool{}, map[version]bool{}
-	for _, p := range sc.placed {
+	for _, p := range sc.statuses {
 		if p.workload != "" {
 			workloads[p.workload] = true
 		}
@@ -226,7 +225,7 @@ func (sc *scene) counts() EnvironmentCounts {
 	return c
 }
 
-// titleOf is the first line of a commit's message; empty when it is not known.
+// titleOf returns the first line of a commit's message, or "".
 func titleOf(line []promote.Commit, sha string) string {
 	for _, c := range slices.Backward(line) {
 		if c.SHA == sha {

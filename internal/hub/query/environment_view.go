@@ -12,41 +12,41 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// scene is what an environment should run, and what it does.
-type scene struct {
+// environmentView is what an environment should run, and what it runs.
+type environmentView struct {
 	standing
 	*inventory
-	// placed are the targets with what is known of them, by name; those as well that only deployment descriptors know.
-	placed []placed
-	// members is how many clusters serve as each cluster type, and silent how many of those never reported anything.
+	// statuses are the targets by name, including those that are only in deployment descriptors.
+	statuses []targetStatus
+	// members counts clusters by cluster type, silent those that never reported.
 	members map[string]int
 	silent  func() (map[string]int, error)
 	heads   []ledger.Commit
 	past    bool
 }
 
-// placed is a target with what should run and what does.
-type placed struct {
+// targetStatus is a target with what should run and what runs.
+type targetStatus struct {
 	*target
 	source ledger.Source
 	wanted *ledger.Version
-	// appeared is what runs now, or ran at the time that is asked about.
+	// appeared is what runs now, or ran at the requested time.
 	appeared []ledger.Appearance
 }
 
-// sceneFilter says which targets of a scene are wanted. Empty fields do not restrict.
-type sceneFilter struct {
+// targetFilter selects targets. Empty fields match all.
+type targetFilter struct {
 	target, workload, workspace, clusterType string
 }
 
-func (f sceneFilter) wants(t *target) bool {
+func (f targetFilter) wants(t *target) bool {
 	return (f.target == "" || f.target == t.name || f.target == t.workload+"/"+t.shortName) &&
 		(f.workload == "" || f.workload == t.workload) && (f.workspace == "" || f.workspace == t.workspace) &&
 		(f.clusterType == "" || slices.ContainsFunc(t.assignments, func(a assignment) bool { return a.clusterType == f.clusterType }))
 }
 
-// scene gathers an environment at a time.
-func (o *Observer) scene(ctx context.Context, s standing, f sceneFilter, asOf time.Time) (*scene, error) {
+// environmentView reads an environment at a time.
+func (o *Observer) environmentView(ctx context.Context, s standing, f targetFilter, asOf time.Time) (*environmentView, error) {
 	var wanted ledger.Wanted
 	var appeared []ledger.Appearance
 	var members map[string]int
@@ -73,18 +73,18 @@ func (o *Observer) scene(ctx context.Context, s standing, f sceneFilter, asOf ti
 	if inv == nil {
 		inv = recordedTargets(wanted)
 	}
-	sc := &scene{standing: s, inventory: inv, heads: wanted.Heads, members: members, silent: silent, past: !asOf.IsZero()}
+	sc := &environmentView{standing: s, inventory: inv, heads: wanted.Heads, members: members, silent: silent, past: !asOf.IsZero()}
 	sc.place(f, wanted.Versions, appeared)
 	return sc, o.addUnrecorded(ctx, sc)
 }
 
-// addUnrecorded adds what runs of targets whose repositories are not recorded: what their environment is, only the fleet knows.
-func (o *Observer) addUnrecorded(ctx context.Context, sc *scene) error {
+// addUnrecorded adds what runs of targets whose repositories are not recorded, by the sources that the fleet knows.
+func (o *Observer) addUnrecorded(ctx context.Context, sc *environmentView) error {
 	if sc.past || sc.scheduled.targets() == nil {
 		return nil
 	}
-	for i := range sc.placed {
-		p := &sc.placed[i]
+	for i := range sc.statuses {
+		p := &sc.statuses[i]
 		if len(p.appeared) > 0 || p.wanted != nil || p.source == (ledger.Source{}) {
 			continue
 		}
@@ -106,10 +106,10 @@ func (o *Observer) members(ctx context.Context, q ledger.MembersQuery) (map[stri
 	return counts, err
 }
 
-// appeared is what runs in an environment, now or at a time. Of the past only what descriptors say is known quickly.
+// appeared returns what runs in an environment. For the past, it returns only versions from deployment descriptors, for speed.
 func (o *Observer) appeared(ctx context.Context, environment, workload string, asOf time.Time) ([]ledger.Appearance, error) {
 	if asOf.IsZero() {
-		// Not only those of the workload: what has no descriptor is known by its source.
+		// Of all workloads, because revisions without a descriptor match by source.
 		return o.Ledger.Appearances(ctx, ledger.AppearanceQuery{Environment: environment, Running: true})
 	}
 	versions, err := o.Ledger.Versions(ctx, ledger.VersionQuery{Environment: environment, Workload: workload, AsOf: asOf})
@@ -123,10 +123,10 @@ func (o *Observer) appeared(ctx context.Context, environment, workload string, a
 	return all, err
 }
 
-// byName finds targets by the names that descriptors have for them.
+// byName finds targets by their names in descriptors.
 type byName map[string]*target
 
-// find returns the target of a name, which it adds if nobody else knows it.
+// find returns a target and adds it if it is unknown.
 func (known byName) find(workload, name, workspace string) *target {
 	for _, full := range []string{fullName(workload, name), name, workload + "-" + name} {
 		if t := known[full]; t != nil && t.workload == workload {
@@ -138,8 +138,8 @@ func (known byName) find(workload, name, workspace string) *target {
 	return t
 }
 
-// place brings targets together with versions and what runs: by the names that descriptors have, and by where manifests are.
-func (sc *scene) place(f sceneFilter, versions []ledger.WantedVersion, appeared []ledger.Appearance) {
+// place matches targets with versions and appearances, by names in descriptors and by source.
+func (sc *environmentView) place(f targetFilter, versions []ledger.WantedVersion, appeared []ledger.Appearance) {
 	known := byName{}
 	for _, t := range sc.targets {
 		known[t.name] = t
@@ -161,7 +161,7 @@ func (sc *scene) place(f sceneFilter, versions []ledger.WantedVersion, appeared 
 		if !f.wants(t) {
 			continue
 		}
-		p := placed{target: t, source: t.source, appeared: byTarget[t]}
+		p := targetStatus{target: t, source: t.source, appeared: byTarget[t]}
 		if w := wanted[t]; w != nil {
 			p.wanted = &w.Version
 			p.source = ledger.Source{Repository: w.Repository, Ref: w.Branch, Path: w.Path}
@@ -169,13 +169,13 @@ func (sc *scene) place(f sceneFilter, versions []ledger.WantedVersion, appeared 
 		if p.source != (ledger.Source{}) {
 			p.appeared = slices.Concat(p.appeared, bySource[p.source])
 		}
-		sc.placed = append(sc.placed, p)
+		sc.statuses = append(sc.statuses, p)
 	}
-	slices.SortFunc(sc.placed, func(a, b placed) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(sc.statuses, func(a, b targetStatus) int { return cmp.Compare(a.name, b.name) })
 }
 
-// versions sums up what runs by version, or revision where nobody says the version, and state.
-func (p *placed) versions() []VersionCount {
+// versions counts what runs by version and state, or by revision if the version is unknown.
+func (p *targetStatus) versions() []VersionCount {
 	all := []VersionCount{}
 	for _, a := range p.appeared {
 		v := VersionCount{Version: a.Version, State: a.State, Reconcilers: a.Reconcilers, Since: a.At}
@@ -187,7 +187,7 @@ func (p *placed) versions() []VersionCount {
 	return sumVersions(all)
 }
 
-// sumVersions puts together what has one version and state, and sorts them.
+// sumVersions merges counts with the same version and state, and sorts them.
 func sumVersions(all []VersionCount) []VersionCount {
 	slices.SortFunc(all, func(a, b VersionCount) int {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Revision, b.Revision),
@@ -204,8 +204,8 @@ func sumVersions(all []VersionCount) []VersionCount {
 	return sums
 }
 
-// states counts what runs by state. What several versions share is counted once.
-func (p *placed) states() StateCounts {
+// states counts what runs by state. Several versions in one revision count once.
+func (p *targetStatus) states() StateCounts {
 	type outcome struct {
 		revision string
 		state    ledger.State
@@ -235,13 +235,12 @@ func (c *StateCounts) add(state ledger.State, n int) {
 	}
 }
 
-// cells counts for each assignment of a target how its clusters are doing with it. As long as there are as many reconcilers as
-// there are clusters that report anything, those that are not ready are counted by cluster type, and all others are taken for
-// ready: of many clusters that is much quicker than to count everybody.
-func (o *Observer) cells(ctx context.Context, sc *scene, p *placed) ([]StateCounts, error) {
+// cells counts the clusters of each assignment of a target by state. If there are as many reconcilers as reporting clusters,
+// it counts only those that are not ready and takes the others as ready, which is much faster in large fleets.
+func (o *Observer) cells(ctx context.Context, sc *environmentView, p *targetStatus) ([]StateCounts, error) {
 	cells, expected := p.expected(sc.members)
 	if sc.past || p.source == (ledger.Source{}) {
-		return cells, nil // nobody knows
+		return cells, nil // unknown
 	}
 	all := p.states()
 	var silent map[string]int
@@ -272,8 +271,8 @@ func (o *Observer) cells(ctx context.Context, sc *scene, p *placed) ([]StateCoun
 	return cells, nil
 }
 
-// count adds what was counted by cluster type to the cells of a target.
-func (p *placed) count(cells []StateCounts, counts []ledger.MemberCount) {
+// count adds counts by cluster type to the cells of a target.
+func (p *targetStatus) count(cells []StateCounts, counts []ledger.MemberCount) {
 	for _, c := range counts {
 		i, ok := slices.BinarySearchFunc(p.assignments, c.ClusterType, func(a assignment, ct string) int { return cmp.Compare(a.clusterType, ct) })
 		if ok {
@@ -282,8 +281,8 @@ func (p *placed) count(cells []StateCounts, counts []ledger.MemberCount) {
 	}
 }
 
-// expected is how many clusters there are for each assignment, and for all of them.
-func (p *placed) expected(members map[string]int) (cells []StateCounts, sum int) {
+// expected returns the number of clusters of each assignment, and their sum.
+func (p *targetStatus) expected(members map[string]int) (cells []StateCounts, sum int) {
 	cells = make([]StateCounts, len(p.assignments))
 	for i, a := range p.assignments {
 		if a.isPublished() {
@@ -294,5 +293,5 @@ func (p *placed) expected(members map[string]int) (cells []StateCounts, sum int)
 	return cells, sum
 }
 
-// known is how many say anything.
+// known returns the number of reconcilers with a state.
 func (c *StateCounts) known() int { return c.Ready + c.Progressing + c.Suspended + c.Failed }
