@@ -10,19 +10,19 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Failure is an answer that says no, to be put into words.
+// Failure is an error response.
 type Failure struct {
-	// Op, Where and Right are the request's.
+	// Op, Where and Right are those of the request.
 	Op, Where, Right string
-	// Status is the answer's; 0 when there was none.
+	// Status is the HTTP status; 0 without a response.
 	Status int
-	// Message is what the forge said.
+	// Message is the message of the forge.
 	Message string
-	// Secrets are kept out of it.
+	// Secrets are removed from the message.
 	Secrets []forge.Secret
 }
 
-// Error returns the failure in the vocabulary of forges, with what to do next.
+// Error returns the failure as an error with a hint.
 func (f Failure) Error() *forge.Error {
 	kind := transport.KindOfStatus(f.Status)
 	if kind == nil || f.Status == 0 {
@@ -43,8 +43,8 @@ func (f Failure) Error() *forge.Error {
 	return e
 }
 
-// Message finds what a forge says in an answer: the text of "message", "error" or "errors", however they are nested.
-// An answer that is no JSON says nothing that people want to read.
+// Message returns the message in an error response: the texts of "message", "error", "error_description" and "errors",
+// at any depth. It is empty if the response is not JSON.
 func Message(body []byte) string {
 	var answer map[string]any
 	if json.Unmarshal(body, &answer) != nil {
@@ -57,7 +57,7 @@ func Message(body []byte) string {
 	return strings.Join(said, ": ")
 }
 
-// texts are the strings in a value, in a stable order. Objects in lists of errors say what they mean in one of a few fields.
+// texts returns the strings in a value, in a stable order.
 func texts(value any) []string {
 	switch v := value.(type) {
 	case string:
@@ -76,7 +76,7 @@ func texts(value any) []string {
 	return nil
 }
 
-// fields are an object's telling fields; those of an object that has none of them are all, sorted by name.
+// fields returns the fields that describe an error; all fields, sorted by name, if it has none of them.
 func fields(object map[string]any) []any {
 	var found []any
 	for _, key := range []string{"message", "resource", "field", "code"} {

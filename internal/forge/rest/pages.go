@@ -11,16 +11,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// maxPages ends a list that never ends: a forge that names a next page for ever.
+// maxPages limits lists, in case a forge always names a next page.
 const maxPages = 1000
 
-// Pages reads a list page by page, following the Link headers that name the next one, and hands each element to use.
-// It stops when use returns false. The query says how long pages are; Out is not looked at.
+// Pages reads a list page by page, following Link headers, and calls use for each element until it returns false.
+// The query sets the page size. Pages ignores Out.
 func Pages[T any](ctx context.Context, c *Client, r Request, use func(T) bool) error {
 	return PagesOf(ctx, c, r, func(page []T) []T { return page }, use)
 }
 
-// PagesOf is [Pages] for lists whose pages are wrapped in something else.
+// PagesOf is [Pages] for pages that are wrapped in an object.
 func PagesOf[P, T any](ctx context.Context, c *Client, r Request, elements func(P) []T, use func(T) bool) error {
 	target := c.Base + r.Path
 	if len(r.Query) > 0 {
@@ -45,9 +45,8 @@ func PagesOf[P, T any](ctx context.Context, c *Client, r Request, elements func(
 	return r.fail(forge.ErrUnavailable, "the list does not end")
 }
 
-// nextPage returns the URL that a Link header calls the next one; empty when there is none.
-// It may be relative, and the host in it the forge's own name for itself, which behind a proxy is not ours for it:
-// only its query is used.
+// nextPage returns the URL of the next page from a Link header; empty on the last page.
+// It uses only the query of the link, because the host may be the forge's internal name behind a proxy.
 func nextPage(h http.Header, current string) string {
 	for _, value := range h.Values("Link") {
 		for link := range strings.SplitSeq(value, ",") {

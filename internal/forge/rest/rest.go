@@ -1,9 +1,10 @@
-// Package rest speaks JSON with a forge's API: one request at a time, or all pages of a list,
-// and turns every answer that says no into a [*forge.Error]. Adapters whose API has no client worth using share it.
+// Package rest sends JSON requests to the API of a forge, reads all pages of a list,
+// and turns error responses into [*forge.Error]. Adapters use it unless a good client library exists.
 package rest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,36 +18,36 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
-// Client speaks with one API.
+// Client sends requests to one API.
 type Client struct {
-	// Base is the URL that paths are below, without a slash at its end: "https://host/api/v1".
+	// Base is the URL of the API without a slash at its end, such as "https://host/api/v1".
 	Base string // required
 	// HTTP sends the requests; its transport adds the credential.
 	HTTP *http.Client // required
-	// Secrets are kept out of errors, even when the forge quotes them.
+	// Secrets are removed from errors, even if the forge quotes them.
 	Secrets []forge.Secret
 }
 
-// Request is one call.
+// Request is a request to an API.
 type Request struct {
-	// Op says what is attempted, in plain verb form from a small set, Where at what.
+	// Op names the operation, from a small set; Where is the repository or URL.
 	Op, Where string // required
-	// Right is what the token needs for it.
+	// Right is the permission that the token needs; optional.
 	Right string
-	// Method is GET when it is empty.
+	// Method defaults to GET.
 	Method string
-	// Path begins with a slash; its parts are escaped already, see [Path].
+	// Path begins with a slash, with escaped segments; see [Path].
 	Path  string // required
 	Query url.Values
-	// In is sent as JSON unless it is nil; the answer is read into Out unless that is nil.
+	// In is sent as JSON, and the response is decoded into Out; both are optional.
 	In, Out any
-	// ContentType is application/json when it is empty.
+	// ContentType defaults to application/json.
 	ContentType string
-	// Repeatable allows to repeat a POST whose answer was lost.
+	// Repeatable marks a POST as idempotent.
 	Repeatable bool
 }
 
-// Path joins the parts of a path, each escaped: a branch "a/b" is one part.
+// Path escapes and joins segments of a path. A branch "a/b" is one segment.
 func Path(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -55,7 +56,7 @@ func Path(parts ...string) string {
 	return b.String()
 }
 
-// Do sends a request and reads the answer. The header is that of the answer, also when there is an error of the forge.
+// Do sends a request and decodes the response. It returns the header of the response even with an error of the forge.
 func (c *Client) Do(ctx context.Context, r Request) (http.Header, error) {
 	target := c.Base + r.Path
 	if len(r.Query) > 0 {
@@ -88,10 +89,6 @@ func (c *Client) do(ctx context.Context, r Request, target string) (http.Header,
 }
 
 func (r Request) build(ctx context.Context, target string) (*http.Request, error) {
-	method := r.Method
-	if method == "" {
-		method = http.MethodGet
-	}
 	var body io.Reader
 	if r.In != nil {
 		encoded, err := json.Marshal(r.In)
@@ -100,22 +97,18 @@ func (r Request) build(ctx context.Context, target string) (*http.Request, error
 		}
 		body = bytes.NewReader(encoded)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, target, body)
+	request, err := http.NewRequestWithContext(ctx, cmp.Or(r.Method, http.MethodGet), target, body)
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("Accept", "application/json")
 	if r.In != nil {
-		contentType := r.ContentType
-		if contentType == "" {
-			contentType = "application/json"
-		}
-		request.Header.Set("Content-Type", contentType)
+		request.Header.Set("Content-Type", cmp.Or(r.ContentType, "application/json"))
 	}
 	return request, nil
 }
 
-// read decodes an answer. A proxy or a sign-in page may answer in the forge's place, which must not look like an empty list.
+// read decodes a response. It refuses other types than JSON: the page of a proxy must not look like an empty list.
 func (r Request) read(header http.Header, body []byte) error {
 	if r.Out == nil {
 		return nil
@@ -133,7 +126,7 @@ func (r Request) fail(kind error, detail string) *forge.Error {
 	return &forge.Error{Kind: kind, Op: r.Op, Where: r.Where, Detail: detail}
 }
 
-// explain strips what net/http wraps around the transport's error, which has the whole URL in it.
+// explain unwraps the error of the transport, because net/http adds the whole URL.
 func (c *Client) explain(r Request, err error) error {
 	var known *forge.Error
 	if errors.As(err, &known) {

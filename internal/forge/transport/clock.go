@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Clock tells the time and waits.
+// Clock returns the time and waits.
 type Clock interface {
 	Now() time.Time
-	// Sleep returns after a while, or with the context's error when that ends before.
+	// Sleep waits for d. It returns the context's error if the context ends first.
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// SystemClock is the machine's.
+// SystemClock is the clock of the machine.
 type SystemClock struct{}
 
 // Now returns the current time.

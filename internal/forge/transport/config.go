@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"net/http"
@@ -9,38 +10,38 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Config says how to talk to a forge. The zero value of a field means what its comment says.
+// Config configures a [Transport].
 type Config struct {
-	// Site is where the forge is. Requests go to its hosts only.
+	// Site is the address of the forge. Requests go to its hosts only.
 	Site forge.Site // required
-	// APIHost is a second host that is the forge's, as "api.github.com" is.
+	// APIHost is another host of the forge, such as "api.github.com".
 	APIHost string
-	// Authorize adds the credential to a request. Nil sends none.
+	// Authorize adds the credential to a request; optional.
 	Authorize func(*http.Request) error
-	// PlainHTTP allows to send the credential unencrypted to other machines than this one.
+	// PlainHTTP allows sending the credential unencrypted to other machines.
 	PlainHTTP bool
 
-	// Base sends requests; nil means a clone of [http.DefaultTransport].
+	// Base sends requests. It defaults to a clone of [http.DefaultTransport].
 	Base http.RoundTripper
-	// Attempts is how often a request is tried at most; 0 means 4.
+	// Attempts is the maximum number of attempts of a request; 0 means 4.
 	Attempts int
-	// Timeout bounds one attempt; 0 means 30 s.
+	// Timeout limits one attempt; 0 means 30 s.
 	Timeout time.Duration
-	// MaxWait is the longest wait that is waited; 0 means a minute.
+	// MaxWait is the longest wait before a retry; 0 means a minute.
 	MaxWait time.Duration
-	// MaxBody is how many bytes an answer may have; 0 means 32 MiB.
+	// MaxBody limits responses, in bytes; 0 means 32 MiB.
 	MaxBody int64
-	// Rate is how many requests are started a second; 0 means no limit. Burst is how many of them at once.
+	// Rate limits requests per second; 0 means no limit. Burst is how many of them can start at once; 0 means 10.
 	Rate  float64
 	Burst int
-	// Concurrent is how many requests are under way at most; 0 means 8.
+	// Concurrent limits the requests that run at the same time; 0 means 8.
 	Concurrent int
 
-	// Clock is nil for the machine's.
+	// Clock defaults to the system clock.
 	Clock Clock
-	// Random returns numbers between 0 and 1, for jitter; nil means a good source.
+	// Random returns numbers in [0, 1) for jitter. It defaults to [rand.Float64].
 	Random func() float64
-	// Observe is called after each attempt, from many goroutines at once; may be nil.
+	// Observe is called after each attempt, possibly concurrently; optional.
 	Observe func(Call)
 }
 
@@ -51,12 +52,12 @@ func (c Config) withDefaults() Config {
 			c.Base = t.Clone() // connections of our own
 		}
 	}
-	c.Attempts = or(c.Attempts, 4)
-	c.Timeout = or(c.Timeout, 30*time.Second)
-	c.MaxWait = or(c.MaxWait, time.Minute)
-	c.MaxBody = or(c.MaxBody, 32<<20)
-	c.Burst = or(c.Burst, 10)
-	c.Concurrent = or(c.Concurrent, 8)
+	c.Attempts = cmp.Or(c.Attempts, 4)
+	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)
+	c.MaxWait = cmp.Or(c.MaxWait, time.Minute)
+	c.MaxBody = cmp.Or(c.MaxBody, 32<<20)
+	c.Burst = cmp.Or(c.Burst, 10)
+	c.Concurrent = cmp.Or(c.Concurrent, 8)
 	if c.Clock == nil {
 		c.Clock = SystemClock{}
 	}
@@ -69,45 +70,37 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func or[T comparable](value, otherwise T) T {
-	var zero T
-	if value == zero {
-		return otherwise
-	}
-	return value
-}
-
-// Call is an attempt that is over, for metrics.
+// Call describes a finished attempt, for metrics.
 type Call struct {
 	// Forge is the host.
 	Forge string
-	// Operation is the name of the operation it belongs to: "open pull request".
+	// Operation is the name of the operation, such as "open pull request".
 	Operation string
-	// Result is "ok", a kind of error such as "not found", "redirected", or "canceled".
+	// Result is "ok", "redirected", "canceled", or a kind of error such as "not found".
 	Result string
-	// Status is the answer's; 0 when there was none.
+	// Status is the HTTP status; 0 without a response.
 	Status int
 	// Attempt counts from 1.
 	Attempt  int
 	Duration time.Duration
 }
 
-// Operation says what a request is about.
+// Operation describes a request.
 type Operation struct {
-	// Name is a plain verb form, from a small set since metrics have it as a label.
+	// Name comes from a small set, because it is a label of metrics.
 	Name string
-	// Repeatable allows to repeat a request whose method does not say that it may be.
+	// Repeatable marks a POST as idempotent.
 	Repeatable bool
 }
 
 type operationKey struct{}
 
-// WithOperation returns a context whose requests belong to an operation.
+// WithOperation returns a context for requests of an operation.
 func WithOperation(ctx context.Context, o Operation) context.Context {
 	return context.WithValue(ctx, operationKey{}, o)
 }
 
-// operationOf is the operation that a request belongs to.
+// operationOf returns the operation of a context.
 func operationOf(ctx context.Context) Operation {
 	o, _ := ctx.Value(operationKey{}).(Operation)
 	return o

@@ -1,19 +1,17 @@
-// Package transport carries requests to a forge and is polite about it. Adapters share it, so that each only has to
-// know its forge's API.
+// Package transport sends HTTP requests to a forge, with rate limits, retries and credentials. All adapters use it.
 //
-// One [Transport] is made for a forge and a credential, and all work goes through it:
+// One [Transport] serves all requests of a forge and a credential:
 //
-//	request ─► gate ─► credential ─► attempt ─► answer
+//	request ─► gate ─► credential ─► attempt ─► response
 //	            ▲                       │
-//	            └── rate limited ◄──────┤ 429, or 403 with its signs: everybody waits
-//	                                    └ 5xx, no answer: this request waits, if it may be repeated
+//	            └── rate limited ◄──────┤ 429, or a 403 that means it: all requests wait
+//	                                    └ 5xx, no response: this request waits, if it can be repeated
 //
-// The gate holds requests back while the forge wants us to wait, spaces them out to a rate, and bounds how many are under
-// way. Waits longer than [Config.MaxWait] are not waited: they are an error that says how long, and the caller's queue
-// knows what to do meanwhile.
+// The gate delays requests while the forge wants us to wait, spaces them to a rate, and limits how many run at once.
+// A wait longer than [Config.MaxWait] is an error with the duration, so that the caller's queue can do other work.
 //
-// A request may be repeated when its method says so or [Operation.Repeatable] does. Any request may be repeated
-// that was refused by a rate limit, or whose connection was never made, since then nothing happened.
+// A request can be repeated if it is idempotent by its method or [Operation.Repeatable]. Any request can be repeated
+// after a rate limit or a failed connection, because the forge did nothing.
 //
-// Answers are read whole, up to a size. The credential goes to the forge's own host and nowhere else, redirects included.
+// Responses are read completely, up to a size. The credential is sent to the hosts of the forge only, even on redirects.
 package transport

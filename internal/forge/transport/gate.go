@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// gate is what all requests to a forge go through.
+// gate delays requests to a forge.
 type gate struct {
 	clock   Clock
 	maxWait time.Duration
 	slots   chan struct{}
-	// interval is the time between two requests, burst how many intervals may be saved up.
+	// interval is the time between two requests, burst the time that unused intervals can add up to.
 	interval, burst time.Duration
 
 	mu     sync.Mutex
@@ -28,8 +28,8 @@ func newGate(c Config) *gate {
 	return g
 }
 
-// enter waits until a request may start. It returns how long the gate stays closed when that is too long to wait.
-// The place among those under way is taken first: who waits for it must see a gate that closed meanwhile.
+// enter waits until a request can start. If the gate is closed for too long, leave is nil and closed says how long.
+// It takes a slot first, so that requests that wait for one notice when the gate closes.
 func (g *gate) enter(ctx context.Context) (leave func(), closed time.Duration, err error) {
 	select {
 	case g.slots <- struct{}{}:
@@ -65,7 +65,7 @@ func (g *gate) pause(ctx context.Context) (closed time.Duration, err error) {
 	}
 }
 
-// wait returns how long the gate is closed.
+// wait returns how long the gate stays closed.
 func (g *gate) wait() (wait time.Duration, tooLong bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -73,7 +73,7 @@ func (g *gate) wait() (wait time.Duration, tooLong bool) {
 	return wait, wait > g.maxWait
 }
 
-// reserve takes a place in the row of requests and returns how far off it is.
+// reserve takes the next start time at the rate, and returns how long to wait for it.
 func (g *gate) reserve() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -89,7 +89,7 @@ func (g *gate) reserve() time.Duration {
 	return wait
 }
 
-// close keeps requests back for a while. A longer wait that was asked for before stays.
+// close delays all requests for a duration, unless they are already delayed for longer.
 func (g *gate) close(d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

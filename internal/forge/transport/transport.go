@@ -12,19 +12,19 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Transport is the way to one forge. It is safe for use by many goroutines.
+// Transport sends requests to one forge. It is safe for concurrent use.
 type Transport struct {
 	config Config
 	gate   *gate
 }
 
-// New returns the way to a forge.
+// New returns a transport.
 func New(c Config) *Transport {
 	c = c.withDefaults()
 	return &Transport{config: c, gate: newGate(c)}
 }
 
-// Client returns an HTTP client that goes this way. It follows redirects that keep the method, on the forge's hosts.
+// Client returns an HTTP client with this transport. It follows redirects that keep the method and stay on hosts of the forge.
 func (t *Transport) Client() *http.Client {
 	return &http.Client{
 		Transport: t,
@@ -37,8 +37,8 @@ func (t *Transport) Client() *http.Client {
 	}
 }
 
-// RoundTrip sends a request, again where that is allowed and useful. The answer's body is in memory.
-// Its errors are of package forge, or the context's own; an answer that says no is no error.
+// RoundTrip sends a request, and retries it if that is safe and may help. The response body is in memory.
+// Errors are those of package forge or of the context. A response with an error status is not an error.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := t.check(request); err != nil {
 		closeBody(request)
@@ -57,13 +57,13 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// check refuses requests that would show the credential to somebody else.
+// check refuses requests that would leak the credential.
 func (t *Transport) check(r *http.Request) error {
 	host := strings.ToLower(r.URL.Host)
 	if host != t.config.Site.Host && (t.config.APIHost == "" || host != t.config.APIHost) {
 		return &forge.Error{
 			Kind: forge.ErrDenied, Op: operationOf(r.Context()).Name, Where: r.URL.Scheme + "://" + host,
-			Detail: "the forge sends us to another host", Hint: "check the URL of the forge in the configuration",
+			Detail: "the forge redirects to another host", Hint: "check the URL of the forge in the configuration",
 		}
 	}
 	if r.URL.Scheme != "https" && t.config.Authorize != nil && !t.config.PlainHTTP && !loopback(r.URL.Hostname()) {
@@ -80,7 +80,7 @@ func loopback(host string) bool {
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
-// attempt sends a request once and reads the whole answer.
+// attempt sends a request once, and reads the whole response.
 func (t *Transport) attempt(request *http.Request, op Operation, number int) outcome {
 	leave, closed, err := t.gate.enter(request.Context())
 	if err != nil {
@@ -129,8 +129,7 @@ func (t *Transport) send(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// judge says whether another attempt may help, and how long the forge wants us to wait before it.
-// A rate limit closes the gate for everybody.
+// judge decides whether to try again, and after how long. A rate limit closes the gate for all requests.
 func (t *Transport) judge(r *http.Request, op Operation, answer *http.Response, err error) outcome {
 	if err != nil {
 		may := r.Context().Err() == nil && passing(err) && resendable(r)
@@ -150,44 +149,43 @@ func (t *Transport) judge(r *http.Request, op Operation, answer *http.Response, 
 	return outcome{answer: answer, again: fails && resendable(r) && repeatable(r, op), wait: wait}
 }
 
-// passing says whether an error may be gone the next time.
+// passing reports whether an error may be temporary.
 func passing(err error) bool {
 	var known *forge.Error
 	return !errors.As(err, &known) && !errors.Is(err, errTooLarge)
 }
 
-// repeatable says whether doing it twice is as good as doing it once. PATCH is in the APIs of forges:
-// it sets fields to values.
+// repeatable reports whether a request is idempotent. In the APIs of forges, PATCH is.
 func repeatable(r *http.Request, op Operation) bool {
 	return op.Repeatable || r.Method != http.MethodPost
 }
 
-// resendable says whether a request's body can be had again.
+// resendable reports whether the body can be read again.
 func resendable(r *http.Request) bool { return r.Body == nil || r.GetBody != nil }
 
-// neverSent says whether a connection was never made.
+// neverSent reports whether the connection failed.
 func neverSent(err error) bool {
 	var dial *net.OpError
 	return errors.As(err, &dial) && dial.Op == "dial"
 }
 
-// backoff grows from half a second by doubling, with jitter so that those who failed together do not come back together.
+// backoff doubles from half a second, with jitter so that clients that failed together do not retry together.
 func (t *Transport) backoff(attempt int) time.Duration {
 	const first, most = 500 * time.Millisecond, 30 * time.Second
 	d := min(first<<(attempt-1), most)
 	return d/2 + time.Duration(t.config.Random()*float64(d/2))
 }
 
-// outcome is how an attempt ended, and whether and when another one may help.
+// outcome is the result of an attempt, and whether and when to try again.
 type outcome struct {
 	answer  *http.Response
 	err     error
-	limited bool // the answer is a rate limit's
+	limited bool // the response is a rate limit
 	again   bool
 	wait    time.Duration
 }
 
-// finish makes the last attempt's outcome the request's.
+// finish turns the outcome of the last attempt into the result of the request.
 func (o outcome) finish(ctx context.Context, op Operation) (*http.Response, error) {
 	if o.err != nil {
 		return nil, explain(ctx, op, o.err)
@@ -201,8 +199,8 @@ func (o outcome) finish(ctx context.Context, op Operation) (*http.Response, erro
 	return o.answer, nil
 }
 
-// explain brings an error of the network into the vocabulary of forges. The end of the caller's context stays what it is,
-// that of an attempt's own is the forge's silence.
+// explain converts a network error to a [*forge.Error]. If the caller's context ended, it keeps the context's error;
+// if the attempt timed out, the forge is unavailable.
 func explain(ctx context.Context, op Operation, err error) error {
 	var known *forge.Error
 	switch {
@@ -213,7 +211,7 @@ func explain(ctx context.Context, op Operation, err error) error {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, context.DeadlineExceeded):
-		return &forge.Error{Kind: forge.ErrUnavailable, Op: op.Name, Detail: "no answer in time"}
+		return &forge.Error{Kind: forge.ErrUnavailable, Op: op.Name, Detail: "no response in time"}
 	}
 	return &forge.Error{Kind: forge.ErrUnavailable, Op: op.Name, Detail: detail(err)}
 }
