@@ -2,8 +2,6 @@ package deliver
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"path"
 	"slices"
@@ -199,6 +197,9 @@ const KindDrift fleet.ProblemKind = "drift-kept"
 // Those that stay as they are published have no content.
 func (d *Draft) Files() []bundle.File { return d.Tree.Files() }
 
+// digest identifies the files that the branch should hold.
+func (d *Draft) digest() string { return bundle.Digest(slices.Values(d.Files())) }
+
 // Changes are what has to be done to the branch, sorted by path.
 func (d *Draft) Changes() []bundle.Change { return d.changes }
 
@@ -242,17 +243,6 @@ func (w *work) when() time.Time {
 		}
 	}
 	return newest
-}
-
-// digest identifies the files that a draft wants.
-func (d *Draft) digest() string {
-	h := sha256.New()
-	for _, f := range d.Files() {
-		h.Write([]byte(f.Path))
-		h.Write([]byte{0})
-		h.Write(f.Hash[:])
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // check looks at the manifests that change. What is published already was checked when it came.

@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/check"
@@ -17,7 +15,7 @@ func (r *round) proposed() pullrequest.Draft {
 	put, remove := Edits(r.bundle.Changes())
 	d := pullrequest.Draft{
 		Folders: "a folder per cluster type, and in it one per deployment target", Put: put, Delete: remove,
-		Message: CommitMessage(r.loaded, p), When: inputs.Time(), Title: p.Title(), Digest: digest(r.bundle), Inputs: inputs.commits(),
+		Message: CommitMessage(r.loaded, p), When: inputs.Time(), Title: p.Title(), Digest: bundle.Digest(r.bundle.Files), Inputs: inputs.commits(),
 		Page: func(limit int, approved bool) string {
 			return pageOf(*p, r.gitops.Location.Branch, r.outcome.Findings, limit, approved)
 		},
@@ -46,16 +44,4 @@ func pageOf(p plan.Plan, base string, findings []check.Finding, limit int, appro
 		limit = max(limit-len(end), 200)
 	}
 	return p.Markdown(plan.MarkdownOptions{Diffs: true, Limit: limit}) + end
-}
-
-// digest identifies the files that a bundle wants.
-func digest(b *bundle.Bundle) string {
-	h := sha256.New()
-	b.Files(func(f bundle.File) bool {
-		h.Write([]byte(f.Path))
-		h.Write([]byte{0})
-		h.Write(f.Hash[:])
-		return true
-	})
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -38,9 +37,6 @@ type inventoryTarget struct {
 
 // inventoryVersion is the version of the format that is written, and the only one that is read.
 const inventoryVersion = 1
-
-// errNewer says that a later program wrote an inventory.
-var errNewer = errors.New("a newer Kalypso wrote it")
 
 // deliveries is the folder of the inventories, in Kalypso's own.
 const deliveries = "deliveries"
@@ -86,14 +82,8 @@ func (t *Tree) inventory() bundle.File {
 // so it can only name files that a target may have.
 func decodeInventory(content []byte, workload string) (*inventory, error) {
 	var inv inventory
-	if err := json.Unmarshal(content, &inv); err != nil {
-		return nil, fmt.Errorf("decode: %w", err)
-	}
-	if inv.Version > inventoryVersion {
-		return nil, fmt.Errorf("%w: it has version %d, this program writes %d; use a newer one", errNewer, inv.Version, inventoryVersion)
-	}
-	if inv.Version != inventoryVersion {
-		return nil, fmt.Errorf("version %d is not one this program knows", inv.Version)
+	if err := bundle.DecodeInventory(content, &inv, &inv.Version, inventoryVersion); err != nil {
+		return nil, err
 	}
 	if inv.Workload != workload {
 		return nil, fmt.Errorf("it says workload %q", inv.Workload)

@@ -79,7 +79,7 @@ func (p *Published) readInventory(branch bundle.Branch, at, workload string, our
 		return fmt.Errorf("read inventory %q: %w", at, err)
 	}
 	inv, err := decodeInventory(content, workload)
-	if errors.Is(err, errNewer) {
+	if errors.Is(err, bundle.ErrNewer) {
 		return fmt.Errorf("read inventory %q: %w", at, err)
 	}
 	if err != nil {

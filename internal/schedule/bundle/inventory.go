@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -52,8 +53,34 @@ type inventoryAssignment struct {
 // inventoryVersion is the version of the format that is written, and the only one that is read.
 const inventoryVersion = 1
 
-// errNewer says that a later program wrote an inventory. What it recorded must not be taken over by one that does not know it.
-var errNewer = errors.New("a newer Kalypso wrote it")
+// ErrNewer is the error for an inventory that a newer program wrote. What it recorded must not be overwritten.
+var ErrNewer = errors.New("a newer Kalypso wrote it")
+
+// DecodeInventory decodes an inventory of either pipeline. found is its version field, known the version that this program writes:
+// any other one is an error, a later one [ErrNewer].
+func DecodeInventory(content []byte, into any, found *int, known int) error {
+	if err := json.Unmarshal(content, into); err != nil {
+		return fmt.Errorf("decode: %w", err)
+	}
+	if *found > known {
+		return fmt.Errorf("%w: it has version %d, this program writes %d; use a newer one", ErrNewer, *found, known)
+	}
+	if *found != known {
+		return fmt.Errorf("version %d is not one this program knows", *found)
+	}
+	return nil
+}
+
+// Digest identifies files by their paths and hashes, in their order.
+func Digest(files iter.Seq[File]) string {
+	h := sha256.New()
+	for f := range files {
+		h.Write([]byte(f.Path))
+		h.Write([]byte{0})
+		h.Write(f.Hash[:])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
 
 // newSources returns the set of the given references.
 func newSources(refs []fleet.Ref) *Sources {
@@ -212,14 +239,8 @@ func (w *jsonWriter) assignment(a *Assignment, recorded map[string]Hash) *jsonWr
 // so it can only name files that an assignment's folder may hold.
 func decodeInventory(content []byte, clusterType string) (*inventory, error) {
 	var inv inventory
-	if err := json.Unmarshal(content, &inv); err != nil {
-		return nil, fmt.Errorf("decode: %w", err)
-	}
-	if inv.Version > inventoryVersion {
-		return nil, fmt.Errorf("%w: it has version %d, this program writes %d; use a newer one", errNewer, inv.Version, inventoryVersion)
-	}
-	if inv.Version != inventoryVersion {
-		return nil, fmt.Errorf("version %d is not one this program knows", inv.Version)
+	if err := DecodeInventory(content, &inv, &inv.Version, inventoryVersion); err != nil {
+		return nil, err
 	}
 	if inv.ClusterType != clusterType {
 		return nil, fmt.Errorf("it says cluster type %q", inv.ClusterType)

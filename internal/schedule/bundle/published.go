@@ -120,7 +120,7 @@ func (p *Published) inventories(root string) (map[string]*inventory, error) {
 			return nil, fmt.Errorf("read inventory %q: %w", file, err)
 		}
 		inv, err := decodeInventory(content, name)
-		if errors.Is(err, errNewer) {
+		if errors.Is(err, ErrNewer) {
 			return nil, fmt.Errorf("read inventory %q: %w", file, err)
 		}
 		if err != nil {
