@@ -12,29 +12,29 @@ import (
 	"sync"
 )
 
-// Policy says which rules count, and how much.
+// Policy configures the rules.
 type Policy struct {
-	// Environment is the name of the environment that the manifests are for; own rules may look at it.
+	// Environment is the name of the manifests' environment, a variable of custom rules.
 	Environment string
-	// Levels are those of rules whose level is another one than by default: [DefaultLevels].
+	// Levels override [DefaultLevels].
 	Levels map[string]Level
-	// Rules are the teams' own.
+	// Rules are custom rules.
 	Rules []Rule
-	// Scans are the programs that look at images and charts. They are not part of what a [Checker] does.
+	// Scans are programs that scan images and charts. A [Checker] does not run them.
 	Scans []Scan
-	// Unreadable are policies whose rules nobody knows; nothing passes while there are any.
+	// Unreadable are check policies that cannot be read. If there are any, nothing passes.
 	Unreadable []string
-	// Definitions are CustomResourceDefinitions, by what people call them, whose kinds are checked as well.
+	// Definitions are CustomResourceDefinitions, by display name, whose kinds are checked as well.
 	Definitions map[string][]byte
-	// Schemas are what objects are checked with. nil: those of Kubernetes, and of Definitions.
+	// Schemas to check objects with. Default: those of Kubernetes and of Definitions.
 	Schemas *Schemas
 }
 
 // RulePolicy is the rule that check policies can be read.
 const RulePolicy = "policy"
 
-// DefaultLevels are the levels of the rules that come with Kalypso. What no cluster would take, and what Git should never have
-// seen, is refused; what is less safe than it could be warns or informs.
+// DefaultLevels returns the levels of the built-in rules. They refuse manifests that no cluster accepts, and credentials.
+// Less secure settings warn or inform.
 func DefaultLevels() map[string]Level {
 	return map[string]Level{
 		RulePolicy: Refuse, RuleSchema: Refuse, RuleUnknownKind: Inform, RuleSecret: Refuse, RulePlainSecret: Warn,
@@ -48,18 +48,16 @@ type Checker struct {
 	policy Policy
 	levels map[string]Level
 	rules  []compiledRule
-	// broken are findings about the policy itself; they are part of every result.
-	broken []Finding
+	broken []Finding // about the policy itself; part of every result
 
-	mu sync.Mutex
-	// known is what was found in files, by their content, so that none is looked at twice.
-	known map[[sha256.Size]byte][]Finding
+	mu    sync.Mutex
+	known map[[sha256.Size]byte][]Finding // cached by file content
 }
 
 // maxKnown bounds the memory of a checker.
 const maxKnown = 1 << 20
 
-// New prepares the checks of a policy. A rule of its own that cannot be used is a finding of every check, which refuses.
+// New returns a checker for a policy. A custom rule that cannot be used is a finding of every check, with level [Refuse].
 func New(policy Policy) (*Checker, error) {
 	c := &Checker{policy: policy, levels: DefaultLevels(), known: map[[sha256.Size]byte][]Finding{}}
 	if c.policy.Schemas == nil {
@@ -67,7 +65,7 @@ func New(policy Policy) (*Checker, error) {
 	}
 	for _, r := range policy.Rules {
 		if _, taken := c.levels[r.Name]; taken || r.Name == "" {
-			return nil, fmt.Errorf("rule %q: the name is taken, or empty; give it one of its own", r.Name)
+			return nil, fmt.Errorf("rule %q: the name is empty or already used; give it a unique name", r.Name)
 		}
 		c.levels[r.Name] = Warn
 		if r.Level != "" {
@@ -76,19 +74,19 @@ func New(policy Policy) (*Checker, error) {
 	}
 	for _, s := range policy.Scans {
 		if _, taken := c.levels[s.Name]; taken || s.Name == "" {
-			return nil, fmt.Errorf("scan %q: the name is taken, or empty; give it one of its own", s.Name)
+			return nil, fmt.Errorf("scan %q: the name is empty or already used; give it a unique name", s.Name)
 		}
 		c.levels[s.Name] = s.Level
 	}
 	for _, name := range slices.Sorted(maps.Keys(policy.Levels)) {
 		if _, known := c.levels[name]; !known {
-			return nil, fmt.Errorf("level of %q: there is no such rule; there are %s", name, strings.Join(slices.Sorted(maps.Keys(c.levels)), ", "))
+			return nil, fmt.Errorf("level of %q: unknown rule; the rules are %s", name, strings.Join(slices.Sorted(maps.Keys(c.levels)), ", "))
 		}
 		c.levels[name] = policy.Levels[name]
 	}
 	for _, name := range policy.Unreadable {
 		c.broken = append(c.broken, Finding{
-			Rule: RulePolicy, Level: Refuse, Message: fmt.Sprintf("the check policy %q cannot be read, so that nobody knows its rules", name), Hint: "correct it",
+			Rule: RulePolicy, Level: Refuse, Message: fmt.Sprintf("the check policy %q cannot be read, so its rules are unknown", name), Hint: "correct it",
 		})
 	}
 	compiled, err := compile(policy.Rules)
@@ -105,7 +103,7 @@ func New(policy Policy) (*Checker, error) {
 	return c, nil
 }
 
-// Check returns what the rules find in files, by path. The result is sorted, and the same for the same files.
+// Check returns the sorted findings of all rules in files, path to content. It is deterministic.
 func (c *Checker) Check(files map[string][]byte) []Finding {
 	names := slices.Sorted(maps.Keys(files))
 	found := make([][]Finding, len(names))
@@ -122,17 +120,17 @@ func (c *Checker) Check(files map[string][]byte) []Finding {
 	return oneOfEachKind(sorted(append(slices.Clone(c.broken), slices.Concat(found...)...)))
 }
 
-// oneOfEachKind leaves one finding for each kind without a schema: the others would say the same.
+// oneOfEachKind keeps one finding for each kind without a schema.
 func oneOfEachKind(findings []Finding) []Finding {
-	said := map[string]bool{}
+	seen := map[string]bool{}
 	return slices.DeleteFunc(findings, func(f Finding) bool {
-		again := f.Rule == RuleUnknownKind && said[f.Message]
-		said[f.Message] = true
+		again := f.Rule == RuleUnknownKind && seen[f.Message]
+		seen[f.Message] = true
 		return again
 	})
 }
 
-// once checks a file unless its content was checked before.
+// once checks a file, or returns the cached findings for its content.
 func (c *Checker) once(file string, data []byte) []Finding {
 	key := sha256.Sum256(append([]byte(strconv.FormatBool(isManifest(file))), data...))
 	c.mu.Lock()
@@ -154,15 +152,14 @@ func (c *Checker) once(file string, data []byte) []Finding {
 	return findings
 }
 
-// isManifest says whether reconcilers apply a file: YAML that lies in no hidden folder, where records are kept,
-// and that does not only tell kustomize what to do.
+// isManifest reports whether reconcilers apply a file: YAML outside of hidden folders, other than kustomization.yaml.
 func isManifest(file string) bool {
 	folder, name := path.Split("/" + file)
 	ext := path.Ext(name)
 	return (ext == ".yaml" || ext == ".yml") && strings.TrimSuffix(name, ext) != "kustomization" && !strings.Contains(folder, "/.")
 }
 
-// file checks one file. Files that nobody applies are only searched for credentials.
+// file checks one file. Files that are not manifests are only searched for credentials.
 func (c *Checker) file(file string, data []byte) []Finding {
 	var findings []Finding
 	if c.levels[RuleSecret] != Off {
@@ -178,7 +175,7 @@ func (c *Checker) file(file string, data []byte) []Finding {
 	return c.leveled(findings)
 }
 
-// object asks all rules about an object.
+// object runs all rules on an object.
 func (c *Checker) object(m *manifest) []Finding {
 	findings := c.policy.Schemas.check(m)
 	findings = append(findings, plainSecret(m)...)
@@ -193,7 +190,7 @@ func (c *Checker) object(m *manifest) []Finding {
 	return findings
 }
 
-// leveled gives findings their levels, and leaves out those that nobody wants.
+// leveled sets the levels of findings, and removes those of rules that are off.
 func (c *Checker) leveled(findings []Finding) []Finding {
 	wanted := findings[:0]
 	for _, f := range findings {

@@ -1,13 +1,13 @@
-// Package check says what is wrong with manifests before anybody applies them.
+// Package check checks manifests before they are published.
 //
-//	manifests ─► schemas       an API server would refuse it, or ignore a field that is misspelt
-//	          ─► defaults      it has rights, or lacks limits, that it should not without a reason
-//	          ─► own rules     what the teams of this fleet want, as CEL expressions
-//	          ─► secrets       a credential in plain text, which Git would keep for ever
+//	manifests ─► schemas       an API server would refuse the object, or ignore a misspelled field
+//	          ─► defaults      the object has rights that it should not have, or lacks limits
+//	          ─► custom rules  of the fleet's teams, as CEL expressions
+//	          ─► secrets       a credential in plain text, which would stay in Git forever
 //	                └─► findings, each with file, line, object and what to do
 //
-// Each rule has a name and a [Level]: whether a finding informs, warns, or refuses, which an environment can set.
-// A rule that cannot be evaluated refuses with the reason: what nobody checked is not good.
+// Each rule has a name and a [Level] that an environment can set: inform, warn or refuse.
+// A rule that cannot be evaluated refuses with the reason: an unchecked manifest does not pass.
 //
-// What is checked is hostile input. Sizes and costs are bounded, and a finding never shows a secret that it found.
+// Manifests are untrusted input. Sizes and costs are bounded, and a finding never shows the secret that it found.
 package check

@@ -33,6 +33,6 @@ spec:
 	fmt.Println("worst:", check.Worst(findings))
 	// Output:
 	// warn web.yaml:1: Pod web: nobody owns it (owner)
-	// refuse web.yaml:8: Pod web: spec.containers[0].image: "web:latest" may be another image tomorrow (latest-tag)
+	// refuse web.yaml:8: Pod web: spec.containers[0].image: "web:latest" can become another image at any time (latest-tag)
 	// worst: refuse
 }

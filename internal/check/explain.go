@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
 
-// explain says what a schema found, one finding for each field.
+// explain converts a validation error to findings, one for each field.
 func explain(m *manifest, e *jsonschema.ValidationError) []Finding {
 	var findings []Finding
 	for _, leaf := range schemas.Leaves(e) {
@@ -32,7 +32,7 @@ func explain(m *manifest, e *jsonschema.ValidationError) []Finding {
 	return findings
 }
 
-// located turns the place that a schema names into a path: it has numbers as text.
+// located converts the location in a validation error, which has indexes as strings, to a path.
 func located(content any, location []string) fieldPath {
 	var at fieldPath
 	for _, step := range location {
@@ -50,17 +50,17 @@ func located(content any, location []string) fieldPath {
 	return at
 }
 
-// unknownFields has a finding for each field that there is not, with the one that was probably meant.
+// unknownFields returns a finding for each unknown field, with a similar name.
 func unknownFields(m *manifest, at fieldPath, names []string) []Finding {
 	var findings []Finding
 	slices.Sort(names)
 	for _, name := range names {
-		findings = append(findings, m.finding(RuleSchema, at.at(name), "there is no such field", meant(name)))
+		findings = append(findings, m.finding(RuleSchema, at.at(name), "unknown field", meant(name)))
 	}
 	return findings
 }
 
-// fieldNames are names that people misspell most.
+// fieldNames are the field names that users misspell most.
 var fieldNames = []string{
 	"annotations", "args", "command", "containers", "data", "env", "envFrom", "image", "imagePullPolicy", "imagePullSecrets", "initContainers",
 	"labels", "limits", "livenessProbe", "matchLabels", "metadata", "name", "namespace", "nodeSelector", "ports", "readinessProbe", "replicas",
@@ -72,7 +72,7 @@ func meant(name string) string {
 	if near := fleet.Nearest(name, fieldNames); near != "" && near != name {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	return "an API server would ignore it: remove it, or correct its name or its indentation"
+	return "remove it, or correct its name or indentation; an API server would ignore it"
 }
 
 func article(kind string) string {
@@ -89,7 +89,7 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// quoteHint helps with the commonest mistake: a number or a boolean where text is wanted.
+// quoteHint returns the hint for the most common mistake: a number or boolean instead of a string.
 func quoteHint(k *kind.Type) string {
 	if slices.Contains(k.Want, "string") && slices.Contains([]string{"boolean", "number", "integer"}, k.Got) {
 		return "put it into quotes"

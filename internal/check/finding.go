@@ -6,19 +6,15 @@ import (
 	"slices"
 )
 
-// Level says what a finding means for whoever wants to publish the manifests.
+// Level is the severity of a finding.
 type Level string
 
-// The levels, from the least to the most severe.
+// The levels, in increasing severity.
 const (
-	// Off is that a rule is not asked.
-	Off Level = "off"
-	// Inform tells people.
-	Inform Level = "inform"
-	// Warn tells people that they should do something.
-	Warn Level = "warn"
-	// Refuse keeps a pull request from being ready.
-	Refuse Level = "refuse"
+	Off    Level = "off"    // the rule is not evaluated
+	Inform Level = "inform" // information
+	Warn   Level = "warn"   // something to improve
+	Refuse Level = "refuse" // the manifests must not be published
 )
 
 // levels are all of them, by severity.
@@ -27,21 +23,21 @@ var levels = []Level{Off, Inform, Warn, Refuse}
 // AtLeast reports whether a level is as severe as another one.
 func (l Level) AtLeast(o Level) bool { return slices.Index(levels, l) >= slices.Index(levels, o) }
 
-// Finding is something that a rule does not like.
+// Finding is a violation of a rule.
 type Finding struct {
-	// Rule is the name of the rule: "schema", "privileged", or that of a team's own.
+	// Rule is the name of the rule: "schema", "privileged", or that of a custom rule.
 	Rule  string `json:"rule"`
 	Level Level  `json:"level"`
-	// File and Line are where it is written; Line is 0 where that is not known.
+	// Line is 0 if unknown.
 	File string `json:"file"`
 	Line int    `json:"line,omitempty"`
-	// Object is the manifest: "Deployment shop/web"; empty for a file that is none.
+	// Object is the manifest: "Deployment shop/web". Empty if the file has no manifest.
 	Object string `json:"object,omitempty"`
 	// Path is the field: "spec.template.spec.containers[0].image".
 	Path string `json:"path,omitempty"`
-	// Message says what is wrong, in lower case.
+	// Message tells what is wrong, in lower case.
 	Message string `json:"message"`
-	// Hint says what to do next; may be empty.
+	// Hint tells what to do next. Optional.
 	Hint string `json:"hint,omitempty"`
 }
 
@@ -60,7 +56,7 @@ func (f Finding) String() string {
 	return text + f.Message + " (" + f.Rule + ")"
 }
 
-// Worst returns the most severe level of some findings; [Off] when there are none.
+// Worst returns the most severe level of the findings, or [Off] without findings.
 func Worst(findings []Finding) Level {
 	worst := Off
 	for _, f := range findings {
@@ -71,7 +67,7 @@ func Worst(findings []Finding) Level {
 	return worst
 }
 
-// sorted brings findings into the order in which people read them: by file and line, the severest of a line first.
+// sorted sorts findings by file and line, and then by decreasing severity. It removes duplicates.
 func sorted(findings []Finding) []Finding {
 	slices.SortFunc(findings, func(a, b Finding) int {
 		return cmp.Or(

@@ -11,22 +11,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxNodes bounds a document with all that its aliases stand for.
+// maxNodes bounds a document with its aliases replaced.
 const maxNodes = 1 << 20
 
 // manifest is one object of a file.
 type manifest struct {
 	file string
 	node *yaml.Node
-	// content has maps, lists, strings, numbers as int, int64, uint64 or float64, booleans, and no empty values:
-	// for an API server an empty field is not there.
+	// content has maps, lists, strings, booleans, and numbers as int, int64, uint64 or float64.
+	// It has no empty values, which an API server treats as absent.
 	content map[string]any
 }
 
 func (m *manifest) apiVersion() string { return text(m.content, "apiVersion") }
 func (m *manifest) kind() string       { return text(m.content, "kind") }
 
-// name is the object in words: "Deployment shop/web".
+// name formats the object: "Deployment shop/web".
 func (m *manifest) name() string {
 	meta, _ := m.content["metadata"].(map[string]any)
 	name := text(meta, "name")
@@ -44,20 +44,20 @@ func text(in map[string]any, key string) string {
 	return s
 }
 
-// finding is what a rule says about a field of the object. The path is that of [fieldPath].
+// finding returns a finding about a field of the object.
 func (m *manifest) finding(rule string, at fieldPath, message, hint string) Finding {
 	return Finding{
 		Rule: rule, File: m.file, Line: at.line(m.node), Object: m.name(), Path: at.String(), Message: message, Hint: hint,
 	}
 }
 
-// fieldPath leads to a field: keys are strings, places in lists are ints.
+// fieldPath is the path of a field: keys are strings, indexes are ints.
 type fieldPath []any
 
 // at returns the path of something below.
 func (p fieldPath) at(more ...any) fieldPath { return append(append(fieldPath(nil), p...), more...) }
 
-// String is the path as people write it: spec.containers[0].image.
+// String formats the path: spec.containers[0].image.
 func (p fieldPath) String() string {
 	var b strings.Builder
 	for _, step := range p {
@@ -85,7 +85,7 @@ func plain(key string) bool {
 	})
 }
 
-// line is where the deepest part of the path that exists is written.
+// line returns the line of the deepest existing part of the path.
 func (p fieldPath) line(node *yaml.Node) int {
 	line := node.Line
 	for _, step := range p {
@@ -101,7 +101,7 @@ func (p fieldPath) line(node *yaml.Node) int {
 	return line
 }
 
-// child is the node of a key or place, with the line of the key.
+// child returns the node of a key or index, with the line of the key.
 func child(node *yaml.Node, step any) (next *yaml.Node, line int) {
 	switch step := step.(type) {
 	case int:
@@ -118,7 +118,7 @@ func child(node *yaml.Node, step any) (next *yaml.Node, line int) {
 	return nil, 0
 }
 
-// parse reads the objects of a file. What is no object of Kubernetes is a finding.
+// parse reads the objects of a file. A document that is not a Kubernetes object is a finding.
 func parse(file string, data []byte) (manifests []*manifest, findings []Finding) {
 	broken := func(line int, message, hint string) {
 		findings = append(findings, Finding{Rule: RuleSchema, File: file, Line: line, Message: message, Hint: hint})
@@ -150,7 +150,7 @@ func parse(file string, data []byte) (manifests []*manifest, findings []Finding)
 		object, ok := content.(map[string]any)
 		m := &manifest{file: file, node: node, content: object}
 		if !ok || m.apiVersion() == "" || m.kind() == "" {
-			broken(node.Line, "is no object of Kubernetes: apiVersion and kind are wanted", "")
+			broken(node.Line, "not a Kubernetes object: apiVersion and kind are required", "")
 			continue
 		}
 		items, itemErr := list(m)
@@ -161,7 +161,7 @@ func parse(file string, data []byte) (manifests []*manifest, findings []Finding)
 	}
 }
 
-// list returns the objects of a List, and what is none as it is.
+// list returns the objects of a List, or the object itself if it is not a List.
 func list(m *manifest) (items []*manifest, problem string) {
 	if m.apiVersion() != "v1" || m.kind() != "List" {
 		return []*manifest{m}, ""
@@ -171,26 +171,26 @@ func list(m *manifest) (items []*manifest, problem string) {
 	for i, item := range all {
 		object, ok := item.(map[string]any)
 		if !ok || node == nil || i >= len(node.Content) {
-			return items, fmt.Sprintf("items[%d] is no object", i)
+			return items, fmt.Sprintf("items[%d] is not an object", i)
 		}
 		items = append(items, &manifest{file: m.file, node: node.Content[i], content: object})
 	}
 	return items, ""
 }
 
-// yamlError takes the line out of an error of the parser.
+// yamlError extracts the line from an error of the parser.
 func yamlError(err error) (line int, message string) {
 	message = strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(message, "line "); ok {
 		number, after, found := strings.Cut(rest, ": ")
 		if n, err := strconv.Atoi(number); err == nil && found {
-			return n, "is no YAML: " + after
+			return n, "not valid YAML: " + after
 		}
 	}
-	return 0, "is no YAML: " + message
+	return 0, "not valid YAML: " + message
 }
 
-// convert returns what a node says, in the types of JSON. An error comes with its line.
+// convert returns the value of a node, in the types of JSON, or an error with its line.
 func convert(node *yaml.Node) (content any, line int, err error) {
 	c := converter{budget: maxNodes}
 	content, err = c.value(node, 0)
@@ -200,7 +200,7 @@ func convert(node *yaml.Node) (content any, line int, err error) {
 	return content, 0, nil
 }
 
-// converter bounds the work, and remembers where it ended.
+// converter bounds the work, and records the line of an error.
 type converter struct{ budget, line int }
 
 func (c *converter) fail(node *yaml.Node, format string, args ...any) error {
@@ -210,7 +210,7 @@ func (c *converter) fail(node *yaml.Node, format string, args ...any) error {
 
 func (c *converter) value(node *yaml.Node, depth int) (any, error) {
 	if c.budget--; c.budget < 0 || depth > 200 {
-		return nil, c.fail(node, "is too large, or too deep, with what its aliases stand for")
+		return nil, c.fail(node, "is too large or too deep, with its aliases replaced")
 	}
 	switch node.Kind {
 	case yaml.AliasNode:
@@ -230,10 +230,10 @@ func (c *converter) value(node *yaml.Node, depth int) (any, error) {
 	}
 	var value any
 	if err := node.Decode(&value); err != nil {
-		return nil, c.fail(node, "%.100q is no value", node.Value)
+		return nil, c.fail(node, "%.100q is not a valid value", node.Value)
 	}
 	if node.Tag == "!!timestamp" || node.Tag == "!!binary" {
-		return node.Value, nil // there is neither in JSON
+		return node.Value, nil // JSON has neither
 	}
 	return value, nil
 }
@@ -243,14 +243,14 @@ func (c *converter) fields(node *yaml.Node, depth int) (any, error) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i]
 		if key.Kind != yaml.ScalarNode {
-			return nil, c.fail(key, "a key is no text")
+			return nil, c.fail(key, "a key is not a string")
 		}
 		value, err := c.value(node.Content[i+1], depth+1)
 		if err != nil {
 			return nil, err
 		}
 		if _, twice := m[key.Value]; twice {
-			return nil, c.fail(key, "the key %.100q is there twice", key.Value)
+			return nil, c.fail(key, "duplicate key %.100q", key.Value)
 		}
 		if value != nil {
 			m[key.Value] = value

@@ -7,10 +7,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/markdown"
 )
 
-// maxShown is how many findings a text shows; more cannot be read, and forges limit the size of a text.
+// maxShown is the maximum number of findings in a pull request's text, whose size forges limit.
 const maxShown = 50
 
-// Summary says in a few words what was found: "2 refuse, 1 warns", or that nothing was.
+// Summary counts the findings: "2 refuse, 1 warns", or "nothing found".
 func Summary(findings []Finding) string {
 	counts := map[Level]int{}
 	for _, f := range findings {
@@ -35,7 +35,7 @@ func Summary(findings []Finding) string {
 	return strings.Join(parts, ", ")
 }
 
-// Markdown is a section for the text of a pull request, the severest findings first; empty when there are none.
+// Markdown returns a section for a pull request's text, the most severe findings first. Empty without findings.
 func Markdown(findings []Finding) string {
 	if len(findings) == 0 {
 		return ""

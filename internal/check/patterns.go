@@ -9,23 +9,23 @@ import (
 	"github.com/zricethezav/gitleaks/v8/report"
 )
 
-// patterns are those of gitleaks, in two parts. Looking for them changes nothing in it.
+// patterns are those of gitleaks, in two parts. The result is the same as with one detector.
 type patterns struct {
-	// specific know what the credentials of one service look like; most of them are tried only where its name is.
+	// specific detects the credentials of known services. Most of its patterns run only where the service's name occurs.
 	specific *detect.Detector
-	// generic has the one pattern that knows how people name credentials. It costs more than all the others together, so it looks
-	// only at the lines that have one of its words, and at those where what it is named for may still follow.
+	// generic detects values with names such as "password". It costs more than all the others together, so it runs
+	// only on lines with one of its words, and on the lines where a match can end.
 	generic *detect.Detector
 }
 
-// genericRule is what gitleaks calls the pattern of names.
+// genericRule is the id of the generic pattern in gitleaks.
 const genericRule = "generic-api-key"
 
-// reach is how many lines after its word a match of the generic pattern may end: it has room for three breaks before
-// what assigns the value, and for five after it.
+// reach is the maximum number of lines from the word to the end of a match of the generic pattern: three line breaks before
+// the assignment, and five after it.
 const reach = 8
 
-// words are those of the generic pattern, of which every match has one.
+// words of the generic pattern; every match has one of them.
 var words = []string{"access", "api", "auth", "credential", "creds", "key", "passw", "secret", "token"}
 
 func newPatterns() (*patterns, error) {
@@ -41,7 +41,7 @@ func newPatterns() (*patterns, error) {
 	return &patterns{specific: detect.NewDetector(specific), generic: detect.NewDetector(generic)}, nil
 }
 
-// find returns what looks like a credential, as gitleaks would find it in the whole text.
+// find returns what gitleaks finds in the whole text.
 func (p *patterns) find(text string) []report.Finding {
 	found := look(p.specific, text)
 	named := found
@@ -60,7 +60,7 @@ func look(d *detect.Detector, text string) []report.Finding {
 	return d.Detect(detect.Fragment{Raw: text}) //nolint:staticcheck // its successor is for the next major version
 }
 
-// known reports whether a pattern that knows better has found the credential.
+// known reports whether a specific pattern has found the credential.
 func known(found []report.Finding, f report.Finding) bool {
 	for _, better := range found {
 		if better.StartLine == f.StartLine && strings.Contains(better.Secret, f.Secret) {
@@ -76,7 +76,7 @@ type window struct {
 	line int
 }
 
-// windows are the whole lines of a text in which the generic pattern can find something. No two of them touch.
+// windows returns the parts of a text, in whole lines, in which the generic pattern can match. They do not touch.
 func windows(text string) []window {
 	var all []window
 	left, open, start, end, number := 0, false, 0, 0, 0
@@ -99,13 +99,12 @@ func windows(text string) []window {
 	return all
 }
 
-// hasWord reports whether a match may begin in a line. The key that every object has is not one of the names of credentials,
-// gitleaks agrees, though it has the word "api" in it.
+// hasWord reports whether a match can begin in a line. Like gitleaks, it ignores the "api" in apiVersion.
 func hasWord(line string) bool {
 	line = strings.TrimPrefix(strings.TrimLeft(line, " -"), "apiVersion:")
 	for i := range len(line) {
 		if line[i] >= 0x80 {
-			return true // there are letters that are one of ours in another case
+			return true // some of these letters fold to ASCII
 		}
 	}
 	line = strings.ToLower(line)

@@ -9,9 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// PolicyOf returns what the check policies of an environment say together, with what is wrong with them: of each rule, scan and
-// level the last one counts, which is that of the environment's own branch. A policy that cannot be read counts as one that
-// cannot be asked: then nothing is good.
+// PolicyOf merges the check policies of an environment, and returns their problems. For each rule, scan and
+// level the last one counts, which is that of the environment branch. If a policy cannot be read, nothing passes.
 func PolicyOf(s *fleet.Snapshot) (Policy, []fleet.Problem) {
 	p := Policy{Environment: s.Environment, Levels: map[string]Level{}, Unreadable: unreadable(s)}
 	rules, scans := map[string]Rule{}, map[string]Scan{}
@@ -48,8 +47,8 @@ func PolicyOf(s *fleet.Snapshot) (Policy, []fleet.Problem) {
 	return p, append(problems, uncompiled(s, p.Rules)...)
 }
 
-// name takes the levels of a policy, and says which of its names are none, or taken. A scan whose name is taken is not run, so
-// that its policy counts as one that cannot be read.
+// name adds the levels of a policy, and reports names that are unknown or already used. A scan with such a name does not run,
+// so its policy counts as unreadable.
 func (p *Policy) name(policy fleet.Object[v1alpha1.CheckPolicy], rules map[string]Rule, known []string) []fleet.Problem {
 	var problems []fleet.Problem
 	report := func(message, hint string) {
@@ -60,18 +59,18 @@ func (p *Policy) name(policy fleet.Object[v1alpha1.CheckPolicy], rules map[strin
 	builtIn, spec := DefaultLevels(), policy.Value.Spec
 	for _, r := range spec.Rules {
 		if _, taken := builtIn[r.Name]; taken {
-			report(fmt.Sprintf("the rule %q has the name of one that comes with Kalypso", r.Name), "give it a name of its own")
+			report(fmt.Sprintf("the rule %q has the name of a built-in rule", r.Name), "give it a unique name")
 		}
 	}
 	for _, scan := range spec.Scans {
 		if _, taken := builtIn[scan.Name]; taken || rules[scan.Name].Name != "" {
-			report(fmt.Sprintf("the scan %q has the name of a rule", scan.Name), "give it a name of its own; until then nothing passes")
+			report(fmt.Sprintf("the scan %q has the name of a rule", scan.Name), "give it a unique name; until then nothing passes")
 			p.Unreadable = append(p.Unreadable, policy.Ref.Name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Levels)) {
 		if !slices.Contains(known, name) {
-			report(fmt.Sprintf("there is no rule %q, whose level is given", name), meantRule(name, known))
+			report(fmt.Sprintf("the level is for an unknown rule %q", name), meantRule(name, known))
 			continue
 		}
 		p.Levels[name] = Level(spec.Levels[name])
@@ -79,11 +78,11 @@ func (p *Policy) name(policy fleet.Object[v1alpha1.CheckPolicy], rules map[strin
 	return problems
 }
 
-// uncompiled are rules whose expressions cannot be used, each at its policy.
+// uncompiled returns a problem for each rule whose expression cannot be used, at its policy.
 func uncompiled(s *fleet.Snapshot, rules []Rule) []fleet.Problem {
 	compiled, err := compile(rules)
 	if err != nil {
-		return nil // whoever makes a checker of the policy says so
+		return nil // New returns the error
 	}
 	broken := map[string]error{}
 	for _, r := range compiled {
@@ -110,7 +109,7 @@ func meantRule(name string, known []string) string {
 	return "docs/reference/checks.md lists the rules"
 }
 
-// unreadable names the check policies that cannot be read.
+// unreadable returns the names of the check policies that cannot be read.
 func unreadable(s *fleet.Snapshot) []string {
 	var names []string
 	for _, u := range s.Unreadable {

@@ -8,42 +8,40 @@ import (
 	"github.com/google/cel-go/ext"
 )
 
-// Rule is a rule of a team's own: an expression in CEL (https://cel.dev) that has to be true of an object.
+// Rule is a custom rule: a CEL expression (https://cel.dev) that must be true for an object.
 //
-//	object      the manifest, as it is written
+//	object      the manifest
 //	environment the name of the environment
 //
-// A field that is not there is an error in CEL unless it is asked for with has(); such an error is a finding.
+// In CEL, accessing an absent field without has() is an error, which is a finding.
 type Rule struct {
 	Name string // required
-	// Kinds are those of the objects that it is about: "Deployment". None: all.
+	// Kinds restricts the rule to objects of these kinds: "Deployment". Default: all.
 	Kinds []string
-	// Expression is true of objects as they should be.
+	// Expression is true for valid objects.
 	Expression string // required
-	// Message says what is wrong with the others. Default: that the expression is not true.
+	// Message tells what is wrong. Default: that the expression is not true.
 	Message string
-	// Hint says what to do about it.
+	// Hint tells what to do.
 	Hint string
-	// Level is that of its findings, unless the policy says otherwise. Default: [Warn].
+	// Level of its findings, unless the policy overrides it. Default: [Warn].
 	Level Level
 }
 
-// Bounds of an expression.
+// Limits of an expression.
 const (
 	maxExpression = 4096
-	// maxCost is what evaluating one on one object may cost, in CEL's own units: some milliseconds.
-	maxCost = 1_000_000
+	maxCost       = 1_000_000 // per object, in units of CEL: some milliseconds
 )
 
-// compiledRule is a rule that is ready to be asked.
+// compiledRule is a rule with its program, or the reason why it cannot be used.
 type compiledRule struct {
 	Rule
 	program cel.Program
-	// broken says why it cannot be asked.
-	broken error
+	broken  error
 }
 
-// compile prepares rules. One that cannot be used is kept with the reason.
+// compile compiles rules. One that cannot be used is kept with the reason.
 func compile(rules []Rule) ([]compiledRule, error) {
 	if len(rules) == 0 {
 		return nil, nil
@@ -63,26 +61,26 @@ func compile(rules []Rule) ([]compiledRule, error) {
 
 func program(env *cel.Env, expression string) (cel.Program, error) {
 	if len(expression) > maxExpression {
-		return nil, fmt.Errorf("the expression has %d bytes, want at most %d", len(expression), maxExpression)
+		return nil, fmt.Errorf("the expression has %d bytes; the maximum is %d", len(expression), maxExpression)
 	}
 	ast, issues := env.Compile(expression)
 	for _, e := range issues.Errors() { // the first says most
 		return nil, fmt.Errorf("column %d: %.300s", e.Location.Column()+1, e.Message)
 	}
 	if t := ast.OutputType(); t != cel.BoolType && t != cel.DynType {
-		return nil, fmt.Errorf("the expression gives %s, want true or false", t)
+		return nil, fmt.Errorf("the result of the expression is %s, must be a boolean", t)
 	}
 	return env.Program(ast, cel.CostLimit(maxCost))
 }
 
-// check asks the rule about an object.
+// check evaluates the rule for an object.
 func (r *compiledRule) check(m *manifest, environment string) []Finding {
 	if len(r.Kinds) > 0 && !slices.Contains(r.Kinds, m.kind()) {
 		return nil
 	}
 	result, _, err := r.program.Eval(map[string]any{"object": m.content, "environment": environment})
 	if err != nil {
-		return []Finding{m.finding(r.Name, nil, fmt.Sprintf("the rule cannot be evaluated: %.300v", err), "ask for fields that may be missing with has()")}
+		return []Finding{m.finding(r.Name, nil, fmt.Sprintf("the rule cannot be evaluated: %.300v", err), "test optional fields with has()")}
 	}
 	if result.Value() == true {
 		return nil

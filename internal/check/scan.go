@@ -8,32 +8,32 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// Subject says what a scan looks at.
+// Subject is the kind of artifact that a scan is for.
 type Subject string
 
-// What scans look at.
+// The subjects of scans.
 const (
 	Images Subject = "images"
 	Charts Subject = "charts"
 )
 
-// Scan is a program that looks at images or charts, digest by digest. Package scan says what becomes of it.
+// Scan is a program that scans images or charts, once for each digest. See package scan.
 type Scan struct {
 	Name string  // required
 	What Subject // required
-	// Args are the program and its arguments, with placeholders for what is looked at.
+	// Args are the program and its arguments, with placeholders for the artifact.
 	Args []string // required
-	// Timeout is how long one run may take; 0 means the default.
+	// Timeout of one run. 0 means the default.
 	Timeout time.Duration
-	// RescanAfter is how old what it found may be; 0 means that it counts for ever.
+	// RescanAfter is the maximum age of a result. 0 means no limit.
 	RescanAfter time.Duration
-	// ExitCodes are those by which the program says that it found something. None: 1.
+	// ExitCodes mean that the program found something. Default: 1.
 	ExitCodes []int
-	// Level is that of what it finds, unless the policy says otherwise. Default: [Refuse].
+	// Level of its findings, unless the policy overrides it. Default: [Refuse].
 	Level Level
 }
 
-// Wanted are the scans of a policy with the levels that count, without those that are off.
+// Wanted returns the scans of a policy with their effective levels, without those that are off.
 func (p Policy) Wanted() []Scan {
 	var wanted []Scan
 	for _, s := range p.Scans {

@@ -16,10 +16,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/schemas"
 )
 
-// RuleSchema is the rule that manifests are what an API server takes.
+// RuleSchema is the rule that an API server accepts the manifests.
 const RuleSchema = "schema"
 
-// RuleUnknownKind is the rule that every object has a schema that it can be checked with.
+// RuleUnknownKind is the rule that there is a schema for every object.
 const RuleUnknownKind = "unknown-kind"
 
 // kubernetesSchemas is made by e2e/tools/schemas of the description that Kubernetes publishes of its API: make schemas.
@@ -147,7 +147,7 @@ func (s *Schemas) define(m *manifest) []Finding {
 		structural, ok := holder["openAPIV3Schema"].(map[string]any)
 		at := fieldPath{"spec", "versions", i}
 		if !ok || group == "" || kind == "" || text(version, "name") == "" {
-			findings = append(findings, m.finding(RuleSchema, at, "defines no schema that could be checked with", "name group, kind and version, and give an openAPIV3Schema"))
+			findings = append(findings, m.finding(RuleSchema, at, "defines no usable schema", "set group, kind, version and openAPIV3Schema"))
 			continue
 		}
 		apiVersion := group + "/" + text(version, "name")
@@ -187,7 +187,7 @@ func (s *Schemas) schema(kind string) (*jsonschema.Schema, error) {
 	return compiled, err
 }
 
-// check returns what an API server would not take of an object.
+// check returns the findings that an API server would refuse an object for.
 func (s *Schemas) check(m *manifest) []Finding {
 	compiled, err := s.schema(m.apiVersion() + " " + m.kind())
 	switch {
@@ -198,7 +198,7 @@ func (s *Schemas) check(m *manifest) []Finding {
 			fmt.Sprintf("Kubernetes %s has no %s in %s", s.version, m.kind(), m.apiVersion()), s.elsewhere(m.kind()))}
 	case compiled == nil:
 		return []Finding{m.finding(RuleUnknownKind, fieldPath{"kind"},
-			fmt.Sprintf("there is no schema for %s of %s, so that nobody checked it", m.kind(), m.apiVersion()), "give its CustomResourceDefinition to the checks")}
+			fmt.Sprintf("not checked: no schema for %s of %s", m.kind(), m.apiVersion()), "add its CustomResourceDefinition to the control plane")}
 	}
 	err = compiled.Validate(asApplied(m.content))
 	if err == nil {
@@ -211,7 +211,7 @@ func (s *Schemas) check(m *manifest) []Finding {
 	return explain(m, invalid)
 }
 
-// asApplied is an object as it reaches the API server: without what its encryption wrote into it.
+// asApplied returns an object without the metadata of its encryption, as it is applied.
 func asApplied(content map[string]any) map[string]any {
 	if content["sops"] == nil {
 		return content
@@ -221,7 +221,7 @@ func asApplied(content map[string]any) map[string]any {
 	return applied
 }
 
-// served reports whether the API group of an object is one of Kubernetes' own, of which every kind is known.
+// served reports whether the API group of an object is one of Kubernetes' own, whose kinds are all known.
 func (s *Schemas) served(m *manifest) bool {
 	group, _, grouped := strings.Cut(m.apiVersion(), "/")
 	return !grouped || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") && s.hasGroup(group)
@@ -236,7 +236,7 @@ func (s *Schemas) hasGroup(group string) bool {
 	return false
 }
 
-// elsewhere says in which versions there is a kind.
+// elsewhere returns a hint with the API versions of a kind.
 func (s *Schemas) elsewhere(kind string) string {
 	var versions []string
 	for known := range s.sources {

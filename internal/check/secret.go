@@ -9,19 +9,18 @@ import (
 
 // Rules about credentials.
 const (
-	// RuleSecret is that a text looks like a credential.
+	// RuleSecret is the rule that no text looks like a credential.
 	RuleSecret = "secret"
-	// RulePlainSecret is that a Secret has its values in plain text, or in base64, which is as plain.
+	// RulePlainSecret is the rule that a Secret does not have its values in plain text or base64.
 	RulePlainSecret = "plain-secret"
 )
 
 // detector has the patterns of gitleaks.
 var detector = sync.OnceValues(newPatterns)
 
-// secretHint is what to do about a credential in Git.
-const secretHint = "revoke it, since Git keeps it for ever, and let the cluster fetch it from where secrets are kept"
+const secretHint = "revoke it, because it stays in the history of Git, and let the cluster fetch it from a secret store"
 
-// secrets finds what looks like a credential in a file. What it is, is not part of the findings.
+// secrets returns a finding for each text in a file that looks like a credential, without the text itself.
 func secrets(file string, data []byte) []Finding {
 	shared, err := detector()
 	if err != nil {
@@ -38,13 +37,13 @@ func secrets(file string, data []byte) []Finding {
 	return findings
 }
 
-// hidden stands for what looked like a credential.
+// hidden replaces credentials.
 const hidden = "***"
 
-// authorization is what follows the scheme in a header that shows who asks.
+// authorization matches a credential after the scheme in an Authorization header.
 var authorization = regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)?|\bbearer)(\s+)[a-z0-9._~+/-]{16,}=*`)
 
-// Redact returns a text, such as the output of a program, without what looks like a credential.
+// Redact replaces everything in a text that looks like a credential.
 func Redact(text string) string {
 	text = authorization.ReplaceAllString(text, "$1$2"+hidden)
 	shared, err := detector()
@@ -59,14 +58,14 @@ func Redact(text string) string {
 	return text
 }
 
-// plainSecret finds Secrets whose values anybody can read who can read the repository.
+// plainSecret reports a Secret whose values are not encrypted.
 func plainSecret(m *manifest) []Finding {
 	if m.apiVersion() != "v1" || m.kind() != "Secret" || m.content["sops"] != nil {
 		return nil
 	}
 	for _, field := range []string{"stringData", "data"} {
 		if values, _ := m.content[field].(map[string]any); len(values) > 0 {
-			return []Finding{m.finding(RulePlainSecret, fieldPath{field}, "has its values in plain text", "encrypt it, or let the cluster fetch it from where secrets are kept")}
+			return []Finding{m.finding(RulePlainSecret, fieldPath{field}, "has its values in plain text", "encrypt it, or let the cluster fetch it from a secret store")}
 		}
 	}
 	return nil

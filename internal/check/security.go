@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Rules of security defaults. They follow the Pod Security Standards of Kubernetes
-// (https://kubernetes.io/docs/concepts/security/pod-security-standards/), and what operators ask for besides.
+// Security rules, based on the Pod Security Standards of Kubernetes
+// (https://kubernetes.io/docs/concepts/security/pod-security-standards/).
 const (
 	RulePrivileged         = "privileged"
 	RuleHostPath           = "host-path"
@@ -21,7 +21,6 @@ const (
 	RuleWildcardPermission = "wildcard-permission"
 )
 
-// securityRules look at one object each.
 var securityRules = []struct {
 	names []string
 	look  func(m *manifest) []Finding
@@ -57,7 +56,7 @@ func ofContainers(look func(c container) []Finding) func(*manifest) []Finding {
 	})
 }
 
-// host: what a pod sees of its node.
+// host finds access of a pod to its node.
 func host(p pod) []Finding {
 	var findings []Finding
 	volumes, _ := p.spec["volumes"].([]any)
@@ -69,7 +68,7 @@ func host(p pod) []Finding {
 	}
 	for _, field := range []string{"hostNetwork", "hostPID", "hostIPC"} {
 		if p.spec[field] == true {
-			findings = append(findings, p.finding(RuleHostNamespaces, p.at.at(field), "shares it with the node", "remove it"))
+			findings = append(findings, p.finding(RuleHostNamespaces, p.at.at(field), "shares this namespace with the node", "remove it"))
 		}
 	}
 	return findings
@@ -77,7 +76,7 @@ func host(p pod) []Finding {
 
 func privileged(c container) []Finding {
 	if value, at := c.security("privileged"); value == true {
-		return []Finding{c.finding(RulePrivileged, at, "may do everything that the node may", "remove it, and add the capability that is needed")}
+		return []Finding{c.finding(RulePrivileged, at, "has all rights on the node", "remove it, and add only the capability that is needed")}
 	}
 	return nil
 }
@@ -94,7 +93,7 @@ func hostPort(c container) []Finding {
 	return findings
 }
 
-// capabilities: all are to be dropped, and none added but the one to listen on ports below 1024.
+// capabilities requires that all are dropped, and none is added except the one to listen on ports below 1024.
 func capabilities(c container) []Finding {
 	value, at := c.security("capabilities")
 	set, _ := value.(map[string]any)
@@ -102,7 +101,7 @@ func capabilities(c container) []Finding {
 	added, _ := set["add"].([]any)
 	for i, name := range added {
 		if name != "NET_BIND_SERVICE" {
-			findings = append(findings, c.finding(RuleCapabilities, at.at("add", i), fmt.Sprintf("adds the capability %.60q", fmt.Sprint(name)), "remove it unless the program cannot do without"))
+			findings = append(findings, c.finding(RuleCapabilities, at.at("add", i), fmt.Sprintf("adds the capability %.60q", fmt.Sprint(name)), "remove it, unless the program needs it"))
 		}
 	}
 	dropped, _ := set["drop"].([]any)
@@ -111,19 +110,19 @@ func capabilities(c container) []Finding {
 			return findings
 		}
 	}
-	return append(findings, c.finding(RuleCapabilities, at, "keeps the capabilities that containers have by default", `set drop: ["ALL"]`))
+	return append(findings, c.finding(RuleCapabilities, at, "keeps the default capabilities of containers", `set drop: ["ALL"]`))
 }
 
 func escalation(c container) []Finding {
 	if value, at := c.security("allowPrivilegeEscalation"); value != false {
-		return []Finding{c.finding(RuleEscalation, at, "programs may gain more rights than they were started with", "set it to false")}
+		return []Finding{c.finding(RuleEscalation, at, "allows programs to gain rights", "set it to false")}
 	}
 	return nil
 }
 
 func root(c container) []Finding {
 	if user, at := c.security("runAsUser"); user != nil && fmt.Sprint(user) == "0" {
-		return []Finding{c.finding(RuleRoot, at, "runs as root", "name another user")}
+		return []Finding{c.finding(RuleRoot, at, "runs as root", "set another user")}
 	}
 	if value, at := c.security("runAsNonRoot"); value != true {
 		return []Finding{c.finding(RuleRoot, at, "may run as root", "set it to true")}
@@ -133,12 +132,12 @@ func root(c container) []Finding {
 
 func writableRoot(c container) []Finding {
 	if value, at := c.security("readOnlyRootFilesystem"); value != true {
-		return []Finding{c.finding(RuleWritableRoot, at, "can change its own programs", "set it to true, and mount an emptyDir where files are written")}
+		return []Finding{c.finding(RuleWritableRoot, at, "has a writable root file system", "set it to true, and mount an emptyDir where the program writes files")}
 	}
 	return nil
 }
 
-// limits: without a limit of memory one container can take all of its node, and without requests it is placed blindly.
+// limits requires a memory limit, so that one container cannot use all memory of its node, and requests, for scheduling.
 func limits(c container) []Finding {
 	if c.passing {
 		return nil
@@ -146,7 +145,7 @@ func limits(c container) []Finding {
 	at := c.at.at("resources")
 	var missing []string
 	for _, want := range []fieldPath{{"limits", "memory"}, {"requests", "cpu"}, {"requests", "memory"}} {
-		// A limit is a request, too, where there is none.
+		// The default of a request is its limit.
 		if lookup(c.content, at.at(want...)) == nil && lookup(c.content, at.at("limits", want[1])) == nil {
 			missing = append(missing, want.String())
 		}
@@ -154,10 +153,10 @@ func limits(c container) []Finding {
 	if len(missing) == 0 {
 		return nil
 	}
-	return []Finding{c.finding(RuleLimits, at, "does not say "+strings.Join(missing, ", "), "set them, so that containers do not starve each other")}
+	return []Finding{c.finding(RuleLimits, at, "does not set "+strings.Join(missing, ", "), "set them, so that containers do not starve each other")}
 }
 
-// latestTag: what a tag means today it may not mean tomorrow, and what no tag says is latest.
+// latestTag requires a tag other than latest, or a digest.
 func latestTag(c container) []Finding {
 	image, ok := c.fields["image"].(string)
 	if !ok || strings.Contains(image, "@") {
@@ -168,10 +167,10 @@ func latestTag(c container) []Finding {
 	if tagged && tag != "latest" {
 		return nil
 	}
-	return []Finding{c.finding(RuleLatestTag, c.at.at("image"), fmt.Sprintf("%.200q may be another image tomorrow", image), "name a version, best with its digest")}
+	return []Finding{c.finding(RuleLatestTag, c.at.at("image"), fmt.Sprintf("%.200q can become another image at any time", image), "use a version, preferably with its digest")}
 }
 
-// wildcards: a role that may do everything is more than any program needs.
+// wildcards finds roles that allow everything.
 func wildcards(m *manifest) []Finding {
 	if !strings.HasPrefix(m.apiVersion(), "rbac.authorization.k8s.io/") || m.kind() != "Role" && m.kind() != "ClusterRole" {
 		return nil
@@ -184,7 +183,7 @@ func wildcards(m *manifest) []Finding {
 			values, _ := lookup(m.content, at).([]any)
 			for j, value := range values {
 				if value == "*" && field != "apiGroups" {
-					findings = append(findings, m.finding(RuleWildcardPermission, at.at(j), "allows everything", "name what is needed"))
+					findings = append(findings, m.finding(RuleWildcardPermission, at.at(j), "allows everything", "list what is needed"))
 				}
 			}
 		}

@@ -1,7 +1,7 @@
 package check
 
-// structuralSchema makes a JSON Schema of a custom resource's: fields that it does not know are forbidden,
-// because an API server drops them, which is never what somebody meant who wrote one.
+// structuralSchema converts the schema of a custom resource to JSON Schema. Unknown fields are forbidden,
+// because an API server drops them.
 func structuralSchema(from map[string]any, root bool) map[string]any {
 	s := validation(from, func(field map[string]any) map[string]any { return structuralSchema(field, false) })
 	if from["x-kubernetes-int-or-string"] == true {
@@ -20,11 +20,11 @@ func structuralSchema(from map[string]any, root bool) map[string]any {
 	return s
 }
 
-// condition makes a JSON Schema of one below allOf, anyOf, oneOf or not: it demands something of the fields
-// that the schema around it defines, and knows only some of them.
+// condition converts a schema below allOf, anyOf, oneOf or not. It constrains fields
+// that the enclosing schema defines, so it does not forbid others.
 func condition(from map[string]any) map[string]any { return validation(from, condition) }
 
-// validation takes over what a schema demands of a value, and says of each of its fields what field does.
+// validation copies the constraints of a schema, and converts its fields with field.
 func validation(from map[string]any, field func(map[string]any) map[string]any) map[string]any {
 	s := map[string]any{}
 	for key, value := range from {
@@ -48,7 +48,7 @@ func validation(from map[string]any, field func(map[string]any) map[string]any) 
 			}
 		}
 	}
-	// That a bound is excluded is a flag there, and a bound of its own in JSON Schema.
+	// An exclusive bound is a flag in OpenAPI, and a keyword with the bound in JSON Schema.
 	for bound, excluded := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
 		if limit, ok := s[bound]; ok && from[excluded] == true {
 			delete(s, bound)
@@ -80,7 +80,7 @@ func conditions(from any) []any {
 	return made
 }
 
-// rootFields are the fields that every object has, whatever its definition says.
+// rootFields adds the fields that every object has.
 func rootFields(s map[string]any) {
 	fields, ok := s["properties"].(map[string]any)
 	if !ok {

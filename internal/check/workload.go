@@ -1,13 +1,13 @@
 package check
 
-// pod is the description of pods in an object, and where it is.
+// pod is the pod spec of an object, with its path.
 type pod struct {
 	*manifest
 	at   fieldPath
 	spec map[string]any
 }
 
-// podPaths lead from an object to the description of its pods.
+// podPaths are the paths of pod specs in objects.
 var podPaths = map[string]fieldPath{
 	"v1 Pod":                   {"spec"},
 	"v1 PodTemplate":           {"template", "spec"},
@@ -20,7 +20,7 @@ var podPaths = map[string]fieldPath{
 	"batch/v1 CronJob":         {"spec", "jobTemplate", "spec", "template", "spec"},
 }
 
-// podOf returns the pods that an object makes; ok is false for one that makes none.
+// podOf returns the pod spec of an object, if it has one.
 func podOf(m *manifest) (p pod, ok bool) {
 	at, ok := podPaths[m.apiVersion()+" "+m.kind()]
 	if !ok {
@@ -30,7 +30,7 @@ func podOf(m *manifest) (p pod, ok bool) {
 	return pod{manifest: m, at: at, spec: spec}, ok
 }
 
-// lookup returns what is at a path; nil when there is nothing.
+// lookup returns the value at a path, or nil.
 func lookup(content any, at fieldPath) any {
 	for _, step := range at {
 		switch step := step.(type) {
@@ -48,16 +48,16 @@ func lookup(content any, at fieldPath) any {
 	return content
 }
 
-// container is one of a pod's containers, and where it is.
+// container is a container of a pod, with its path.
 type container struct {
 	pod
 	at     fieldPath
 	fields map[string]any
-	// passing is for containers that end, or that a person starts: requests and limits matter less.
+	// passing marks init and ephemeral containers, for which requests and limits matter less.
 	passing bool
 }
 
-// containers are all of a pod, in the order in which they are written.
+// containers returns all containers of a pod, in order.
 func (p pod) containers() []container {
 	var all []container
 	for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
@@ -71,7 +71,7 @@ func (p pod) containers() []container {
 	return all
 }
 
-// security is a field of the container's security context, and where it would be; of the pod's where the container says nothing.
+// security returns a field of the container's security context, or else of the pod's, with its path.
 func (c container) security(field string) (value any, at fieldPath) {
 	own, _ := c.fields["securityContext"].(map[string]any)
 	if value, ok := own[field]; ok {

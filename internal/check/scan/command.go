@@ -30,7 +30,7 @@ type Command struct {
 	Files []chart.File
 }
 
-// CommandOf is what a scan runs on a digest. reference names it for the program: for an image with its digest.
+// CommandOf returns the command of a scan for a digest. reference is the argument for the program; for an image, with the digest.
 func CommandOf(s check.Scan, reference, digest string, files []chart.File) Command {
 	c := Command{Args: slices.Clone(s.Args), Timeout: defaultTimeout, Files: files}
 	if s.Timeout > 0 {
@@ -38,7 +38,7 @@ func CommandOf(s check.Scan, reference, digest string, files []chart.File) Comma
 	}
 	fill := strings.NewReplacer(v1alpha1.ScanReference, reference, v1alpha1.ScanDigest, digest)
 	for i := range c.Args {
-		if i > 0 { // which program runs is nobody's to say but the policy's
+		if i > 0 { // only the policy selects the program
 			c.Args[i] = fill.Replace(c.Args[i])
 		}
 	}
@@ -56,26 +56,24 @@ func (c Command) In(folder string) []string {
 	return args
 }
 
-// Ended is how a run ended.
+// Ended is the result of a completed run.
 type Ended struct {
-	// Code is the exit code.
-	Code int
-	// Output is the end of what it wrote, on clean lines.
+	Code int // the exit code
+	// Output is the sanitized end of the output.
 	Output string
 }
 
-// ErrNotAllowed says that nobody allowed a program.
+// ErrNotAllowed means that the operator did not allow a program.
 var ErrNotAllowed = errors.New("the program is not allowed")
 
-// Key identifies a scan of a digest by what is run, whatever it is called and however much it counts.
-// It is a word of hexadecimal digits.
+// Key identifies a scan of a digest by what is run, not by name or level, as hexadecimal digits.
 func Key(s check.Scan, digest string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %d %q", s.What, s.Args, exitCodes(s), digest)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// exitCodes are those by which a scan says that it found something, sorted.
+// exitCodes returns the sorted exit codes that mean that the program found something.
 func exitCodes(s check.Scan) []int {
 	if len(s.ExitCodes) == 0 {
 		return []int{1}

@@ -8,44 +8,40 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 )
 
-// State says how a scan of a digest stands.
+// State is the state of a scan of a digest.
 type State string
 
 // The states.
 const (
-	// Passed is that the program found nothing.
-	Passed State = "passed"
-	// Found is that it found something.
-	Found State = "found"
-	// Running is that it is looked at, or will be as soon as others are done.
-	Running State = "running"
-	// Waiting is that nobody could look yet, with the reason.
-	Waiting State = "waiting"
+	Passed  State = "passed"  // the program found nothing
+	Found   State = "found"   // it found something
+	Running State = "running" // it is running or queued
+	Waiting State = "waiting" // it could not run yet
 )
 
-// Record is what is kept of a scan of a digest.
+// Record is the stored result of a scan of a digest.
 type Record struct {
-	// Scan and Reference are for people who read the records; a digest may have several names.
+	// Scan and Reference are informational; a digest can have several names.
 	Scan      string `json:"scan"`
 	Reference string `json:"reference"`
 	Digest    string `json:"digest"`
-	// State is Passed, Found, or Waiting after runs that came to no end.
+	// State is Passed, Found, or Waiting if all runs failed.
 	State State `json:"state"`
-	// Reason says why it waits, or why the runs since the one that counts came to no end.
+	// Reason is the error of the last run, if it failed.
 	Reason string `json:"reason,omitempty"`
-	// Output is the end of what the program wrote, where it found something or came to no end.
+	// Output is the end of the program's output, if it found something or failed.
 	Output string `json:"output,omitempty"`
-	// Attempts is how many runs there were, or how many came to no end since the one that counts. At is when the last one ended.
+	// Attempts is the number of runs, or of failed runs since the last completed one. At is the end of the last run.
 	Attempts int       `json:"attempts"`
 	At       time.Time `json:"at"`
-	// Since is when the run that counts ended, where later ones came to no end; else it is the last.
+	// Since is the end of the last completed run, if later runs failed.
 	Since time.Time `json:"since,omitzero"`
 }
 
-// Final reports whether a run came to an end. What it found counts until another run does.
+// Final reports whether a run has completed. Its result applies until another run completes.
 func (r Record) Final() bool { return r.State == Passed || r.State == Found }
 
-// Looked is when the run ended that counts; meaningless for a record that is not final.
+// Looked returns the end of the last completed run. It is meaningless if the record is not final.
 func (r Record) Looked() time.Time {
 	if !r.Since.IsZero() {
 		return r.Since
@@ -53,18 +49,18 @@ func (r Record) Looked() time.Time {
 	return r.At
 }
 
-// The pauses before a run that came to no end is tried again: each is four times the one before, up to the longest.
+// Pauses before a failed run is retried. Each is four times the previous one, up to the longest.
 const (
 	firstPause   = time.Minute
 	longestPause = time.Hour
 )
 
-// soonestRescan is how long what a scan found counts at least: a run may take as long, and a change has to get past it.
+// soonestRescan is the minimum age of a result before a rescan: a run can take as long, and a pull request has to be mergeable in between.
 const soonestRescan = time.Hour
 
-// Due is when the next run of a scan may begin; ok is false where there is to be none.
+// Due returns the earliest time of the next run. ok is false if no further run is needed.
 func (r Record) Due(s check.Scan) (at time.Time, ok bool) {
-	var pause time.Time // when the pause is over that follows a run without an end
+	var pause time.Time // the end of the pause after a failed run
 	if !r.Final() || !r.Since.IsZero() {
 		pause = r.At.Add(r.pause())
 	}
@@ -93,11 +89,11 @@ func (r Record) pause() time.Duration {
 	return pause
 }
 
-// After is the record after one more run: of how it ended, or of the error why it came to no end. Then what was found before counts.
+// After returns the record after another run. If the run failed, the previous result stays in effect.
 func (r Record) After(s check.Scan, ended Ended, err error, now time.Time) Record {
 	now = now.UTC().Truncate(time.Second)
 	if err == nil && ended.Code != 0 && !slices.Contains(exitCodes(s), ended.Code) {
-		err = fmt.Errorf("it ended with exit code %d, which says neither that it found something nor that it did not", ended.Code)
+		err = fmt.Errorf("unexpected exit code %d: it is neither 0 nor one of exitCodes", ended.Code)
 	}
 	if err != nil && r.Final() {
 		if r.Since.IsZero() {
@@ -111,7 +107,7 @@ func (r Record) After(s check.Scan, ended Ended, err error, now time.Time) Recor
 	case err != nil:
 		r.State, r.Reason = Waiting, err.Error()
 	case ended.Code == 0:
-		r.State, r.Output = Passed, "" // nobody needs it
+		r.State, r.Output = Passed, ""
 	default:
 		r.State = Found
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// background is what goes on while nobody waits for it, each key once at a time. The zero value is ready.
+// background runs work in goroutines, for each key one at a time. The zero value is ready to use.
 type background struct {
 	mu     sync.Mutex
 	active map[string]bool
@@ -19,15 +19,8 @@ type background struct {
 	wait   sync.WaitGroup
 }
 
-// runs reports whether a key is being worked on.
-func (b *background) runs(key string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.active[key]
-}
-
-// start begins to work on a key, unless it is worked on already: at most so many at once, the others one after the other.
-// tell is called at the end when the work has news. It reports false when nothing is begun any more.
+// start starts work for a key, unless it is active already. At most parallel functions run at once; others are queued.
+// tell is called at the end if work returns true. start returns false after close.
 func (b *background) start(key string, parallel int, work func(context.Context) (news bool), tell func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,13 +1,13 @@
-// Package scanner has images and charts scanned, once for each digest or as often as a scan wants it, while rounds go on.
+// Package scanner scans images and charts in the background, once for each digest or as often as the scan requires.
 //
 //	scans × images, charts ─► tag looked up ─► record? ─yes─► result; where it is old, a program runs as well
 //	                              │              └─no──► claimed ─► program ─► record ─► the next look has a result
 //	                              └─ leads nowhere ─► waiting, tried again
 //
-// [Scanner.Results] never waits: it says how things stand, and begins what is missing in the background; whoever asks again later
-// learns what came of it. [Waiting] is for programs that end when everything is known.
+// [Scanner.Results] never blocks: it returns the current state, and starts missing scans in the background.
+// [Waiting] is for commands: it blocks until all scans have ended.
 //
-// What was found in a digest is on record until a newer run ends, in a [Store] that several processes may share. Whoever runs a program claims the
-// digest first and looks at the record again, so that two rounds, or two processes, never do it twice. A process that ends
-// leaves no record, and its claim ends with it. What came to no end is tried again, after pauses that grow, when somebody asks.
+// A [Store], which several processes can share, keeps a record until a newer run completes. Before a program runs,
+// the digest is claimed and the record is read again, so that rounds and processes never run the same scan twice.
+// A terminated process leaves no record, and its claim ends. A failed scan is retried on request, with increasing pauses.
 package scanner

@@ -55,7 +55,7 @@ func TestRenewalsThatComeToNoEnd(t *testing.T) {
 	w.pass(25 * time.Hour)
 	for range 2 {
 		r := waitFor(s, scans, shop)[0]
-		if r.State != scan.Passed || r.Again || !strings.HasPrefix(r.Reason, "this is of 2026-05-04 12:00 UTC: it ended with exit code 7") ||
+		if r.State != scan.Passed || r.Again || !strings.HasPrefix(r.Reason, "this is of 2026-05-04 12:00 UTC: unexpected exit code 7") ||
 			!strings.HasSuffix(r.Reason, "it is run again from 2026-05-05 13:01 UTC") || scan.Judge([]scan.Result{r}) != scan.Passed {
 			t.Errorf("got %+v", r)
 		}

@@ -14,39 +14,38 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Store keeps what scans found, by their keys.
+// Store stores scan records by key.
 type Store interface {
-	// Record returns what is kept; the zero value where nothing is.
+	// Record returns a record, or the zero value if there is none.
 	Record(ctx context.Context, key string) (scan.Record, error)
-	// Keep keeps a record in the place of the one before.
+	// Keep stores a record, and replaces the previous one.
 	Keep(ctx context.Context, key string, r scan.Record) error
-	// Claim waits until nobody else, here or in another process, works on a key. Release ends the claim.
+	// Claim waits until no other goroutine or process has claimed a key, and claims it. Release ends the claim.
 	Claim(ctx context.Context, key string) (release func(), err error)
 }
 
-// Programs run what scans say.
+// Programs runs the programs of scans.
 type Programs interface {
-	// Scan runs a program to its end. The error says why it came to none; [scan.ErrNotAllowed] that it must not be run here.
+	// Scan runs a program. The error means that the run did not complete; [scan.ErrNotAllowed] that it is not allowed.
 	Scan(ctx context.Context, c scan.Command) (scan.Ended, error)
 }
 
-// Images look tags up.
+// Images resolves tags.
 type Images interface {
-	// Digest returns the digest that the tag of an image leads to now.
+	// Digest returns the current digest of an image's tag.
 	Digest(ctx context.Context, image chart.Image) (string, error)
 }
 
-// Scanner has digests scanned in the background. Its fields are not changed any more once it is used; it is safe for concurrent
-// use. Close it.
+// Scanner scans digests in the background. Set its fields before use. It is safe for concurrent use, and must be closed.
 type Scanner struct {
 	Store    Store    // required
 	Programs Programs // required
 	Images   Images   // required
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Parallel is how many programs run at once. Default: 2.
+	// Parallel is the maximum number of programs that run at once. Default: 2.
 	Parallel int
-	// Changed is told whenever a look would find more than the one before; nil for nobody.
+	// Changed is called when results have changed. Optional.
 	Changed func()
 
 	lookups, programs background
@@ -59,9 +58,9 @@ type Scanner struct {
 
 const (
 	defaultParallel = 2
-	// maxArtifacts is how many images and charts one look is about: manifests may name any number.
+	// maxArtifacts is the maximum number of images and charts in one call of Results.
 	maxArtifacts = 200
-	// maxKnown bounds what is remembered. It is only ever slower to forget.
+	// maxKnown bounds the caches. Evicting an entry only costs time.
 	maxKnown = 10_000
 )
 
@@ -72,14 +71,13 @@ func (s *Scanner) now() time.Time {
 	return s.Now()
 }
 
-// Close ends what runs in the background, and waits for it. What was cut off has no record, and is run again by the next Scanner.
+// Close cancels the background work, and waits for it. Canceled scans have no record; the next Scanner runs them again.
 func (s *Scanner) Close() {
 	s.lookups.close()
 	s.programs.close()
 }
 
-// Results says how each scan of each artifact that it is about stands, in the order in which people read that. It does not wait:
-// what nobody looked at yet is begun.
+// Results returns the sorted results of all scans for their artifacts. It does not block: it starts missing scans.
 func (s *Scanner) Results(ctx context.Context, scans []check.Scan, artifacts []scan.Artifact) []scan.Result {
 	var results []scan.Result
 	for i, a := range artifacts {
@@ -87,7 +85,7 @@ func (s *Scanner) Results(ctx context.Context, scans []check.Scan, artifacts []s
 			switch {
 			case sc.What != a.What:
 			case i >= maxArtifacts:
-				results = append(results, scan.ResultOf(sc, a, scan.Waiting, fmt.Sprintf("there are more than the %d images and charts that are scanned for one change", maxArtifacts)))
+				results = append(results, scan.ResultOf(sc, a, scan.Waiting, fmt.Sprintf("a pull request can have at most %d images and charts to scan", maxArtifacts)))
 			default:
 				results = append(results, s.look(ctx, sc, a))
 			}
@@ -97,7 +95,7 @@ func (s *Scanner) Results(ctx context.Context, scans []check.Scan, artifacts []s
 	return results
 }
 
-// look says how one scan of one artifact stands.
+// look returns the result of one scan of one artifact.
 func (s *Scanner) look(ctx context.Context, sc check.Scan, a scan.Artifact) scan.Result {
 	reference := a.Reference
 	if a.What == check.Images {
@@ -118,13 +116,13 @@ func (s *Scanner) look(ctx context.Context, sc check.Scan, a scan.Artifact) scan
 	return s.digest(ctx, sc, a, reference)
 }
 
-// digest says how a scan of a digest stands, and begins it when it is due. reference names it for the program.
+// digest returns the result of a scan of a digest, and starts the scan if it is due. reference is the argument for the program.
 func (s *Scanner) digest(ctx context.Context, sc check.Scan, a scan.Artifact, reference string) scan.Result {
 	key := scan.Key(sc, a.Digest)
 	record, err := s.record(ctx, key)
 	switch {
 	case err != nil:
-		return scan.ResultOf(sc, a, scan.Waiting, "what is on record cannot be read: "+secret.Scrub(err.Error()))
+		return scan.ResultOf(sc, a, scan.Waiting, "read the record: "+secret.Scrub(err.Error()))
 	case !s.due(sc, record):
 		return scan.ResultOf(sc, a, record.State, "").With(sc, record)
 	}
@@ -139,7 +137,7 @@ func (s *Scanner) digest(ctx context.Context, sc check.Scan, a scan.Artifact, re
 	case record.Final():
 		return scan.ResultOf(sc, a, record.State, "").With(sc, record)
 	}
-	return scan.ResultOf(sc, a, scan.Waiting, "nothing is begun any more: the program ends")
+	return scan.ResultOf(sc, a, scan.Waiting, "the program is shutting down")
 }
 
 // due reports whether a scan is to be run now, by what is on record.
@@ -148,7 +146,7 @@ func (s *Scanner) due(sc check.Scan, record scan.Record) bool {
 	return ok && !s.now().Before(at)
 }
 
-// record is what is known of a key: what could not be kept is remembered.
+// record returns the record of a key, from memory if it could not be stored.
 func (s *Scanner) record(ctx context.Context, key string) (scan.Record, error) {
 	s.mu.Lock()
 	r, ok := s.failed[key]
@@ -159,10 +157,10 @@ func (s *Scanner) record(ctx context.Context, key string) (scan.Record, error) {
 	return s.Store.Record(ctx, key)
 }
 
-// Waiting is a scanner whose results are those at the end, when nothing runs any more: for programs that end then.
+// Waiting is a scanner whose Results blocks until all scans have ended.
 type Waiting struct{ *Scanner }
 
-// Results says how each scan of each artifact stands when none runs any more, or when the context ends.
+// Results returns the sorted results when no scan is running any more, or when the context ends.
 func (w Waiting) Results(ctx context.Context, scans []check.Scan, artifacts []scan.Artifact) []scan.Result {
 	for {
 		lookup, program := w.lookups.next(), w.programs.next()

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Tags move. How long it is believed where one leads, and how soon one is asked for again that leads nowhere: twice as late each time.
+// Tags move: a digest is looked up again after some time. Failed lookups are retried with doubling pauses.
 const (
 	believed      = 10 * time.Minute
 	firstAgain    = 30 * time.Second
@@ -47,7 +47,7 @@ func (l lookedUp) due(now time.Time) bool {
 	return l.asked.IsZero() || !now.Before(l.asked.Add(pause))
 }
 
-// tag says where the tag of an image leads, as far as that is known. When that was long ago, or never, it is looked up in the background.
+// tag returns the known digest of an image's tag. If it is old or unknown, a lookup starts in the background.
 func (s *Scanner) tag(image chart.Image) lookedUp {
 	key := image.String()
 	s.mu.Lock()
@@ -59,7 +59,7 @@ func (s *Scanner) tag(image chart.Image) lookedUp {
 	return known
 }
 
-// lookUp asks the registry, and reports whether that is news. A registry that does not answer changes nothing of what is known.
+// lookUp resolves the tag, and reports whether the result is new. A failed lookup keeps the known digest.
 func (s *Scanner) lookUp(ctx context.Context, image chart.Image) (news bool) {
 	asking, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()

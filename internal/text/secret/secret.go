@@ -1,6 +1,7 @@
-// Package secret keeps credentials out of what people and programs read: errors, logs, pages, files.
+// Package secret keeps credentials out of errors, logs, pages and files.
 //
-// A credential is a [Value] from the moment it is read; it does not print, and is revealed only where it is sent. Text of others, which may quote a URL or a header we sent, goes through [Scrub] before it is shown.
+// A credential is a [Value] from the moment it is read; it does not print, and is revealed only where it is sent.
+// Messages of other systems, which may quote a URL or a header, go through [Scrub] before they are shown.
 package secret
 
 import (
@@ -11,14 +12,14 @@ import (
 	"strings"
 )
 
-// Value is a password, token or key. It does not print, in no format and at no depth of other values.
-// The zero value is none.
+// Value is a password, token or key. It does not print, in any format and nested in any value.
+// The zero value means no secret.
 type Value struct {
-	// A pointer, because fmt prints texts in unexported fields whatever methods their type has.
+	// A pointer, because fmt prints strings in unexported fields regardless of methods.
 	text *string
 }
 
-// New hides a text; an empty one is no secret.
+// New returns a secret. An empty text gives the zero value.
 func New(text string) Value {
 	if text == "" {
 		return Value{}
@@ -26,7 +27,7 @@ func New(text string) Value {
 	return Value{&text}
 }
 
-// Reveal returns the text, to be sent to where it belongs.
+// Reveal returns the secret in plain text. Call it only to send the secret.
 func (v Value) Reveal() string {
 	if v.text == nil {
 		return ""
@@ -57,10 +58,10 @@ var (
 )
 
 // Redact returns a URL, or any text with URLs in it, without user information, queries and fragments.
-// The user of host:path forms ("git@host:path") stays: it is a name everybody knows.
+// It keeps the user of host:path forms ("git@host:path"), which is not secret.
 func Redact(text string) string { return redact(text, "") }
 
-// Mask is Redact for what people decide by: what is left out leaves "***" in its place, so that nobody takes the rest for the whole.
+// Mask is like [Redact], but replaces the removed parts by "***", so that the text is recognizably incomplete.
 func Mask(text string) string { return redact(text, hidden) }
 
 func redact(text, left string) string {
@@ -76,15 +77,15 @@ func redact(text, left string) string {
 	return text
 }
 
-// shown is how many characters of somebody else's message are worth reading.
+// shown is the maximum length of a scrubbed message, in characters.
 const shown = 300
 
-// Scrub makes somebody else's text safe to show: on one line, not too long, without URLs' credentials
-// and without the given secrets in any spelling in which they travel.
+// Scrub makes the message of another system safe to show: on one line, limited in length, without credentials in URLs,
+// and without the given secrets, also URL-encoded.
 func Scrub(text string, secrets ...Value) string {
 	for _, v := range secrets {
 		s := v.Reveal()
-		// A very short secret would garble the text and is none worth the name.
+		// Replacing a very short secret would garble the text.
 		if len(s) < 4 {
 			continue
 		}
@@ -95,7 +96,7 @@ func Scrub(text string, secrets ...Value) string {
 	return shorten(Line(Redact(text)), shown)
 }
 
-// Line returns a text on one line, without control characters, since servers' messages go to terminals.
+// Line returns a text on one line, without control characters.
 func Line(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {

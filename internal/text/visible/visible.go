@@ -1,11 +1,11 @@
-// Package visible shows texts of others as what they are, to people who decide by them.
+// Package visible makes invisible characters in untrusted text visible.
 //
-// Text comes from repositories, and so from people one need not trust. Unicode has characters that nobody sees: those that turn the
-// direction in which text reads, those of no width, blanks that are no spaces, codes for terminals. With them a file looks like
-// another one. Here each becomes a mark with its number: "gnp.⟨U+202E⟩yaml". All others stay as they are, letters of all scripts among
-// them; that two of those look alike is not seen here.
+// Unicode has characters that are invisible: they reverse the direction of text, have no width, look like a space,
+// or control a terminal. With them, a file can look like another one. This package replaces each by its code point:
+// "gnp.⟨U+202E⟩yaml". All other characters are kept, including letters of all scripts; it does not detect
+// letters that look alike.
 //
-// What is marked is to be read. Texts that programs read stay as they were.
+// Use it for text that people read, not for text that programs read.
 package visible
 
 import (
@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a text of several lines, in which newlines and tabs stay. Lines may end as those of Windows do.
-// Bytes that are no UTF-8 become U+FFFD, which is seen.
+// Text marks invisible characters. It keeps newlines, tabs and CRLF line ends.
+// Invalid UTF-8 becomes U+FFFD, which is visible.
 func Text(text string) string {
 	var b strings.Builder
 	before, written := utf8.RuneError, 0
@@ -38,10 +38,10 @@ func Text(text string) string {
 	return b.String()
 }
 
-// ordinary reports whether a character is of ASCII and seen, as nearly all are.
+// ordinary reports whether a character is visible ASCII, a newline or a tab: a fast path.
 func ordinary(r rune) bool { return r >= ' ' && r <= '~' || r == '\n' || r == '\t' }
 
-// markOf is what stands for a character, or a stray byte, between others; empty for itself.
+// markOf returns the mark for a character or invalid byte, or "" if it is kept.
 func markOf(before, r rune, size int, rest string) string {
 	switch {
 	case r == utf8.RuneError && size == 1:
@@ -52,10 +52,10 @@ func markOf(before, r rune, size int, rest string) string {
 	return fmt.Sprintf("⟨U+%04X⟩", r)
 }
 
-// Line is a text on one line, with one space where it has several, newlines or tabs.
+// Line is like [Text], on one line: white space is collapsed to single spaces.
 func Line(text string) string { return strings.Join(strings.Fields(Text(text)), " ") }
 
-// Hidden reports whether nobody sees a character, or takes it for a space that it is not. Newlines and tabs are seen.
+// Hidden reports whether a character is invisible or looks like a space. Newlines and tabs are not hidden.
 func Hidden(r rune) bool {
 	const blankBraille = '\u2800' // a symbol without a dot
 	switch {
@@ -70,7 +70,7 @@ func Hidden(r rune) bool {
 // endsLine reports whether a line ends before a text.
 func endsLine(rest string) bool { return rest == "" || rest[0] == '\n' }
 
-// Characters that are hidden, and parts of others: a letter is written otherwise beside them, and several symbols are drawn as one.
+// Hidden characters with a legitimate use: they change the shape of a letter, or join symbols.
 const (
 	nonJoiner = '\u200c'
 	joiner    = '\u200d'
@@ -78,7 +78,7 @@ const (
 	asPicture = '\ufe0f'
 )
 
-// joins reports whether a hidden character stands where it is part of what is seen. Elsewhere, such as in names in Latin letters, it is not.
+// joins reports whether a hidden character is used legitimately at its place.
 func joins(before, r rune, rest string) bool {
 	after, _ := utf8.DecodeRuneInString(rest)
 	switch r {
@@ -96,7 +96,7 @@ func pictured(r rune) bool {
 	return r > unicode.MaxASCII && r != utf8.RuneError && unicode.IsSymbol(r) && !Hidden(r)
 }
 
-// cursive reports whether a character is of a script whose letters are joined, or not, on purpose.
+// cursive reports whether a character is of a script in which joiners are meaningful.
 func cursive(r rune) bool {
 	return !Hidden(r) && unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Nko, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi,
 		unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar)

@@ -1,9 +1,8 @@
-// Package folder keeps what scans found in a folder, which several processes may share:
+// Package folder stores scan records in a folder that several processes can share:
 //
 //	<folder>/<key>.json   the record of a scan of a digest
-//	<folder>/<key>.lock   is there, and locked, while a process works on it
+//	<folder>/<key>.lock   exists, and is locked, while a process runs the scan
 //
-// Records are written beside and renamed. One that is damaged counts as none, so that its digest is looked at again. The lock of a
-// process that ends, however it does, ends with it. Where the system has no locks for files, only this process is kept from doing
-// a thing twice.
+// Records are written to a temporary file and renamed. A damaged record counts as missing, so its digest is scanned again.
+// Locks end with their process. On systems without file locks, only runs within one process are deduplicated.
 package folder

@@ -27,7 +27,7 @@ type Store struct {
 // maxRecord is the largest record that is read, in bytes.
 const maxRecord = 1 << 20
 
-// New opens a store in a folder, which is made when it is not there.
+// New opens a store in a folder, and creates the folder if necessary.
 func New(folder string) (*Store, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("open the records of scans: %w", err)
@@ -35,7 +35,7 @@ func New(folder string) (*Store, error) {
 	return &Store{folder: folder, claimed: map[string]bool{}}, nil
 }
 
-// path is a file of a key. Keys are hexadecimal digits; anything else is nobody's.
+// path returns a file of a key. A key must consist of hexadecimal digits.
 func (s *Store) path(key, ending string) (string, error) {
 	if key == "" || strings.Trim(key, "0123456789abcdef") != "" {
 		return "", fmt.Errorf("%.80q is not the key of a scan", key)
@@ -43,7 +43,7 @@ func (s *Store) path(key, ending string) (string, error) {
 	return filepath.Join(s.folder, key+ending), nil
 }
 
-// Record returns what is kept; the zero value where nothing is.
+// Record returns a record, or the zero value if there is none.
 func (s *Store) Record(_ context.Context, key string) (scan.Record, error) {
 	at, err := s.path(key, ".json")
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Store) Record(_ context.Context, key string) (scan.Record, error) {
 	return r, nil
 }
 
-// Keep keeps a record in the place of the one before.
+// Keep stores a record, and replaces the previous one.
 func (s *Store) Keep(_ context.Context, key string, r scan.Record) error {
 	at, err := s.path(key, ".json")
 	if err != nil {
@@ -89,10 +89,10 @@ func (s *Store) Keep(_ context.Context, key string, r scan.Record) error {
 	return os.Rename(temporary.Name(), at)
 }
 
-// again is how often it is looked whether a claim has ended.
+// again is the interval of attempts to claim a key.
 const again = 200 * time.Millisecond
 
-// Claim waits until nobody else, here or in another process, works on a key. Release ends the claim.
+// Claim waits until no other goroutine or process has claimed a key, and claims it. Release ends the claim.
 func (s *Store) Claim(ctx context.Context, key string) (release func(), err error) {
 	at, err := s.path(key, ".lock")
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Store) Claim(ctx context.Context, key string) (release func(), err erro
 	}
 }
 
-// claim claims a key; release is nil when somebody else has it.
+// claim tries to claim a key. release is nil if another one has it.
 func (s *Store) claim(key, at string) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *Store) claim(key, at string) (release func(), err error) {
 	}, nil
 }
 
-// isAt reports whether a file is still the one at a path: whoever had the lock removes it.
+// isAt reports whether a file is still at its path: the previous holder of the lock removes it.
 func isAt(file *os.File, at string) bool {
 	is, err := file.Stat()
 	if err != nil {
