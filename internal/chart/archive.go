@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// Unpack returns the files of a chart's archive, without the folder that they all lie in.
-// Archives that unpack to more than [MaxSize] bytes or [MaxFiles] files are refused as soon as they do,
-// and so are links, devices, and paths that leave the folder.
+// Unpack returns the files of a chart's archive, without their common folder.
+// It refuses archives that unpack to more than [MaxSize] bytes or [MaxFiles] files,
+// links, devices, and paths that leave the folder.
 func Unpack(archive []byte) ([]File, error) {
 	zipped, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {
 		return nil, fmt.Errorf("read archive: %w", err)
 	}
-	// Headers count as well: there may be very many of nothing.
+	// Headers count as well: an archive can have many empty files.
 	bounded := &boundedReader{r: zipped, left: MaxSize + MaxFiles*1024}
 	tape := tar.NewReader(bounded)
 	var files []File
@@ -53,7 +53,7 @@ func Unpack(archive []byte) ([]File, error) {
 	}
 }
 
-// entryName is the path of a file in the chart; empty for what is none.
+// entryName returns the path of a file in the chart, or "" for other entries.
 func entryName(h *tar.Header) (string, error) {
 	switch h.Typeflag {
 	case tar.TypeReg:
@@ -72,7 +72,7 @@ func entryName(h *tar.Header) (string, error) {
 	return below, nil
 }
 
-// boundedReader ends with an error when more is read than expected.
+// boundedReader returns an error after a number of bytes.
 type boundedReader struct {
 	r    io.Reader
 	left int64
@@ -89,8 +89,8 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpacked replaces the archives of charts in folders charts by their files, however deep they lie in each other.
-// All of them together are within the bounds of one chart.
+// unpacked replaces the archives in folders named charts by their files, at any depth.
+// Their total is within the limits of one chart.
 func unpacked(files []File) ([]File, error) {
 	for range maxCharts {
 		var expanded []File

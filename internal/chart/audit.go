@@ -6,8 +6,7 @@ import (
 	"text/template/parse"
 )
 
-// errUnguarded says that a template has something in it that guard did not find. It is refused:
-// nobody could stop what it does.
+// errUnguarded refuses a template with a construct that guard did not find, because it could run endlessly.
 var errUnguarded = errors.New("the template is written in a way that cannot be metered; write its loops, definitions and calls of tpl more plainly")
 
 // trees parses a text without knowing the functions.
@@ -22,7 +21,7 @@ func trees(text string) (map[string]*parse.Tree, error) {
 	return set, err
 }
 
-// audited reports whether a text parses, and every template, loop and tpl in it has its call, in the place where it counts.
+// audited reports whether a text parses, and has the guard's call in every template, loop and tpl.
 func audited(text string) bool {
 	set, err := trees(text)
 	if err != nil {
@@ -43,13 +42,13 @@ func audited(text string) bool {
 	return true
 }
 
-// calls reports whether a node is nothing but the call of a guard.
+// calls reports whether a node is only the call of a guard.
 func calls(n parse.Node, name string) bool {
 	a, ok := n.(*parse.ActionNode)
 	return ok && len(a.Pipe.Decl) == 0 && len(a.Pipe.Cmds) == 1 && function(a.Pipe.Cmds[0]) == name
 }
 
-// function is the name of the function that a command calls; empty when it calls none.
+// function returns the name of the function that a command calls, or "".
 func function(c *parse.CommandNode) string {
 	if len(c.Args) == 0 {
 		return ""
@@ -126,7 +125,7 @@ func auditCommand(c *parse.CommandNode) bool {
 	return true
 }
 
-// guarded returns what a call of the guard for texts is put around.
+// guarded returns the operand of the guard for texts.
 func guarded(n parse.Node) (parse.Node, bool) {
 	p, ok := n.(*parse.PipeNode)
 	if !ok || len(p.Decl) > 0 || len(p.Cmds) != 1 || function(p.Cmds[0]) != guardText || len(p.Cmds[0].Args) != 2 {

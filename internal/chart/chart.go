@@ -35,17 +35,17 @@ type compiledSchema struct {
 	err    error
 }
 
-// Dependency is a chart that another one needs, as its Chart.yaml and Chart.lock say.
+// Dependency is a chart that another chart depends on, from Chart.yaml and Chart.lock.
 type Dependency struct {
 	Name string `json:"name"`
-	// Version is the locked version, or else the range of versions that is asked for.
+	// Version is the locked version, or else the version range.
 	Version string `json:"version"`
-	// Repository is the URL, "file://" and a path, or empty for one that lies in the folder charts.
+	// Repository is a URL, "file://" and a path, or empty for a chart in the folder charts.
 	Repository string `json:"repository,omitempty"`
 }
 
-// Load reads a chart from its files, whose paths count from the folder with Chart.yaml.
-// Charts that it depends on have to be there, in the folder charts, as folders or archives: see [Chart.Missing].
+// Load reads a chart from its files, with paths relative to the folder of Chart.yaml.
+// The charts that it depends on must be in the folder charts, as folders or archives: see [Chart.Missing].
 func Load(files []File) (c *Chart, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -77,7 +77,7 @@ func Load(files []File) (c *Chart, err error) {
 	return c, nil
 }
 
-// buffered are files as Helm's loader wants them, as if they came out of an archive.
+// buffered converts files for Helm's loader.
 func buffered(files []File) []*archive.BufferedFile {
 	result := make([]*archive.BufferedFile, len(files))
 	for i, f := range files {
@@ -87,10 +87,10 @@ func buffered(files []File) []*archive.BufferedFile {
 	return result
 }
 
-// maxCharts is how deep charts may depend on charts.
+// maxCharts is the maximum depth of dependencies.
 const maxCharts = 16
 
-// prepare puts the meter's calls into the templates, and compiles the schemas, of a chart and those it depends on.
+// prepare inserts the meter's calls into the templates, and compiles the schemas, of a chart and its dependencies.
 func (c *Chart) prepare(ch *helm.Chart, name string, depth int) error {
 	if depth > maxCharts {
 		return fmt.Errorf("charts depend on each other more than %d levels deep", maxCharts)
@@ -145,7 +145,7 @@ func (c *Chart) Dependencies() []Dependency {
 	return all
 }
 
-// Missing are the dependencies that Chart.yaml asks for and the folder charts does not have.
+// Missing returns the dependencies in Chart.yaml that are not in the folder charts.
 func (c *Chart) Missing() []Dependency {
 	var missing []Dependency
 	for i, d := range c.loaded.Metadata.Dependencies {
@@ -196,12 +196,12 @@ func capabilities(o Options) (*common.Capabilities, error) {
 	c.APIVersions = slices.Concat(c.APIVersions, o.Kubernetes.APIVersions)
 	slices.Sort(c.APIVersions)
 	c.APIVersions = slices.Compact(c.APIVersions)
-	// How this program was built is nothing a chart may depend on.
+	// A chart must not depend on how this program was built.
 	c.HelmVersion.GitCommit, c.HelmVersion.GitTreeState, c.HelmVersion.GoVersion = "", "", ""
 	return c, nil
 }
 
-// plain puts an error of a library on one line of reasonable length.
+// plain shortens an error of a library to one line.
 func plain(err error) error {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	if len(text) > maxMessage {

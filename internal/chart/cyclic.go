@@ -2,21 +2,21 @@ package chart
 
 import "reflect"
 
-// tooDeep reports whether maps and lists nest deeper than so many levels, which one that contains itself always does.
+// tooDeep reports whether maps and lists nest deeper than so many levels, as a value that contains itself does.
 func tooDeep(v any, levels int) bool {
 	w := walker{left: 1 << 20}
 	w.walk(v, levels)
 	return w.tooDeep
 }
 
-// contains reports whether a map lies somewhere in another one, or is it, other than as one level of merging it.
+// contains reports whether source contains m.
 func contains(source, m map[string]any) bool {
 	w := walker{left: 1 << 20, wanted: reflect.ValueOf(m).Pointer()}
 	w.walk(source, maxDepth)
 	return w.found && reflect.ValueOf(source).Pointer() != w.wanted
 }
 
-// walker looks through data. Its work is bounded: what several maps share would be looked at each time.
+// walker walks through data. Its work is bounded, because shared values are visited each time.
 type walker struct {
 	left    int
 	wanted  uintptr // the map that is looked for; 0 for none

@@ -12,10 +12,10 @@ import (
 	sigs "sigs.k8s.io/yaml"
 )
 
-// document is one document of a file, read once: parsing is what takes longest.
+// document is a document of a file, parsed once.
 type document struct {
 	source, text string
-	// fields are what is in it; nil where there is nothing but comments.
+	// fields is nil for a document with only comments.
 	fields map[string]any
 }
 

@@ -13,14 +13,14 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// Why templates cannot call some functions.
+// Reasons for leaving out functions.
 const (
 	isRandom   = "it gives something else every time, and the same commit has to give the same manifests; set the value in values.yaml, or have a Secret made in the cluster"
 	readsClock = "it depends on the clock, and the same commit has to give the same manifests; set the value in values.yaml"
 )
 
 // leftOut are the functions of Helm that templates cannot call, with the reason.
-// They are there, since a template that mentions one in a branch that is not taken renders.
+// They are defined, so that a template with a call in a branch that is not taken renders.
 var leftOut = map[string]string{
 	"now": readsClock, "ago": readsClock,
 
@@ -31,8 +31,8 @@ var leftOut = map[string]string{
 	"genSelfSignedCertWithKey": isRandom, "genSignedCert": isRandom, "genSignedCertWithKey": isRandom,
 }
 
-// overrides are the functions that differ from Helm's: those that are left out, those that depend on the machine or on
-// the order of maps, and those that could build without end in one call.
+// overrides returns the functions that differ from Helm's: those that are left out, those that depend on the machine or on
+// the order of maps, and those that could build unlimited values in one call.
 func overrides() template.FuncMap {
 	functions := template.FuncMap{
 		"date": dateUTC, "htmlDate": func(date any) (string, error) { return dateUTC(time.DateOnly, date) },
@@ -85,7 +85,7 @@ func dateUTC(layout string, date any) (string, error) {
 	return t.UTC().Format(layout), nil
 }
 
-// dateInZone knows one zone. The others, and their rules, are files of the machine.
+// dateInZone supports UTC only. Other time zones depend on files of the machine.
 func dateInZone(layout string, date any, zone string) (string, error) {
 	if zone != "" && zone != "UTC" {
 		return "", fmt.Errorf("time zone %q depends on the machine; use UTC", zone)
@@ -126,7 +126,7 @@ func fieldValues(dict map[string]any) []any {
 	return all
 }
 
-// maxBuilt is how many bytes, or elements, one call may build.
+// maxBuilt is the maximum number of bytes, or elements, that one call can build.
 const maxBuilt = 1 << 20
 
 func tooMuch(name string, n int) error {
@@ -179,7 +179,7 @@ func seq(params ...int) (string, error) {
 	return own[func(...int) string]("seq")(params...), nil
 }
 
-// maxDepth is how deep data may nest that a template has changed.
+// maxDepth is the maximum depth of data that a template has changed.
 const maxDepth = 200
 
 func set(dst map[string]any, key string, value any) (map[string]any, error) {
@@ -190,8 +190,8 @@ func set(dst map[string]any, key string, value any) (map[string]any, error) {
 	return dst, nil
 }
 
-// merging is a function of sprig that merges maps into the first one. It is an error when that contains itself
-// afterwards: whoever prints it would not come to an end.
+// merging wraps a function of sprig that merges maps into the first one. It is an error if the result contains itself,
+// because printing it would never end.
 func merging(name string) func(dst map[string]any, sources ...map[string]any) (any, error) {
 	return func(dst map[string]any, sources ...map[string]any) (merged any, err error) {
 		for _, source := range sources {

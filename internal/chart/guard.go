@@ -25,10 +25,10 @@ var guardNames = []string{guardStep, guardEnter, guardLeave, guardText}
 //	{{ range .Values.list }}{{kalypsoStep 34}} ... {{ end }}
 //	{{ tpl (kalypsoText .Values.text) . }}
 //
-// Helm's engine takes text, so the calls have to be put in there. They print nothing, and take over the trimming of the
-// delimiter they stand next to; no line is added, so that errors name the right one.
-// The text is scanned with simple means, and the result is parsed and checked (see audited) before it is believed.
-// A text that does not parse is returned as it is: it does not for the engine either, which says why.
+// Helm's engine takes text, so the calls are inserted into the text. They print nothing, and copy the trimming of the
+// adjacent delimiter; no line is added, so that errors have the right line.
+// The scanner is simple, so the result is parsed and checked (see audited).
+// A text that does not parse is returned unchanged: the engine reports the error.
 func guard(text string) (string, error) {
 	s := scanner{text: text}
 	if err := s.scan(); err != nil {
@@ -44,7 +44,7 @@ func guard(text string) (string, error) {
 	return "", errUnguarded
 }
 
-// insertion is a text to be put in at a place.
+// insertion is a text to insert at an offset.
 type insertion struct {
 	at   int
 	text string
@@ -91,7 +91,7 @@ func (s *scanner) scan() error {
 	return nil
 }
 
-// words notes that text which is not only white space belongs to the innermost body.
+// words marks the innermost body as non-empty if the text is not only white space.
 func (s *scanner) words(text string) {
 	if strings.TrimSpace(text) != "" {
 		s.fill()
@@ -104,7 +104,7 @@ func (s *scanner) fill() {
 	}
 }
 
-// action is what stands between two delimiters.
+// action is the text between two delimiters.
 type action struct {
 	start, end          int // with the delimiters
 	trimLeft, trimRight bool
@@ -112,7 +112,7 @@ type action struct {
 	keyword             string
 }
 
-// apply puts in the calls that belong to an action.
+// apply inserts the calls for an action.
 func (s *scanner) apply(a action) {
 	if a.comment {
 		return

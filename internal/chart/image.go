@@ -16,14 +16,14 @@ type Image struct {
 	Digest string
 }
 
-// Without a registry, an image is one of this one, and without a folder of those that it keeps itself.
+// Defaults of the parts of a reference.
 const (
 	defaultRegistry = "docker.io"
 	defaultFolder   = "library/"
 	defaultTag      = "latest"
 )
 
-// maxReference is the longest reference that anybody uses, in bytes.
+// maxReference is the maximum length of a reference, in bytes.
 const maxReference = 1024
 
 // The grammar of references, as registries have it. All begin with a letter, a digit or a bracket, so that none is an option.
@@ -37,7 +37,7 @@ var (
 // IsDigest reports whether a text is a digest.
 func IsDigest(text string) bool { return digestForm.MatchString(text) }
 
-// ParseImage takes a reference apart as container runtimes do: "nginx" is docker.io/library/nginx:latest.
+// ParseImage parses a reference as container runtimes do: "nginx" is docker.io/library/nginx:latest.
 func ParseImage(reference string) (Image, error) {
 	if len(reference) > maxReference {
 		return Image{}, fmt.Errorf("%.60q... is too long for the reference of an image", reference)
@@ -71,7 +71,7 @@ func ParseImage(reference string) (Image, error) {
 	return Image{Repository: registry + "/" + path, Tag: tag, Digest: digest}, nil
 }
 
-// String is the reference in full.
+// String returns the full reference.
 func (i Image) String() string {
 	if i.Digest != "" {
 		return i.At(i.Digest)
@@ -79,5 +79,5 @@ func (i Image) String() string {
 	return i.Repository + ":" + i.Tag
 }
 
-// At is the reference to a digest in the image's repository, which always means the same.
+// At returns the reference to a digest in the image's repository.
 func (i Image) At(digest string) string { return i.Repository + "@" + digest }

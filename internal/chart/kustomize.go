@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// Kustomize builds the kustomization in a folder. The files are those of the repository, since a kustomization may
-// build on others outside of its folder; nothing outside of them is reached, and no program is run.
+// Kustomize builds the kustomization in a folder. The files are those of the repository, because a kustomization can
+// refer to others outside of its folder. It reads nothing else, and runs no program.
 func Kustomize(files []File, folder string) (m *Manifests, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -61,8 +61,8 @@ func Kustomize(files []File, folder string) (m *Manifests, err error) {
 	return m, nil
 }
 
-// stayLocal refuses kustomizations that kustomize would leave the given files for: it has no way to be told not to.
-// Every kustomization counts, whether it is used or not.
+// stayLocal refuses kustomizations that refer to anything outside of the given files, because kustomize has no option for that.
+// It checks all kustomizations, used or not.
 func stayLocal(files []File) error {
 	byPath := make(map[string]File, len(files))
 	for _, f := range files {
@@ -144,7 +144,7 @@ func localPlugins(file, key string, value any, files map[string]File) error {
 	return nil
 }
 
-// findRemote finds a text that kustomize may take for a place elsewhere.
+// findRemote returns a text that kustomize may treat as a remote location.
 func findRemote(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:

@@ -1,4 +1,4 @@
-// Package remote fetches Helm charts, with all that they depend on, as files in memory.
+// Package remote fetches Helm charts, with all their dependencies, as files in memory.
 //
 //	folder of a Git tree ─► Local ──┐                       ┌─ https://  index.yaml, archive
 //	                                ├─► dependencies ─► Fetch ─ oci://   tags, manifest, layer
@@ -6,17 +6,17 @@
 //
 // # Versions
 //
-// A version is exact, or a range of which the newest is taken, as Chart.yaml and Chart.lock have them. An exact version
-// that was fetched before is taken from the cache without asking again, so that it stays what it was; a range is resolved
-// each time. When a repository does not answer, what was resolved last is used, and a notice says so.
+// A version is exact, or a range, of which the newest version is used. An exact version
+// that was fetched before comes from the cache without a request, so that it cannot change; a range is resolved
+// each time. If a repository does not respond, the last resolved version is used, with a notice.
 //
 // # Limits
 //
-// Repositories are hostile: indexes, archives and what comes out of archives are bounded before they are in memory;
-// links, devices and paths that leave the chart are refused; an archive has to have the digest that was announced.
+// Repositories are untrusted: indexes, archives and their contents are bounded before they are in memory;
+// links, devices and paths that leave the chart are refused; an archive must have the announced digest.
 //
-// Credentials come from a callback, such as [DockerFile], and go to the host that they are for, and nowhere else; what hosts say of them is
-// not repeated.
+// Credentials come from a callback, such as [DockerFile], and are sent only to their host. They are removed from
+// error messages.
 //
-// The tags of container images are looked up in the same registries, by the same rules ([Client.Digest]).
+// Tags of container images are resolved in the same way ([Client.Digest]).
 package remote

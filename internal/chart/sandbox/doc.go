@@ -4,10 +4,10 @@
 //	Runner.Render ── job as JSON ──────► stdin   Serve
 //	              ◄─ result as JSON ──── stdout
 //
-// Charts are programs of other people. Package chart meters what they do, but not how much memory a text takes that
-// is doubled again and again; when that, or a mistake of a library, ends the process, it ends this one only.
-// The process gets nothing but the job: no environment, no arguments of its own, and it opens no file.
+// Charts are untrusted programs. Package chart meters their work, but not the memory of a string that
+// is doubled repeatedly. If a chart exhausts memory or crashes a library, only this process ends.
+// The process gets only the job: no environment, no arguments, and it opens no file.
 //
-// When a process fails, its targets are tried in halves, so that one target's values do not fail the others.
-// Two halves that both fail mean that it is the chart's fault.
+// If a process fails, its targets are rendered in halves, so that one target's values do not fail the others.
+// If both halves fail, the chart is the cause.
 package sandbox

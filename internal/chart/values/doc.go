@@ -1,5 +1,5 @@
 // Package values composes the configuration of an application's target from layers of values.yaml files,
-// and says where every value comes from.
+// and records where each value comes from.
 //
 //	values.yaml                        replicas: 1   logging: {level: info}
 //	eu/values.yaml                     replicas: 2
@@ -11,9 +11,9 @@
 //
 // # Values
 //
-// A file is read as Helm reads it, so that a value means what it means to the chart: numbers are floating point,
-// "yes" is a boolean. What Helm would silently read in one of several ways is an error here:
-// a key that is there twice, a key that is no text, several documents, a file that is no map.
+// A file is read as Helm reads it, so that values have the same types as in the chart: numbers are floating point,
+// "yes" is a boolean. Ambiguous input, which Helm accepts silently, is an error:
+// duplicate keys, keys that are not strings, several documents, a file that is not a map.
 // Size, nesting and aliases are bounded.
 //
 // # Merging
@@ -23,10 +23,10 @@
 //
 // # References
 //
-// $NAME and ${NAME} in a text are replaced by variables that are given explicitly; every other dollar sign stays
-// what it is. What is put in is not searched again, and stays text: "$REPLICAS" does not become a number.
+// $NAME and ${NAME} in a string are replaced by explicitly given variables; all other dollar signs are kept.
+// The result is not expanded again, and remains a string: "$REPLICAS" does not become a number.
 //
 // # Provenance
 //
-// A [Key] says for each value at which file and line it was written and what it won against. A list is one value.
+// A [Key] records the file and line of each value, and the values it overrode. A list is one value.
 package values
