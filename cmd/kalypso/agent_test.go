@@ -120,7 +120,7 @@ func TestAgentReports(t *testing.T) {
 		t.Error("no report")
 	}
 	stop()
-	if got := <-code; got != 0 || strings.Contains(log.String(), "t0ken") || !strings.Contains(log.String(), "the agent ends") {
+	if got := <-code; got != 0 || strings.Contains(log.String(), "t0ken") || !strings.Contains(log.String(), "agent stopped") {
 		t.Errorf("exit code %d, the log is\n%s", got, &log)
 	}
 	out.Reset()
@@ -169,18 +169,18 @@ func TestReportsThatAreCarriedByHand(t *testing.T) {
 		t.Errorf("a stranger's reports: exit code %d, %s", code, stderr)
 	}
 	must(local, "cluster", "register", "large-07", "--member", "dev/large", "--key", public)
-	if got, want := must(local, "ledger", "import", file), file+": added 1 report of large-07\n"; got != want {
+	if got, want := must(local, "ledger", "import", file), file+": imported 1 report of large-07\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := must(local, "cluster", "show", "large-07"); !strings.Contains(got, "Kustomization flux-system/platform-dev") {
 		t.Errorf("got\n%s", got)
 	}
 	remote := []string{backend.EnvServer + "=" + q.url, backend.EnvToken + "=" + q.token.Reveal()}
-	if got := must(remote, "ledger", "import", file); !strings.Contains(got, "added 1 report of large-07") {
+	if got := must(remote, "ledger", "import", file); !strings.Contains(got, "imported 1 report of large-07") {
 		t.Errorf("got %q", got)
 	}
 	writeText(t, file, `{"heartbeat":{"cluster":"large-07","at":"2025-03-01T10:00:00Z"}}`)
-	if code, _, stderr := q.runWith(t.Context(), remote, "ledger", "import", file); code != 1 || !strings.Contains(stderr, "takes signed reports only") {
+	if code, _, stderr := q.runWith(t.Context(), remote, "ledger", "import", file); code != 1 || !strings.Contains(stderr, "accepts only signed reports") {
 		t.Errorf("facts for a server: exit code %d, %s", code, stderr)
 	}
 }

@@ -13,19 +13,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 )
 
-// newCluster is "kalypso cluster": which clusters there are, and what lets them report.
 func newCluster(t *terminal.Terminal) *cobra.Command {
 	cmd := cli.Group(&cobra.Command{
 		Use:   "cluster",
-		Short: "Register clusters, and see, replace and revoke what lets them report",
-		Long: `Register clusters, and see, replace and revoke what lets them report.
+		Short: "Register, list, show and revoke clusters",
+		Long: `Register, list, show and revoke clusters.
 
-A cluster that is registered is expected to run what the environments it is a member of want, and may report about itself:
+A registered cluster is expected to run the commits of its environments, and can report its state:
 
     register ─► credential ─► kalypso agent in the cluster ─► reports ─► kalypso status
-             └► key        ─► kalypso cluster report, where there is no connection, and kalypso ledger import
+             └► key        ─► kalypso cluster report, without a connection ─► kalypso ledger import
 
-Creating clusters is the work of others; registering is the hand-over.`,
+Kalypso does not create clusters.`,
 		Example: `  kalypso cluster register large-07 --member dev/large --credential large-07.token
   kalypso cluster list`,
 	})
@@ -35,23 +34,22 @@ Creating clusters is the work of others; registering is the hand-over.`,
 	return cmd
 }
 
-// clusterSource says which cluster is read, and what of it.
+// clusterSource chooses the cluster to read, and what to read of it.
 type clusterSource struct {
 	kubeconfig string
 	watch      []string
-	// stateDir is where it is remembered what was said; empty means nowhere.
+	// stateDir is the folder of the queue; empty keeps the queue in memory.
 	stateDir string
 }
 
 // bind adds the flags to a command.
 func (s *clusterSource) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&s.kubeconfig, "kubeconfig", "", "the `file` that says how to reach the cluster (default: the cluster it runs in, or kubectl's)")
-	flags.StringArrayVar(&s.watch, "watch", nil, "report on a further kind, as `GROUP/RESOURCE`; may be repeated")
-	flags.StringVar(&s.stateDir, "state-dir", "", "the `folder` for the queue and the agent's health (default: memory only)")
+	flags.StringVar(&s.kubeconfig, "kubeconfig", "", "the `file` with the connection to the cluster (default: the cluster it runs in, or kubectl's default)")
+	flags.StringArrayVar(&s.watch, "watch", nil, "also report this kind, as `GROUP/RESOURCE`; may be repeated")
+	flags.StringVar(&s.stateDir, "state-dir", "", "a `folder` for the queue and the agent's health (default: memory only)")
 }
 
-// kinds are the further ones that were named.
 func (s *clusterSource) kinds() ([]reconciler.Kind, error) { return parseKinds(s.watch) }
 
 func parseKinds(texts []string) ([]reconciler.Kind, error) {
@@ -66,7 +64,7 @@ func parseKinds(texts []string) ([]reconciler.Kind, error) {
 	return kinds, nil
 }
 
-// agent makes an agent of the cluster that cannot send yet.
+// agent returns an agent of the cluster, without a server.
 func (s *clusterSource) agent(name string, log *slog.Logger) (*agent.Agent, error) {
 	kinds, err := s.kinds()
 	if err != nil {
@@ -74,12 +72,12 @@ func (s *clusterSource) agent(name string, log *slog.Logger) (*agent.Agent, erro
 	}
 	watcher, err := reconciler.Connect(s.kubeconfig, "kalypso-agent/"+cli.Version(), kinds, log)
 	if err != nil {
-		return nil, cli.Failed(err, "run it in a cluster, or name a kubeconfig with --kubeconfig")
+		return nil, cli.Failed(err, "run it in a cluster, or use --kubeconfig")
 	}
 	if s.stateDir != "" {
-		// What is in it names the repositories and failures of the cluster: nobody else's business.
+		// The queue names the repositories and failures of the cluster, so only the user can read it.
 		if err := os.MkdirAll(s.stateDir, 0o700); err != nil {
-			return nil, fmt.Errorf("make the folder of --state-dir: %w", err)
+			return nil, fmt.Errorf("create the folder of --state-dir: %w", err)
 		}
 	}
 	return &agent.Agent{Cluster: watched{watcher}, Log: log, Name: name, Version: cli.Version(), Store: agent.Store{Dir: s.stateDir}}, nil

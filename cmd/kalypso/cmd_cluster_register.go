@@ -36,18 +36,18 @@ func newClusterRegister(t *terminal.Terminal) *cobra.Command {
 	c := &clusterRegisterCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "register NAME --member ENVIRONMENT/CLUSTERTYPE",
-		Short: "Make a cluster a member of environments, and give it a credential",
-		Long: `Make a cluster a member of environments, or change what it is a member of. A new cluster gets a credential, with which its agent
-reports. It is shown once, or written to a file that only you can read; the ledger has its hash.
+		Short: "Register a cluster and create its credential",
+		Long: `Register a cluster as a member of environments, or change its memberships. A new cluster gets a credential for its agent. It is
+shown once, or written to a file that only you can read; the ledger stores its hash.
 
-With --manifests it prints what installs the agent instead. That has no credential in it, so that it can go into Git:
+With --manifests, print the manifests that install the agent. They contain no credential and can be committed to Git:
 
     kalypso cluster register large-07 --member dev/large --credential large-07.token --manifests --image IMAGE > agent.yaml
     kubectl apply -f agent.yaml
     kubectl -n kalypso-agent create secret generic kalypso-agent-token --from-file=token=large-07.token
 
-A cluster without a connection signs files instead: register the public half of its key with --key.
-On a server this takes a token of an admin, or one to join with; see "kalypso token create --role join".`,
+A cluster without a connection signs its reports: register its public key with --key.
+On a server, this needs the token of an admin, or a join token; see "kalypso token create --role join".`,
 		Example: `  kalypso cluster register large-07 --member dev/large --member stage/large --label region=west-us
   kalypso cluster register large-07 --member dev/large --credential large-07.token`,
 		Args: cli.Exactly("NAME"),
@@ -56,10 +56,10 @@ On a server this takes a token of an admin, or one to join with; see "kalypso to
 	c.place.Bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&c.members, "member", nil, "the `ENVIRONMENT/CLUSTERTYPE` that it serves as; may be repeated")
+	flags.StringArrayVar(&c.members, "member", nil, "a membership, as `ENVIRONMENT/CLUSTERTYPE`; may be repeated")
 	flags.StringToStringVar(&c.labels, "label", nil, "a label of the cluster, as `KEY=VALUE`; may be repeated")
-	flags.StringVar(&c.keyFile, "key", "", "the `file` with the public key of a cluster without a connection, in PEM form")
-	flags.StringVar(&c.credential, "credential", "", "write the credential to this new `file` instead of showing it")
+	flags.StringVar(&c.keyFile, "key", "", "a PEM `file` with the public key of a cluster without a connection")
+	flags.StringVar(&c.credential, "credential", "", "write the credential to a new `file` instead of showing it")
 	c.manifests.bind(cmd)
 	return cmd
 }
@@ -74,7 +74,7 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	if install != nil && c.credential == "" {
-		return cli.Usage(cmd, "--manifests goes with --credential FILE: the manifests may go into Git, and the credential must not")
+		return cli.Usage(cmd, "--manifests requires --credential FILE, because the credential is not part of the manifests")
 	}
 	file, err := newSecretFile(c.credential)
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *clusterRegisterCommand) request(cmd *cobra.Command, name string) (*api.
 		return nil, cli.AsUsage(cmd, err)
 	}
 	if len(members) == 0 {
-		return nil, cli.Usage(cmd, "which environment is it for? name it, as in --member dev/large")
+		return nil, cli.Usage(cmd, "no membership given; use --member, for example --member dev/large")
 	}
 	request := &api.ClusterRequest{Name: name, Memberships: members, Labels: c.labels}
 	if c.keyFile != "" {
@@ -117,7 +117,7 @@ func (c *clusterRegisterCommand) request(cmd *cobra.Command, name string) (*api.
 	return request, nil
 }
 
-// parseMembers reads memberships as people type them.
+// parseMembers parses memberships as users type them.
 func parseMembers(texts []string) ([]ledger.Membership, error) {
 	var members []ledger.Membership
 	for _, text := range texts {
@@ -130,13 +130,13 @@ func parseMembers(texts []string) ([]ledger.Membership, error) {
 	return members, nil
 }
 
-// registered is what a cluster is from now on. Its credential is shown, or in a file.
+// registered is a cluster with its credential, or the file that holds it.
 type registered struct {
 	api.Credential
 	File string `json:"credentialFile,omitempty"`
 }
 
-// showRegistered says what became of a cluster. The credential stands alone on its line, to be copied.
+// showRegistered prints the cluster. The credential has its own line, so that it can be copied.
 func showRegistered(w io.Writer, r registered, what string) error {
 	fmt.Fprintf(w, "%s %s", terminal.Printable(r.Cluster), what)
 	if len(r.Memberships) > 0 {
@@ -145,21 +145,21 @@ func showRegistered(w io.Writer, r registered, what string) error {
 	fmt.Fprintln(w)
 	switch {
 	case r.File != "":
-		fmt.Fprintf(w, "its credential is in %s\n", terminal.Printable(r.File))
+		fmt.Fprintf(w, "credential saved to %s\n", terminal.Printable(r.File))
 	case r.Credential.Credential != "":
-		fmt.Fprintf(w, "its credential, which is shown only now:\n\n  %s\n\n", terminal.Printable(r.Credential.Credential))
+		fmt.Fprintf(w, "save its credential now, it is not shown again:\n\n  %s\n\n", terminal.Printable(r.Credential.Credential))
 	default:
-		_, err := fmt.Fprintf(w, "it keeps the credential that it has; kalypso cluster rotate %s gives it another one\n", terminal.ShellWord(r.Cluster))
+		_, err := fmt.Fprintf(w, "its credential is unchanged; replace it with kalypso cluster rotate %s\n", terminal.ShellWord(r.Cluster))
 		return err
 	}
 	if r.FluxKey != "" {
-		fmt.Fprintf(w, "the key with which its Flux can sign events instead (generic-hmac):\n\n  %s\n\n", terminal.Printable(r.FluxKey))
+		fmt.Fprintf(w, "alternatively, the key for Flux to sign events with (generic-hmac):\n\n  %s\n\n", terminal.Printable(r.FluxKey))
 	}
-	_, err := fmt.Fprintln(w, "its agent reads the credential from the file that --token-file names")
+	_, err := fmt.Fprintln(w, "the agent reads the credential from the file given with --token-file")
 	return err
 }
 
-// manifestFlags say what installs the agent.
+// manifestFlags are the flags of --manifests.
 type manifestFlags struct {
 	wanted bool
 	image  string
@@ -169,17 +169,17 @@ type manifestFlags struct {
 
 func (f *manifestFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.wanted, "manifests", false, "print what installs the agent in the cluster, as YAML")
-	flags.StringVar(&f.image, "image", "", "with --manifests: the `image` with the kalypso program, best with its digest")
-	flags.StringVar(&f.server, "agent-server", "", "with --manifests: the `URL` at which the cluster reaches the server (default: that of --server)")
-	flags.StringArrayVar(&f.watch, "watch", nil, "with --manifests: report on a further kind, as `GROUP/RESOURCE`; may be repeated")
+	flags.BoolVar(&f.wanted, "manifests", false, "print the manifests that install the agent")
+	flags.StringVar(&f.image, "image", "", "with --manifests: an `image` with the kalypso program, preferably with its digest")
+	flags.StringVar(&f.server, "agent-server", "", "with --manifests: the server's `URL` as seen from the cluster (default: --server)")
+	flags.StringArrayVar(&f.watch, "watch", nil, "with --manifests: also report this kind, as `GROUP/RESOURCE`; may be repeated")
 }
 
-// install says how the agent is to run; nil when nobody asked for that. Mistakes are found before anything is registered.
+// install returns the agent's configuration; nil without --manifests. It finds mistakes before anything is registered.
 func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent.Install, error) {
 	if !f.wanted {
 		if f.image != "" || f.server != "" || len(f.watch) > 0 {
-			return nil, cli.Usage(cmd, "--image, --agent-server and --watch go with --manifests")
+			return nil, cli.Usage(cmd, "--image, --agent-server and --watch require --manifests")
 		}
 		return nil, nil
 	}
@@ -191,9 +191,9 @@ func (f *manifestFlags) install(cmd *cobra.Command, name, server string) (*agent
 	case err != nil:
 		return nil, cli.AsUsage(cmd, err)
 	case f.image == "":
-		return nil, cli.Usage(cmd, "--manifests goes with --image IMAGE: which image has the kalypso program?")
+		return nil, cli.Usage(cmd, "--manifests requires --image, an image with the kalypso program")
 	case server == "":
-		return nil, cli.Usage(cmd, "--manifests goes with --agent-server URL: where does the cluster reach the server?")
+		return nil, cli.Usage(cmd, "--manifests requires --agent-server, the server's URL as seen from the cluster")
 	}
 	address, err := client.ParseServer(server)
 	if err != nil {
@@ -217,7 +217,7 @@ func groupResources(kinds []reconciler.Kind) []schema.GroupResource {
 	return all
 }
 
-// write prints the manifests, and on stderr where the credential goes.
+// write prints the manifests, and on stderr how to create the secret.
 func (f *manifestFlags) write(t *terminal.Terminal, install agent.Install, made registered) error {
 	text, err := agent.Manifests(install)
 	if err != nil {
@@ -227,10 +227,10 @@ func (f *manifestFlags) write(t *terminal.Terminal, install agent.Install, made 
 		return err
 	}
 	if made.File == "" {
-		fmt.Fprintf(t.Err, "%s keeps the credential that it has; kalypso cluster rotate %s gives it another one\n", terminal.Printable(made.Cluster), terminal.ShellWord(made.Cluster))
+		fmt.Fprintf(t.Err, "the credential of %s is unchanged; replace it with kalypso cluster rotate %s\n", terminal.Printable(made.Cluster), terminal.ShellWord(made.Cluster))
 		return nil
 	}
-	fmt.Fprintf(t.Err, "the credential is in %s; after the manifests are applied, the agent waits for it:\n", terminal.Printable(made.File))
+	fmt.Fprintf(t.Err, "credential saved to %s; after applying the manifests, create the secret:\n", terminal.Printable(made.File))
 	fmt.Fprintf(t.Err, "  kubectl -n kalypso-agent create secret generic kalypso-agent-token --from-file=token=%s\n", terminal.ShellWord(made.File))
 	return nil
 }

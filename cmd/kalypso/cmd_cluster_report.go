@@ -29,15 +29,14 @@ func newClusterReport(t *terminal.Terminal) *cobra.Command {
 	c := &clusterReportCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "report NAME --export FILE --key FILE",
-		Short: "Write what the reconcilers of a cluster without a connection do to a file",
-		Long: `Read a cluster once and write what its reconcilers do to a file, for a cluster that has no connection to the server.
-The file is carried to where "kalypso ledger import" takes it.
+		Short: "Write a signed report of a cluster without a connection",
+		Long: `Read a cluster once and write the state of its reconcilers to a signed file, for a cluster without a connection to the server.
+Copy the file to where "kalypso ledger import" can read it.
 
     Flux, Argo CD ─► kalypso cluster report ─► a file, signed ─► kalypso ledger import
 
-It is signed with the cluster's ed25519 key, which "openssl genpkey -algorithm ed25519" makes; each line of it is a DSSE envelope.
-The public half is registered with the cluster, see "kalypso cluster register --key".
-With --state-dir it has what happened between two exports, as far as an export saw it.`,
+Each line is a DSSE envelope, signed with the cluster's ed25519 key. Create the key with "openssl genpkey -algorithm ed25519" and
+register its public half with "kalypso cluster register --key". With --state-dir, the file also has changes since the last report.`,
 		Example: `  kalypso cluster report large-07 --export reports.jsonl --key key.pem
   kalypso cluster report large-07 --export - --key key.pem --kubeconfig large-07.kubeconfig > reports.jsonl`,
 		Args: cli.Exactly("NAME"),
@@ -45,14 +44,14 @@ With --state-dir it has what happened between two exports, as far as an export s
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&c.export, "export", "", "write signed reports to a `file`, or - for stdout")
-	flags.StringVar(&c.keyFile, "key", "", "the `file` with the cluster's private key")
+	flags.StringVar(&c.keyFile, "key", "", "a `file` with the cluster's private key")
 	c.source.bind(cmd)
 	return cmd
 }
 
 func (c *clusterReportCommand) run(cmd *cobra.Command, name string) error {
 	if c.export == "" || c.keyFile == "" {
-		return cli.Usage(cmd, "--export and --key are missing")
+		return cli.Usage(cmd, "--export and --key are required")
 	}
 	if _, err := c.source.kinds(); err != nil {
 		return cli.AsUsage(cmd, err)
@@ -72,11 +71,11 @@ func (c *clusterReportCommand) run(cmd *cobra.Command, name string) error {
 	return c.write(cmd.Context(), a, key)
 }
 
-// oneExport is how long it may take to read a cluster as a whole.
-const oneExport = 2 * time.Minute
+// exportTimeout bounds reading a whole cluster.
+const exportTimeout = 2 * time.Minute
 
 func (c *clusterReportCommand) write(ctx context.Context, a *agent.Agent, key ed25519.PrivateKey) error {
-	limited, done := context.WithTimeout(ctx, oneExport)
+	limited, done := context.WithTimeout(ctx, exportTimeout)
 	defer done()
 	err := a.Export(limited, func(batches []hub.ReportBatch) error {
 		file, err := agent.SignFile(batches, key)
@@ -90,7 +89,7 @@ func (c *clusterReportCommand) write(ctx context.Context, a *agent.Agent, key ed
 		return agent.WriteFile(c.export, file)
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return cli.Failed(err, "is the cluster reachable, and may it be read? the lines above say what did not work")
+		return cli.Failed(err, "check that the cluster is reachable and can be read; see the messages above")
 	}
 	return err
 }

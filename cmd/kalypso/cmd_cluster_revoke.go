@@ -23,9 +23,9 @@ func newClusterRevoke(t *terminal.Terminal) *cobra.Command {
 	c := &clusterRevokeCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "revoke NAME",
-		Short: "End the memberships and the credential of a cluster",
-		Long: `End the memberships and the credential of a cluster. Gates do not wait for it any more, and what it sends is refused.
-What it reported stays in the ledger. Registering it again makes it a member again, with another credential.`,
+		Short: "Revoke the credential and memberships of a cluster",
+		Long: `Revoke the credential and memberships of a cluster. Gates no longer wait for it, and its reports are refused.
+Earlier reports stay in the ledger. To bring the cluster back with another credential, register it again.`,
 		Example: `  kalypso cluster revoke large-07`,
 		Args:    cli.Exactly("NAME"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
@@ -42,7 +42,7 @@ func (c *clusterRevokeCommand) run(cmd *cobra.Command, name string) error {
 			return err
 		}
 		return c.output.Write(c.t.Out, made, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s is revoked: no gate waits for it, and what it sends is refused\n", terminal.Printable(made.Cluster))
+			_, err := fmt.Fprintf(w, "%s is revoked: gates no longer wait for it, and its reports are refused\n", terminal.Printable(made.Cluster))
 			return err
 		})
 	})
@@ -60,16 +60,16 @@ func newClusterRotate(t *terminal.Terminal) *cobra.Command {
 	c := &clusterRotateCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "rotate NAME",
-		Short: "Give a cluster another credential; the old one ends at once",
-		Long: `Give a cluster another credential. The old one ends at once: until its agent has the new one, its reports wait in the agent's queue.
-The agent reads its file before each attempt, so that it needs no restart.`,
+		Short: "Replace the credential of a cluster",
+		Long: `Replace the credential of a cluster. The old credential ends immediately: reports wait in the agent's queue until the agent has
+the new one. The agent reads the file before each attempt and needs no restart.`,
 		Example: `  kalypso cluster rotate large-07 --credential large-07.token`,
 		Args:    cli.Exactly("NAME"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.place.Bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
-	cmd.Flags().StringVar(&c.credential, "credential", "", "write the credential to this new `file` instead of showing it")
+	cmd.Flags().StringVar(&c.credential, "credential", "", "write the credential to a new `file` instead of showing it")
 	return cmd
 }
 
@@ -90,5 +90,5 @@ func (c *clusterRotateCommand) run(cmd *cobra.Command, name string) error {
 	if err := file.keep(&made); err != nil {
 		return err
 	}
-	return c.output.Write(c.t.Out, made, func(w io.Writer) error { return showRegistered(w, made, "has another credential") })
+	return c.output.Write(c.t.Out, made, func(w io.Writer) error { return showRegistered(w, made, "has a new credential") })
 }

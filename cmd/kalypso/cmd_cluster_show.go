@@ -24,7 +24,7 @@ func newClusterShow(t *terminal.Terminal) *cobra.Command {
 	c := &clusterShowCommand{t: t}
 	cmd := &cobra.Command{
 		Use:     "show NAME",
-		Short:   "Show what a cluster runs, what it should run, and what happened last",
+		Short:   "Show a cluster: memberships, reconcilers and latest events",
 		Example: `  kalypso cluster show large-07`,
 		Args:    cli.Exactly("NAME"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
@@ -35,12 +35,12 @@ func newClusterShow(t *terminal.Terminal) *cobra.Command {
 }
 
 func (c *clusterShowCommand) run(cmd *cobra.Command, name string) error {
-	who, err := c.place.Open(cmd, c.t)
+	fleet, err := c.place.Open(cmd, c.t)
 	if err != nil {
 		return err
 	}
-	detail, err := who.Cluster(cmd.Context(), query.ClusterQuery{Name: name})
-	if err := errors.Join(backend.Hint(err), who.Close()); err != nil {
+	detail, err := fleet.Cluster(cmd.Context(), query.ClusterQuery{Name: name})
+	if err := errors.Join(backend.Hint(err), fleet.Close()); err != nil {
 		return err
 	}
 	return c.output.Write(c.t.Out, detail, func(w io.Writer) error { return output.NewPrinter(c.t).Cluster(w, detail) })

@@ -26,9 +26,9 @@ func newCompare(t *terminal.Terminal) *cobra.Command {
 	c := &compareCommand{t: t, asOf: cli.TimeFlag{Terminal: t}}
 	cmd := &cobra.Command{
 		Use:   "compare ENVIRONMENT ENVIRONMENT",
-		Short: "Show how two environments differ",
-		Long: `Show how two environments differ: in the commit that they have, in versions of workloads, and in what is assigned where.
-Targets are compared by their workload and the name that they have within it.`,
+		Short: "Compare two environments",
+		Long: `Compare two environments: their commits, the running versions of workloads, and the assignments.
+Targets are matched by workload and name.`,
 		Example: `  kalypso compare dev prod
   kalypso compare stage prod --as-of 7d
   kalypso compare stage prod --exit-code`,
@@ -37,21 +37,21 @@ Targets are compared by their workload and the name that they have within it.`,
 	}
 	c.place.Bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
-	cmd.Flags().Var(&c.asOf, "as-of", "how they differed at this time: 2026-11-17T10:00, or how long ago, 36h or 7d")
-	cmd.Flags().BoolVar(&c.exitCode, "exit-code", false, "exit with 3 when they differ")
+	cmd.Flags().Var(&c.asOf, "as-of", "compare the state at this time: 2026-11-17T10:00, or 36h or 7d ago")
+	cmd.Flags().BoolVar(&c.exitCode, "exit-code", false, "exit with 3 if the environments differ")
 	return cmd
 }
 
 func (c *compareCommand) run(cmd *cobra.Command, a, b string) error {
 	if a == b {
-		return cli.Usage(cmd, "%q does not differ from itself; name two environments", a)
+		return cli.Usage(cmd, "both environments are %q; name two different ones", a)
 	}
-	who, err := c.place.Open(cmd, c.t)
+	fleet, err := c.place.Open(cmd, c.t)
 	if err != nil {
 		return err
 	}
-	result, err := who.Compare(cmd.Context(), query.CompareQuery{A: a, B: b, AsOf: c.asOf.At})
-	if err := errors.Join(backend.Hint(err), who.Close()); err != nil {
+	result, err := fleet.Compare(cmd.Context(), query.CompareQuery{A: a, B: b, AsOf: c.asOf.At})
+	if err := errors.Join(backend.Hint(err), fleet.Close()); err != nil {
 		return err
 	}
 	if err := c.output.Write(c.t.Out, result, func(w io.Writer) error { return output.NewPrinter(c.t).Comparison(w, result) }); err != nil {

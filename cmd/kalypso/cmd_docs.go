@@ -12,7 +12,7 @@ import (
 
 //go:generate go run . docs ../../docs/cli
 
-// newMan writes a manual page for each command. Packagers call it, so it is hidden.
+// newMan generates a manual page for each command. It is for packagers, so it is hidden.
 func newMan() *cobra.Command {
 	return newGenerator("man", "Write the manual pages to a folder", func(root *cobra.Command, dir string) error {
 		date := cli.VersionDate()
@@ -23,7 +23,7 @@ func newMan() *cobra.Command {
 	})
 }
 
-// newDocs writes the reference of the commands, docs/cli, as Markdown.
+// newDocs generates the reference of the commands, docs/cli, as Markdown.
 func newDocs() *cobra.Command {
 	return newGenerator("docs", "Write the reference of the commands to a folder", doc.GenMarkdownTree)
 }

@@ -27,7 +27,7 @@ type historyCommand struct {
 	limit          int
 }
 
-// The words that "kalypso history" begins with.
+// The subjects of "kalypso history".
 const (
 	ofEnvironment = "environment"
 	ofWorkload    = "workload"
@@ -38,13 +38,13 @@ func newHistory(t *terminal.Terminal) *cobra.Command {
 	c := &historyCommand{t: t, from: cli.TimeFlag{Terminal: t}, to: cli.TimeFlag{Terminal: t}, asOf: cli.TimeFlag{Terminal: t}}
 	cmd := &cobra.Command{
 		Use:   "history (environment|workload|cluster) NAME",
-		Short: "Tell what happened to an environment, a workload or a cluster, or how it was at a time",
-		Long: `Tell what happened to an environment, a workload or a cluster, the newest first: promotions with their reasons, commits of GitOps
-branches, what clusters became, pull requests.
+		Short: "Show the history of an environment, workload or cluster",
+		Long: `Show the events of an environment, workload or cluster, newest first: promotions with their reasons, commits of GitOps branches,
+registrations and state changes of clusters, pull requests.
 
-With --as-of it shows instead how things were at a time: what ran, and what should have.
+With --as-of, show the state at a point in time instead: what ran, and what was expected to run.
 
-A time is 2026-11-17, 2026-11-17T10:00 or with a zone 2026-11-17T10:00:00Z, or how long ago: 36h, 7d.`,
+Times are 2026-11-17, 2026-11-17T10:00, 2026-11-17T10:00:00Z, or relative: 36h or 7d ago.`,
 		Example: `  kalypso history environment prod --from 7d
   kalypso history workload hello-world-app -e prod
   kalypso history environment prod --as-of 2026-11-17T10:00`,
@@ -55,11 +55,11 @@ A time is 2026-11-17, 2026-11-17T10:00 or with a zone 2026-11-17T10:00:00Z, or h
 	c.place.Bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
-	flags.StringVarP(&c.environment, "environment", "e", "", "of a workload, only in the environment of this `name`")
-	flags.Var(&c.from, "from", "from this time on")
-	flags.Var(&c.to, "to", "before this time")
-	flags.Var(&c.asOf, "as-of", "how it was at this time, instead of what happened")
-	flags.IntVar(&c.limit, "limit", 50, "how many events to show at most")
+	flags.StringVarP(&c.environment, "environment", "e", "", "for a workload: only events in the environment with this `name`")
+	flags.Var(&c.from, "from", "only events at or after this time")
+	flags.Var(&c.to, "to", "only events before this time")
+	flags.Var(&c.asOf, "as-of", "show the state at this time instead of events")
+	flags.IntVar(&c.limit, "limit", 50, "the maximum number of events")
 	return cmd
 }
 
@@ -67,27 +67,27 @@ func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
 	if err := c.check(cmd, of); err != nil {
 		return err
 	}
-	who, err := c.place.Open(cmd, c.t)
+	fleet, err := c.place.Open(cmd, c.t)
 	if err != nil {
 		return err
 	}
 	if !c.asOf.At.IsZero() {
-		then, err := c.then(cmd.Context(), who, of, name)
-		if err := errors.Join(err, who.Close()); err != nil {
+		then, err := c.then(cmd.Context(), fleet, of, name)
+		if err := errors.Join(err, fleet.Close()); err != nil {
 			return err
 		}
 		return c.output.Write(c.t.Out, then, func(w io.Writer) error { return c.showThen(w, then) })
 	}
-	events, more, err := c.events(cmd.Context(), who, of, name)
-	if err := errors.Join(err, who.Close()); err != nil {
+	events, more, err := c.events(cmd.Context(), fleet, of, name)
+	if err := errors.Join(err, fleet.Close()); err != nil {
 		return err
 	}
 	if more {
-		fmt.Fprintf(c.t.Err, "there are more than %d; --limit shows more of them, and --to earlier ones\n", c.limit)
+		fmt.Fprintf(c.t.Err, "there are more than %d events; use --limit to show more, or --to for earlier ones\n", c.limit)
 	}
 	return c.output.Write(c.t.Out, query.Page[query.Event]{Items: events}, func(w io.Writer) error {
 		if len(events) == 0 {
-			_, err := fmt.Fprintf(w, "nothing is on record about %s %s in this time\n", of, terminal.Printable(name))
+			_, err := fmt.Fprintf(w, "no events of %s %s in this time\n", of, terminal.Printable(name))
 			return err
 		}
 		return output.NewPrinter(c.t).Events(w, events)
@@ -97,18 +97,18 @@ func (c *historyCommand) run(cmd *cobra.Command, of, name string) error {
 func (c *historyCommand) check(cmd *cobra.Command, of string) error {
 	switch {
 	case !slices.Contains([]string{ofEnvironment, ofWorkload, ofCluster}, of):
-		return cli.Usage(cmd, "the history of what? %q is none of environment, workload and cluster", of)
+		return cli.Usage(cmd, "%q is not one of environment, workload and cluster", of)
 	case c.environment != "" && of != ofWorkload:
-		return cli.Usage(cmd, "--environment goes with the history of a workload")
+		return cli.Usage(cmd, "--environment requires a workload")
 	case !c.asOf.At.IsZero() && (!c.from.At.IsZero() || !c.to.At.IsZero()):
-		return cli.Usage(cmd, "--as-of is one time, and --from and --to are others; choose")
+		return cli.Usage(cmd, "--as-of cannot be combined with --from and --to")
 	case c.limit < 1:
 		return cli.Usage(cmd, "--limit is %d, want at least 1", c.limit)
 	}
 	return nil
 }
 
-func (c *historyCommand) events(ctx context.Context, who backend.Querier, of, name string) ([]query.Event, bool, error) {
+func (c *historyCommand) events(ctx context.Context, fleet backend.Querier, of, name string) ([]query.Event, bool, error) {
 	q := query.HistoryQuery{From: c.from.At, To: c.to.At}
 	switch of {
 	case ofEnvironment:
@@ -120,32 +120,31 @@ func (c *historyCommand) events(ctx context.Context, who backend.Querier, of, na
 	}
 	return backend.All(c.limit, func(at query.Paging) (query.Page[query.Event], error) {
 		q.Paging = at
-		return who.History(ctx, q)
+		return fleet.History(ctx, q)
 	})
 }
 
-// then is how something was at a time. Which fields are set depends on what was asked about.
+// then is the state at a point in time. The subject decides which fields are set.
 type then struct {
 	AsOf        time.Time                `json:"asOf"`
 	Environment *query.EnvironmentDetail `json:"environment,omitempty"`
 	Cluster     *query.ClusterDetail     `json:"cluster,omitempty"`
-	// Versions are those of the environment or workload.
-	Versions []query.Version `json:"versions,omitempty"`
+	Versions    []query.Version          `json:"versions,omitempty"`
 }
 
-// maxVersions is how many versions are shown of one time.
+// maxVersions bounds the versions shown with --as-of.
 const maxVersions = 5000
 
-func (c *historyCommand) then(ctx context.Context, who backend.Querier, of, name string) (*then, error) {
+func (c *historyCommand) then(ctx context.Context, fleet backend.Querier, of, name string) (*then, error) {
 	at := &then{AsOf: c.asOf.At.UTC()}
 	q := query.VersionsQuery{AsOf: c.asOf.At}
 	switch of {
 	case ofCluster:
-		detail, err := who.Cluster(ctx, query.ClusterQuery{Name: name, AsOf: c.asOf.At})
+		detail, err := fleet.Cluster(ctx, query.ClusterQuery{Name: name, AsOf: c.asOf.At})
 		at.Cluster = &detail
 		return at, backend.Hint(err)
 	case ofEnvironment:
-		detail, err := who.Environment(ctx, query.EnvironmentQuery{Name: name, AsOf: c.asOf.At})
+		detail, err := fleet.Environment(ctx, query.EnvironmentQuery{Name: name, AsOf: c.asOf.At})
 		if err != nil {
 			return nil, backend.Hint(err)
 		}
@@ -156,7 +155,7 @@ func (c *historyCommand) then(ctx context.Context, who backend.Querier, of, name
 	var err error
 	at.Versions, _, err = backend.All(maxVersions, func(p query.Paging) (query.Page[query.Version], error) {
 		q.Paging = p
-		return who.Versions(ctx, q)
+		return fleet.Versions(ctx, q)
 	})
 	return at, err
 }

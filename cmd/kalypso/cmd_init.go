@@ -17,18 +17,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/sample/scaffold"
 )
 
-// initCommand writes a new repository.
+// initCommand creates a repository from an example.
 type initCommand struct {
 	t *terminal.Terminal
-	// url is where the repository will be pushed to; empty when nobody knows yet.
+	// url is the future URL of the repository; optional.
 	url string
 }
 
 func newInit(t *terminal.Terminal) *cobra.Command {
 	cmd := cli.Group(&cobra.Command{
 		Use:     "init",
-		Short:   "Write a repository to start from",
-		Long:    "Write a repository to start from: a working example, to be changed piece by piece.",
+		Short:   "Create a repository from an example",
+		Long:    "Create a repository from a working example, as a starting point.",
 		Example: "  kalypso init control-plane my-control-plane\n  kalypso init gitops my-gitops",
 	})
 	cmd.AddCommand(newInitControlPlane(t), newInitGitOps(t), newInitApp(t), newInitConfig(t), newInitServices(t), newInitCI(t))
@@ -39,14 +39,14 @@ func newInitControlPlane(t *terminal.Terminal) *cobra.Command {
 	c := &initCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "control-plane DIR",
-		Short: "Write a control plane: an example fleet with the environments dev and stage",
-		Long: `Write a control plane: an example fleet with the environments dev and stage.
+		Short: "Create a control plane with an example fleet",
+		Long: `Create a control plane with an example fleet: the environments dev and stage.
 
-DIR becomes a Git repository with three branches. It must be new, or an empty folder.
+DIR must be new or empty. It becomes a Git repository with three branches:
 
-    main    environments, registered workloads, templates, schemas: what is promoted
+    main    environments, registered workloads, templates, schemas: this is promoted
     dev     cluster types, policies and configuration of the first environment
-    stage   the same for the second one`,
+    stage   the same for the second environment`,
 		Example: `  kalypso init control-plane my-control-plane
   kalypso init control-plane my-control-plane --url https://github.com/org/my-control-plane`,
 		Args: cli.Exactly("DIR"),
@@ -60,11 +60,10 @@ func newInitGitOps(t *terminal.Terminal) *cobra.Command {
 	c := &initCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "gitops DIR",
-		Short: "Write a platform GitOps repository: the branches dev and stage, still empty",
-		Long: `Write a platform GitOps repository: the branches dev and stage, still empty.
+		Short: "Create an empty platform GitOps repository",
+		Long: `Create a platform GitOps repository with the empty branches dev and stage.
 
-DIR becomes a Git repository. It must be new, or an empty folder.
-The example control plane expects it beside itself, under the name gitops.`,
+DIR must be new or empty. The example control plane expects the repository next to itself, with the name gitops.`,
 		Example: `  kalypso init gitops gitops
   kalypso init gitops gitops --url https://github.com/org/gitops`,
 		Args: cli.Exactly("DIR"),
@@ -75,7 +74,7 @@ The example control plane expects it beside itself, under the name gitops.`,
 }
 
 func (c *initCommand) bind(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.url, "url", "", "the `URL` the repository will have; it becomes the remote origin")
+	cmd.Flags().StringVar(&c.url, "url", "", "the future `URL` of the repository; it becomes the remote origin")
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
@@ -104,8 +103,8 @@ func (c *initCommand) gitOps(cmd *cobra.Command, dir string) error {
 		[]string{"kalypso schedule -e dev --commit --control-plane CONTROL-PLANE"})
 }
 
-// planFirst returns the commands that lead from a new control plane to its first plan.
-// A plan compares with the GitOps repository, so there has to be one; url is its URL, empty when it has none.
+// planFirst returns the commands from a new control plane to its first plan, which needs a GitOps repository.
+// url is that of the control plane; optional.
 func planFirst(dir, url string) []string {
 	gitops := filepath.Join(dir, scaffold.GitOpsSibling)
 	create := "kalypso init gitops " + terminal.ShellWord(gitops)
@@ -120,7 +119,7 @@ func planFirst(dir, url string) []string {
 	return []string{create, plan}
 }
 
-// create makes the repository and says what to try next.
+// create creates the repository and prints what to do next.
 func (c *initCommand) create(ctx context.Context, dir, what string, branches []scaffold.Branch, next []string) error {
 	now := c.t.Now()
 	request := git.CreateRequest{Author: repository.Author(c.t.Env), When: now, Remote: c.url}

@@ -15,11 +15,10 @@ func newInitApp(t *terminal.Terminal) *cobra.Command {
 	c := &initCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "app DIR",
-		Short: "Write the source of an application: a chart, its targets, and how commits get to them",
-		Long: `Write the source of an application: a small program, its chart, its deployment targets, and how commits get to them.
+		Short: "Create the source repository of an application",
+		Long: `Create the source repository of an application: a small program, its chart, its deployment targets and its delivery.
 
-DIR becomes a Git repository. It must be new, or an empty folder.
-The configuration is expected beside it, in DIR-configs; "kalypso init config" writes that.`,
+DIR must be new or empty. The configuration is expected next to it, in DIR-configs; create that with "kalypso init config".`,
 		Example: `  kalypso init app hello-world-app
   kalypso init app hello-world-app --url https://github.com/org/hello-world-app`,
 		Args: cli.Exactly("DIR"),
@@ -38,11 +37,11 @@ func newInitServices(t *terminal.Terminal) *cobra.Command {
 	c := &initCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "services DIR",
-		Short: "Write the source of platform services: pointers to charts of others",
-		Long: `Write the source of platform services: pointers to charts of others, and where they should run.
+		Short: "Create the source repository of platform services",
+		Long: `Create the source repository of platform services: references to third-party charts, and where they should run.
 
-DIR becomes a Git repository. It must be new, or an empty folder.
-The configuration is expected beside it, in DIR-configs; "kalypso init config --services" writes that.`,
+DIR must be new or empty. The configuration is expected next to it, in DIR-configs; create that with
+"kalypso init config --services".`,
 		Example: `  kalypso init services platform-services`,
 		Args:    cli.Exactly("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,11 +60,11 @@ func newInitConfig(t *terminal.Terminal) *cobra.Command {
 	services := false
 	cmd := &cobra.Command{
 		Use:   "config DIR",
-		Short: "Write the configuration of an application: the branches dev and stage",
-		Long: `Write the configuration of an application: a branch for each environment, with the values of its targets.
+		Short: "Create the configuration repository of an application",
+		Long: `Create the configuration repository of an application: a branch for each environment, with the values of its targets.
 
-DIR becomes a Git repository. It must be new, or an empty folder.
-Values are laid over each other from the root of the branch down to the folder of a target.`,
+DIR must be new or empty. Values are merged from the root of the branch down to the folder of the target; deeper folders take
+precedence.`,
 		Example: `  kalypso init config hello-world-app-configs
   kalypso init config --services platform-services-configs`,
 		Args: cli.Exactly("DIR"),
@@ -78,11 +77,11 @@ Values are laid over each other from the root of the branch down to the folder o
 		},
 	}
 	c.bind(cmd)
-	cmd.Flags().BoolVar(&services, "services", false, "the configuration of the example services instead")
+	cmd.Flags().BoolVar(&services, "services", false, "create the configuration of the example services instead")
 	return cmd
 }
 
-// example writes the source of an example.
+// example creates the source repository of an example.
 func (c *initCommand) example(cmd *cobra.Command, dir, what string, name scaffold.Example, next []string) error {
 	if err := scaffold.CheckURL(c.url); err != nil {
 		return cli.Usage(cmd, "--url: %w", err)
@@ -94,7 +93,7 @@ func (c *initCommand) example(cmd *cobra.Command, dir, what string, name scaffol
 	return c.create(cmd.Context(), dir, what, branches, next)
 }
 
-// configuration writes the configuration of an example.
+// configuration creates the configuration repository of an example.
 func (c *initCommand) configuration(cmd *cobra.Command, dir string, name scaffold.Example) error {
 	if err := scaffold.CheckURL(c.url); err != nil {
 		return cli.Usage(cmd, "--url: %w", err)

@@ -26,11 +26,11 @@ import (
 // initCICommand is "kalypso init ci".
 type initCICommand struct {
 	t *terminal.Terminal
-	// forges says which flag of a forge was given.
+	// forges has the flag of each forge.
 	forges map[string]*bool
-	// target is what the repository is; empty to find out.
+	// target is the kind of the repository; empty to detect it.
 	target string
-	// version is the Kalypso that workflows install; empty for the one that runs.
+	// version is the version that workflows install; empty for this one.
 	version string
 	force   bool
 }
@@ -39,17 +39,17 @@ func newInitCI(t *terminal.Terminal) *cobra.Command {
 	c := &initCICommand{t: t, forges: map[string]*bool{}}
 	cmd := &cobra.Command{
 		Use:   "ci (--github | --gitlab | --azure)",
-		Short: "Write the workflows of a repository: thin calls of kalypso commands",
-		Long: `Write workflows into the repository of the current folder. They call kalypso commands, need no server, and are yours to change.
+		Short: "Create CI workflows for a repository",
+		Long: `Create CI workflows in the repository of the current folder. They call kalypso commands and need no server. You can edit them.
 
     control-plane   check: plan and problems of pull requests;   schedule, promote: pull requests to the GitOps repository
-    app             ci: lint, test, scan, check, build and push the image;   prepare-pr, deploy: from environment to environment
-    services        the same for charts of others, without an image
-    gitops          notify-on-pr: tells the control plane or the application that a pull request was merged
-    config          notify-on-config-change: tells the application that its configuration changed
+    app             ci: lint, test, scan, check, build and push the image;   prepare-pr, deploy: promotion
+    services        the same for third-party charts, without an image
+    gitops          notify-on-pr: notify the control plane or the application that a pull request was merged
+    config          notify-on-config-change: notify the application that its configuration changed
 
-What the repository is follows from what it holds, unless --for says it. Every file begins with the secrets and variables that it needs.
-A file that is there and differs is not overwritten: the difference is shown, and --force agrees to it.`,
+The kind of the repository is detected from its content, or given with --for. Each file starts with the secrets and variables that it
+needs. An existing file that differs is not overwritten: the diff is shown, and --force overwrites it.`,
 		Example: `  kalypso init ci --github
   kalypso init ci --gitlab --for app
   kalypso init ci --azure --kalypso-version v1.2.3 --force`,
@@ -58,11 +58,11 @@ A file that is there and differs is not overwritten: the difference is shown, an
 	}
 	flags := cmd.Flags()
 	for _, f := range scaffold.Forges {
-		c.forges[f.Name] = flags.Bool(f.Name, false, "write workflows of "+f.Product)
+		c.forges[f.Name] = flags.Bool(f.Name, false, "create workflows for "+f.Product)
 	}
-	flags.StringVar(&c.target, "for", "", "what the repository `is`: control-plane, app, services, config or gitops (default: by what it holds)")
-	flags.StringVar(&c.version, "kalypso-version", "", "the `version` of Kalypso that workflows install: a tag or a commit (default: this one)")
-	flags.BoolVar(&c.force, "force", false, "overwrite workflows that differ")
+	flags.StringVar(&c.target, "for", "", "the `kind` of the repository: control-plane, app, services, config or gitops (default: detected)")
+	flags.StringVar(&c.version, "kalypso-version", "", "the `version` of Kalypso that workflows install: a tag or commit (default: this version)")
+	flags.BoolVar(&c.force, "force", false, "overwrite files that differ")
 	return cmd
 }
 
@@ -72,11 +72,11 @@ func (c *initCICommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if c.target != "" && !slices.Contains(scaffold.Kinds, scaffold.Kind(c.target)) {
-		return cli.Usage(cmd, "--for %q is none of %v", c.target, scaffold.Kinds)
+		return cli.Usage(cmd, "--for %q is not one of %v", c.target, scaffold.Kinds)
 	}
 	data := scaffold.Facts{Version: cmp.Or(c.version, installable(cli.Version()))}
 	if data.Version == "" {
-		return cli.Usage(cmd, "this build has no version that workflows could install: name one with --kalypso-version")
+		return cli.Usage(cmd, "workflows cannot install a development build; choose a version with --kalypso-version")
 	}
 	root, err := c.repository()
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *initCICommand) run(cmd *cobra.Command) error {
 	}
 	switch target {
 	case "":
-		return cli.Usage(cmd, "what this repository is, its files do not say: say it with --for")
+		return cli.Usage(cmd, "cannot detect the kind of this repository; use --for")
 	case scaffold.ControlPlane:
 		if data.Environments, err = c.environments(cmd.Context(), root.Name()); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (c *initCICommand) run(cmd *cobra.Command) error {
 	return c.write(root, target, files, data)
 }
 
-// forge returns the one that was asked for.
+// forge returns the forge that the flags choose.
 func (c *initCICommand) forge(cmd *cobra.Command) (scaffold.Forge, error) {
 	var asked []scaffold.Forge
 	for _, f := range scaffold.Forges {
@@ -114,12 +114,12 @@ func (c *initCICommand) forge(cmd *cobra.Command) (scaffold.Forge, error) {
 		}
 	}
 	if len(asked) != 1 {
-		return scaffold.Forge{}, cli.Usage(cmd, "say where the workflows will run, with one of --github, --gitlab and --azure")
+		return scaffold.Forge{}, cli.Usage(cmd, "choose one of --github, --gitlab and --azure")
 	}
 	return asked[0], nil
 }
 
-// installable returns the version of this build where "go install" knows it, too.
+// installable returns the version of this build if "go install" can install it.
 func installable(version string) string {
 	if version == "devel" || strings.HasSuffix(version, "+dirty") {
 		return ""
@@ -127,7 +127,7 @@ func installable(version string) string {
 	return version
 }
 
-// repository opens the work tree of the current folder. Nothing outside of it is read or written, whatever links lie in it.
+// repository opens the work tree of the current folder. Links that lead out of it are not followed.
 func (c *initCICommand) repository() (*os.Root, error) {
 	here, err := os.Getwd()
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *initCICommand) repository() (*os.Root, error) {
 	}
 	dir, err := git.Discover(here)
 	if err != nil {
-		return nil, cli.Failed(err, "workflows belong to a repository: run it in one")
+		return nil, cli.Failed(err, "run it in a Git repository")
 	}
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
 		return nil, cli.Failed(fmt.Errorf("%q has no work tree", dir), "run it in a clone")
@@ -143,7 +143,7 @@ func (c *initCICommand) repository() (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// environments asks the control plane for its environments, because workflows name their branches.
+// environments reads the environments of the control plane: workflows name their branches.
 func (c *initCICommand) environments(ctx context.Context, dir string) ([]schedule.EnvironmentBranch, error) {
 	source := sourceFlags{controlPlane: dir}
 	s, err := source.open(ctx, c.t)
@@ -156,12 +156,12 @@ func (c *initCICommand) environments(ctx context.Context, dir string) ([]schedul
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, cli.Failed(errors.New("the branch main lists no environment"), "commit an Environment for each of them, as kalypso init control-plane does")
+		return nil, cli.Failed(errors.New("the branch main has no environment"), "commit an Environment for each, as kalypso init control-plane does")
 	}
 	return found, nil
 }
 
-// write writes the files, all of them or none, and says what to do next.
+// write writes all files or none, and prints what to do next.
 func (c *initCICommand) write(root *os.Root, target scaffold.Kind, files map[string][]byte, data scaffold.Facts) error {
 	names := slices.Sorted(maps.Keys(files))
 	differing := 0
@@ -174,7 +174,7 @@ func (c *initCICommand) write(root *os.Root, target scaffold.Kind, files map[str
 		case err != nil:
 			return err
 		case bytes.Equal(old, files[name]):
-			fmt.Fprintf(&done, "  %s, as it was\n", name)
+			fmt.Fprintf(&done, "  %s, unchanged\n", name)
 		case c.force:
 			fmt.Fprintf(&done, "  %s, overwritten\n", name)
 		default:
@@ -183,7 +183,7 @@ func (c *initCICommand) write(root *os.Root, target scaffold.Kind, files map[str
 		}
 	}
 	if differing > 0 {
-		return cli.Failed(fmt.Errorf("%d of %d files are there and differ; nothing was written", differing, len(names)),
+		return cli.Failed(fmt.Errorf("%d of %d files exist and differ; nothing was written", differing, len(names)),
 			"the difference is above; --force overwrites them")
 	}
 	for _, name := range names {
@@ -198,7 +198,7 @@ func (c *initCICommand) write(root *os.Root, target scaffold.Kind, files map[str
 	return nil
 }
 
-// nextOfCI says what is left to people.
+// nextOfCI returns what the user has to do next.
 func nextOfCI(target scaffold.Kind, data scaffold.Facts) string {
 	next := "next: set the secrets and variables that the comments name, and commit the files"
 	switch target {

@@ -23,11 +23,11 @@ func newLedgerBackup(t *terminal.Terminal) *cobra.Command {
 	c := &ledgerBackupCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Copy the ledger in a file to another file, while it is used",
-		Long: `Copy the ledger in a file to another file, while it is used. The copy is consistent and a ledger itself: to restore it,
-put it into the place of the other one while no server runs. The folder of the copy is made where it is missing.
+		Short: "Back up an SQLite ledger to a file",
+		Long: `Back up an SQLite ledger to a new file, while a server uses it. The backup is a consistent ledger: to restore it, stop the server
+and replace the ledger's file. Missing folders are created.
 
-A PostgreSQL database is backed up with its own tools, such as pg_dump.`,
+Back up a PostgreSQL database with its own tools, such as pg_dump.`,
 		Example: `  kalypso ledger backup --ledger kalypso-data/ledger.db backup/ledger-monday.db`,
 		Args:    cli.Exactly("FILE"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
@@ -44,11 +44,11 @@ func (c *ledgerBackupCommand) run(cmd *cobra.Command, file string) error {
 	return backend.WithLedger(cmd.Context(), backend.OpenExisting, at, func(l ledger.Ledger) error {
 		b, ok := l.(ledger.Backuper)
 		if !ok {
-			return cli.Failed(errors.New("this ledger cannot copy itself to a file"), "use pg_dump, or kalypso ledger export")
+			return cli.Failed(errors.New("only an SQLite ledger can be backed up to a file"), "use pg_dump, or kalypso ledger export")
 		}
 		err := b.Backup(cmd.Context(), file)
 		if errors.Is(err, os.ErrExist) {
-			return cli.Failed(fmt.Errorf("%q exists already", file), "choose another name: a backup never replaces another one")
+			return cli.Failed(fmt.Errorf("%q exists already", file), "choose another name; a backup never overwrites a file")
 		}
 		return err
 	})

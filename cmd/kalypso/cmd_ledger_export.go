@@ -24,11 +24,11 @@ func newLedgerExport(t *terminal.Terminal) *cobra.Command {
 	c := &ledgerExportCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
-		Short: "Write everything that a ledger holds, as JSON lines",
-		Long: `Write everything that a ledger holds, as JSON lines, to stdout or to a file that does not exist yet.
+		Short: "Export a ledger as JSON lines",
+		Long: `Export a ledger as JSON lines, one fact each, to stdout or a new file. "kalypso ledger import" adds them to another ledger,
+SQLite or PostgreSQL.
 
-Each line is one fact, and "kalypso ledger import" puts them into another ledger, of either kind. Tokens and credentials are in it
-as hashes only; still it tells who runs what, and the file is readable by its owner alone.`,
+Tokens and credentials are exported as hashes. The file still shows who runs what, so only its owner can read it.`,
 		Example: `  kalypso ledger export --ledger kalypso-data/ledger.db ledger.jsonl
   kalypso ledger export --ledger kalypso-data/ledger.db | gzip > ledger.jsonl.gz`,
 		Args: cli.AtMost("FILE"),
@@ -51,7 +51,7 @@ func (c *ledgerExportCommand) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// exportTo writes a new file. One that is not complete is removed: it would be taken for a whole ledger.
+// exportTo writes a new file, and removes it if the export fails: an incomplete file looks like a complete one.
 func exportTo(ctx context.Context, l ledger.Ledger, file string) error {
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrExist) {

@@ -33,16 +33,16 @@ func newLedgerImport(t *terminal.Terminal) *cobra.Command {
 	c := &ledgerImportCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "import [FILE...]",
-		Short: "Add exported facts, or signed reports of clusters without a connection, to a ledger",
-		Long: `Add to a ledger what is in files, or stdin:
+		Short: "Import exported facts or signed reports into a ledger",
+		Long: `Import files, or stdin, into a ledger. A file comes from one of two commands:
 
-    kalypso ledger export           everything that another ledger holds
-    kalypso cluster report          signed reports of a cluster that has no connection; its key has to be registered
+    kalypso ledger export           all facts of another ledger
+    kalypso cluster report          signed reports of a cluster without a connection, whose key is registered
 
-What the ledger has already stays once, so that an import may be repeated, and several ledgers can be brought together.
-It stops at the first line that it cannot use, and says which. A ledger file that does not exist yet is made.
+Facts that the ledger has already are skipped, so an import can be repeated and several ledgers can be merged.
+The import stops at the first invalid line and names it. A missing ledger file is created.
 
-A server takes signed reports as well, from an admin.`,
+A server accepts signed reports from an admin.`,
 		Example: `  kalypso ledger import --ledger kalypso-data/ledger.db ledger.jsonl
   kalypso ledger import --server https://kalypso.example.com large-07.jsonl large-08.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
@@ -76,7 +76,7 @@ func (c *ledgerImportCommand) importAll(ctx context.Context, files []string, to 
 	return nil
 }
 
-// importFile adds one file, and says so.
+// importFile imports one file and prints a summary.
 func (c *ledgerImportCommand) importFile(ctx context.Context, file string, to importer) error {
 	in, name := c.t.In, "stdin"
 	if file != "-" {
@@ -99,20 +99,20 @@ func (c *ledgerImportCommand) importFile(ctx context.Context, file string, to im
 	return nil
 }
 
-// importer takes what is in files: a ledger, or a server.
+// importer imports files into a ledger or a server.
 type importer interface {
-	// Facts takes what another ledger exported, Signed the reports of a cluster without a connection.
+	// Facts imports the export of a ledger, Signed the reports of a cluster without a connection.
 	Facts(ctx context.Context, in io.Reader) error
 	Signed(ctx context.Context, in io.Reader) (api.Imported, error)
 }
 
-// addTo adds what is in a file, and says what that was.
+// addTo imports a file and returns a summary.
 func addTo(ctx context.Context, in *bufio.Reader, to importer) (string, error) {
 	if !isSigned(in) {
-		return "added what was exported", to.Facts(ctx, in)
+		return "imported the exported facts", to.Facts(ctx, in)
 	}
 	taken, err := to.Signed(ctx, in)
-	return fmt.Sprintf("added %s of %s", terminal.Count(taken.Reports, "report"), terminal.Printable(strings.Join(taken.Clusters, ", "))), err
+	return fmt.Sprintf("imported %s of %s", terminal.Count(taken.Reports, "report"), terminal.Printable(strings.Join(taken.Clusters, ", "))), err
 }
 
 // localImport imports into a ledger.
@@ -135,12 +135,12 @@ func (i *localImport) Signed(ctx context.Context, in io.Reader) (api.Imported, e
 // serverImport sends files to a server.
 type serverImport struct{ client *client.Client }
 
-// Facts implements [importer]: tokens and registrations are among them, which no server takes from afar.
+// Facts refuses: the facts include tokens and registrations, which a server does not accept over the network.
 func (i *serverImport) Facts(context.Context, io.Reader) error {
-	return cli.Failed(errors.New("a server takes signed reports only"), "import what was exported into the ledger itself, with --ledger")
+	return cli.Failed(errors.New("a server accepts only signed reports"), "import exported facts into the ledger itself, with --ledger")
 }
 
-// maxSent is how much a server takes at once.
+// maxSent bounds a file for a server, in bytes.
 const maxSent = 64 << 20
 
 // Signed implements [importer].
@@ -150,15 +150,15 @@ func (i *serverImport) Signed(ctx context.Context, in io.Reader) (taken api.Impo
 	case err != nil:
 		return taken, err
 	case len(file) > maxSent:
-		return taken, cli.Failed(fmt.Errorf("it has more than %d MiB", maxSent>>20), "send its lines in several files")
+		return taken, cli.Failed(fmt.Errorf("the file is larger than %d MiB", maxSent>>20), "split its lines into several files")
 	}
 	err = backend.Hint(i.client.PostFile(ctx, "reports/file", "application/x-ndjson", file, &taken))
 	return taken, err
 }
 
-// isSigned looks at the beginning of a file: the name of the first field tells the formats apart.
+// isSigned reports whether a file has signed reports, by the name of its first field.
 func isSigned(in *bufio.Reader) bool {
-	// An error, such as the end of the file, is met again by whoever reads it.
+	// An error, such as the end of the file, occurs again when the file is read.
 	beginning, _ := in.Peek(in.Size())
 	tokens := json.NewDecoder(bytes.NewReader(beginning))
 	if brace, err := tokens.Token(); err != nil || brace != json.Delim('{') {

@@ -16,27 +16,27 @@ import (
 
 // promoteCommand is "kalypso promote".
 type promoteCommand struct {
-	t      *terminal.Terminal
-	place  lookFlags
-	output *cli.Output
-	to     string
-	word   wordFlags
+	t       *terminal.Terminal
+	place   lookFlags
+	output  *cli.Output
+	to      string
+	request requestFlags
 }
 
 func newPromote(t *terminal.Terminal) *cobra.Command {
 	c := &promoteCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "promote [--to ENVIRONMENT --commit COMMIT]",
-		Short: "Move a commit on, or say why it waits",
-		Long: `Move a commit on, or say why it waits.
+		Short: "Promote a commit, or show what each environment waits for",
+		Long: `Promote a commit, or show what each environment waits for.
 
-Alone it says for each environment which commit it has, which one comes next, and what that waits for.
-With --to, a commit of main, also an older one, is the next to enter an environment. All rules hold for it as well: the environments
-before, soak, windows and approval. Where the commit was aborted before, that is lifted.
+Without flags, show for each environment its commit, the next commit, and what the next commit waits for.
+With --to, request that a commit of main, which may be an older one, is the next in an environment. The rules of the environment
+still apply: earlier environments, soak time, windows and approval. If the commit was aborted there, the abort is lifted.
 
     candidate ─► promoted ─► proposed ─► deploying ─► verifying ─► deployed
 
-A server heeds what people say from its next round on. Without a server, "kalypso promote round" is such a round, for CI.`,
+The server acts on requests within seconds. Without a server, run "kalypso promote round" in CI.`,
 		Example: `  kalypso promote
   kalypso promote --to prod --commit 3f2a9c1 --why "the fix for the outage"
   kalypso promote pause prod --why "sale until Monday"
@@ -52,41 +52,41 @@ A server heeds what people say from its next round on. Without a server, "kalyps
 	}
 	c.place.bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
-	cmd.Flags().StringVar(&c.to, "to", "", "the `name` of the environment that the commit is to enter")
-	c.word.bind(cmd, true)
+	cmd.Flags().StringVar(&c.to, "to", "", "request the commit for the environment with this `name`")
+	c.request.bind(cmd, true)
 	cmd.AddCommand(
 		newPromoteRound(t),
-		newPromoteWord(t, backend.Pause, "Let nothing enter an environment until it is resumed",
-			"Let nothing enter an environment until it is resumed. What is rolled out there already goes on.", "sale until Monday"),
-		newPromoteWord(t, backend.Resume, "End the pause of an environment", "End the pause of an environment.", ""),
-		newPromoteWord(t, backend.Abort, "Give a commit up in an environment",
-			"Give a commit up in an environment: it does not enter, nor go on from there. A newer commit takes its place;\nto order the commit there lifts it.", "it breaks sign-in"),
-		newPromoteWord(t, backend.Rollback, "Go back to a commit that ran well in an environment",
-			"Go back to a commit that ran well in an environment: the last one before the present one that did not fail since,\nor another one with --commit. It is ordered like any other commit, so the rules of the environment hold.", "sign-in is broken"),
+		newPromoteAction(t, backend.Pause, "Stop promoting commits to an environment",
+			"Stop promoting commits to an environment until it is resumed. A rollout in progress continues.", "sale until Monday"),
+		newPromoteAction(t, backend.Resume, "Resume promoting commits to an environment", "Resume promoting commits to a paused environment.", ""),
+		newPromoteAction(t, backend.Abort, "Abort a commit in an environment",
+			"Abort a commit in an environment: it is not promoted to the environment, nor from there to the next. A newer commit replaces it.\nTo lift the abort, request the commit with \"kalypso promote --to\".", "it breaks sign-in"),
+		newPromoteAction(t, backend.Rollback, "Roll back an environment to an earlier commit",
+			"Roll back an environment to the last earlier commit that ran well there, or to the one given with --commit.\nThe rules of the environment apply, as for any other commit.", "sign-in is broken"),
 	)
 	return cmd
 }
 
 func (c *promoteCommand) run(cmd *cobra.Command) error {
 	switch {
-	case c.to == "" && (c.word.commit != "" || c.word.why != ""):
-		return cli.Usage(cmd, "where to? name the environment, as in --to prod")
+	case c.to == "" && (c.request.commit != "" || c.request.why != ""):
+		return cli.Usage(cmd, "no environment given; use --to, for example --to prod")
 	case c.to == "":
 		return c.explain(cmd)
-	case c.word.commit == "":
-		return cli.Usage(cmd, "which commit? name it, as in --commit 3f2a9c1")
+	case c.request.commit == "":
+		return cli.Usage(cmd, "no commit given; use --commit, for example --commit 3f2a9c1")
 	}
-	return say(cmd, c.t, &c.place.Flags, c.output, c.word.about(backend.Promote, c.to, c.place.named()))
+	return request(cmd, c.t, &c.place.Flags, c.output, c.request.command(backend.Promote, c.to, c.place.named()))
 }
 
-// explain says what each environment waits for.
+// explain shows what each environment waits for.
 func (c *promoteCommand) explain(cmd *cobra.Command) error {
-	who, err := c.place.ask(cmd, c.t)
+	fleet, err := c.place.ask(cmd, c.t)
 	if err != nil {
 		return err
 	}
-	details, err := c.details(cmd.Context(), who)
-	if err := errors.Join(err, who.Close()); err != nil {
+	details, err := c.details(cmd.Context(), fleet)
+	if err := errors.Join(err, fleet.Close()); err != nil {
 		return err
 	}
 	return c.output.Write(c.t.Out, query.Page[query.EnvironmentDetail]{Items: details}, func(w io.Writer) error {
@@ -94,14 +94,14 @@ func (c *promoteCommand) explain(cmd *cobra.Command) error {
 	})
 }
 
-func (c *promoteCommand) details(ctx context.Context, who *backend.Fleet) ([]query.EnvironmentDetail, error) {
-	if err := who.Refresh(ctx); err != nil {
+func (c *promoteCommand) details(ctx context.Context, fleet *backend.Fleet) ([]query.EnvironmentDetail, error) {
+	if err := fleet.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	found, err := environments(ctx, who, c.place.named())
+	found, err := environments(ctx, fleet, c.place.named())
 	details := []query.EnvironmentDetail{}
 	for _, e := range found {
-		d, err := who.Environment(ctx, query.EnvironmentQuery{Name: e.Name, ControlPlane: e.ControlPlane})
+		d, err := fleet.Environment(ctx, query.EnvironmentQuery{Name: e.Name, ControlPlane: e.ControlPlane})
 		if err != nil {
 			return nil, backend.Hint(err)
 		}

@@ -19,13 +19,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// sampleFlags say which sample is meant.
+// sampleFlags choose a sample.
 type sampleFlags struct{ dir string }
 
-// defaultSample is the folder of a sample whose folder nobody names.
+// defaultSample is the default folder of a sample.
 const defaultSample = "kalypso-sample"
 
-// flag is what has to be typed to mean this sample, with a space before it; empty where nothing has to.
+// flag returns the flag for this sample, with a leading space; empty for the default folder.
 func (f *sampleFlags) flag() string {
 	if f.dir == defaultSample {
 		return ""
@@ -37,14 +37,14 @@ func newSample(t *terminal.Terminal) *cobra.Command {
 	f := &sampleFlags{}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "sample",
-		Short: "Play the tutorial on this machine: two teams, three simulated clusters",
-		Long: `Play the tutorial on this machine: two teams, three simulated clusters.
+		Short: "Run the tutorial on this machine",
+		Long: `Run the tutorial on this machine: two teams and three simulated clusters.
 
     platform team      control-plane, gitops                        drone-1, drone-2 (Flux)
     application team   hello-world-app, its configuration   ─► pull ─►  large (Argo CD)
                                                                     each serves dev and stage
 
-Everything is in one folder, and served by one process. The clusters are simulated: they follow Git and report as real ones do.`,
+Everything is in one folder and served by one process. The simulated clusters follow Git and report like real ones.`,
 		Example: "  kalypso sample up\n  kalypso sample merge gitops stage\n  kalypso sample cluster large fail\n  kalypso sample down",
 	})
 	cmd.PersistentFlags().StringVar(&f.dir, "dir", defaultSample, "the `folder` of the sample")
@@ -57,12 +57,12 @@ Everything is in one folder, and served by one process. The clusters are simulat
 func (f *sampleFlags) open() (*sample.Folder, error) {
 	folder, err := sample.Open(f.dir)
 	if errors.Is(err, sample.ErrNoSample) {
-		return nil, cli.Failed(err, "kalypso sample up makes one; --dir says where it is")
+		return nil, cli.Failed(err, "create one with kalypso sample up, or choose its folder with --dir")
 	}
 	return folder, err
 }
 
-// remote is the way to the process that runs the sample.
+// remote connects to the process that runs the sample.
 func (f *sampleFlags) remote() (sample.Remote, error) {
 	folder, err := f.open()
 	if err != nil {
@@ -74,7 +74,7 @@ func (f *sampleFlags) remote() (sample.Remote, error) {
 func remoteOf(folder *sample.Folder) (sample.Remote, error) {
 	token, err := os.ReadFile(folder.ControlToken())
 	if err != nil {
-		return sample.Remote{}, cli.Failed(fmt.Errorf("read the token of the sample: %w", err), "kalypso sample up starts it")
+		return sample.Remote{}, cli.Failed(fmt.Errorf("read the token of the sample: %w", err), "start it with kalypso sample up")
 	}
 	server := &url.URL{Scheme: "http", Host: folder.State.Listen, Path: sample.ControlRoot}
 	return sample.Remote{Client: &client.Client{
@@ -82,7 +82,7 @@ func remoteOf(folder *sample.Folder) (sample.Remote, error) {
 	}}, nil
 }
 
-// ask asks the process that runs the sample.
+// ask calls the process that runs the sample.
 func (f *sampleFlags) ask(do func(sample.Remote) error) error {
 	remote, err := f.remote()
 	if err != nil {
@@ -91,7 +91,7 @@ func (f *sampleFlags) ask(do func(sample.Remote) error) error {
 	err = do(remote)
 	switch {
 	case errors.Is(err, client.ErrUnreachable), errors.Is(err, client.ErrNoAPI):
-		return cli.Failed(fmt.Errorf("the sample does not run: %w", err), "kalypso sample up starts it, in another terminal")
+		return cli.Failed(fmt.Errorf("the sample is not running: %w", err), "start it with kalypso sample up, in another terminal")
 	case err != nil:
 		return backend.Hint(err)
 	}
@@ -110,5 +110,5 @@ func runs(ctx context.Context, folder *sample.Folder) bool {
 	return err == nil
 }
 
-// shown is a path as people would type it.
+// shown returns a path as users type it.
 func shown(path string) string { return terminal.Printable(filepath.ToSlash(path)) }

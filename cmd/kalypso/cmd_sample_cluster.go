@@ -26,13 +26,13 @@ func newSampleCluster(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	c := &sampleClusterCommand{t: t, sample: f}
 	cmd := &cobra.Command{
 		Use:   "cluster [NAME fail|offline|slow|recover]",
-		Short: "Make a simulated cluster fail, go offline, lag or recover; without arguments, list them",
-		Long: `Make a simulated cluster fail, go offline, lag or recover; without arguments, list them.
+		Short: "List simulated clusters, or change how one behaves",
+		Long: `List simulated clusters, or change how one behaves:
 
-    fail      refuses whatever its reconcilers apply; what was applied stays
-    offline   neither follows Git nor reports
-    slow      takes ten times longer, or --lag
-    recover   does what it did before`,
+    fail      every new commit fails; applied commits stay
+    offline   the cluster neither follows Git nor reports
+    slow      the cluster takes ten times longer, or as set by --lag
+    recover   the cluster works again`,
 		Example: "  kalypso sample cluster\n  kalypso sample cluster large fail\n  kalypso sample cluster drone-1 fail --only nginx\n  kalypso sample cluster large recover",
 		Args:    cli.AtMost("NAME", "MODE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,7 +40,7 @@ func newSampleCluster(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 			case 0:
 				return c.list(cmd.Context())
 			case 1:
-				return cli.Usage(cmd, "what shall it do? fail, offline, slow or recover")
+				return cli.Usage(cmd, "no behavior given; use fail, offline, slow or recover")
 			}
 			mode, err := simulate.ParseMode(args[1])
 			if err != nil {
@@ -49,7 +49,7 @@ func newSampleCluster(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 			return c.set(cmd.Context(), args[0], simulate.Behaviour{Mode: mode, Only: c.only, Lag: c.lag})
 		},
 	}
-	cmd.Flags().StringVar(&c.only, "only", "", "fail only the `workload` or deployment target of this name")
+	cmd.Flags().StringVar(&c.only, "only", "", "fail only the `workload` or deployment target with this name")
 	cmd.Flags().Float64Var(&c.lag, "lag", 0, "how many times longer a slow cluster takes (default 10)")
 	return cmd
 }
@@ -71,7 +71,7 @@ func (c *sampleClusterCommand) list(ctx context.Context) error {
 	})
 }
 
-// showSimulated lists the simulated clusters, and how they are doing.
+// showSimulated prints the simulated clusters.
 func (c *sampleClusterCommand) showSimulated(all []simulate.Overview) error {
 	list := &terminal.Table{}
 	list.Row(terminal.Plain("SIMULATED CLUSTER"), terminal.Plain("SERVES"), terminal.Plain("WITH"), terminal.Plain("IS"), terminal.Plain("READY"), terminal.Plain("OBJECTS"))
@@ -86,7 +86,7 @@ func (c *sampleClusterCommand) showSimulated(all []simulate.Overview) error {
 	return list.Write(c.t.Out)
 }
 
-// showReal lists the clusters that are not simulated, where there are any, apart from those that are.
+// showReal prints the real clusters, if there are any.
 func (c *sampleClusterCommand) showReal(all []sample.RealCluster, apart bool) error {
 	if len(all) == 0 {
 		return nil
@@ -120,11 +120,11 @@ func (c *sampleClusterCommand) set(ctx context.Context, name string, b simulate.
 func newSampleKubectl(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "kubectl NAME get KINDS [NAMES] [-A] [-n NAMESPACE] [-o FORMAT]",
-		Short:   "Show the objects of a simulated cluster, as kubectl would",
+		Short:   "Show objects of a simulated cluster, like kubectl get",
 		Example: "  kalypso sample kubectl large get configmaps -A\n  kalypso sample kubectl drone-1 get kustomizations -n flux-system -o yaml",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return cli.Usage(cmd, "name a cluster, and what to get")
+				return cli.Usage(cmd, "want a cluster, get, and kinds of objects")
 			}
 			return nil
 		},
@@ -135,6 +135,6 @@ func newSampleKubectl(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 			return f.ask(func(r sample.Remote) error { return r.Simulation().Kubectl(cmd.Context(), t.Out, args[0], args[1:]) })
 		},
 	}
-	cmd.Flags().SetInterspersed(false) // what follows the name is kubectl's own
+	cmd.Flags().SetInterspersed(false) // flags after the name belong to kubectl
 	return cmd
 }

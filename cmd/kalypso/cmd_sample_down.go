@@ -28,15 +28,15 @@ func newSampleDown(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	c := &sampleDownCommand{t: t, sample: f}
 	cmd := &cobra.Command{
 		Use:   "down",
-		Short: "Stop the sample, and remove what it made",
-		Long: `Stop the sample, and remove what it made, and nothing else: what somebody put into its folder stays there, and a folder
-that is no sample is not touched. On a forge that was there before, it removes the repositories whose description says that this
-sample made them; on real clusters, what has the label of this sample, and Flux removes what came by that.`,
+		Short: "Stop the sample and remove what it created",
+		Long: `Stop the sample and remove what it created. Other files in its folder stay, and a folder without a sample is not touched.
+On an existing forge, remove the repositories whose description says that this sample created them. On real clusters, remove
+the objects with the label of this sample; Flux then removes what it installed from them.`,
 		Example: "  kalypso sample down\n  kalypso sample down --dir another-sample",
 		Args:    cli.Exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&c.keep, "keep-remote", false, "leave what is on a forge and on real clusters, and forget it")
+	cmd.Flags().BoolVar(&c.keep, "keep-remote", false, "keep what is on an existing forge and on real clusters")
 	return cmd
 }
 
@@ -58,22 +58,22 @@ func (c *sampleDownCommand) run(ctx context.Context) error {
 	}
 	left, err := folder.Remove()
 	if err != nil {
-		return cli.Failed(err, "run it again when nobody uses the folder any more")
+		return cli.Failed(err, "run it again when no program uses the folder")
 	}
 	fmt.Fprintf(t.Out, "removed the sample in %s\n", shown(folder.Dir))
 	if len(left) > 0 {
-		fmt.Fprintf(t.Out, "left there, since the sample did not make it: %s\n", terminal.Printable(strings.Join(left, ", ")))
+		fmt.Fprintf(t.Out, "kept, because the sample did not create it: %s\n", terminal.Printable(strings.Join(left, ", ")))
 	}
 	return nil
 }
 
-// briefly is how long an answer of a process on this machine may take, and patiently how long its end.
+// briefly bounds an answer of a local process, patiently its end.
 const (
 	briefly   = 3 * time.Second
 	patiently = 30 * time.Second
 )
 
-// stopSample ends the process that runs a sample, if there is one, and waits until it is done.
+// stopSample stops the process that runs a sample, if there is one, and waits for its end.
 func stopSample(ctx context.Context, folder *sample.Folder) error {
 	if !runs(ctx, folder) {
 		return nil

@@ -29,18 +29,18 @@ func newSampleGreeting(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	c := &sampleGreetingCommand{t: t, sample: f}
 	cmd := &cobra.Command{
 		Use:   "greeting NAME",
-		Short: "Show what hello-world-app shows on a cluster, with the configuration that reached it",
-		Long: `Show what hello-world-app shows on a cluster, with the configuration of the platform that reached it.
-For a simulated one it is the same as on the page of the application; for a real one it is read from the Deployments and ConfigMaps
-there, and whether pods run them, kubectl says. With --until it waits until a text is there, and nothing is starting any more.`,
+		Short: "Show the greeting of hello-world-app on a cluster",
+		Long: `Show the greeting of hello-world-app on a cluster, with the platform configuration that it received. On a real cluster the greeting
+is computed from Deployments and ConfigMaps; use kubectl to check that the pods are running.
+With --until, wait until the greeting contains a text and nothing is starting.`,
 		Example: "  kalypso sample greeting large\n  kalypso sample greeting large -e stage --until mysql://west-stage",
 		Args:    cli.Exactly("NAME"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&c.only, "environment", "e", "", "only in the environment of this `name`")
-	flags.StringVar(&c.until, "until", "", "wait until it has this `text`")
-	flags.DurationVar(&c.timeout, "timeout", time.Minute, "how long to wait for it")
+	flags.StringVarP(&c.only, "environment", "e", "", "only in the environment with this `name`")
+	flags.StringVar(&c.until, "until", "", "wait until the greeting contains this `text`")
+	flags.DurationVar(&c.timeout, "timeout", time.Minute, "how long to wait")
 	return cmd
 }
 
@@ -68,7 +68,7 @@ func (c *sampleGreetingCommand) run(ctx context.Context, cluster string) error {
 				return err
 			}
 			if time.Now().After(deadline) {
-				return cli.Failed(fmt.Errorf("no greeting on %s has %q after %s:\n%s", cluster, c.until, c.timeout, &text), "kalypso status says what waits for what")
+				return cli.Failed(fmt.Errorf("no greeting on %s contains %q after %s:\n%s", cluster, c.until, c.timeout, &text), "kalypso status shows what each environment waits for")
 			}
 			select {
 			case <-ctx.Done():
@@ -79,10 +79,10 @@ func (c *sampleGreetingCommand) run(ctx context.Context, cluster string) error {
 	})
 }
 
-// sampleOften is how often it is looked for a text.
+// sampleOften is the interval between two attempts.
 const sampleOften = 100 * time.Millisecond
 
-// environmentOf is what the platform told an application about where it runs.
+// environmentOf returns the environment in the application's platform configuration.
 func environmentOf(g simulate.Greeting) string {
 	for _, s := range g.Settings {
 		if s.Name == "ENVIRONMENT" {
@@ -96,7 +96,7 @@ func (c *sampleGreetingCommand) show(w io.Writer, g simulate.Greeting) {
 	style := c.t.OutStyle
 	fmt.Fprintf(w, "%s  %s\n  %s\n", terminal.Printable(g.Namespace), style.Dim(terminal.Printable(g.Image)), style.Bold(terminal.Printable(g.Says())))
 	if g.Waits != "" {
-		fmt.Fprintf(w, "  %s %s\n", style.Yellow("waits:"), terminal.Printable(g.Waits))
+		fmt.Fprintf(w, "  %s %s\n", style.Yellow("waiting:"), terminal.Printable(g.Waits))
 	}
 	for _, s := range g.Settings {
 		if s.From != "" {

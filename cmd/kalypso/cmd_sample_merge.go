@@ -25,9 +25,9 @@ func newSampleMerge(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	c := &sampleMergeCommand{t: t, sample: f}
 	cmd := &cobra.Command{
 		Use:   "merge [REPOSITORY BRANCH]",
-		Short: "Merge the pull request to a branch; without arguments, list those that are open",
-		Long: `Merge the pull request to a branch, as somebody of the team that works with the repository; without arguments, list those
-that are open. It is what the button on the page of the pull request does. One that is not there yet is waited for.`,
+		Short: "List open pull requests, or merge one",
+		Long: `List open pull requests, or merge the one to a branch as a member of the repository's team, like the button on its page.
+If the pull request does not exist yet, wait for it.`,
 		Example: "  kalypso sample merge\n  kalypso sample merge gitops stage",
 		Args:    cli.AtMost("REPOSITORY", "BRANCH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,7 +51,7 @@ func (c *sampleMergeCommand) list(ctx context.Context) error {
 			return err
 		}
 		if len(all) == 0 {
-			fmt.Fprintln(c.t.Out, "no pull request is open")
+			fmt.Fprintln(c.t.Out, "no open pull requests")
 			return nil
 		}
 		list := &terminal.Table{}
@@ -69,7 +69,7 @@ func (c *sampleMergeCommand) merge(ctx context.Context, wanted sample.MergeReque
 		merged, err := r.Merge(waiting, wanted)
 		var refusal *client.Refusal
 		if errors.As(err, &refusal) {
-			return cli.Failed(fmt.Errorf("not merged within %s: %w", c.timeout, err), "kalypso sample merge lists what is open, kalypso status says what waits for what")
+			return cli.Failed(fmt.Errorf("not merged within %s: %w", c.timeout, err), "kalypso sample merge lists open pull requests, and kalypso status shows what each environment waits for")
 		}
 		if err != nil {
 			return err

@@ -40,16 +40,16 @@ func newSampleUp(t *terminal.Terminal, f *sampleFlags) *cobra.Command {
 	c := &sampleUpCommand{t: t, sample: f}
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Start the sample, or go on with it where it was",
-		Long: `Start the sample, or go on with it where it was: its repositories, a server, and three simulated clusters.
+		Short: "Start the sample, or resume it",
+		Long: `Start the sample, or resume it: its repositories, a server, and three simulated clusters.
 It runs until it is interrupted, or stopped by kalypso sample down.
 
-With --forge the repositories are created on a forge that there is, private, and named with the prefix: seven of them. The token
-needs the rights to create, push, protect and delete there, and is read from the environment each time.
+With --forge, create the seven repositories on an existing forge. They are private and named with the prefix. The token needs
+permission to create, push, protect and delete repositories. It is read from the environment each time.
 
-With --kube-context real clusters take the place of the simulated ones of a type. Flux has to be there. What is installed beside it,
-and where, is said before, and asked about unless there is --yes. Flux reads the repositories with the token of
---cluster-token-env, which may only read. The agents run in this process, with the rights of the account that is installed.`,
+With --kube-context, real clusters replace the simulated clusters of a type. They need Flux. What is installed is shown first and
+needs confirmation, unless --yes is given. Flux reads the repositories with the read-only token of --cluster-token-env.
+The agents run in this process, with the permissions of the installed service account.`,
 		Example: `  kalypso sample up
   kalypso sample up --dir another-sample --listen 127.0.0.1:8090
   kalypso sample up --forge gitea --url https://git.example.com --org acme --prefix tutorial --token-env GITEA_TOKEN
@@ -59,17 +59,17 @@ and where, is said before, and asked about unless there is --yes. Flux reads the
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&c.listen, "listen", "", "the loopback `address` to serve on (default: "+serve.DefaultListen+", or where it was)")
-	flags.StringVar(&c.forge, "forge", "", "create the repositories on a forge of this `kind`: gitea, github or gitlab")
+	flags.StringVar(&c.listen, "listen", "", "the loopback `address` to serve on (default: "+serve.DefaultListen+", or the address of the resumed sample)")
+	flags.StringVar(&c.forge, "forge", "", "create the repositories on an existing forge of this `kind`: gitea, github or gitlab")
 	flags.StringVar(&c.site.URL, "url", "", "the `URL` of that forge")
-	flags.StringVar(&c.site.Org, "org", "", "the `account` there that owns the repositories, an organization or a group")
-	flags.StringVar(&c.site.Prefix, "prefix", "kalypso-sample", "what the names of the repositories there begin with")
-	flags.StringVar(&c.tokenEnv, "token-env", "", "the `variable` of the environment with the token for it")
-	flags.StringArrayVar(&c.contexts, "kube-context", nil, "let a real cluster serve, as `TYPE=CONTEXT` of the kubeconfig; may be repeated")
-	flags.StringVar(&c.clusterEnv, "cluster-token-env", "", "the `variable` of the environment with the token that real clusters read with")
-	flags.BoolVarP(&c.yes, "yes", "y", false, "install on real clusters without being asked")
-	flags.DurationVar(&c.poll, "poll", 2*time.Second, "how often simulated clusters look at Git")
-	flags.DurationVar(&c.delay, "delay", 3*time.Second, "how long they take at most to apply what they find")
+	flags.StringVar(&c.site.Org, "org", "", "the organization or group on the forge that owns the repositories: its `name`")
+	flags.StringVar(&c.site.Prefix, "prefix", "kalypso-sample", "the prefix of the names of the repositories on the forge")
+	flags.StringVar(&c.tokenEnv, "token-env", "", "the environment `variable` with the token for the forge")
+	flags.StringArrayVar(&c.contexts, "kube-context", nil, "use a real cluster, as `TYPE=CONTEXT` of the kubeconfig; may be repeated")
+	flags.StringVar(&c.clusterEnv, "cluster-token-env", "", "the environment `variable` with the token with which real clusters read the repositories")
+	flags.BoolVarP(&c.yes, "yes", "y", false, "install on real clusters without confirmation")
+	flags.DurationVar(&c.poll, "poll", 2*time.Second, "how often simulated clusters poll Git")
+	flags.DurationVar(&c.delay, "delay", 3*time.Second, "the maximum time that simulated clusters take to apply a commit")
 	return cmd
 }
 
@@ -100,18 +100,18 @@ func (c *sampleUpCommand) run(cmd *cobra.Command) error {
 	return p.run(ctx, begun)
 }
 
-// sampleForges are the kinds of forges on which repositories can be created.
+// sampleForges lists the forges on which repositories can be created.
 var sampleForges = []string{string(forge.Gitea), string(forge.GitHub), string(forge.GitLab)}
 
-// check wants flags that make sense together, whatever sample they are for.
+// check checks the combination of flags.
 func (c *sampleUpCommand) check(cmd *cobra.Command) error {
 	switch {
 	case c.poll <= 0 || c.delay < 0:
-		return cli.Usage(cmd, "--poll and --delay are positive")
+		return cli.Usage(cmd, "--poll and --delay must be positive")
 	case c.listen != "" && !onLoopback(c.listen):
-		return cli.Usage(cmd, "--listen %q: a sample is for this machine alone: 127.0.0.1:8080", c.listen)
+		return cli.Usage(cmd, "--listen %q: want a loopback address, for example 127.0.0.1:8080", c.listen)
 	case c.forge != "" && !slices.Contains(sampleForges, c.forge):
-		return cli.Usage(cmd, "--forge %q is none of %s", c.forge, strings.Join(sampleForges, ", "))
+		return cli.Usage(cmd, "--forge %q is not one of %s", c.forge, strings.Join(sampleForges, ", "))
 	}
 	if c.site.URL != "" {
 		if err := scaffold.CheckURL(c.site.URL + "/x/y"); err != nil {
@@ -121,32 +121,32 @@ func (c *sampleUpCommand) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// checkNew wants everything that a new sample has to know.
+// checkNew checks the flags of a new sample.
 func (c *sampleUpCommand) checkNew(cmd *cobra.Command) error {
 	switch {
 	case c.forge == "" && (c.site.URL != "" || c.site.Org != "" || c.tokenEnv != "" || cmd.Flags().Changed("prefix")):
-		return cli.Usage(cmd, "--url, --org, --prefix and --token-env go with --forge")
+		return cli.Usage(cmd, "--url, --org, --prefix and --token-env require --forge")
 	case c.forge != "" && (c.site.URL == "" || c.site.Org == "" || c.tokenEnv == ""):
-		return cli.Usage(cmd, "--forge needs --url, --org and --token-env")
+		return cli.Usage(cmd, "--forge requires --url, --org and --token-env")
 	case len(c.contexts) == 0 && c.clusterEnv != "":
-		return cli.Usage(cmd, "--cluster-token-env goes with --kube-context")
+		return cli.Usage(cmd, "--cluster-token-env requires --kube-context")
 	case len(c.contexts) > 0 && c.forge != "" && c.clusterEnv == "":
-		return cli.Usage(cmd, "the repositories are private: --cluster-token-env names the variable with the token that the clusters read them with")
+		return cli.Usage(cmd, "the repositories are private; give real clusters a read token with --cluster-token-env")
 	}
 	return c.checkTokens(cmd, c.tokenEnv, c.clusterEnv)
 }
 
-// checkTokens wants variables of the environment not to be empty.
+// checkTokens requires environment variables not to be empty.
 func (c *sampleUpCommand) checkTokens(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if name != "" && c.t.Env[name] == "" {
-			return cli.Usage(cmd, "the environment variable %s is empty: it holds a token for %s", name, secret.Redact(c.site.URL))
+			return cli.Usage(cmd, "the environment variable %s is empty; set it to a token for %s", name, secret.Redact(c.site.URL))
 		}
 	}
 	return nil
 }
 
-// create makes a new sample, which has nothing yet. Nothing is left behind by what does not begin.
+// create creates a new sample. If it fails, it leaves nothing behind.
 func (c *sampleUpCommand) create(ctx context.Context, cmd *cobra.Command) (folder *sample.Folder, _ net.Listener, clusters []*realCluster, err error) {
 	if err := c.checkNew(cmd); err != nil {
 		return nil, nil, nil, err
@@ -157,7 +157,7 @@ func (c *sampleUpCommand) create(ctx context.Context, cmd *cobra.Command) (folde
 	}
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
-		return nil, nil, nil, cli.Failed(fmt.Errorf("listen on %s: %w", listen, err), "this address is free: "+c.elsewhere())
+		return nil, nil, nil, cli.Failed(fmt.Errorf("listen on %s: %w", listen, err), "use a free address: "+c.elsewhere())
 	}
 	defer func() {
 		if err != nil {
@@ -181,7 +181,7 @@ func (c *sampleUpCommand) create(ctx context.Context, cmd *cobra.Command) (folde
 	return folder, listener, clusters, nil
 }
 
-// resume goes on with a sample that was begun before, as what it was begun.
+// resume resumes an existing sample with its settings.
 func (c *sampleUpCommand) resume(ctx context.Context, cmd *cobra.Command, folder *sample.Folder) (net.Listener, []*realCluster, error) {
 	s := folder.State
 	if err := c.checkSame(cmd, folder); err != nil {
@@ -195,9 +195,9 @@ func (c *sampleUpCommand) resume(ctx context.Context, cmd *cobra.Command, folder
 	if err != nil {
 		err = fmt.Errorf("listen on %s: %w", s.Listen, err)
 		if runs(ctx, folder) {
-			return nil, nil, cli.Failed(fmt.Errorf("the sample in %s runs already: %w", shown(folder.Dir), err), "kalypso sample down"+c.sample.flag()+" stops and removes it")
+			return nil, nil, cli.Failed(fmt.Errorf("the sample in %s is already running: %w", shown(folder.Dir), err), "kalypso sample down"+c.sample.flag()+" stops and removes it")
 		}
-		return nil, nil, cli.Failed(err, "end the program that has the address; or remove the sample with kalypso sample down"+c.sample.flag()+", and begin anew: "+c.elsewhere())
+		return nil, nil, cli.Failed(err, "stop the program that uses the address; or remove the sample with kalypso sample down"+c.sample.flag()+" and start again: "+c.elsewhere())
 	}
 	clusters, err := openClusters(ctx, s)
 	if err != nil {
@@ -206,7 +206,7 @@ func (c *sampleUpCommand) resume(ctx context.Context, cmd *cobra.Command, folder
 	return listener, clusters, err
 }
 
-// checkSame wants what is asked for to be what the sample is already: repositories and clusters name each other.
+// checkSame requires the flags to match the settings of the sample, because its repositories and clusters refer to each other.
 func (c *sampleUpCommand) checkSame(cmd *cobra.Command, folder *sample.Folder) error {
 	s := folder.State
 	var contexts []string
@@ -230,13 +230,13 @@ func (c *sampleUpCommand) checkSame(cmd *cobra.Command, folder *sample.Folder) e
 		if f.is == "" {
 			was = "no --" + f.name
 		}
-		return cli.Failed(fmt.Errorf("the sample in %s was begun with %s, and what it made goes by that", shown(folder.Dir), secret.Redact(was)),
-			fmt.Sprintf("leave --%s out to go on with it, or begin another one with --dir", f.name))
+		return cli.Failed(fmt.Errorf("the sample in %s was created with %s, which cannot change", shown(folder.Dir), secret.Redact(was)),
+			fmt.Sprintf("omit --%s to resume it, or create another sample with --dir", f.name))
 	}
 	return nil
 }
 
-// choose finds the real clusters that are to take part, says what they get, and asks.
+// choose connects to the real clusters, shows what is installed there, and asks for confirmation.
 func (c *sampleUpCommand) choose(ctx context.Context, cmd *cobra.Command, s *sample.State) ([]*realCluster, error) {
 	if len(c.contexts) == 0 {
 		return nil, nil
@@ -266,12 +266,12 @@ func (c *sampleUpCommand) choose(ctx context.Context, cmd *cobra.Command, s *sam
 	return all, c.agree(all, *s)
 }
 
-// elsewhere is the command that begins at another address.
+// elsewhere returns the command that starts a sample at another address.
 func (c *sampleUpCommand) elsewhere() string {
 	return "kalypso sample up" + c.sample.flag() + " --listen " + freeListen()
 }
 
-// freeListen is an address that nobody listens on at the moment.
+// freeListen returns a free loopback address.
 func freeListen() string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -29,19 +29,18 @@ func newStatus(t *terminal.Terminal) *cobra.Command {
 	c := &statusCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show the chain of environments at a glance",
-		Long: `Show the chain of environments at a glance: which commit each of them has, where that stands, how many clusters run it,
-and what it waits for.
+		Short: "Show the commit and state of each environment",
+		Long: `Show the commit of each environment, its phase, how many clusters run it, and what it waits for.
 
     ENVIRONMENT  COMMIT   PHASE      GATE   REASON
     dev          3f2a9c1  deployed   3/3    3 of 3 clusters run it
     stage        3f2a9c1  deploying  1/2    1 of 2 clusters behind: large-03
     prod         9be01d4  deployed   37/37  3f2a9c1 waits: it has to run in stage first
 
-The gate is how many reconcilers run the commit, of those that have to; while a commit is only proposed, how many run the
-one before, which it names. Below are the applications that a server delivers, with the build that each environment has.
-A server knows more than a ledger alone: what waits to be merged, what is held, and what comes next. Beside a ledger,
---control-plane reads that.`,
+GATE counts the reconcilers that run the commit, of those that are expected to. While a commit is only proposed, it counts those
+that run the previous commit. Applications that a server delivers follow, with their build in each environment.
+
+A ledger alone does not know open pull requests, held assignments and the next commit. Add --control-plane to read them.`,
 		Example: `  kalypso status --server https://kalypso.example.com
   kalypso status --ledger kalypso-data/ledger.db
   kalypso status --ledger kalypso-data/ledger.db --control-plane https://github.com/acme/control-plane
@@ -51,23 +50,23 @@ A server knows more than a ledger alone: what waits to be merged, what is held, 
 	}
 	c.place.bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
-	cmd.Flags().BoolVarP(&c.watch, "watch", "w", false, "show it again whenever something changes")
+	cmd.Flags().BoolVarP(&c.watch, "watch", "w", false, "show the status again whenever it changes")
 	return cmd
 }
 
 func (c *statusCommand) run(cmd *cobra.Command) error {
 	if c.watch && c.output.Format != cli.FormatText {
-		return cli.Usage(cmd, "--watch shows text; ask again for %s", c.output.Format)
+		return cli.Usage(cmd, "--watch cannot be combined with -o %s", c.output.Format)
 	}
-	who, err := c.place.ask(cmd, c.t)
+	fleet, err := c.place.ask(cmd, c.t)
 	if err != nil {
 		return err
 	}
 	if c.watch {
-		return errors.Join(c.watchIt(cmd.Context(), who), who.Close())
+		return errors.Join(c.watchIt(cmd.Context(), fleet), fleet.Close())
 	}
-	found, err := c.find(cmd.Context(), who)
-	if err := errors.Join(err, who.Close()); err != nil {
+	found, err := c.find(cmd.Context(), fleet)
+	if err := errors.Join(err, fleet.Close()); err != nil {
 		return err
 	}
 	return c.output.Write(c.t.Out, found, func(w io.Writer) error { return c.show(w, found) })
@@ -75,20 +74,19 @@ func (c *statusCommand) run(cmd *cobra.Command) error {
 
 // fleetStatus is the result of the command.
 type fleetStatus struct {
-	Items []query.Environment `json:"items"`
-	// Applications are those that the server delivers.
+	Items        []query.Environment `json:"items"`
 	Applications []query.Application `json:"applications,omitempty"`
 }
 
-func (c *statusCommand) find(ctx context.Context, who *backend.Fleet) (found fleetStatus, err error) {
-	if err := who.Refresh(ctx); err != nil {
+func (c *statusCommand) find(ctx context.Context, fleet *backend.Fleet) (found fleetStatus, err error) {
+	if err := fleet.Refresh(ctx); err != nil {
 		return found, err
 	}
-	if found.Items, err = environments(ctx, who, c.place.named()); err != nil {
+	if found.Items, err = environments(ctx, fleet, c.place.named()); err != nil {
 		return found, err
 	}
 	found.Applications, _, err = backend.All(math.MaxInt, func(at query.Paging) (query.Page[query.Application], error) {
-		return who.Applications(ctx, query.ApplicationsQuery{ControlPlane: c.place.named(), Paging: at})
+		return fleet.Applications(ctx, query.ApplicationsQuery{ControlPlane: c.place.named(), Paging: at})
 	})
 	return found, err
 }
@@ -101,22 +99,22 @@ func (c *statusCommand) show(w io.Writer, found fleetStatus) error {
 	return output.NewPrinter(c.t).Applications(w, found.Applications)
 }
 
-// environments are those of a control plane, or of all.
-func environments(ctx context.Context, who backend.Querier, controlPlane string) ([]query.Environment, error) {
+// environments lists the environments of a control plane, or of all if it is empty.
+func environments(ctx context.Context, fleet backend.Querier, controlPlane string) ([]query.Environment, error) {
 	found, _, err := backend.All(math.MaxInt, func(at query.Paging) (query.Page[query.Environment], error) {
-		return who.Environments(ctx, query.EnvironmentsQuery{ControlPlane: controlPlane, Paging: at})
+		return fleet.Environments(ctx, query.EnvironmentsQuery{ControlPlane: controlPlane, Paging: at})
 	})
 	return found, err
 }
 
-// watchIt shows the status again and again, until somebody stops it, which is a good end.
-func (c *statusCommand) watchIt(ctx context.Context, who *backend.Fleet) error {
+// watchIt prints the status whenever it changes, until the context ends.
+func (c *statusCommand) watchIt(ctx context.Context, fleet *backend.Fleet) error {
 	shown := ""
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	changes := who.Changes(ctx)
+	changes := fleet.Changes(ctx)
 	for {
-		found, err := c.find(ctx, who)
+		found, err := c.find(ctx, fleet)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -139,7 +137,7 @@ func (c *statusCommand) watchIt(ctx context.Context, who *backend.Fleet) error {
 	}
 }
 
-// redraw replaces what is on a terminal; elsewhere one status follows the other, each with its time.
+// redraw replaces the content of a terminal. Elsewhere it appends the status, with the time.
 func (c *statusCommand) redraw(text string) error {
 	if terminal.IsTerminal(c.t.Out) {
 		_, err := fmt.Fprint(c.t.Out, "\x1b[H\x1b[2J", text)

@@ -19,19 +19,19 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
-// newToken is "kalypso token": the tokens of people and programs.
 func newToken(t *terminal.Terminal) *cobra.Command {
 	cmd := cli.Group(&cobra.Command{
 		Use:   "token",
 		Short: "Create, list and revoke tokens for the server",
-		Long: `Create, list and revoke tokens for the server. What a token is good for is its role:
+		Long: `Create, list and revoke tokens for the server. The role of a token decides what it allows:
 
-    reader     sees everything but tokens and the audit trail
-    operator   also moves commits: promotes, pauses, resumes, aborts
-    admin      also manages clusters and tokens, and sees the audit trail
-    join       registers a new cluster, and nothing else
+    reader     read everything except tokens and the audit trail
+    operator   also promote, pause, resume, abort and roll back commits
+    admin      also manage clusters and tokens, and read the audit trail
+    join       register new clusters, nothing else
 
-A token is shown once; the ledger has its hash. This takes a token of an admin, or the ledger itself, which is how the first one comes about.`,
+A token is shown only once; the ledger stores its hash. These commands need the token of an admin, or direct access to the
+ledger: create the first token that way.`,
 		Example: `  kalypso token create ann --role admin --ledger kalypso-data/ledger.db --out admin.token
   kalypso token list`,
 	})
@@ -55,11 +55,11 @@ func newTokenCreate(t *terminal.Terminal) *cobra.Command {
 	c := &tokenCreateCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "create NAME --role ROLE",
-		Short: "Make a token, which is shown once",
-		Long: `Make a token, which is shown once, or written to a file that only you can read. NAME says whom or what it is for,
-and is on record with everything that it is used for.
+		Short: "Create a token",
+		Long: `Create a token. It is shown once, or written to a file that only you can read. NAME describes the user or program that it is for
+and appears in the audit trail.
 
-One with the role join lets clusters register themselves, as the members that --member names; * stands for every environment
+A token with the role join lets clusters register themselves with the memberships given by --member; * matches any environment
 or cluster type.`,
 		Example: `  kalypso token create "pipeline of team a" --role operator --expires 90d
   kalypso token create "new west clusters" --role join --member dev/large --member 'stage/*' --expires 24h --uses 3`,
@@ -69,11 +69,11 @@ or cluster type.`,
 	c.place.Bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
-	flags.StringVar(&c.role, "role", "", "what it is good for: reader, operator, admin or join")
-	flags.StringVar(&c.expires, "expires", "", "when it ends, as a `duration` such as 24h or 90d (default: never; of join, 24h)")
-	flags.StringArrayVar(&c.members, "member", nil, "with --role join: the `ENVIRONMENT/CLUSTERTYPE` that clusters may join as; may be repeated")
-	flags.IntVar(&c.uses, "uses", 0, "with --role join: how many clusters may join (default: any number)")
-	flags.StringVar(&c.out, "out", "", "write the token to this new `file` instead of showing it")
+	flags.StringVar(&c.role, "role", "", "the `role`: reader, operator, admin or join (required)")
+	flags.StringVar(&c.expires, "expires", "", "expire after this `duration`, such as 24h or 90d (default: never; 24h for --role join)")
+	flags.StringArrayVar(&c.members, "member", nil, "with --role join: an allowed `ENVIRONMENT/CLUSTERTYPE`; may be repeated")
+	flags.IntVar(&c.uses, "uses", 0, "with --role join: how many clusters can register (default: no limit)")
+	flags.StringVar(&c.out, "out", "", "write the token to a new `file` instead of showing it")
 	return cmd
 }
 
@@ -97,14 +97,14 @@ func (c *tokenCreateCommand) run(cmd *cobra.Command, name string) error {
 	}
 	if file != nil {
 		if err := file.write(made.Secret); err != nil {
-			return cli.Failed(err, fmt.Sprintf("the token is lost; revoke it with kalypso token revoke %s, and make another one", terminal.ShellWord(made.ID)))
+			return cli.Failed(err, fmt.Sprintf("the token is lost; revoke it with kalypso token revoke %s and create another one", terminal.ShellWord(made.ID)))
 		}
 		made.Secret, made.File = "", c.out
 	}
 	return c.output.Write(c.t.Out, made, func(w io.Writer) error { return c.show(w, made) })
 }
 
-// issuedToken is a token that was just made. Its secret is shown, or in a file.
+// issuedToken is a new token, with its secret or the file that holds it.
 type issuedToken struct {
 	api.NewToken
 	File string `json:"file,omitempty"`
@@ -115,7 +115,7 @@ func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.Toke
 	switch access.Role(c.role) {
 	case access.Reader, access.Operator, access.Admin:
 		if len(c.members) > 0 || c.uses != 0 {
-			return nil, cli.Usage(cmd, "--member and --uses go with --role join")
+			return nil, cli.Usage(cmd, "--member and --uses require --role join")
 		}
 	case access.Join:
 		c.expires = cmp.Or(c.expires, "24h")
@@ -124,13 +124,13 @@ func (c *tokenCreateCommand) request(cmd *cobra.Command, name string) (*api.Toke
 			return nil, cli.AsUsage(cmd, err)
 		}
 		if len(members) == 0 {
-			return nil, cli.Usage(cmd, "join as what? name it, as in --member dev/large")
+			return nil, cli.Usage(cmd, "no membership given; use --member, for example --member dev/large")
 		}
 		wanted.Join = &ingest.JoinScope{Memberships: members, Uses: c.uses}
 	case "":
-		return nil, cli.Usage(cmd, "what is it good for? say it with --role: reader, operator, admin or join")
+		return nil, cli.Usage(cmd, "no role given; use --role with reader, operator, admin or join")
 	default:
-		return nil, cli.Usage(cmd, "--role %q is none of reader, operator, admin and join; a cluster gets its own with kalypso cluster register", c.role)
+		return nil, cli.Usage(cmd, "--role %q is not one of reader, operator, admin and join; clusters get credentials from kalypso cluster register", c.role)
 	}
 	if c.expires != "" {
 		life, ok := cli.ParseAge(c.expires)
@@ -149,10 +149,10 @@ func (c *tokenCreateCommand) show(w io.Writer, made issuedToken) error {
 	}
 	fmt.Fprintf(w, "token %s for %s has the role %s and %s\n", terminal.Printable(made.ID), terminal.Printable(made.Name), terminal.Printable(made.Role), ends)
 	if made.File != "" {
-		_, err := fmt.Fprintf(w, "it is in %s; name that with --token-file\n", terminal.Printable(made.File))
+		_, err := fmt.Fprintf(w, "saved to %s; use it with --token-file\n", terminal.Printable(made.File))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "it is shown only now:\n\n  %s\n", terminal.Printable(made.Secret))
+	_, err := fmt.Fprintf(w, "save it now, it is not shown again:\n\n  %s\n", terminal.Printable(made.Secret))
 	return err
 }
 
@@ -168,14 +168,14 @@ func newTokenList(t *terminal.Terminal) *cobra.Command {
 	c := &tokenListCommand{t: t}
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List tokens; not the tokens themselves, which nobody has",
+		Short:   "List tokens, without their secrets",
 		Example: `  kalypso token list --all`,
 		Args:    cli.Exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.place.Bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
-	cmd.Flags().BoolVar(&c.ended, "all", false, "also those that expired or were revoked")
+	cmd.Flags().BoolVar(&c.ended, "all", false, "include expired and revoked tokens")
 	return cmd
 }
 
@@ -184,7 +184,7 @@ func (c *tokenListCommand) run(cmd *cobra.Command) error {
 	err := c.place.WithTokens(cmd, c.t, backend.OpenExisting, func(all backend.Tokens) error {
 		found, err := all.List(cmd.Context())
 		for _, t := range found.Items {
-			if c.ended || !over(t, c.t.Now()) {
+			if c.ended || !isOver(t, c.t.Now()) {
 				kept.Items = append(kept.Items, t)
 			}
 		}
@@ -196,14 +196,14 @@ func (c *tokenListCommand) run(cmd *cobra.Command) error {
 	return c.output.Write(c.t.Out, kept, func(w io.Writer) error { return c.show(w, kept.Items) })
 }
 
-// over says that a token is good for nothing any more.
-func over(t api.Token, now time.Time) bool {
+// isOver reports whether a token is expired or revoked.
+func isOver(t api.Token, now time.Time) bool {
 	return !t.Revoked.IsZero() || !t.Expires.IsZero() && !now.Before(t.Expires)
 }
 
 func (c *tokenListCommand) show(w io.Writer, kept []api.Token) error {
 	if len(kept) == 0 {
-		_, err := fmt.Fprintln(w, "no tokens; kalypso token create makes one")
+		_, err := fmt.Fprintln(w, "no tokens; create one with kalypso token create")
 		return err
 	}
 	s := c.t.OutStyle
@@ -214,7 +214,7 @@ func (c *tokenListCommand) show(w io.Writer, kept []api.Token) error {
 		switch {
 		case !i.Revoked.IsZero():
 			expires = terminal.Painted(s.Dim, "revoked "+output.NewPrinter(c.t).When(i.Revoked))
-		case over(i, c.t.Now()):
+		case isOver(i, c.t.Now()):
 			expires = terminal.Painted(s.Dim, "expired "+output.NewPrinter(c.t).When(i.Expires))
 		}
 		t.Row(terminal.Plain(i.ID), terminal.Plain(i.Name), terminal.Plain(i.Role), terminal.Plain(output.NewPrinter(c.t).When(i.Created)), expires, terminal.Plain(i.By))
@@ -233,7 +233,7 @@ func newTokenRevoke(t *terminal.Terminal) *cobra.Command {
 	c := &tokenRevokeCommand{t: t}
 	cmd := &cobra.Command{
 		Use:     "revoke ID",
-		Short:   "End a token; within seconds no server takes it any more",
+		Short:   "Revoke a token; servers refuse it within seconds",
 		Example: `  kalypso token revoke 3f2a9c1d5e6f`,
 		Args:    cli.Exactly("ID"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },

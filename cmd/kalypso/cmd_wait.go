@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ type waitCommand struct {
 	place       lookFlags
 	output      *cli.Output
 	environment string
-	// application is the name of a workload; empty to wait for the platform.
+	// application is the name of a workload; empty for the platform.
 	application string
 	commit      string
 	timeout     time.Duration
@@ -32,13 +33,18 @@ func newWait(t *terminal.Terminal) *cobra.Command {
 	c := &waitCommand{t: t}
 	cmd := &cobra.Command{
 		Use:   "wait -e ENVIRONMENT [--application NAME] [--commit COMMIT]",
-		Short: "Block until the clusters of an environment run a commit",
-		Long: `Block until the clusters of an environment run a commit of main, or a newer one, and say what it waits for.
-With --application it is a commit of the application's source, and the clusters are those that have its targets: a server that delivers it
-knows that, or the ledger that "kalypso app promote" writes to.
+		Short: "Wait until the clusters of an environment run a commit",
+		Long: `Wait until the clusters of an environment run a commit of main, or a newer one. Prints what it is waiting for.
 
-It ends with 0 when the gate of the environment is passed, and with 3 when the gate failed, the commit was refused or given up,
-or the time is up. Nobody passes a gate at which no cluster is expected.`,
+With --application, wait for a commit of the application's source on the clusters that have its targets. This needs a server
+that delivers the application, or the ledger that "kalypso app promote" writes to.
+
+Exit codes:
+
+    0   the gate passed
+    3   the gate failed, the commit was refused or aborted, or the timeout expired
+
+A gate without expected clusters never passes.`,
 		Example: `  kalypso wait -e stage --commit "$COMMIT" --timeout 30m
   kalypso wait -e dev --application hello-world-app --commit "$GITHUB_SHA" --timeout 30m
   kalypso wait -e dev --ledger kalypso-data/ledger.db`,
@@ -48,30 +54,30 @@ or the time is up. Nobody passes a gate at which no cluster is expected.`,
 	c.place.bind(cmd)
 	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
 	flags := cmd.Flags()
-	flags.StringVarP(&c.environment, "environment", "e", "", "the `name` of the environment")
-	flags.StringVar(&c.application, "application", "", "wait for the application of this workload: its `name`")
-	flags.StringVar(&c.commit, "commit", "", "the `commit` of main or of the application's source, or at least seven digits of it (default: the one that the environment has)")
-	flags.DurationVar(&c.timeout, "timeout", 0, "give up after this time (default: wait for as long as it takes)")
+	flags.StringVarP(&c.environment, "environment", "e", "", "the `name` of the environment (required)")
+	flags.StringVar(&c.application, "application", "", "wait for the application of the workload with this `name`")
+	flags.StringVar(&c.commit, "commit", "", "a `commit` of main or of the application's source, or at least seven digits of it (default: the environment's current commit)")
+	flags.DurationVar(&c.timeout, "timeout", 0, "stop waiting after this time (default: no limit)")
 	return cmd
 }
 
 func (c *waitCommand) run(cmd *cobra.Command) error {
 	switch {
 	case c.environment == "":
-		return cli.Usage(cmd, "wait for which environment? name it, as in -e stage")
+		return cli.Usage(cmd, "no environment given; use -e, for example -e stage")
 	case c.timeout < 0:
-		return cli.Usage(cmd, "--timeout is %s, want a time to come", c.timeout)
+		return cli.Usage(cmd, "--timeout is %s, want a positive duration", c.timeout)
 	case c.application == "" && cmd.Flags().Changed("application"):
-		return cli.Usage(cmd, "--application is empty: name the workload whose application is meant")
+		return cli.Usage(cmd, "--application is empty; use the name of a workload")
 	case c.application != "" && c.place.controlPlane != "":
-		return cli.Usage(cmd, "--control-plane is for the platform's environments, and --application for those of an application")
+		return cli.Usage(cmd, "--control-plane and --application cannot be combined")
 	}
-	who, err := c.place.ask(cmd, c.t)
+	fleet, err := c.place.ask(cmd, c.t)
 	if err != nil {
 		return err
 	}
-	progress, err := c.wait(cmd.Context(), who)
-	if err := errors.Join(err, who.Close()); err != nil {
+	progress, err := c.wait(cmd.Context(), fleet)
+	if err := errors.Join(err, fleet.Close()); err != nil {
 		return err
 	}
 	if err := c.output.Write(c.t.Out, progress, func(w io.Writer) error { return c.show(w, progress) }); err != nil {
@@ -83,23 +89,23 @@ func (c *waitCommand) run(cmd *cobra.Command) error {
 	case query.ProgressFailed:
 		return cli.AnswerNo()
 	}
-	return &cli.Failure{Code: cli.ExitNo, Err: fmt.Errorf("%s are over", c.timeout), Next: "wait longer with --timeout; kalypso status shows the whole chain"}
+	return &cli.Failure{Code: cli.ExitNo, Err: fmt.Errorf("timed out after %s", c.timeout), Next: "increase --timeout; kalypso status shows all environments"}
 }
 
-// wait asks until there is a final answer, or the time is up: then it returns the last one.
-func (c *waitCommand) wait(ctx context.Context, who *backend.Fleet) (query.Progress, error) {
+// wait asks until the answer is final or the timeout expires. Then it returns the last answer.
+func (c *waitCommand) wait(ctx context.Context, fleet *backend.Fleet) (query.Progress, error) {
 	limited, stop := context.WithCancel(ctx)
 	defer stop()
 	if c.timeout > 0 {
 		limited, stop = context.WithTimeout(ctx, c.timeout)
 		defer stop()
 	}
-	changes := who.Changes(limited)
+	changes := fleet.Changes(limited)
 	last := query.Progress{
-		Environment: c.environment, Commit: c.commit, Result: query.ProgressWaits, Reason: "there was no answer in this time",
+		Environment: c.environment, Commit: c.commit, Result: query.ProgressWaits, Reason: "no answer within the timeout",
 	}
 	for {
-		progress, err := c.progress(limited, who)
+		progress, err := c.progress(limited, fleet)
 		switch {
 		case limited.Err() != nil:
 			return last, ctx.Err()
@@ -109,7 +115,7 @@ func (c *waitCommand) wait(ctx context.Context, who *backend.Fleet) (query.Progr
 			return progress, nil
 		}
 		if progress.Reason != last.Reason || progress.Phase != last.Phase {
-			fmt.Fprintf(c.t.Err, "%s  %s waits: %s\n", c.t.Now().Format(time.TimeOnly), terminal.Printable(c.environment), terminal.Printable(terminal.ShortHashes(reasonOfProgress(progress))))
+			fmt.Fprintf(c.t.Err, "%s  %s: %s\n", c.t.Now().Format(time.TimeOnly), terminal.Printable(c.environment), terminal.Printable(terminal.ShortHashes(cmp.Or(progress.Reason, string(progress.Phase)))))
 		}
 		last = progress
 		if _, more := <-changes; !more {
@@ -118,20 +124,13 @@ func (c *waitCommand) wait(ctx context.Context, who *backend.Fleet) (query.Progr
 	}
 }
 
-func (c *waitCommand) progress(ctx context.Context, who *backend.Fleet) (query.Progress, error) {
-	if err := who.Refresh(ctx); err != nil {
+func (c *waitCommand) progress(ctx context.Context, fleet *backend.Fleet) (query.Progress, error) {
+	if err := fleet.Refresh(ctx); err != nil {
 		return query.Progress{}, err
 	}
-	return who.Progress(ctx, query.ProgressQuery{
+	return fleet.Progress(ctx, query.ProgressQuery{
 		Environment: c.environment, ControlPlane: c.place.named(), Application: c.application, Commit: c.commit,
 	})
-}
-
-func reasonOfProgress(p query.Progress) string {
-	if p.Reason != "" {
-		return p.Reason
-	}
-	return "it is " + string(p.Phase)
 }
 
 func (c *waitCommand) show(w io.Writer, p query.Progress) error {

@@ -1,20 +1,8 @@
 // Command kalypso schedules applications onto a fleet of Kubernetes clusters, through Git.
 //
-// It is the only place that wires edges to flows. Each command is a file, cmd_<name>.go, and a struct whose fields are
-// its flags; it parses what was typed into a request, calls a flow, and shows the result.
-// It holds no policy of its own.
-//
-// What commands are made of has packages of its own: cli is what they have in common, asking finds whom they ask, terminal
-// and answer write for people, repository lets flows read and write Git, scaffold has what init writes.
-// Beside the commands there is here
-//
-//	app_flags.go, source_flags.go, session.go   which repositories a command reads
-//	serv*.go, delivery_serve.go, promoting.go,  the wiring of the server, and of the commands that do one of its rounds
-//	app_rounds.go, forges.go, gitaccess.go
-//
-// The result goes to stdout and everything else to stderr.
-// The exit code is 0 when the work is done, 1 when it failed, 2 when the command line makes no sense,
-// and 3 when the work is done and the answer is no; see [cli.ExitCode].
+// Each command is a file, cmd_<name>.go, and a struct whose fields are its flags. It parses the command line into a request,
+// calls a flow, and prints the result. It holds no policy. The result goes to stdout, everything else to stderr;
+// see [cli.ExitCode] for the exit codes.
 package main
 
 import (
@@ -26,7 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"syscall"
-	_ "time/tzdata" // windows of promotion name time zones, which a container without any files does not know
+	_ "time/tzdata" // promotion windows name time zones, and a container may have no time zone files
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +28,7 @@ func main() {
 		renderChart()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks to stop, a second one is not caught and ends the process.
+	// The first signal asks to stop. A second one is not caught and ends the process.
 	context.AfterFunc(ctx, stop)
 	unused := spareMemory(os.Args[1:])
 	code := run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
@@ -48,9 +36,8 @@ func main() {
 	os.Exit(code)
 }
 
-// spareMemory returns memory that is to be kept as long as a command runs, and never touched: then the system gives none for it, and
-// the collector waits until the heap has grown by that much. A command that is over after a second spends a third of its time
-// on collecting otherwise, and needs at most this much more in turn, however large the fleet is. What runs for long has none.
+// spareMemory returns memory to keep, untouched, while a command runs. The system provides no pages for it, but the garbage
+// collector starts later: a short command would otherwise spend a third of its time there. Long-running commands have none.
 func spareMemory(args []string) []byte {
 	if len(args) == 0 || slices.Contains([]string{"serve", "agent", "sample"}, args[0]) {
 		return nil
@@ -58,7 +45,7 @@ func spareMemory(args []string) []byte {
 	return make([]byte, 128<<20)
 }
 
-// renderChart is this program as a process with limits, in which a server renders the charts of others, and nothing else.
+// renderChart runs this program as a process with limits that renders one untrusted chart.
 func renderChart() {
 	if err := sandbox.Serve(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -67,15 +54,13 @@ func renderChart() {
 	os.Exit(int(cli.ExitDone))
 }
 
-// run is the whole program: it touches nothing of the process but its arguments, and files.
-// env holds entries of the form "NAME=value".
+// run is the whole program; it uses no global state of the process. env has entries of the form "NAME=value".
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t := terminal.New(env, stdin, stdout, stderr)
 	root := newRoot(t)
 	root.SetArgs(args)
 
-	// Cobra has no type for its complaints about a command line.
-	// Whatever fails before a command starts is one of them.
+	// Cobra has no type for usage errors: they are the errors before a command starts.
 	started := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 

@@ -235,9 +235,9 @@ func TestWordsReachAServer(t *testing.T) {
 	}}}
 	for _, tc := range []struct{ command, want, kind string }{
 		{"promote pause prod --why sale", "prod is paused", "paused"},
-		{"promote resume prod --control-plane " + url, "prod goes on", "resumed"},
-		{"promote --to prod --commit 2222222 --why fix", "2222222 is the next to enter prod", "ordered"},
-		{"promote abort prod --commit 1111111", "1111111 is given up in prod", "aborted"},
+		{"promote resume prod --control-plane " + url, "prod is resumed", "resumed"},
+		{"promote --to prod --commit 2222222 --why fix", "2222222 is the next commit for prod", "ordered"},
+		{"promote abort prod --commit 1111111", "1111111 is aborted in prod", "aborted"},
 	} {
 		code, out, stderr := q.run(q.create("operator"), strings.Fields(tc.command)...)
 		if code != 0 || !strings.Contains(out, tc.want) {
@@ -250,13 +250,13 @@ func TestWordsReachAServer(t *testing.T) {
 	}
 }
 
-// TestWaitForASilentServer ends when the time is up, with the answer no.
+// The timeout ends a wait for a server that never answers.
 func TestWaitForASilentServer(t *testing.T) {
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer silent.Close()
 	var out, complaints bytes.Buffer
 	code := run(t.Context(), []string{"wait", "-e", "dev", "--server", silent.URL, "--timeout", "50ms"}, nil, nil, &out, &complaints)
-	if code != 3 || !strings.Contains(out.String(), "there was no answer in this time") || !strings.Contains(complaints.String(), "50ms are over") {
+	if code != 3 || !strings.Contains(out.String(), "no answer within the timeout") || !strings.Contains(complaints.String(), "timed out after 50ms") {
 		t.Errorf("exit code %d, want 3; %s%s", code, &out, &complaints)
 	}
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 )
 
-// newRoot builds the tree of commands. A new command is one line in it.
+// newRoot builds the tree of commands.
 func newRoot(t *terminal.Terminal) *cobra.Command {
 	root := cli.Group(&cobra.Command{
 		Use:   "kalypso",
 		Short: "Schedule applications onto a fleet of Kubernetes clusters, through Git",
 		Long: `Kalypso schedules applications onto a fleet of Kubernetes clusters, through Git.
 
-Application teams say what should run, platform teams say where it may run,
-and Kalypso writes a folder for each assignment, from which clusters pull:
+Application teams declare what should run, platform teams declare where it may run.
+Kalypso matches the two and writes a folder of manifests for each assignment, from which clusters pull:
 
     control plane (main + dev) ─► kalypso ─► platform GitOps repository (dev) ─► clusters`,
 		Example: `  kalypso init control-plane my-control-plane
@@ -51,7 +51,7 @@ and Kalypso writes a folder for each assignment, from which clusters pull:
 		newMan(),
 		newDocs(),
 	)
-	// Cobra would add its completion command later, and call an unknown shell a success.
+	// Cobra adds its completion command later, and reports success for an unknown shell.
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		cli.Group(completion)

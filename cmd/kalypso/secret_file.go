@@ -8,26 +8,26 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli"
 )
 
-// secretFile is a new file for a credential, which only its owner can read.
-// It is made before the credential is: one that cannot be kept would be lost. A nil secretFile is none.
+// secretFile is a new file for a credential that only its owner can read. It is created before the credential, so that no
+// credential is lost. A nil secretFile stands for no file.
 type secretFile struct{ file *os.File }
 
-// newSecretFile makes the file; nil for an empty name.
+// newSecretFile creates the file; nil for an empty name.
 func newSecretFile(name string) (*secretFile, error) {
 	if name == "" {
 		return nil, nil
 	}
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return nil, cli.Failed(fmt.Errorf("%q exists already", name), "choose another name, or remove it: what it holds may still be in use")
+		return nil, cli.Failed(fmt.Errorf("%q exists already", name), "choose another name, or remove the file if its credential is no longer used")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make the file for the credential: %w", err)
+		return nil, fmt.Errorf("create the file for the credential: %w", err)
 	}
 	return &secretFile{file}, nil
 }
 
-// keep writes the credential of a cluster into the file, and takes what is secret out of what is shown.
+// keep writes the credential of a cluster to the file, and removes the secrets from r.
 func (s *secretFile) keep(r *registered) error {
 	if s == nil {
 		return nil
@@ -36,7 +36,7 @@ func (s *secretFile) keep(r *registered) error {
 		return s.discard()
 	}
 	if err := s.write(r.Credential.Credential); err != nil {
-		return cli.Failed(err, "the credential is lost; kalypso cluster rotate makes another one")
+		return cli.Failed(err, "the credential is lost; create another one with kalypso cluster rotate")
 	}
 	r.Credential.Credential, r.FluxKey, r.File = "", "", s.file.Name()
 	return nil
@@ -50,7 +50,7 @@ func (s *secretFile) write(text string) error {
 	return nil
 }
 
-// discard removes a file that nothing was written to.
+// discard removes an empty file.
 func (s *secretFile) discard() error {
 	if s == nil {
 		return nil

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-io/kalypso/internal/cli"
+	"github.com/kalypso-io/kalypso/internal/cli/backend"
+	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
+)
+
+// promoteActionCommand is "kalypso promote pause", resume, abort and rollback.
+type promoteActionCommand struct {
+	t            *terminal.Terminal
+	action       string
+	place        backend.Flags
+	output       *cli.Output
+	request      requestFlags
+	controlPlane string
+}
+
+// requestFlags describe a request.
+type requestFlags struct {
+	commit string
+	why    string
+}
+
+func (f *requestFlags) bind(cmd *cobra.Command, commit bool) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.why, "why", "", "the `reason`, which is recorded in the history")
+	if commit {
+		flags.StringVar(&f.commit, "commit", "", "a `commit` of main, or at least seven digits of it")
+	}
+}
+
+func (f *requestFlags) command(action, environment, controlPlane string) backend.Command {
+	return backend.Command{Action: action, Environment: environment, Commit: f.commit, Why: f.why, ControlPlane: controlPlane}
+}
+
+func newPromoteAction(t *terminal.Terminal, action, short, long, why string) *cobra.Command {
+	c := &promoteActionCommand{t: t, action: action}
+	example := fmt.Sprintf("  kalypso promote %s prod", action)
+	if action == backend.Abort {
+		example += " --commit 3f2a9c1"
+	}
+	if why != "" {
+		example += fmt.Sprintf(" --why %q", why)
+	}
+	cmd := &cobra.Command{
+		Use: action + " ENVIRONMENT", Short: short, Long: long, Example: example,
+		Args: cli.Exactly("ENVIRONMENT"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	c.place.Bind(cmd)
+	c.output = cli.OutputFlag(cmd, cli.FormatText, cli.FormatJSON, cli.FormatYAML)
+	c.request.bind(cmd, action == backend.Abort || action == backend.Rollback)
+	cmd.Flags().StringVar(&c.controlPlane, "control-plane", "", "the `URL` of the control plane, if several have an environment of this name")
+	return cmd
+}
+
+func (c *promoteActionCommand) run(cmd *cobra.Command, environment string) error {
+	if c.action == backend.Abort && c.request.commit == "" {
+		return cli.Usage(cmd, "no commit given; use --commit, for example --commit 3f2a9c1")
+	}
+	return request(cmd, c.t, &c.place, c.output, c.request.command(c.action, environment, c.controlPlane))
+}
+
+// request passes a command on, and prints what happens next.
+func request(cmd *cobra.Command, t *terminal.Terminal, f *backend.Flags, o *cli.Output, w backend.Command) error {
+	var accepted api.Accepted
+	err := f.WithController(cmd, t, func(l backend.Controller) error {
+		var err error
+		accepted, err = l.Do(cmd.Context(), w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return o.Write(t.Out, accepted, func(out io.Writer) error {
+		_, err := fmt.Fprintln(out, whatNext(w.Action, accepted))
+		return err
+	})
+}
+
+func whatNext(action string, a api.Accepted) string {
+	environment, commit := terminal.Printable(a.Environment), terminal.Short(a.Commit)
+	switch action {
+	case backend.Pause:
+		return fmt.Sprintf("%s is paused; resume with kalypso promote resume %s", environment, terminal.ShellWord(a.Environment))
+	case backend.Resume:
+		return environment + " is resumed"
+	case backend.Abort:
+		return fmt.Sprintf("%s is aborted in %s; a newer commit replaces it", commit, environment)
+	}
+	return fmt.Sprintf("%s is the next commit for %s, subject to its rules; follow it with kalypso wait -e %s --commit %s",
+		commit, environment, terminal.ShellWord(a.Environment), commit)
+}
