@@ -84,7 +84,7 @@ func TestATokenWithoutARight(t *testing.T) {
 // interrupted runs a round, and calls after with the name of each write.
 func (w *world) interrupted(ctx context.Context, after interruption) error {
 	p := &schedule.Proposer{
-		Loader: w.flows.loader(), Committer: interruptedCommitter{w.flows.commits, after}, Forges: interruptedForges{w.flows.forges, after},
+		Drafter: w.flows.drafter(), Committer: interruptedCommitter{w.flows.commits, after}, Forges: interruptedForges{w.flows.forges, after},
 	}
 	_, err := p.Round(ctx, schedule.Request{ControlPlane: w.url + "/" + controlPlaneRepo, Environment: "dev"})
 	return err

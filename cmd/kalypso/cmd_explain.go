@@ -63,7 +63,7 @@ func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer session.close()
-	loaded, err := session.loader.Load(cmd.Context(), session.request)
+	draft, err := session.drafter.Draft(cmd.Context(), schedule.DraftRequest{Request: session.request, Unpublished: true})
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (c *explainCommand) run(cmd *cobra.Command, args []string) error {
 		clusterType = args[1]
 	}
 	c.brief = clusterType == ""
-	e, err := schedule.Explain(loaded, args[0], clusterType, c.key)
+	e, err := schedule.Explain(draft, args[0], clusterType, c.key)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,11 @@ func (c *explainCommand) show(w io.Writer, e *schedule.Explanation) error {
 			t.Row(sign, name, line)
 		}
 	}
-	return t.Write(w)
+	if err := t.Write(w); err != nil {
+		return err
+	}
+	output.Checks(w, s, e.Findings)
+	return nil
 }
 
 func (c *explainCommand) sign(p schedule.Pair) terminal.Cell {

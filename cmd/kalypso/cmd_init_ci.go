@@ -151,7 +151,7 @@ func (c *initCICommand) environments(ctx context.Context, dir string) ([]schedul
 		return nil, err
 	}
 	defer s.close()
-	found, err := s.loader.EnvironmentBranches(ctx, s.request)
+	found, err := s.drafter.Loader.EnvironmentBranches(ctx, s.request)
 	if err != nil {
 		return nil, err
 	}

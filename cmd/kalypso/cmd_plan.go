@@ -12,7 +12,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/schedule"
-	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
@@ -81,26 +80,26 @@ func (c *planCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer session.close()
-	p, err := c.plan(cmd.Context(), session)
+	draft, err := c.draft(cmd.Context(), session)
 	if err != nil {
 		return err
 	}
 	session.progress.End()
-	if err := c.output.Write(c.t.Out, p, func(w io.Writer) error { return c.show(w, p) }); err != nil {
+	if err := c.output.Write(c.t.Out, draft.Report(), func(w io.Writer) error { return c.show(w, draft) }); err != nil {
 		return err
 	}
-	if c.exitCode && (!p.Empty() || len(p.Refusals) > 0) {
+	if c.exitCode && (!draft.Plan.Empty() || len(draft.Plan.Refusals) > 0) {
 		return cli.AnswerNo()
 	}
 	return nil
 }
 
-func (c *planCommand) show(w io.Writer, p *plan.Plan) error {
+func (c *planCommand) show(w io.Writer, d *schedule.Draft) error {
 	if c.output.Format == cli.FormatMarkdown {
-		_, err := io.WriteString(w, p.Markdown(plan.MarkdownOptions{Diffs: c.diff}))
+		_, err := io.WriteString(w, d.Markdown(plan.MarkdownOptions{Diffs: c.diff}))
 		return err
 	}
-	return output.Plan{Plan: p, Style: c.t.OutStyle, Args: c.source.args(), Diff: c.diff}.Write(w)
+	return output.Plan{Plan: d.Plan, Findings: d.Findings, Style: c.t.OutStyle, Args: c.source.args(), Diff: c.diff}.Write(w)
 }
 
 // checkTrial refuses flags that do not go together.
@@ -117,54 +116,40 @@ func (c *planCommand) checkTrial(cmd *cobra.Command) error {
 	return nil
 }
 
-// try plans a merge or a promotion.
-func (c *planCommand) try(ctx context.Context, s *session) (*plan.Plan, error) {
+// try drafts a merge or a promotion.
+func (c *planCommand) try(ctx context.Context, s *session) (*schedule.Draft, error) {
 	c.trial.ControlPlane, c.trial.Environment = s.request.ControlPlane, s.request.Environment
-	preview, err := (&schedule.Previewer{Loader: s.loader}).Try(ctx, c.trial)
+	preview, err := (&schedule.Previewer{Drafter: s.drafter}).Try(ctx, c.trial)
 	if err != nil {
 		return nil, err
 	}
-	if len(preview.Plans) == 0 {
+	if len(preview.Drafts) == 0 {
 		return nil, fmt.Errorf("branch %q would not be merged into anything that environment %q is made of; --into names another branch", c.trial.Branch, c.trial.Environment)
 	}
-	return preview.Plans[0], nil
+	return preview.Drafts[0], nil
 }
 
-// plan computes the difference that was asked for.
-func (c *planCommand) plan(ctx context.Context, s *session) (*plan.Plan, error) {
+// draft drafts what the flags ask for.
+func (c *planCommand) draft(ctx context.Context, s *session) (*schedule.Draft, error) {
 	if c.trial.Branch != "" || c.trial.Commit != "" {
 		return c.try(ctx, s)
 	}
-	after, err := s.loader.Load(ctx, s.request)
-	if err != nil {
-		return nil, err
+	request := schedule.DraftRequest{Request: s.request, Base: c.base(s.request)}
+	if c.against != "gitops" {
+		request.Folder = c.against
 	}
-	if c.baseRef != "" || c.baseMain != "" {
-		return c.planBetween(ctx, s, after)
+	draft, err := s.drafter.Draft(ctx, request)
+	if err != nil && request.Base == nil && draft.Loaded != nil && draft.GitOps == nil && !errors.Is(err, schedule.ErrNoGitOpsRepo) {
+		return nil, cli.Failed(err, "--against FOLDER compares with a folder instead, --map URL=PATH reads a repository from a local path")
 	}
-	folder := c.against
-	if folder == "gitops" {
-		folder = ""
-	}
-	gitops, err := s.loader.GitOps(ctx, after, folder)
-	if err != nil {
-		return nil, gitOpsUnread(err)
-	}
-	s.progress.Say("scheduling %s", s.request.Environment)
-	return gitops.Plan(after, bundle.Build(after.Snapshot, gitops.Published, nil))
+	return draft, err
 }
 
-// gitOpsUnread adds to an error what else can be compared.
-func gitOpsUnread(err error) error {
-	if errors.Is(err, schedule.ErrNoGitOpsRepo) {
-		return err
+// base returns the state of the control plane to compare with; nil to compare with the GitOps branch.
+func (c *planCommand) base(request schedule.Request) *schedule.Request {
+	if c.baseRef == "" && c.baseMain == "" {
+		return nil
 	}
-	return cli.Failed(err, "--against FOLDER compares with a folder instead, --map URL=PATH reads a repository from a local path")
-}
-
-// planBetween compares two states of the control plane.
-func (c *planCommand) planBetween(ctx context.Context, s *session, after *schedule.Loaded) (*plan.Plan, error) {
-	request := s.request
 	request.BranchRef, request.MainRef = c.baseRef, c.baseMain
 	if c.baseRef != "" {
 		request.Branch = ""
@@ -172,11 +157,5 @@ func (c *planCommand) planBetween(ctx context.Context, s *session, after *schedu
 	if c.baseMain != "" {
 		request.Main = ""
 	}
-	before, err := s.loader.Load(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	s.progress.Say("scheduling %s twice", s.request.Environment)
-	was := bundle.Build(before.Snapshot, nil, nil)
-	return plan.Compare(plan.BundleState(before.Name(), was), after.Name(), bundle.Build(after.Snapshot, nil, was))
+	return &request
 }

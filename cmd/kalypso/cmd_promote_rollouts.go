@@ -31,7 +31,7 @@ var _ promote.Rollouts = (*scheduledRollouts)(nil)
 
 // Rollout implements [promote.Rollouts].
 func (s *scheduledRollouts) Rollout(ctx context.Context, environment string) (*schedule.Outcome, error) {
-	p := &schedule.Proposer{Loader: s.loader, Committer: s.commits, Forges: s.forges}
+	p := &schedule.Proposer{Drafter: &schedule.Drafter{Loader: s.loader}, Committer: s.commits, Forges: s.forges}
 	outcome, err := p.Round(ctx, schedule.Request{ControlPlane: s.session.request.ControlPlane, Environment: environment})
 	if outcome != nil {
 		s.mu.Lock()

@@ -1,17 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
@@ -34,6 +38,8 @@ type scheduleCommand struct {
 // scheduled is the result of the command.
 type scheduled struct {
 	Plan *plan.Plan `json:"plan"`
+	// Findings are what the checks report about the files that change.
+	Findings []check.Finding `json:"findings,omitempty"`
 	// Written and Deleted are how many files were written and deleted.
 	Written int `json:"written"`
 	Deleted int `json:"deleted"`
@@ -47,6 +53,9 @@ type scheduled struct {
 	Existing string `json:"existing,omitempty"`
 	// Pushed says that the repository is elsewhere and has the commit.
 	Pushed bool `json:"pushed,omitempty"`
+
+	// refused is why nothing was written; nil if something was.
+	refused *cli.Failure
 }
 
 func newSchedule(t *terminal.Terminal) *cobra.Command {
@@ -61,6 +70,8 @@ Only files that Kalypso wrote are changed or deleted; everything else there is l
 An assignment that cannot be rendered is held: it keeps the files it has.
 A plan that removes more than the deletion budget is refused until --allow-deletions approves it;
 a pull request shows it, with a status that fails until the label kalypso/allow-deletions approves it.
+A change that a check refuses is not written to a folder or to the GitOps branch itself. It can be proposed: a pull request
+shows the findings, with a status that fails until they are corrected.
 
 For a pull request the environment has a token for the forge of the GitOps repository: GITHUB_TOKEN, GITLAB_TOKEN,
 GITEA_TOKEN or AZURE_DEVOPS_TOKEN.`,
@@ -114,8 +125,8 @@ func (c *scheduleCommand) run(cmd *cobra.Command) error {
 	if err := c.output.Write(c.t.Out, result, func(w io.Writer) error { return c.show(w, result) }); err != nil {
 		return err
 	}
-	if c.refused(result.Plan) {
-		return &cli.Failure{Code: cli.ExitNo, Err: errRefused, Next: "look at the plan; if it is right, run again with --allow-deletions"}
+	if result.refused != nil {
+		return result.refused
 	}
 	if c.strict && result.Plan.Counts.Held > 0 {
 		return cli.AnswerNo()
@@ -134,35 +145,41 @@ func wanted(flags ...bool) int {
 	return n
 }
 
-var errRefused = fmt.Errorf("nothing was written: somebody has to agree to this change")
+// refuse returns why a draft must not be written; nil if it can be.
+func (c *scheduleCommand) refuse(d *schedule.Draft) *cli.Failure {
+	switch {
+	case len(d.Plan.Refusals) > 0 && !c.allowDeletions:
+		return &cli.Failure{
+			Code: cli.ExitNo, Err: errors.New("nothing was written: somebody has to agree to this change"),
+			Next: "look at the plan; if it is right, run again with --allow-deletions",
+		}
+	case d.Refused() && (c.out != "" || c.target(d) == d.GitOps.Location.Branch):
+		return &cli.Failure{
+			Code: cli.ExitNo, Err: errors.New("nothing was written: a check refuses this change"),
+			Next: "correct what the findings name, or change the level of the rule in a CheckPolicy",
+		}
+	}
+	return nil
+}
 
-func (c *scheduleCommand) refused(p *plan.Plan) bool {
-	return len(p.Refusals) > 0 && !c.allowDeletions
+// target returns the branch to commit to.
+func (c *scheduleCommand) target(d *schedule.Draft) string {
+	return cmp.Or(c.branch, pullrequest.HeadBranch(d.Plan.Environment))
 }
 
 func (c *scheduleCommand) schedule(ctx context.Context, s *session) (*scheduled, error) {
-	loaded, err := s.loader.Load(ctx, s.request)
+	draft, err := s.drafter.Draft(ctx, schedule.DraftRequest{Request: s.request, Folder: c.out})
 	if err != nil {
 		return nil, err
 	}
-	gitops, err := s.loader.GitOps(ctx, loaded, c.out)
-	if err != nil {
-		return nil, err
-	}
-	s.progress.Say("scheduling %s", s.request.Environment)
-	b := bundle.Build(loaded.Snapshot, gitops.Published, nil)
-	p, err := gitops.Plan(loaded, b)
-	if err != nil {
-		return nil, err
-	}
-	result := &scheduled{Plan: p}
-	if c.refused(p) {
+	result := &scheduled{Plan: draft.Plan, Findings: draft.Findings}
+	if result.refused = c.refuse(draft); result.refused != nil {
 		return result, nil
 	}
 	if c.out != "" {
-		return result, c.writeFolder(ctx, b, result)
+		return result, c.writeFolder(ctx, draft.Bundle, result)
 	}
-	return result, c.writeCommit(ctx, s, loaded, gitops, b, result)
+	return result, c.writeCommit(ctx, s, draft, result)
 }
 
 func (c *scheduleCommand) writeFolder(ctx context.Context, b *bundle.Bundle, result *scheduled) error {
@@ -173,7 +190,7 @@ func (c *scheduleCommand) writeFolder(ctx context.Context, b *bundle.Bundle, res
 
 // show says what was done, after the plan.
 func (c *scheduleCommand) show(w io.Writer, r *scheduled) error {
-	if err := (output.Plan{Plan: r.Plan, Style: c.t.OutStyle, Args: c.source.args()}).Write(w); err != nil {
+	if err := (output.Plan{Plan: r.Plan, Findings: r.Findings, Style: c.t.OutStyle, Args: c.source.args()}).Write(w); err != nil {
 		return err
 	}
 	if line := c.done(r); line != "" {

@@ -79,7 +79,7 @@ func (c *validateCommand) validate(ctx context.Context, s *session) (*validation
 	report := &validationReport{}
 	names := []string{s.request.Environment}
 	if s.request.Environment == "" {
-		known, problems, err := s.loader.Environments(ctx, s.request)
+		known, problems, err := s.drafter.Loader.Environments(ctx, s.request)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (c *validateCommand) validate(ctx context.Context, s *session) (*validation
 	for _, name := range names {
 		request := s.request
 		request.Environment = name
-		loaded, err := s.loader.Load(ctx, request)
+		draft, err := s.drafter.Draft(ctx, schedule.DraftRequest{Request: request, Unpublished: true})
 		if err != nil && (len(names) == 1 || ctx.Err() != nil) {
 			return nil, err
 		}
@@ -102,8 +102,7 @@ func (c *validateCommand) validate(ctx context.Context, s *session) (*validation
 			})
 			continue
 		}
-		s.progress.Say("validating %s", name)
-		report.Environments = append(report.Environments, schedule.Validate(loaded))
+		report.Environments = append(report.Environments, schedule.Validate(draft))
 	}
 	return report, nil
 }

@@ -9,17 +9,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
-	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
 // writeCommit commits a bundle on top of the GitOps branch, and moves a branch of its own there.
 // The commit is dated by its inputs: the same inputs make the same commit, and a second run finds nothing to do.
-func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, loaded *schedule.Loaded, g *schedule.GitOps, b *bundle.Bundle, result *scheduled) error {
-	result.Branch = c.branch
-	if c.branch == "" {
-		result.Branch = "kalypso/" + loaded.Snapshot.Environment
-	}
-	put, remove := schedule.Edits(b.Changes())
+func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, d *schedule.Draft, result *scheduled) error {
+	loaded, g := d.Loaded, d.GitOps
+	result.Branch = c.target(d)
+	put, remove := schedule.Edits(d.Bundle.Changes())
 	if len(put)+len(remove) == 0 {
 		return nil
 	}

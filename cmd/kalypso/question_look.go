@@ -21,7 +21,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/schedule"
-	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
 // lookFlags say whom a command asks, and which control plane it reads beside a ledger: a ledger alone does not know
@@ -123,7 +122,7 @@ func (l *looker) look(ctx context.Context) error {
 // loader reads branches where they are now: what one loader resolved stays.
 func (l *looker) loader() *schedule.Loader {
 	return &schedule.Loader{
-		Repositories: repository.NewReader(l.session.client), Cache: l.session.loader.Cache, Progress: l.session.loader.Progress,
+		Repositories: repository.NewReader(l.session.client), Cache: l.session.drafter.Loader.Cache, Progress: l.session.drafter.Loader.Progress,
 	}
 }
 
@@ -171,24 +170,14 @@ func (p *plannedRollouts) Rollout(ctx context.Context, environment string) (*sch
 }
 
 func (p *plannedRollouts) plan(ctx context.Context, environment string) (*schedule.Outcome, error) {
-	loaded, err := p.loader.Load(ctx, schedule.Request{ControlPlane: p.controlPlane, Environment: environment})
+	drafter := schedule.Drafter{Loader: p.loader}
+	draft, err := drafter.Draft(ctx, schedule.DraftRequest{Request: schedule.Request{ControlPlane: p.controlPlane, Environment: environment}})
 	if err != nil {
 		return nil, err
 	}
-	gitops, err := p.loader.GitOps(ctx, loaded, "")
-	if err != nil {
-		return nil, err
-	}
-	b := bundle.Build(loaded.Snapshot, gitops.Published, nil)
-	plan, err := gitops.Plan(loaded, b)
-	if err != nil {
-		return nil, err
-	}
-	change, err := p.open(ctx, gitops.Location, environment)
-	return &schedule.Outcome{
-		Inputs: loaded.Inputs, GitOps: gitops.Location, Head: gitops.Commit, Loaded: loaded, Bundle: b, Plan: plan, Files: len(b.Changes()),
-		PullRequest: change,
-	}, err
+	outcome := draft.Outcome()
+	outcome.PullRequest, err = p.open(ctx, outcome.GitOps, environment)
+	return outcome, err
 }
 
 // open finds the open change of an environment; nil when there is none, or nobody may ask.

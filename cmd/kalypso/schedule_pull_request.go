@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
@@ -58,6 +59,8 @@ func (f *pullRequestFlags) check(cmd *cobra.Command, allowDeletions bool) error 
 // proposed is the result of the command.
 type proposed struct {
 	Plan *plan.Plan `json:"plan"`
+	// Findings are what the checks report about the files that change.
+	Findings []check.Finding `json:"findings,omitempty"`
 	// PullRequest is the open one, or the one that was merged just now; absent when nothing is left to change.
 	PullRequest *pullRequest `json:"pullRequest,omitempty"`
 	// Done lists what was done, in order; empty when everything was as it should be.
@@ -85,7 +88,7 @@ func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
 	if commits.Signer, err = signer(c.signingKey, c.t.Env); err != nil {
 		return err
 	}
-	p := &schedule.Proposer{Loader: s.loader, Committer: commits, Forges: hosts}
+	p := &schedule.Proposer{Drafter: s.drafter, Committer: commits, Forges: hosts}
 	outcome, err := p.Round(ctx, s.request)
 	if err != nil {
 		return err
@@ -102,7 +105,7 @@ func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
 }
 
 func proposedOf(o *schedule.Outcome) *proposed {
-	result := &proposed{Plan: o.Plan, Waits: o.Waits, Done: append([]string{}, o.Did...)}
+	result := &proposed{Plan: o.Plan, Findings: o.Findings, Waits: o.Waits, Done: append([]string{}, o.Did...)}
 	if o.PullRequest != nil {
 		result.PullRequest = &pullRequest{Number: o.PullRequest.Number, URL: o.PullRequest.URL, Title: o.PullRequest.Title, State: o.PullRequest.State}
 	}
@@ -111,7 +114,7 @@ func proposedOf(o *schedule.Outcome) *proposed {
 
 // showProposed says what was done, after the plan.
 func (c *scheduleCommand) showProposed(w io.Writer, r *proposed) error {
-	if err := (output.Plan{Plan: r.Plan, Style: c.t.OutStyle, Args: c.source.args()}).Write(w); err != nil {
+	if err := (output.Plan{Plan: r.Plan, Findings: r.Findings, Style: c.t.OutStyle, Args: c.source.args()}).Write(w); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)

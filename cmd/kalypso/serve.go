@@ -45,6 +45,9 @@ func (f *flows) serveLocally(host *local.Forge, at git.Mapping) {
 	}
 }
 
+// drafter makes drafts for trials and previews. Rounds add the memory.
+func (f *flows) drafter() *schedule.Drafter { return &schedule.Drafter{Loader: f.loader()} }
+
 func (f *flows) loader() *schedule.Loader {
 	return &schedule.Loader{Repositories: repository.NewReader(f.client), Cache: f.cache}
 }
@@ -62,14 +65,13 @@ func (f *flows) Environments(ctx context.Context, controlPlane string) ([]string
 
 // Round makes the change of an environment what it should be.
 func (f *flows) Round(ctx context.Context, controlPlane, environment string) (o *schedule.Outcome, err error) {
-	p := &schedule.Proposer{
-		Loader: f.loader(), Committer: f.commits, Forges: f.forges, Memory: f.memory,
-	}
+	p := &schedule.Proposer{Drafter: f.drafter(), Committer: f.commits, Forges: f.forges}
+	p.Drafter.Memory = f.memory
 	if f.tracing != nil {
 		var end func(error)
 		ctx, end = f.tracing.begin(ctx, "round", attribute.String("kalypso.environment", environment))
 		defer func() { end(err) }()
-		p.Trace = f.tracing.part
+		p.Drafter.Trace = f.tracing.part
 	}
 	o, err = p.Round(ctx, schedule.Request{ControlPlane: controlPlane, Environment: environment})
 	f.board.Scheduled(controlPlane, environment, o, err, time.Now())
@@ -96,6 +98,6 @@ func (f *flows) Preview(ctx context.Context, controlPlane string, change forge.P
 		ctx, end = f.tracing.begin(ctx, "preview", attribute.Int("kalypso.change", change.Number))
 		defer func() { end(err) }()
 	}
-	p := &schedule.Previewer{Loader: f.loader(), Forges: f.forges, Forks: f.previewForks}
+	p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.forges, Forks: f.previewForks}
 	return p.Preview(ctx, controlPlane, change)
 }

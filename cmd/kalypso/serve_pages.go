@@ -9,10 +9,11 @@ import (
 
 // trials plan what people want to try on the pages.
 func (f *flows) trials() *trial.Desk {
-	answers := &schedule.Answers{}
+	comparisons := &schedule.Comparisons{}
 	return &trial.Desk{Try: func(ctx context.Context, t schedule.Trial) (*schedule.Preview, error) {
 		// Each reads the heads of branches anew.
-		p := &schedule.Previewer{Loader: f.loader(), Forges: f.forges, Forks: f.previewForks, Answers: answers}
+		p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.forges, Forks: f.previewForks}
+		p.Drafter.Comparisons = comparisons
 		return p.Try(ctx, t)
 	}}
 }

@@ -17,7 +17,7 @@ import (
 // session is what a command reads a control plane with.
 type session struct {
 	client   *git.Client
-	loader   *schedule.Loader
+	drafter  *schedule.Drafter
 	request  schedule.Request
 	progress *terminal.Progress
 }
@@ -38,11 +38,11 @@ func (f *sourceFlags) open(ctx context.Context, t *terminal.Terminal) (*session,
 		s.client.Config = controlPlane
 		s.client.Map = append(s.client.Map, standIn(ctx, controlPlane)...)
 	}
-	s.loader = &schedule.Loader{
+	s.drafter = &schedule.Drafter{Loader: &schedule.Loader{
 		Repositories: repository.NewReader(s.client),
 		Cache:        &fleet.Cache{},
 		Progress:     func(what string) { s.progress.Say("%s", what) },
-	}
+	}}
 	s.request = schedule.Request{
 		ControlPlane: controlPlane,
 		Environment:  f.environment,

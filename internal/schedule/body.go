@@ -11,17 +11,17 @@ import (
 
 // proposed returns the draft for its pull request.
 func (r *round) proposed() pullrequest.Draft {
-	p, inputs := r.outcome.Plan, r.loaded.Inputs
-	put, remove := Edits(r.bundle.Changes())
+	p, inputs := r.Plan, r.Loaded.Inputs
+	put, remove := Edits(r.Bundle.Changes())
 	d := pullrequest.Draft{
 		Folders: "a folder per cluster type, and in it one per deployment target", Put: put, Delete: remove,
-		Message: CommitMessage(r.loaded, p), When: inputs.Time(), Title: p.Title(), Digest: bundle.Digest(r.bundle.Files), Inputs: inputs.commits(),
+		Message: CommitMessage(r.Loaded, p), When: inputs.Time(), Title: p.Title(), Digest: bundle.Digest(r.Bundle.Files), Inputs: inputs.commits(),
 		Page: func(limit int, approved bool) string {
-			return pageOf(*p, r.gitops.Location.Branch, r.outcome.Findings, limit, approved)
+			return pageOf(*p, r.GitOps.Location.Branch, r.Findings, limit, approved)
 		},
 		Source: "Scheduled by Kalypso from", From: inputs.String(),
-		Removals: p.Budget.Removals, Allowed: p.Budget.Allowed, Findings: r.outcome.Findings,
-		Promotes: p.Promotion != nil, Promoted: "carries a new promoted commit of main", AutoMerge: r.loaded.Snapshot.GitOps.AutoMerge,
+		Removals: p.Budget.Removals, Allowed: p.Budget.Allowed, Findings: r.Findings,
+		Promotes: p.Promotion != nil, Promoted: "carries a new promoted commit of main", AutoMerge: r.Loaded.Snapshot.GitOps.AutoMerge,
 	}
 	if len(p.Refusals) > 0 {
 		d.Refusal = p.Refusals[0].Message

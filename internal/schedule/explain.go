@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
@@ -16,8 +17,10 @@ import (
 type Explanation struct {
 	Environment string `json:"environment"`
 	Target      string `json:"target"`
-	// Pairs has one entry for each cluster type that was asked for, sorted by name.
+	// Pairs has one entry for each requested cluster type, sorted by name.
 	Pairs []Pair `json:"pairs"`
+	// Findings are what the checks report about the files of these pairs.
+	Findings []check.Finding `json:"findings,omitempty"`
 }
 
 // Pair is the target on one cluster type.
@@ -31,22 +34,23 @@ type Pair struct {
 	OtherKeys []string `json:"otherKeys,omitempty"`
 }
 
-// Explain explains a target, given as "<workload>/<short name>" or by its full name, on one cluster type or,
-// when that is empty, on all of them. key limits the configuration to a key and what lies below it;
-// empty means none of it, "*" all.
-func Explain(loaded *Loaded, target, clusterType, key string) (*Explanation, error) {
-	b := bundle.Build(loaded.Snapshot, nil, nil)
+// Explain explains a target of an unpublished draft, given as "<workload>/<short name>" or by its full name, on one
+// cluster type, or on all of them if that is empty. key limits the configuration to a key and the keys below it;
+// empty means none, "*" all.
+func Explain(draft *Draft, target, clusterType, key string) (*Explanation, error) {
+	b, snapshot := draft.Bundle, draft.Loaded.Snapshot
 	clusterTypes := []string{clusterType}
 	if clusterType == "" {
 		clusterTypes = clusterTypes[:0]
-		for _, ct := range loaded.Snapshot.ClusterTypes {
+		for _, ct := range snapshot.ClusterTypes {
 			clusterTypes = append(clusterTypes, ct.Name)
 		}
 	}
 	if len(clusterTypes) == 0 {
-		return nil, fmt.Errorf("environment %q has no cluster type", loaded.Snapshot.Environment)
+		return nil, fmt.Errorf("environment %q has no cluster type", snapshot.Environment)
 	}
-	e := &Explanation{Environment: loaded.Snapshot.Environment}
+	e := &Explanation{Environment: snapshot.Environment}
+	files := map[string][]byte{}
 	for _, name := range clusterTypes {
 		reasons, err := b.Decisions.Explain(target, name)
 		if err != nil {
@@ -54,7 +58,21 @@ func Explain(loaded *Loaded, target, clusterType, key string) (*Explanation, err
 		}
 		e.Target = reasons.Target
 		e.Pairs = append(e.Pairs, explainPair(b, reasons, key))
+		if a, ok := b.Assignment(name, reasons.Target); ok {
+			for _, f := range a.Files {
+				files[f.Path] = f.Content
+			}
+		}
 	}
+	if len(files) == 0 {
+		return e, nil
+	}
+	policy, _ := check.PolicyOf(snapshot)
+	checker, err := check.New(policy)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the checks: %w", err)
+	}
+	e.Findings = checker.Check(files)
 	return e, nil
 }
 

@@ -12,7 +12,7 @@ import (
 
 func explain(t *testing.T, target, clusterType, key string) *Explanation {
 	t.Helper()
-	e, err := Explain(helloFleet(t, nil).load(t, Request{Environment: "dev"}), target, clusterType, key)
+	e, err := Explain(helloFleet(t, nil).unpublished(t, "dev"), target, clusterType, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,9 +68,9 @@ func TestExplainShowsTheConfigurationThatWasAskedFor(t *testing.T) {
 }
 
 func TestExplainSuggestsNamesForUnknownOnes(t *testing.T) {
-	loaded := helloFleet(t, nil).load(t, Request{Environment: "dev"})
+	draft := helloFleet(t, nil).unpublished(t, "dev")
 	for _, names := range [][2]string{{"unknown", ""}, {"nginx/dev", "unknown"}} {
-		_, err := Explain(loaded, names[0], names[1], "")
+		_, err := Explain(draft, names[0], names[1], "")
 		if err == nil || !strings.Contains(err.Error(), "did you mean") {
 			t.Errorf("%q: got error %v, want a suggestion", names, err)
 		}

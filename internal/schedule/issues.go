@@ -19,15 +19,15 @@ const LabelProblem = "kalypso/problem"
 const maxIssues = 20
 
 // report makes the open issues of the environment its errors: one for each root problem, closed when it is mended.
-func (r *round) report(ctx context.Context, request Request) error {
-	wanted := rootErrors(request.Environment, r.bundle.Problems)
+func (r *round) report(ctx context.Context) error {
+	wanted := rootErrors(r.environment, r.Bundle.Problems)
 	issues, err := r.pull.Repository.FindIssues(ctx, forge.IssueFilter{State: forge.Open, Label: LabelProblem})
 	if err != nil {
 		return fmt.Errorf("find issues: %w", err)
 	}
 	open := map[string]bool{}
 	for _, issue := range issues {
-		id := problemOf(issue.Body, request.Environment)
+		id := problemOf(issue.Body, r.environment)
 		if id == "" {
 			continue // it is of another environment, or somebody else's
 		}
@@ -41,10 +41,10 @@ func (r *round) report(ctx context.Context, request Request) error {
 		}
 		r.outcome.Did = append(r.outcome.Did, fmt.Sprintf("closed issue %d", issue.Number))
 	}
-	return r.openIssues(ctx, request.Environment, wanted, open)
+	return r.openIssues(ctx, wanted, open)
 }
 
-func (r *round) openIssues(ctx context.Context, environment string, wanted rootProblems, open map[string]bool) error {
+func (r *round) openIssues(ctx context.Context, wanted rootProblems, open map[string]bool) error {
 	room, ensured := maxIssues-len(open), false
 	for _, id := range wanted.ids {
 		if open[id] {
@@ -60,7 +60,7 @@ func (r *round) openIssues(ctx context.Context, environment string, wanted rootP
 			}
 			ensured = true
 		}
-		issue := issueOf(environment, id, wanted.problems[id], r.pull.Limits)
+		issue := issueOf(r.environment, id, wanted.problems[id], r.pull.Limits)
 		opened, err := r.pull.Repository.OpenIssue(ctx, issue)
 		if err != nil {
 			return fmt.Errorf("open an issue: %w", err)

@@ -6,10 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
-	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
@@ -21,23 +20,19 @@ const previewMarker = "kalypso/plan"
 
 // Previewer says on each open change of a control plane what it would do to the fleet.
 type Previewer struct {
-	// Loader reads the control plane. // required
-	Loader *Loader
+	// Drafter makes the drafts. // required
+	Drafter *Drafter
 	// Forges host the control plane. // required
 	Forges pullrequest.Forges
 	// Forks previews changes from forks as well. Such a change may name any repository and any template,
 	// and whoever can fork can open one: planning it reads what strangers choose, with our credentials.
 	Forks bool
-	// Answers keeps what merges would do; nil keeps nothing.
-	Answers *Answers
 }
 
 // Preview is what a change of a control plane would do.
 type Preview struct {
-	// Plans has one for each environment that the change touches, in the order of their names.
-	Plans []*plan.Plan
-	// Problems are errors that the change brings in, by environment.
-	Problems map[string][]fleet.Problem
+	// Drafts has one for each environment that the change touches, in the order of their names.
+	Drafts []*Draft
 	// Change is the one that a [Trial] asked about; nil where it asked about something else.
 	Change *forge.PullRequest
 }
@@ -89,15 +84,15 @@ func mergeOf(c forge.PullRequest) merge {
 // merged plans every environment that a merge touches.
 func (p *Previewer) merged(ctx context.Context, controlPlane string, m merge) (*Preview, error) {
 	request := Request{ControlPlane: controlPlane}
-	branches, err := p.Loader.EnvironmentBranches(ctx, request)
+	branches, err := p.Drafter.Loader.EnvironmentBranches(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	fork, err := p.Loader.Repositories.Fork(ctx, Location{Repo: controlPlane, Branch: m.base}, m.fetch, m.head)
+	fork, err := p.Drafter.Loader.Repositories.Fork(ctx, Location{Repo: controlPlane, Branch: m.base}, m.fetch, m.head)
 	if err != nil {
 		return nil, fmt.Errorf("find where the change begins: %w", err)
 	}
-	preview := &Preview{Problems: map[string][]fleet.Problem{}}
+	preview := &Preview{}
 	if m.environment != "" && !slices.ContainsFunc(branches, func(b EnvironmentBranch) bool { return b.Environment == m.environment }) {
 		return nil, fmt.Errorf("%w: the control plane has no environment %q", ErrTrial, m.environment)
 	}
@@ -115,51 +110,13 @@ func (p *Previewer) merged(ctx context.Context, controlPlane string, m merge) (*
 		default:
 			continue
 		}
-		if err := p.environment(ctx, before, after, preview); err != nil {
+		draft, err := p.Drafter.Draft(ctx, DraftRequest{Request: after, Base: &before})
+		if err != nil {
 			return nil, err
 		}
+		preview.Drafts = append(preview.Drafts, draft)
 	}
 	return preview, nil
-}
-
-// environment adds the plan of one environment.
-func (p *Previewer) environment(ctx context.Context, before, after Request, preview *Preview) error {
-	was, err := p.Loader.Load(ctx, before)
-	if err != nil {
-		return err
-	}
-	is, err := p.Loader.Load(ctx, after)
-	if err != nil {
-		return err
-	}
-	one, err := p.Answers.get(answerKey(was, is), func() (planned, error) {
-		p.Loader.progress("planning " + after.Environment)
-		old := bundle.Build(was.Snapshot, nil, nil)
-		now := bundle.Build(is.Snapshot, nil, old)
-		result, err := plan.Compare(plan.BundleState(was.Name(), old), is.Name(), now)
-		return planned{result, newErrors(old.Problems, now.Problems)}, err
-	})
-	if err != nil {
-		return err
-	}
-	preview.Plans = append(preview.Plans, one.plan)
-	if len(one.problems) > 0 {
-		preview.Problems[after.Environment] = one.problems
-	}
-	return nil
-}
-
-// newErrors returns the errors that were not there before, wherever their lines have moved to.
-func newErrors(before, after []fleet.Problem) []fleet.Problem {
-	known := rootErrors("", before).problems
-	var found []fleet.Problem
-	roots := rootErrors("", after)
-	for _, id := range roots.ids {
-		if _, old := known[id]; !old {
-			found = append(found, roots.problems[id])
-		}
-	}
-	return found
 }
 
 // say writes the comment, and then the status that leads to it.
@@ -168,15 +125,8 @@ func (p *Previewer) say(ctx context.Context, repo forge.Repository, limits forge
 	if err != nil {
 		return fmt.Errorf("comment on change %d: %w", change.Number, err)
 	}
-	status := forge.Status{Context: StatusPlan, State: forge.Success, Description: preview.Summary(), URL: comment.URL}
-	if n := preview.errors(); n > 0 {
-		status.State = forge.Failure
-		problems := "problems"
-		if n == 1 {
-			problems = "problem"
-		}
-		status.Description = fmt.Sprintf("%d new %s; %s", n, problems, status.Description)
-	}
+	status := preview.status()
+	status.URL = comment.URL
 	return setStatus(ctx, repo, limits, change.Head.Commit, status)
 }
 
@@ -211,20 +161,34 @@ func setStatus(ctx context.Context, repo forge.Repository, limits forge.Limits, 
 	return nil
 }
 
-func (p *Preview) errors() int {
-	n := 0
-	for _, problems := range p.Problems {
-		n += len(problems)
+// status fails if the change brings in errors, or manifests that a check refuses.
+func (p *Preview) status() forge.Status {
+	s := forge.Status{Context: StatusPlan, State: forge.Success, Description: p.Summary()}
+	var findings []check.Finding
+	problems := 0
+	for _, d := range p.Drafts {
+		findings = append(findings, d.Findings...)
+		problems += len(d.NewProblems)
 	}
-	return n
+	if check.Worst(findings) == check.Refuse {
+		s.State, s.Description = forge.Failure, "checks: "+check.Summary(findings)+"; "+s.Description
+	}
+	if problems > 0 {
+		noun := "problems"
+		if problems == 1 {
+			noun = "problem"
+		}
+		s.State, s.Description = forge.Failure, fmt.Sprintf("%d new %s; %s", problems, noun, s.Description)
+	}
+	return s
 }
 
 // Summary says in one line what happens in each environment.
 func (p *Preview) Summary() string {
 	var parts []string
-	for _, result := range p.Plans {
-		if c := result.Counts; c.Added+c.Changed+c.Removed > 0 {
-			parts = append(parts, result.Title())
+	for _, d := range p.Drafts {
+		if c := d.Plan.Counts; c.Added+c.Changed+c.Removed > 0 {
+			parts = append(parts, d.Plan.Title())
 		}
 	}
 	if len(parts) == 0 {
@@ -235,17 +199,17 @@ func (p *Preview) Summary() string {
 
 // previewText is the comment: a plan for each environment, each with its share of the room.
 func previewText(p *Preview, limit int) string {
-	if len(p.Plans) == 0 {
+	if len(p.Drafts) == 0 {
 		return "This change touches no environment."
 	}
 	room := 0
 	if limit > 0 {
-		room = (limit - 400) / len(p.Plans)
+		room = (limit - 400) / len(p.Drafts)
 	}
 	var b strings.Builder
 	b.WriteString("What this change does to the fleet, when it is merged and promoted:\n\n")
-	for _, result := range p.Plans {
-		b.WriteString(result.Markdown(plan.MarkdownOptions{Diffs: true, Limit: room}))
+	for _, d := range p.Drafts {
+		b.WriteString(d.Markdown(plan.MarkdownOptions{Diffs: true, Limit: room}))
 		b.WriteString("\n")
 	}
 	return b.String()

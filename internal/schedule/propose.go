@@ -3,6 +3,7 @@ package schedule
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -17,18 +18,12 @@ import (
 // and run again, and two of them at once end in the same state. A round without changes makes two requests to the forge:
 // for the pull request, and for the issues.
 type Proposer struct {
-	// Loader reads the control plane and the GitOps branch. // required
-	Loader *Loader
+	// Drafter makes the drafts that are proposed. Its Trace is called for the other steps of a round, too. // required
+	Drafter *Drafter
 	// Committer writes to the GitOps repository. // required
 	Committer pullrequest.Committer
 	// Forges host the GitOps repositories. // required
 	Forges pullrequest.Forges
-
-	// Memory holds the results of earlier rounds, so that only what changed is rendered again; nil for none.
-	Memory *Memory
-
-	// Trace is called when a step begins, and returns a function to call with its error when it ends; optional.
-	Trace func(ctx context.Context, part string) (context.Context, func(error))
 }
 
 // Outcome says what a round found and did.
@@ -62,81 +57,56 @@ type Outcome struct {
 
 // Round updates the pull request of an environment.
 func (p *Proposer) Round(ctx context.Context, request Request) (*Outcome, error) {
-	r := &round{Proposer: p, outcome: &Outcome{}}
+	draft, err := p.Drafter.Draft(ctx, DraftRequest{Request: request})
+	r := &round{Proposer: p, Draft: draft, environment: request.Environment, outcome: draft.Outcome()}
+	if err != nil {
+		return r.outcome, err
+	}
 	for _, step := range []struct {
-		part string
-		do   func(context.Context, Request) error
-	}{
-		{"read", r.read}, {"build", r.build}, {"plan", r.plan}, {"check", r.check}, {"find the pull request", r.find}, {"propose", r.propose}, {"report", r.report},
-	} {
-		if err := r.traced(ctx, step.part, func(ctx context.Context) error { return step.do(ctx, request) }); err != nil {
+		name string
+		do   func(context.Context) error
+	}{{"find the pull request", r.find}, {"propose", r.propose}, {"report", r.report}} {
+		if err := p.Drafter.Trace.run(ctx, step.name, step.do); err != nil {
 			return r.outcome, err
 		}
 	}
 	return r.outcome, nil
 }
 
-// traced does a part of a round.
-func (r *round) traced(ctx context.Context, part string, do func(context.Context) error) error {
-	if r.Trace == nil {
-		return do(ctx)
+// Outcome returns the outcome of a round that did nothing but make the draft, which may be incomplete.
+func (d *Draft) Outcome() *Outcome {
+	if d.GitOps == nil {
+		return &Outcome{}
 	}
-	ctx, end := r.Trace(ctx, part)
-	err := do(ctx)
-	end(err)
-	return err
+	at := d.GitOps.Location
+	o := &Outcome{
+		Inputs: d.Loaded.Inputs, GitOps: at, Head: d.GitOps.Commit, Loaded: d.Loaded, Bundle: d.Bundle, Plan: d.Plan, Findings: d.Findings,
+		Read: slices.Concat(d.Loaded.Read, []Location{at, {Repo: at.Repo, Branch: pullrequest.HeadBranch(d.Loaded.Snapshot.Environment)}}),
+	}
+	if d.Bundle != nil {
+		o.Files = len(d.Bundle.Changes())
+	}
+	return o
 }
 
 // round is one round in progress.
 type round struct {
 	*Proposer
-	outcome *Outcome
+	*Draft
+	environment string
+	outcome     *Outcome
 
-	loaded *Loaded
-	gitops *GitOps
-	bundle *bundle.Bundle
-	pull   *pullrequest.PullRequest
-}
-
-// read loads the control plane and what is published.
-func (r *round) read(ctx context.Context, request Request) error {
-	var err error
-	if r.loaded, err = r.Loader.Load(ctx, request); err != nil {
-		return err
-	}
-	if r.gitops, err = r.Loader.GitOps(ctx, r.loaded, ""); err != nil {
-		return err
-	}
-	at := r.gitops.Location
-	r.outcome.Loaded, r.outcome.Inputs, r.outcome.GitOps = r.loaded, r.loaded.Inputs, at
-	r.outcome.Read = append(r.loaded.Read, at, Location{Repo: at.Repo, Branch: pullrequest.HeadBranch(request.Environment)})
-	r.outcome.Head = r.gitops.Commit
-	return nil
-}
-
-// build schedules and renders.
-func (r *round) build(_ context.Context, request Request) error {
-	r.bundle = bundle.Build(r.loaded.Snapshot, r.gitops.Published, r.Memory.get(request))
-	r.Memory.put(request, r.bundle)
-	r.outcome.Bundle = r.bundle
-	return nil
-}
-
-// plan compares what is wanted with what is published.
-func (r *round) plan(context.Context, Request) (err error) {
-	r.outcome.Files = len(r.bundle.Changes())
-	r.outcome.Plan, err = r.gitops.Plan(r.loaded, r.bundle)
-	return err
+	pull *pullrequest.PullRequest
 }
 
 // find finds the pull request of the environment.
-func (r *round) find(ctx context.Context, request Request) error {
-	at := r.gitops.Location
+func (r *round) find(ctx context.Context) error {
+	at := r.GitOps.Location
 	r.pull = &pullrequest.PullRequest{
-		Committer: r.Committer, URL: at.Repo, Base: at.Branch, Commit: r.gitops.Commit, Time: r.gitops.Time,
-		Head: pullrequest.HeadBranch(request.Environment), Name: request.Environment, Trace: r.Trace,
+		Committer: r.Committer, URL: at.Repo, Base: at.Branch, Commit: r.GitOps.Commit, Time: r.GitOps.Time,
+		Head: pullrequest.HeadBranch(r.environment), Name: r.environment, Trace: r.Drafter.Trace,
 		Fork: func(ctx context.Context, ref, commit string) (string, error) {
-			return r.Loader.Repositories.Fork(ctx, at, ref, commit)
+			return r.Drafter.Loader.Repositories.Fork(ctx, at, ref, commit)
 		},
 	}
 	if err := r.pull.Locate(r.Forges); err != nil {
@@ -148,11 +118,11 @@ func (r *round) find(ctx context.Context, request Request) error {
 }
 
 // propose updates the pull request.
-func (r *round) propose(ctx context.Context, _ Request) error {
+func (r *round) propose(ctx context.Context) error {
 	err := r.pull.Publish(ctx, r.proposed())
-	if r.pull.Commit != r.gitops.Commit { // the branch was created
-		r.gitops.Exists, r.gitops.Commit, r.outcome.Head = true, r.pull.Commit, r.pull.Commit
-		r.outcome.Plan.Before = r.gitops.String()
+	if r.pull.Commit != r.GitOps.Commit { // the branch was created
+		r.GitOps.Exists, r.GitOps.Commit, r.outcome.Head = true, r.pull.Commit, r.pull.Commit
+		r.Plan.Before = r.GitOps.String()
 	}
 	r.outcome.PullRequest, r.outcome.Refused = r.pull.Open, r.pull.Refused
 	r.outcome.Waits, r.outcome.Did = r.pull.Waits, r.pull.Did

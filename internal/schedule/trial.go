@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
-	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
 // Trial asks what something would do to the fleet, without doing or saying anything:
@@ -84,7 +81,7 @@ func (p *Previewer) tryChange(ctx context.Context, t Trial) (*Preview, error) {
 // tryBranch plans a merge. What is merged into nothing is planned where it counts: the branch of an environment for that
 // environment, and main for the one that it would be promoted to.
 func (p *Previewer) tryBranch(ctx context.Context, t Trial) (*Preview, error) {
-	branches, err := p.Loader.EnvironmentBranches(ctx, Request{ControlPlane: t.ControlPlane})
+	branches, err := p.Drafter.Loader.EnvironmentBranches(ctx, Request{ControlPlane: t.ControlPlane})
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +94,7 @@ func (p *Previewer) tryBranch(ctx context.Context, t Trial) (*Preview, error) {
 	case own >= 0:
 		return p.pending(ctx, Request{ControlPlane: t.ControlPlane, Environment: branches[own].Environment})
 	}
-	source, err := p.Loader.Repositories.Source(ctx, Location{Repo: t.ControlPlane, Branch: t.Branch})
+	source, err := p.Drafter.Loader.Repositories.Source(ctx, Location{Repo: t.ControlPlane, Branch: t.Branch})
 	if err != nil {
 		return nil, err
 	}
@@ -108,14 +105,14 @@ func (p *Previewer) tryBranch(ctx context.Context, t Trial) (*Preview, error) {
 }
 
 func (p *Previewer) tryCommit(ctx context.Context, t Trial) (*Preview, error) {
-	source, err := p.Loader.Repositories.Source(ctx, Location{Repo: t.ControlPlane, Branch: DefaultBase, Commit: t.Commit})
+	source, err := p.Drafter.Loader.Repositories.Source(ctx, Location{Repo: t.ControlPlane, Branch: DefaultBase, Commit: t.Commit})
 	if errors.Is(err, ErrNoCommit) { // where it was looked for is nobody's business
 		return nil, fmt.Errorf("%w: the control plane has no commit %.64q, or several that begin so", ErrTrial, t.Commit)
 	}
 	if err != nil {
 		return nil, err
 	}
-	on, err := p.Loader.Repositories.Contains(ctx, Location{Repo: t.ControlPlane, Branch: DefaultBase}, source.Commit)
+	on, err := p.Drafter.Loader.Repositories.Contains(ctx, Location{Repo: t.ControlPlane, Branch: DefaultBase}, source.Commit)
 	if err == nil && !on {
 		err = fmt.Errorf("%w: commit %s is not on branch %q", ErrTrial, short(source.Commit), DefaultBase)
 	}
@@ -127,18 +124,9 @@ func (p *Previewer) tryCommit(ctx context.Context, t Trial) (*Preview, error) {
 
 // pending plans what an environment wants, compared with what its GitOps branch holds.
 func (p *Previewer) pending(ctx context.Context, r Request) (*Preview, error) {
-	loaded, err := p.Loader.Load(ctx, r)
+	draft, err := p.Drafter.Draft(ctx, DraftRequest{Request: r})
 	if err != nil {
 		return nil, err
 	}
-	gitops, err := p.Loader.GitOps(ctx, loaded, "")
-	if err != nil {
-		return nil, err
-	}
-	p.Loader.progress("planning " + r.Environment)
-	result, err := gitops.Plan(loaded, bundle.Build(loaded.Snapshot, gitops.Published, nil))
-	if err != nil {
-		return nil, err
-	}
-	return &Preview{Plans: []*plan.Plan{result}}, nil
+	return &Preview{Drafts: []*Draft{draft}}, nil
 }

@@ -63,7 +63,7 @@ func trials(t *testing.T) (*Previewer, *shelf) {
 		}
 	}
 	host := oneForge{change: forge.PullRequest{Number: 7, Head: forge.Ref{Branch: "topic", Commit: topic}, Base: forge.Ref{Branch: "main"}}}
-	return &Previewer{Loader: &Loader{Repositories: history{s}}, Forges: host, Answers: &Answers{}}, s
+	return &Previewer{Drafter: &Drafter{Loader: &Loader{Repositories: history{s}}, Comparisons: &Comparisons{}}, Forges: host}, s
 }
 
 func TestTrials(t *testing.T) {
@@ -89,8 +89,8 @@ func TestTrials(t *testing.T) {
 			continue
 		}
 		got := map[string]plan.Counts{}
-		for _, one := range preview.Plans {
-			got[one.Environment] = one.Counts
+		for _, one := range preview.Drafts {
+			got[one.Plan.Environment] = one.Plan.Counts
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -104,7 +104,7 @@ func TestWhatIsNotTried(t *testing.T) {
 	s.files["control-plane/main@somebodys/readme.md"] = "a commit that is on no branch"
 	fork := p.Forges.(oneForge)
 	fork.change.Head.Fork = "stranger/control-plane"
-	strangers := &Previewer{Loader: &Loader{Repositories: without{s, stray}}, Forges: fork}
+	strangers := &Previewer{Drafter: &Drafter{Loader: &Loader{Repositories: without{s, stray}}}, Forges: fork}
 	for name, test := range map[string]struct {
 		trial Trial
 		want  error
@@ -148,15 +148,15 @@ func (w without) Contains(_ context.Context, _ Location, commit string) (bool, e
 }
 
 // The same commits are planned once. Another commit of what is published is another plan.
-func TestAnswersAreKeptByCommits(t *testing.T) {
+func TestComparisonsAreKeptByCommits(t *testing.T) {
 	p, s := trials(t)
-	ask := func() *plan.Plan {
+	ask := func() *Draft {
 		t.Helper()
 		preview, err := p.Try(t.Context(), Trial{ControlPlane: "control-plane", Branch: "topic", Environment: "dev"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return preview.Plans[0]
+		return preview.Drafts[0]
 	}
 	first := ask()
 	if ask() != first {
@@ -166,32 +166,32 @@ func TestAnswersAreKeptByCommits(t *testing.T) {
 	if ask() != first {
 		t.Error("commits that are the same made another plan")
 	}
-	if preview, err := p.Try(t.Context(), Trial{ControlPlane: "control-plane", Branch: "topic", Environment: "stage"}); err != nil || preview.Plans[0] == first {
+	if preview, err := p.Try(t.Context(), Trial{ControlPlane: "control-plane", Branch: "topic", Environment: "stage"}); err != nil || preview.Drafts[0] == first {
 		t.Errorf("another environment got the same plan (%v)", err)
 	}
 }
 
-func TestAnswersAreBounded(t *testing.T) {
-	var a Answers
+func TestComparisonsAreBounded(t *testing.T) {
+	var c Comparisons
 	one := func(key string, size int) {
 		t.Helper()
-		if _, err := a.get(key, func() (planned, error) { return planned{plan: &plan.Plan{Counts: plan.Counts{Unchanged: size}}}, nil }); err != nil {
+		if _, err := c.get(key, func() (*Draft, error) { return &Draft{Plan: &plan.Plan{Counts: plan.Counts{Unchanged: size}}}, nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i := range 2 * maxAnswers {
+	for i := range 2 * maxComparisons {
 		one(strconv.Itoa(i), 1)
 		one("0", 1)
 	}
-	if _, kept := a.find("0"); !kept || len(a.kept) != maxAnswers {
-		t.Errorf("%d are kept, want %d, and the one that is asked for again and again: %t", len(a.kept), maxAnswers, kept)
+	if kept := c.find("0") != nil; !kept || len(c.kept) != maxComparisons {
+		t.Errorf("%d are kept, want %d, and the one that is asked for again and again: %t", len(c.kept), maxComparisons, kept)
 	}
 	one("large", maxKeptAssignments)
-	if len(a.kept) != 1 {
-		t.Errorf("%d are kept beside one that takes all the room", len(a.kept)-1)
+	if len(c.kept) != 1 {
+		t.Errorf("%d are kept beside one that takes all the room", len(c.kept)-1)
 	}
 	one("too large", maxKeptAssignments+1)
-	if len(a.kept) != 0 {
-		t.Errorf("%d are kept, one of which is too large", len(a.kept))
+	if len(c.kept) != 0 {
+		t.Errorf("%d are kept, one of which is too large", len(c.kept))
 	}
 }

@@ -24,10 +24,9 @@ type Validation struct {
 	Problems []fleet.Problem `json:"problems"`
 }
 
-// Validate renders an environment as if nothing was published, and returns everything that is wrong with it.
-func Validate(loaded *Loaded) Validation {
-	s := loaded.Snapshot
-	b := bundle.Build(s, nil, nil)
+// Validate returns the problems of an unpublished draft.
+func Validate(draft *Draft) Validation {
+	s, b := draft.Loaded.Snapshot, draft.Bundle
 	v := Validation{
 		Environment:  s.Environment,
 		ClusterTypes: len(s.ClusterTypes),

@@ -45,10 +45,7 @@ func (v ApplicationPlan) Write(w io.Writer) error {
 	for _, r := range p.Refusals {
 		fmt.Fprintf(w, "\n  %s %s\n", s.Red("refused:"), terminal.Printable(r))
 	}
-	if len(v.Findings) > 0 {
-		fmt.Fprintf(w, "\n  checks: %s\n", terminal.Printable(check.Summary(v.Findings)))
-		Findings(w, s, v.Findings, check.Warn)
-	}
+	Checks(w, s, v.Findings)
 	if v.Diff {
 		v.diffs(w)
 	}
@@ -133,6 +130,16 @@ func (v ApplicationPlan) diffs(w io.Writer) {
 			}
 		}
 	}
+}
+
+// Checks prints findings that warn or refuse, and how many there are of each level.
+// It prints nothing if all findings only inform.
+func Checks(w io.Writer, s terminal.Style, findings []check.Finding) {
+	if !check.Worst(findings).AtLeast(check.Warn) {
+		return
+	}
+	fmt.Fprintf(w, "\n  checks: %s\n", terminal.Printable(check.Summary(findings)))
+	Findings(w, s, findings, check.Warn)
 }
 
 // Findings prints findings of at least a level.

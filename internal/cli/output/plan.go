@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
@@ -13,8 +14,10 @@ import (
 
 // Plan prints a plan: what is compared, which assignments change and why, and the totals.
 type Plan struct {
-	Plan  *plan.Plan
-	Style terminal.Style
+	Plan *plan.Plan
+	// Findings of at least a warning are listed, the others are counted.
+	Findings []check.Finding
+	Style    terminal.Style
 	// Args are the flags for a follow-up command on the same input. Default: -e with the environment.
 	Args string
 	// Diff adds a unified diff of every file.
@@ -37,6 +40,7 @@ func (v Plan) Write(w io.Writer) error {
 	for _, r := range v.Plan.Refusals {
 		fmt.Fprintf(w, "\n  %s %s\n", s.Red("refused:"), terminal.Printable(r.Message))
 	}
+	Checks(w, s, v.Findings)
 	if v.Diff && len(v.Plan.Assignments) > 0 {
 		fmt.Fprintln(w)
 		return v.diffs(w)

@@ -221,6 +221,37 @@ func (b *Bundle) Changes() []Change {
 	return changes
 }
 
+// WrittenSince returns the files that b writes and an earlier bundle of the environment did not write like this, by path.
+// Folders that both bundles share are skipped.
+func (b *Bundle) WrittenSince(earlier *Bundle) map[string][]byte {
+	written := map[string][]byte{}
+	add := func(f File) bool {
+		if f.Content != nil {
+			written[f.Path] = f.Content
+		}
+		return true
+	}
+	if b.Tracking.Hash != earlier.Tracking.Hash {
+		add(b.Tracking)
+	}
+	for _, now := range b.Folders {
+		was := findFolder(earlier.Folders, now.ClusterType)
+		if was == now {
+			continue
+		}
+		now.files(add)
+		if was != nil {
+			was.files(func(f File) bool {
+				if content, both := written[f.Path]; both && HashOf(content) == f.Hash {
+					delete(written, f.Path)
+				}
+				return true
+			})
+		}
+	}
+	return written
+}
+
 // deletions returns the published files of a folder that the wanted folder, which may be nil, does not have.
 func deletions(published, wanted *Folder) []Change {
 	keep := map[string]bool{}

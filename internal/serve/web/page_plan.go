@@ -15,7 +15,6 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/schedule"
-	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/web/trial"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
@@ -53,7 +52,7 @@ type planView struct {
 type planAnswer struct {
 	ControlPlanes []string                   `json:"controlPlanes"`
 	Environments  []string                   `json:"environments"`
-	Plans         []*plan.Plan               `json:"plans,omitempty"`
+	Plans         []schedule.Report          `json:"plans,omitempty"`
 	Problems      map[string][]fleet.Problem `json:"problems,omitempty"`
 	Planned       time.Time                  `json:"planned,omitzero"`
 	// Pending reports that planning is in progress; request the page again.
@@ -110,7 +109,16 @@ func (s *site) runPlan(q *pageRequest, view *planPage, value *planAnswer, a *pag
 		for _, one := range found.Plans {
 			view.Plans = append(view.Plans, s.planView(view.Question, found.Change, one))
 		}
-		value.Plans, value.Problems, value.Planned = found.Preview.Plans, found.Problems, found.At.UTC()
+		value.Planned = found.At.UTC()
+		for _, d := range found.Drafts {
+			value.Plans = append(value.Plans, d.Report())
+			if len(d.NewProblems) > 0 {
+				if value.Problems == nil {
+					value.Problems = map[string][]fleet.Problem{}
+				}
+				value.Problems[d.Plan.Environment] = d.NewProblems
+			}
+		}
 		a.summary = found.Summary()
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/check"
 	fleetpkg "github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/schedule"
@@ -35,15 +36,17 @@ func aPreview(schedule.Trial) (*schedule.Preview, error) {
 	value := "<b>blue</b>\u202e"
 	return &schedule.Preview{
 		Change: &forge.PullRequest{Number: 7, Title: "a <i>region</i>", URL: "javascript:alert(1)", Author: "ann", Head: forge.Ref{Branch: "topic"}, Base: forge.Ref{Branch: "main"}, State: forge.Open},
-		Plans: []*plan.Plan{{
+		Drafts: []*schedule.Draft{{Plan: &plan.Plan{
 			Environment: "dev", Before: "was", After: "is", Counts: plan.Counts{Changed: 1, Removed: 1, Unchanged: 4},
 			Assignments: []plan.Change{
 				{Op: plan.Changed, ClusterType: "large", Target: "hello-test", Title: "hello/test", Config: []plan.ConfigChange{{Key: "colour", New: &value, From: fleetpkg.Position{File: "config.yaml", Line: 3}}}},
 				{Op: plan.Removed, ClusterType: "small", Target: "hello-test", Title: "hello/test"},
 			},
 			Refusals: []plan.Refusal{{Message: "more than the budget"}},
-		}},
-		Problems: map[string][]fleetpkg.Problem{"dev": {{Severity: fleetpkg.SeverityError, Message: "a <tab>"}}},
+		}, NewProblems: []fleetpkg.Problem{{Severity: fleetpkg.SeverityError, Message: "a <tab>"}}, Findings: []check.Finding{
+			{Rule: "latest-tag", Level: check.Refuse, File: "large/web.yaml", Line: 3, Object: "Pod web", Message: "a <tag> that moves"},
+			{Rule: "unknown-kind", Level: check.Inform, Message: "an unknown kind"},
+		}}},
 	}, nil
 }
 
@@ -55,6 +58,7 @@ func TestPlanOfAPullRequest(t *testing.T) {
 	p.wants("table.plan tr", "− removed")
 	p.wants(".note", "more than the budget")
 	p.wants(".problems li", "a <tab>")
+	p.wants(".problems li", "✕ refuse Pod web: a <tag> that moves (latest-tag)")
 	p.wants(".command code", "kalypso plan -e dev --control-plane "+controlPlane+" --branch topic")
 	if links := p.all("main a[href=javascript:alert(1)]"); len(links) > 0 {
 		t.Error("an address that is none is a link")

@@ -111,7 +111,7 @@ func (w *world) serve() {
 	pages.Register(mux)
 	w.sessions.Register(mux)
 	pages.Trials = &trial.Desk{Try: func(_ context.Context, q schedule.Trial) (*schedule.Preview, error) {
-		return &schedule.Preview{Plans: []*plan.Plan{{Environment: q.Environment, Before: "was", After: "with " + q.Commit, Counts: plan.Counts{Removed: 3}}}}, nil
+		return &schedule.Preview{Drafts: []*schedule.Draft{{Plan: &plan.Plan{Environment: q.Environment, Before: "was", After: "with " + q.Commit, Counts: plan.Counts{Removed: 3}}}}}, nil
 	}}
 	(&action.Handlers{
 		Pages: pages, Forms: w.sessions, API: operations.Handler(), Log: log, Forges: w.host, Trail: access.Trail{Store: w.ledger},

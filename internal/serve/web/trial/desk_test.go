@@ -23,7 +23,7 @@ func slow() (*trial.Desk, *[]string) {
 		mu.Lock()
 		defer mu.Unlock()
 		planned = append(planned, t.Branch)
-		return &schedule.Preview{Plans: []*plan.Plan{{Environment: t.Branch}}}, nil
+		return &schedule.Preview{Drafts: []*schedule.Draft{{Plan: &plan.Plan{Environment: t.Branch}}}}, nil
 	}}, &planned
 }
 

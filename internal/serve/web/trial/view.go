@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-io/kalypso/internal/check"
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
@@ -23,6 +24,10 @@ const (
 // Plan is a plan as pages show it.
 type Plan struct {
 	*plan.Plan
+	// Findings are those that warn or refuse, and MoreFindings how many are not shown. Checks counts all of them.
+	Findings     []check.Finding
+	MoreFindings int
+	Checks       string
 	// Rows are what happens, one for each set of changes that say the same. What is removed or held is left out last.
 	Rows []Row
 	// More is how many assignments are in no row.
@@ -65,16 +70,30 @@ type Key struct {
 func plansOf(preview *schedule.Preview) []Plan {
 	var all []Plan
 	room := maxDiffs
-	for _, p := range preview.Plans {
-		all = append(all, planOf(p, preview.Problems[p.Environment], &room))
+	for _, d := range preview.Drafts {
+		all = append(all, planOf(d, &room))
 	}
 	return all
 }
 
-func planOf(p *plan.Plan, brought []fleet.Problem, room *int) Plan {
-	v := Plan{Plan: p, New: brought, Problems: plan.RootProblems(p.Problems)}
+func planOf(d *schedule.Draft, room *int) Plan {
+	p := d.Plan
+	v := Plan{Plan: p, New: d.NewProblems, Problems: plan.RootProblems(p.Problems)}
+	if len(d.Findings) > 0 {
+		v.Checks = check.Summary(d.Findings)
+	}
+	for _, level := range []check.Level{check.Refuse, check.Warn} {
+		for _, f := range d.Findings {
+			if f.Level == level {
+				v.Findings = append(v.Findings, f)
+			}
+		}
+	}
+	if n := len(v.Findings); n > maxProblems {
+		v.Findings, v.MoreFindings = v.Findings[:maxProblems], n-maxProblems
+	}
 	v.Problems = slices.DeleteFunc(v.Problems, func(one plan.RootProblem) bool {
-		return slices.ContainsFunc(brought, func(b fleet.Problem) bool { return b.Message == one.Message && b.Position == one.Position })
+		return slices.ContainsFunc(d.NewProblems, func(b fleet.Problem) bool { return b.Message == one.Message && b.Position == one.Position })
 	})
 	if n := len(v.Problems); n > maxProblems {
 		v.Problems, v.MoreProblems = v.Problems[:maxProblems], n-maxProblems

@@ -8,7 +8,6 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
-	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
 // GitOps is the branch that the files of an environment go to, as it is now.
@@ -126,8 +125,3 @@ func knownClusterTypes(s *fleet.Snapshot) []string {
 
 // Name is what people call the loaded state: "control plane dev@1f0c2aa, main@5523a85".
 func (l *Loaded) Name() string { return "control plane " + l.Inputs.String() }
-
-// Plan says what publishing a bundle would do to the branch it was built for.
-func (g *GitOps) Plan(loaded *Loaded, b *bundle.Bundle) (*plan.Plan, error) {
-	return plan.Compare(plan.PublishedState(g.String(), g.Published), loaded.Name(), b)
-}

@@ -22,18 +22,27 @@ func (s *shelf) publish(t *testing.T, environment string) {
 	}
 }
 
+// draft makes a draft of the shelf's control plane.
+func (s *shelf) draft(t *testing.T, r DraftRequest) *Draft {
+	t.Helper()
+	r.ControlPlane = "control-plane"
+	drafter := Drafter{Loader: &Loader{Repositories: s}}
+	d, err := drafter.Draft(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (s *shelf) unpublished(t *testing.T, environment string) *Draft {
+	t.Helper()
+	return s.draft(t, DraftRequest{Request: Request{Environment: environment}, Unpublished: true})
+}
+
 func (s *shelf) plan(t *testing.T, environment, folder string) (*GitOps, *plan.Plan) {
 	t.Helper()
-	loaded := s.load(t, Request{Environment: environment})
-	g, err := (&Loader{Repositories: s}).GitOps(t.Context(), loaded, folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := g.Plan(loaded, bundle.Build(loaded.Snapshot, g.Published, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g, p
+	d := s.draft(t, DraftRequest{Request: Request{Environment: environment}, Folder: folder})
+	return d.GitOps, d.Plan
 }
 
 func TestPlanOfAnEmptyBranchAddsEverything(t *testing.T) {
@@ -127,11 +136,11 @@ func TestValidateCounts(t *testing.T) {
 	const config = "control-plane/dev/cluster-types/west-us/west-us-config.yaml"
 	s := helloFleet(t, nil)
 	s.files[config] = strings.Replace(s.files[config], "mysql://", "postgres://", 1)
-	v := Validate(s.load(t, Request{Environment: "dev"}))
+	v := Validate(s.unpublished(t, "dev"))
 	if v.ClusterTypes != 4 || v.Targets != 4 || v.Assignments != 10 || v.Held != 1 || len(v.Problems) != 1 {
 		t.Errorf("got %+v", v)
 	}
-	if v = Validate(helloFleet(t, nil).load(t, Request{Environment: "dev"})); v.Problems == nil {
+	if v = Validate(helloFleet(t, nil).unpublished(t, "dev")); v.Problems == nil {
 		t.Error("a program would see null instead of an empty list")
 	}
 }
@@ -140,7 +149,7 @@ func TestValidateNamesTargetsOfUnknownEnvironments(t *testing.T) {
 	const workload = "hello-world-app/main/workload/workload.yaml"
 	s := helloFleet(t, nil)
 	s.files[workload] = strings.Replace(s.files[workload], "environment: stage", "environment: staging", 1)
-	for _, p := range Validate(s.load(t, Request{Environment: "dev"})).Problems {
+	for _, p := range Validate(s.unpublished(t, "dev")).Problems {
 		if p.Object == (fleet.Ref{Kind: "Workload", Name: "hello-world-app"}) && strings.Contains(p.Message, `"staging"`) && p.Hint == "the environments are dev, stage" {
 			return
 		}
