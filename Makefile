@@ -8,7 +8,7 @@ help: ## list the targets
 
 # Go stamps the version into the program: the tag, or the commit it is built from.
 build: ## build bin/kalypso
-	go build -trimpath -buildvcs=auto -o bin/kalypso ./cmd/kalypso
+	go build -trimpath -buildvcs=auto -ldflags "-s -w" -o bin/kalypso ./cmd/kalypso
 
 test: ## run every test
 	go test -timeout 15m ./...

@@ -53,6 +53,7 @@
 //	internal/serve/access          roles, tokens and sign-in
 //	internal/serve/session         sessions of browsers
 //	internal/serve/web             its pages
+//	internal/serve/wiring          connects forges, Git, the ledger and pages to a server
 //	internal/cli                   what commands share: arguments, output formats, exit codes
 //	internal/cli/backend           whom a command asks: a server, or a ledger directly
 //	internal/cli/output            results as text

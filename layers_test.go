@@ -101,9 +101,9 @@ var layers = []layer{
 		name: "edge",
 		folders: []string{
 			"internal/git", "internal/chart/remote", "internal/chart/sandbox", "internal/agent/reconciler", "internal/hub/client", "internal/promote/verify", "internal/check/scan/folder", "internal/cli/terminal",
-			"internal/ledger/relational", "internal/ledger/sqlite", "internal/ledger/postgres",
+			"internal/ledger/relational", "internal/ledger/sqlite", "internal/ledger/postgres", "internal/ledger/open",
 			"internal/forge/github", "internal/forge/gitlab", "internal/forge/gitea", "internal/forge/azuredevops", "internal/forge/local",
-			"internal/forge/rest", "internal/forge/transport",
+			"internal/forge/rest", "internal/forge/transport", "internal/forge/connect",
 		},
 		imports: []string{"port", "core", "api"},
 		forbids: []ban{
@@ -126,13 +126,22 @@ var layers = []layer{
 		},
 	},
 	{
+		// Connects edges to one server: the shell must not know them, and every command that runs a server runs the same one.
+		name: "wiring", folders: []string{"internal/serve/wiring"},
+		imports: []string{"adapter", "shell", "flow", "edge", "port", "core", "api"},
+		forbids: []ban{
+			{[]string{"os/exec", "database/sql"}, "wiring only connects; doing it is the work of edges"},
+			{[]string{"github.com/spf13/"}, "a server does not know that there is a command line"},
+		},
+	},
+	{
 		// Fleets to read and run that the program carries with it, and clusters that are only simulated.
 		name: "sample", folders: []string{"internal/sample", "examples/hello-fleet"},
 		imports: []string{"shell", "flow", "edge", "port", "core", "api"},
 	},
 	{
 		name: "cmd", folders: []string{"cmd"},
-		imports: []string{"adapter", "shell", "flow", "edge", "port", "core", "sample", "api"},
+		imports: []string{"adapter", "wiring", "shell", "flow", "edge", "port", "core", "sample", "api"},
 	},
 	{
 		// Support for tests and examples: these folders, and every package whose name ends in "test".
@@ -150,7 +159,7 @@ var bannedEverywhere = []struct {
 	but []string
 }{
 	{ban{[]string{"testing"}, "a program does not carry its tests"}, []string{"support"}},
-	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, verifications and scans that the operator allows, ourselves to render charts with limits, in tests PostgreSQL, and nothing else"}, []string{"internal/git", "internal/chart/sandbox", "internal/forge/local", "internal/promote/verify", "internal/ledger/postgrestest"}},
+	{ban{[]string{"os/exec"}, "programs are run where their errors and environment are handled: git, verifications and scans that the operator allows, ourselves to render charts with limits, in tests PostgreSQL and the server of Git, and nothing else"}, []string{"internal/git", "internal/chart/sandbox", "internal/forge/local", "internal/promote/verify", "internal/ledger/postgrestest", "internal/serve/wiring/fleettest"}},
 	// The local forge is a Git server: it works on the repositories that it keeps, not on somebody's.
 	{
 		ban{[]string{"github.com/go-git/"}, "repositories are read and written in one place, where credentials, damage and limits are handled"},
@@ -350,6 +359,9 @@ func TestLayersObject(t *testing.T) {
 		{"internal/forge/forgetest", "testing", true},
 		{"internal/serve", module + "/internal/ledger", true},
 		{"internal/serve", module + "/internal/ledger/sqlite", false},
+		{"internal/serve", module + "/internal/serve/wiring", false},
+		{"internal/serve/wiring", module + "/internal/forge/github", true},
+		{"internal/serve/wiring", "github.com/spf13/cobra", false},
 		{"internal/ledger", module + "/internal/ledger/sqlite", false},
 		{"internal/ledger", "database/sql", false},
 		{"examples/large-fleet", module + "/internal/fleet/largefleet", true},

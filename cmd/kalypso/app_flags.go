@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
@@ -86,7 +87,7 @@ func (f *appFlags) open(ctx context.Context, t *terminal.Terminal) (*appSession,
 	if err := f.locate(ctx, s); err != nil {
 		return nil, err
 	}
-	charts, err := chartClient(t.Env)
+	charts, err := remote.NewUserClient(func(name string) string { return t.Env[name] })
 	if err != nil {
 		return nil, err
 	}

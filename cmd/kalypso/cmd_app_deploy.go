@@ -18,6 +18,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/repository"
 )
 
@@ -137,7 +138,7 @@ func (c *appDeployCommand) deploy(ctx context.Context, s *appSession) (*appDeplo
 		return nil, err
 	}
 	if at := c.ledger.Place(c.t); at != "" && c.app.build.Commit != "" {
-		err := backend.WithLedger(ctx, backend.OpenLedger, at, func(l ledger.Ledger) error {
+		err := backend.WithLedger(ctx, open.Ledger, at, func(l ledger.Ledger) error {
 			return deliver.RecordBuild(ctx, l, a.Subject(), c.app.build, repository.Author(c.t.Env).Name, c.t.Now())
 		})
 		if err != nil {
@@ -180,7 +181,7 @@ func (s *appSession) deliverer(flags *pullRequestFlags, t *terminal.Terminal) (*
 	if err != nil {
 		return nil, err
 	}
-	s.client.Map, s.client.Credentials = append(s.client.Map, access.maps...), access.credentials
+	s.client.Map, s.client.Credentials = append(s.client.Map, access.Maps...), access.Credentials
 	return &deliver.Deliverer{Drafter: *s.drafter, Committer: repository.Committer{Client: s.client, Author: repository.Author(t.Env)}, Forges: hosts}, nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/repository"
@@ -133,7 +134,7 @@ func (c *appPromoteCommand) run(cmd *cobra.Command) error {
 		return c.withoutGate(cmd.Context(), s, d)
 	}
 	var r *appPromoted
-	err = backend.WithLedger(cmd.Context(), backend.OpenLedger, at, func(l ledger.Ledger) error {
+	err = backend.WithLedger(cmd.Context(), open.Ledger, at, func(l ledger.Ledger) error {
 		r, err = c.promote(cmd.Context(), s, d, l)
 		return err
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
@@ -135,7 +136,7 @@ func (c *appStatusCommand) look(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	s.client.Map, s.client.Credentials = append(s.client.Map, access.maps...), access.credentials
+	s.client.Map, s.client.Credentials = append(s.client.Map, access.Maps...), access.Credentials
 	d := &deliver.Deliverer{Drafter: *s.drafter, Forges: hosts}
 	a, err := s.drafter.Loader.Application(cmd.Context(), s.request, "")
 	if err != nil {
@@ -147,7 +148,7 @@ func (c *appStatusCommand) look(cmd *cobra.Command) error {
 		r.Environments = append(r.Environments, statusOf(name, looked.found[name], looked.errors[name]))
 	}
 	if at := c.place.Ledger.Place(c.t); at != "" {
-		err = backend.WithLedger(cmd.Context(), backend.OpenExisting, at, func(l ledger.Ledger) error { return c.ask(cmd.Context(), s, d, looked, l, r) })
+		err = backend.WithLedger(cmd.Context(), open.Existing, at, func(l ledger.Ledger) error { return c.ask(cmd.Context(), s, d, looked, l, r) })
 	}
 	if err != nil {
 		return err

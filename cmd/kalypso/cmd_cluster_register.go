@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
@@ -81,7 +82,7 @@ func (c *clusterRegisterCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var made registered
-	err = c.place.WithRegistrar(cmd, c.t, backend.OpenLedger, func(r backend.Registrar) error {
+	err = c.place.WithRegistrar(cmd, c.t, open.Ledger, func(r backend.Registrar) error {
 		var err error
 		made.Credential, err = r.Register(cmd.Context(), *request)
 		return err

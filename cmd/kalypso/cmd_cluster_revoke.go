@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 )
 
 // clusterRevokeCommand is "kalypso cluster revoke".
@@ -36,7 +37,7 @@ Earlier reports stay in the ledger. To bring the cluster back with another crede
 }
 
 func (c *clusterRevokeCommand) run(cmd *cobra.Command, name string) error {
-	return c.place.WithRegistrar(cmd, c.t, backend.OpenExisting, func(r backend.Registrar) error {
+	return c.place.WithRegistrar(cmd, c.t, open.Existing, func(r backend.Registrar) error {
 		made, err := r.Revoke(cmd.Context(), name)
 		if err != nil {
 			return err
@@ -79,7 +80,7 @@ func (c *clusterRotateCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var made registered
-	err = c.place.WithRegistrar(cmd, c.t, backend.OpenExisting, func(r backend.Registrar) error {
+	err = c.place.WithRegistrar(cmd, c.t, open.Existing, func(r backend.Registrar) error {
 		var err error
 		made.Credential, err = r.Rotate(cmd.Context(), name)
 		return err

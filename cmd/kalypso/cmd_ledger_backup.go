@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 )
 
 // ledgerBackupCommand is "kalypso ledger backup".
@@ -41,7 +42,7 @@ func (c *ledgerBackupCommand) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	return backend.WithLedger(cmd.Context(), backend.OpenExisting, at, func(l ledger.Ledger) error {
+	return backend.WithLedger(cmd.Context(), open.Existing, at, func(l ledger.Ledger) error {
 		b, ok := l.(ledger.Backuper)
 		if !ok {
 			return cli.Failed(errors.New("only an SQLite ledger can be backed up to a file"), "use pg_dump, or kalypso ledger export")

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/backend"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 )
 
 // ledgerExportCommand is "kalypso ledger export".
@@ -43,7 +44,7 @@ func (c *ledgerExportCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return backend.WithLedger(cmd.Context(), backend.OpenExisting, at, func(l ledger.Ledger) error {
+	return backend.WithLedger(cmd.Context(), open.Existing, at, func(l ledger.Ledger) error {
 		if len(args) == 0 || args[0] == "-" {
 			return ledger.Export(cmd.Context(), l, c.t.Out)
 		}

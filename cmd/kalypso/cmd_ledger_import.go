@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/client"
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
 
@@ -62,7 +63,7 @@ func (c *ledgerImportCommand) run(cmd *cobra.Command, files []string) error {
 	if at.Server != nil {
 		return c.importAll(cmd.Context(), files, &serverImport{at.Server})
 	}
-	return backend.WithLedger(cmd.Context(), backend.OpenLedger, at.Ledger, func(l ledger.Ledger) error {
+	return backend.WithLedger(cmd.Context(), open.Ledger, at.Ledger, func(l ledger.Ledger) error {
 		return c.importAll(cmd.Context(), files, &localImport{l, c.t.Now})
 	})
 }

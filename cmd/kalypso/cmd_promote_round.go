@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/hub/record"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
@@ -75,7 +76,7 @@ func (c *promoteRoundCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	var outcome *promote.Outcome
-	err = backend.WithLedger(cmd.Context(), backend.OpenLedger, at, func(l ledger.Ledger) error {
+	err = backend.WithLedger(cmd.Context(), open.Ledger, at, func(l ledger.Ledger) error {
 		outcome, err = c.rounds(cmd.Context(), l)
 		return err
 	})
@@ -104,7 +105,7 @@ func (c *promoteRoundCommand) rounds(ctx context.Context, l ledger.Ledger) (*pro
 	}
 	defer r.session.close()
 	r.forges = hosts
-	r.session.client.Map, r.session.client.Credentials = append(r.session.client.Map, access.maps...), access.credentials
+	r.session.client.Map, r.session.client.Credentials = append(r.session.client.Map, access.Maps...), access.Credentials
 	checked := make(chan struct{}, 1)
 	r.promoter.Checked = func(string) {
 		select {

@@ -19,6 +19,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/sample/install"
 	"github.com/kalypso-io/kalypso/internal/sample/scaffold"
 	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -108,7 +109,7 @@ func (c *sampleUpCommand) check(cmd *cobra.Command) error {
 	switch {
 	case c.poll <= 0 || c.delay < 0:
 		return cli.Usage(cmd, "--poll and --delay must be positive")
-	case c.listen != "" && !onLoopback(c.listen):
+	case c.listen != "" && !wiring.OnLoopback(c.listen):
 		return cli.Usage(cmd, "--listen %q: want a loopback address, for example 127.0.0.1:8080", c.listen)
 	case c.forge != "" && !slices.Contains(sampleForges, c.forge):
 		return cli.Usage(cmd, "--forge %q is not one of %s", c.forge, strings.Join(sampleForges, ", "))

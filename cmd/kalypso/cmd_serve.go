@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 )
 
 // serveCommand is "kalypso serve".
@@ -122,16 +123,23 @@ func (c *serveCommand) addChain(config *serve.Config) {
 
 // serve serves until the context ends.
 func (c *serveCommand) serve(ctx context.Context, config *serve.Config) error {
-	s, err := newServing(ctx, c.t, config, c.maps, func() (net.Listener, error) {
-		listener, err := net.Listen("tcp", config.Listen)
-		if err != nil {
-			return nil, cli.Failed(fmt.Errorf("listen on %s: %w", config.Listen, err), "choose another address with --listen")
-		}
-		return listener, nil
+	log, err := newLogger(c.t, config.Log, wiring.Secrets(config, c.t.Env))
+	if err != nil {
+		return err
+	}
+	s, err := wiring.New(ctx, wiring.Options{
+		Config: config, Env: c.t.Env, Log: log, Maps: c.maps, Version: cli.Version(),
+		Listen: func() (net.Listener, error) {
+			listener, err := net.Listen("tcp", config.Listen)
+			if err != nil {
+				return nil, cli.Failed(fmt.Errorf("listen on %s: %w", config.Listen, err), "choose another address with --listen")
+			}
+			return listener, nil
+		},
 	})
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	return s.run(ctx)
+	defer s.Close()
+	return s.Run(ctx)
 }

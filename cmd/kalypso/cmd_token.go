@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
@@ -87,7 +88,7 @@ func (c *tokenCreateCommand) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var made issuedToken
-	err = c.place.WithTokens(cmd, c.t, backend.OpenLedger, func(all backend.Tokens) error {
+	err = c.place.WithTokens(cmd, c.t, open.Ledger, func(all backend.Tokens) error {
 		var err error
 		made.NewToken, err = all.Create(cmd.Context(), *wanted)
 		return err
@@ -181,7 +182,7 @@ func newTokenList(t *terminal.Terminal) *cobra.Command {
 
 func (c *tokenListCommand) run(cmd *cobra.Command) error {
 	kept := api.Tokens{Items: []api.Token{}}
-	err := c.place.WithTokens(cmd, c.t, backend.OpenExisting, func(all backend.Tokens) error {
+	err := c.place.WithTokens(cmd, c.t, open.Existing, func(all backend.Tokens) error {
 		found, err := all.List(cmd.Context())
 		for _, t := range found.Items {
 			if c.ended || !isOver(t, c.t.Now()) {
@@ -244,7 +245,7 @@ func newTokenRevoke(t *terminal.Terminal) *cobra.Command {
 }
 
 func (c *tokenRevokeCommand) run(cmd *cobra.Command, id string) error {
-	return c.place.WithTokens(cmd, c.t, backend.OpenExisting, func(all backend.Tokens) error {
+	return c.place.WithTokens(cmd, c.t, open.Existing, func(all backend.Tokens) error {
 		ended, err := all.Revoke(cmd.Context(), id)
 		if err != nil {
 			return err

@@ -45,19 +45,11 @@ func (c *scheduleCommand) writeCommit(ctx context.Context, s *session, d *schedu
 		request.When = c.t.Now()
 	}
 	request.Author = repository.Author(c.t.Env)
-	if request.Signer, err = signer(c.signingKey, c.t.Env); err != nil {
+	if request.Signer, err = repository.Signer(c.signingKey, c.t.Env); err != nil {
 		return err
 	}
 	s.progress.Say("committing to %s", result.Branch)
 	return c.push(ctx, repo, request, result)
-}
-
-// signer loads the key that commits are signed with; nil when there is none.
-func signer(file string, env map[string]string) (git.Signer, error) {
-	if file == "" {
-		return nil, nil
-	}
-	return git.LoadSigner(file, git.NewSecret(env["KALYPSO_SIGNING_PASSPHRASE"]))
 }
 
 func newest(a, b time.Time) time.Time {

@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
+	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -20,11 +22,11 @@ func TestLogsHideCredentials(t *testing.T) {
 	if err := os.WriteFile(file, []byte("t0ken-of-the-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	config := &serve.Config{Forges: []serve.ForgeConfig{{TokenEnv: "BOT", WebhookSecretEnv: "HOOK"}, {TokenFile: file}}}
+	config := &serve.Config{Forges: []forge.Connection{{TokenEnv: "BOT", WebhookSecretEnv: "HOOK"}, {TokenFile: file}}}
 	env := map[string]string{"BOT": "t0ken+of/the bot", "HOOK": "s3cret-of-the-hook", "KALYPSO_GIT_TOKEN": "t0ken-of-git"}
 	for _, format := range []string{"text", "json"} {
 		var lines bytes.Buffer
-		log, err := newLogger(&terminal.Terminal{Err: &lines}, serve.LogConfig{Format: format}, secretsOf(config, env))
+		log, err := newLogger(&terminal.Terminal{Err: &lines}, serve.LogConfig{Format: format}, wiring.Secrets(config, env))
 		if err != nil {
 			t.Fatal(err)
 		}

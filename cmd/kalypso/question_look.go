@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/repository"
@@ -65,7 +66,7 @@ func (f *lookFlags) ask(cmd *cobra.Command, t *terminal.Terminal) (*backend.Flee
 	case at.Server != nil || f.controlPlane == "":
 		return at.Open(cmd.Context(), t)
 	}
-	l, err := backend.OpenExisting(cmd.Context(), at.Ledger)
+	l, err := open.Existing(cmd.Context(), at.Ledger)
 	if err != nil {
 		return nil, err
 	}

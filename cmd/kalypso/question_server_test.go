@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/ingest"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/serve/access"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
@@ -62,7 +63,7 @@ func newQuestioned(t *testing.T) *questioned {
 	t.Helper()
 	q := &questioned{T: t, file: filepath.Join(t.TempDir(), "ledger.db"), events: &api.Events{}, fleet: &fakeFleet{}}
 	var err error
-	if q.ledger, err = backend.OpenLedger(t.Context(), q.file); err != nil {
+	if q.ledger, err = open.Ledger(t.Context(), q.file); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = q.ledger.Close() })

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kalypso-io/kalypso/internal/agent"
+	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/forge/local"
@@ -24,6 +24,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/sample"
 	"github.com/kalypso-io/kalypso/internal/sample/simulate"
 	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -33,7 +34,7 @@ type samplePlay struct {
 	folder *sample.Folder
 	// flag is what has to be typed to mean this sample.
 	flag     string
-	serving  *serving
+	server   *wiring.Server
 	clusters *simulate.Simulation
 	// real are the clusters that are not simulated, and agents those that report about them.
 	real   []*realCluster
@@ -63,15 +64,22 @@ func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder,
 	if err != nil {
 		return nil, err
 	}
-	quiet := *c.t // what the server does is told in its log
-	quiet.Err, quiet.ErrStyle = log, terminal.Style{}
-	p.serving, err = newServing(ctx, &quiet, config, nil, func() (net.Listener, error) { return listener, nil })
+	quiet := *c.t
+	quiet.Err = log
+	logger, err := newLogger(&quiet, config.Log, wiring.Secrets(config, c.t.Env))
 	if err != nil {
 		return nil, err
 	}
-	if p.serving.host != nil {
-		// Nobody else's forge is asked, and somebody watches: both teams' repositories are looked at oftener than a server would.
-		p.serving.server.Keeper.Poll, config.Poll.Duration = 2*time.Second, c.poll
+	p.server, err = wiring.New(ctx, wiring.Options{
+		Config: config, Env: c.t.Env, Log: logger, Version: cli.Version(),
+		Listen: func() (net.Listener, error) { return listener, nil },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if p.server.LocalForge != nil {
+		// Only the sample uses this forge, and a user watches: both teams' repositories are polled more often than usual.
+		p.server.Keeper.Poll, config.Poll.Duration = 2*time.Second, c.poll
 	}
 	repositories, err := sample.Repositories(folder.State.Site)
 	if err != nil {
@@ -80,12 +88,12 @@ func startSample(ctx context.Context, c *sampleUpCommand, folder *sample.Folder,
 	if err := p.publish(ctx, repositories); err != nil {
 		return nil, err
 	}
-	if p.app, err = newSampleApp(c.t, p.serving, folder.State.Site, c.poll); err != nil {
+	if p.app, err = newSampleApp(c.t, p.server, folder.State.Site, c.poll); err != nil {
 		return nil, err
 	}
 	p.clusters = simulate.New(simulate.Config{
-		Sources: &simulate.Sources{Client: p.serving.work.client}, Poll: c.poll, Delay: simulate.Delay{Least: c.delay / 3, Most: c.delay},
-		Heartbeat: sampleHeartbeat, Seed: 1, Log: p.serving.log,
+		Sources: &simulate.Sources{Client: p.server.Flows.Client}, Poll: c.poll, Delay: simulate.Delay{Least: c.delay / 3, Most: c.delay},
+		Heartbeat: sampleHeartbeat, Seed: 1, Log: p.server.Log,
 	})
 	return p, p.control(repositories, stop)
 }
@@ -101,7 +109,7 @@ func sampleConfig(folder *sample.Folder) (*serve.Config, error) {
 		config.ControlPlanes = []string{s.Site.Repository(sample.ControlPlane)}
 		config.Poll.Duration = 10 * time.Second
 		if s.Forge != "" {
-			config.Forges = []serve.ForgeConfig{{Kind: forge.Kind(s.Forge), URL: s.Site.URL, TokenEnv: s.TokenEnv}}
+			config.Forges = []forge.Connection{{Kind: forge.Kind(s.Forge), URL: s.Site.URL, TokenEnv: s.TokenEnv}}
 		}
 		config.Log.Format = "text"
 	})
@@ -114,18 +122,18 @@ func sampleConfig(folder *sample.Folder) (*serve.Config, error) {
 // publish writes what is missing of the repositories, and makes the credentials with which people push.
 func (p *samplePlay) publish(ctx context.Context, repositories []sample.Repository) error {
 	publisher := &sample.Publisher{
-		Client: p.serving.work.client, Author: p.serving.work.commits.Author, When: p.folder.State.Made,
-		Notice: func(what string) { p.serving.log.Warn(what) },
+		Client: p.server.Flows.Client, Author: p.server.Flows.Commits.Author, When: p.folder.State.Made,
+		Notice: func(what string) { p.server.Log.Warn(what) },
 	}
-	if p.serving.host == nil {
-		publisher.Forge, publisher.Mark = p.serving.work.forges[0], p.folder.State.Mark()
+	if p.server.LocalForge == nil {
+		publisher.Forge, publisher.Mark = p.server.Flows.Forges[0], p.folder.State.Mark()
 		return publisher.Publish(ctx, repositories)
 	}
-	publisher.Forge = p.serving.host
+	publisher.Forge = p.server.LocalForge
 	if err := publisher.Publish(ctx, repositories); err != nil {
 		return err
 	}
-	if err := p.serving.host.Sync(ctx); err != nil {
+	if err := p.server.LocalForge.Sync(ctx); err != nil {
 		return err
 	}
 	return p.credentials(ctx)
@@ -139,7 +147,7 @@ func (p *samplePlay) credentials(ctx context.Context) error {
 	var text string
 	for _, team := range sample.Teams() {
 		account := local.Account{Name: team.Account(), Right: local.Write, Below: string(team)}
-		token, _, err := p.serving.host.CreateToken(ctx, "sample", account)
+		token, _, err := p.server.LocalForge.CreateToken(ctx, "sample", account)
 		if err != nil {
 			return err
 		}
@@ -151,31 +159,27 @@ func (p *samplePlay) credentials(ctx context.Context) error {
 
 // control lets the other commands reach the process, at the address of the server.
 func (p *samplePlay) control(repositories []sample.Repository, stop func()) error {
-	token, err := keptSecret(p.folder.ControlToken())
+	token, err := wiring.KeptSecret(p.folder.ControlToken())
 	if err != nil {
 		return err
 	}
 	control := &sample.Control{
 		Simulation: p.clusters, Repositories: repositories, Token: token, Stop: stop,
 		Forge: func(team sample.Team) forge.Forge {
-			if p.serving.host == nil {
-				return p.serving.work.forges[0] // as whoever the token is
+			if p.server.LocalForge == nil {
+				return p.server.Flows.Forges[0] // as whoever the token is
 			}
-			return p.serving.host.As(local.Account{Name: team.Account(), Right: local.Write, Below: string(team)})
+			return p.server.LocalForge.As(local.Account{Name: team.Account(), Right: local.Write, Below: string(team)})
 		},
 	}
-	pages := p.serving.server.Pages
-	p.serving.server.Pages = func(mux *http.ServeMux) {
-		pages(mux)
-		mux.Handle(sample.Root+"/", control.Handler())
-	}
+	p.server.Handle(sample.Root+"/", control.Handler())
 	return nil
 }
 
 // run goes on until the context ends.
 func (p *samplePlay) run(ctx context.Context, begun time.Time) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return p.serving.run(ctx) })
+	group.Go(func() error { return p.server.Run(ctx) })
 	group.Go(func() error { p.app.run(ctx); return nil })
 	group.Go(func() error {
 		if err := p.join(ctx); err != nil {
@@ -229,7 +233,7 @@ func (p *samplePlay) register(ctx context.Context, j *simulate.Joiner, c simulat
 		return j.Register(ctx, c)
 	}
 	// Somebody may have killed the process after the cluster was registered, and before it had its credential.
-	credential, _, err := p.serving.observatory.api.Registrar.Rotate(ctx, c.Name, "kalypso sample", time.Now())
+	credential, _, err := p.server.API.Registrar.Rotate(ctx, c.Name, "kalypso sample", time.Now())
 	switch {
 	case err == nil:
 		err = errors.Join(os.MkdirAll(j.Dir, 0o700), agent.WriteFile(file, []byte(credential.Reveal()+"\n")))
@@ -254,13 +258,13 @@ func (p *samplePlay) joinToken(ctx context.Context) (secret.Value, error) {
 	}
 	now := time.Now()
 	request := ingest.JoinTokenRequest{Scope: scope, Description: "clusters of the sample", Expires: now.Add(time.Hour)}
-	token, _, err := p.serving.observatory.api.Registrar.CreateJoinToken(ctx, request, "kalypso sample", now)
+	token, _, err := p.server.API.Registrar.CreateJoinToken(ctx, request, "kalypso sample", now)
 	return token, err
 }
 
 // ready waits until the server has read the control plane.
 func (p *samplePlay) ready(ctx context.Context) error {
-	for !p.serving.server.Keeper.Ready() {
+	for !p.server.Keeper.Ready() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -281,7 +285,7 @@ func (p *samplePlay) welcome(took time.Duration) {
 	if _, err := p.clusters.Cluster("large"); err == nil {
 		where.Row(terminal.Plain("hello-world on a cluster"), terminal.Plain("http://"+p.folder.State.Listen+sample.Root+"/large/dev-large-hello-world-app-performance-test"))
 	}
-	where.Row(terminal.Plain("sign in with the token in"), terminal.Plain(shown(filepath.Join(p.folder.Data(), adminTokenFile))))
+	where.Row(terminal.Plain("sign in with the token in"), terminal.Plain(shown(filepath.Join(p.folder.Data(), wiring.AdminTokenFile))))
 	where.Row(terminal.Plain("what the server says"), terminal.Plain(shown(p.folder.Log())))
 	_ = where.Write(p.t.Out)
 	fmt.Fprintf(p.t.Out, "\ntry next, in another terminal:\n")
@@ -298,8 +302,11 @@ func (p *samplePlay) welcome(took time.Duration) {
 
 // close ends what was begun.
 func (p *samplePlay) close() {
-	if p.serving != nil {
-		p.serving.close()
+	if p.app != nil {
+		p.app.stop()
+	}
+	if p.server != nil {
+		p.server.Close()
 	}
 	_ = os.Remove(p.folder.Running()) // it is only a mark
 	if p.log != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/chart/remote"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/deliver"
 	"github.com/kalypso-io/kalypso/internal/fleet"
@@ -15,11 +16,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/repository"
 	"github.com/kalypso-io/kalypso/internal/sample"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring"
 )
 
 // sampleApp is the simulated CI of the application team. What it built, the server delivers.
 type sampleApp struct {
-	work   *flows
+	flows  *wiring.Flows
 	ledger deliver.Ledger
 	// told is called when something was built.
 	told    func(subject string)
@@ -30,22 +32,24 @@ type sampleApp struct {
 	// often is how often it looks, whether something is said to have happened or not.
 	often time.Duration
 	woken chan struct{}
+	// stop ends the events of the local forge.
+	stop func()
 	// built is the last commit that was built.
 	built string
 }
 
-func newSampleApp(t *terminal.Terminal, s *serving, site sample.Site, often time.Duration) (*sampleApp, error) {
-	charts, err := chartClient(t.Env)
+func newSampleApp(t *terminal.Terminal, s *wiring.Server, site sample.Site, often time.Duration) (*sampleApp, error) {
+	charts, err := remote.NewUserClient(func(name string) string { return t.Env[name] })
 	if err != nil {
 		return nil, err
 	}
 	a := &sampleApp{
-		work: s.work, ledger: s.observatory.ledger, log: s.log, often: often, woken: make(chan struct{}, 1),
+		flows: s.Flows, ledger: s.Ledger, log: s.Log, often: often, woken: make(chan struct{}, 1), stop: func() {},
 		request: deliver.Request{Source: site.Repository(sample.App), Branch: "main"},
-		charts:  repository.Charts{Client: charts}, cache: &fleet.Cache{}, told: s.server.Keeper.Spoken,
+		charts:  repository.Charts{Client: charts}, cache: &fleet.Cache{}, told: s.Keeper.Continue,
 	}
-	if s.host != nil {
-		s.ends = append(s.ends, s.host.Subscribe(func(forge.Event) { a.wake() }))
+	if s.LocalForge != nil {
+		a.stop = s.LocalForge.Subscribe(func(forge.Event) { a.wake() })
 	}
 	return a, nil
 }
@@ -80,7 +84,7 @@ func (a *sampleApp) run(ctx context.Context) {
 // round builds what is new.
 func (a *sampleApp) round(ctx context.Context) error {
 	// What one loader resolved stays: each round begins anew.
-	loader := &deliver.Loader{Repositories: repository.NewDeliveryReader(a.work.client), Charts: a.charts, Cache: a.cache}
+	loader := &deliver.Loader{Repositories: repository.NewDeliveryReader(a.flows.Client), Charts: a.charts, Cache: a.cache}
 	app, err := loader.Application(ctx, a.request, "")
 	if err != nil {
 		return err
@@ -119,7 +123,7 @@ func (a *sampleApp) build(ctx context.Context, app *deliver.Application) error {
 
 // version is what the source calls its next build.
 func (a *sampleApp) version(ctx context.Context) (string, error) {
-	repo, err := a.work.client.Open(ctx, a.request.Source)
+	repo, err := a.flows.Client.Open(ctx, a.request.Source)
 	if err != nil {
 		return "", err
 	}
@@ -141,7 +145,7 @@ func (a *sampleApp) version(ctx context.Context) (string, error) {
 
 // say shows on a commit of the source what CI did.
 func (a *sampleApp) say(ctx context.Context, commit, what string) error {
-	host, err := a.work.forges.Forge(a.request.Source)
+	host, err := a.flows.Forges.Forge(a.request.Source)
 	if err != nil {
 		return err
 	}

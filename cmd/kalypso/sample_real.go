@@ -117,7 +117,7 @@ func (p *samplePlay) joinReal(ctx context.Context, j *simulate.Joiner) error {
 		if err != nil {
 			return err
 		}
-		a, err := c.agentOf(p.folder, way, p.serving.log)
+		a, err := c.agentOf(p.folder, way, p.server.Log)
 		if err != nil {
 			return err
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/connect"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/sample"
-	"github.com/kalypso-io/kalypso/internal/serve"
 )
 
 // sampleRemote is what a sample has elsewhere: on a forge and on clusters that were there before.
@@ -34,7 +34,7 @@ func (c *sampleDownCommand) remote(ctx context.Context, s sample.State) (*sample
 			return nil, cli.Failed(fmt.Errorf("the environment variable %s is empty, with which the repositories are removed", s.TokenEnv), "set it to the token for "+terminal.Printable(s.Site.URL)+keep)
 		}
 		var err error
-		if r.host, err = openForge(serve.ForgeConfig{Kind: forge.Kind(s.Forge), URL: s.Site.URL, TokenEnv: s.TokenEnv}, c.t.Env, transport.Config{}); err != nil {
+		if r.host, err = connect.Open(forge.Connection{Kind: forge.Kind(s.Forge), URL: s.Site.URL, TokenEnv: s.TokenEnv}, c.t.Env, transport.Config{}); err != nil {
 			return nil, err
 		}
 	}

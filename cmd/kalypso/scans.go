@@ -37,7 +37,7 @@ func (s *appSession) scansHere(t *terminal.Terminal) (*scanner.Scanner, error) {
 	if err != nil {
 		return nil, err
 	}
-	images, err := chartClient(t.Env)
+	images, err := remote.NewUserClient(func(name string) string { return t.Env[name] })
 	if err != nil {
 		return nil, err
 	}

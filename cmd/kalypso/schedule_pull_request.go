@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/output"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/connect"
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/repository"
@@ -83,9 +84,9 @@ func (c *scheduleCommand) propose(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.client.Map, s.client.Credentials = append(s.client.Map, access.maps...), access.credentials
+	s.client.Map, s.client.Credentials = append(s.client.Map, access.Maps...), access.Credentials
 	commits := repository.Committer{Client: s.client, Author: repository.Author(c.t.Env)}
-	if commits.Signer, err = signer(c.signingKey, c.t.Env); err != nil {
+	if commits.Signer, err = repository.Signer(c.signingKey, c.t.Env); err != nil {
 		return err
 	}
 	p := &schedule.Proposer{Drafter: s.drafter, Committer: commits, Forges: hosts}
@@ -136,30 +137,26 @@ func (c *scheduleCommand) showProposed(w io.Writer, r *proposed) error {
 }
 
 // forges are those of the configuration file, with Git's access to them, or the one that the environment has a token for.
-func (f *pullRequestFlags) forges(env map[string]string) (pullrequest.Forges, gitAccess, error) {
+func (f *pullRequestFlags) forges(env map[string]string) (pullrequest.Forges, connect.GitAccess, error) {
 	if f.config == "" {
-		return environmentForge{env: env, kind: forge.Kind(f.kind)}, gitAccess{}, nil
+		return environmentForge{env: env, kind: forge.Kind(f.kind)}, connect.GitAccess{}, nil
 	}
 	text, err := os.ReadFile(f.config)
 	if err != nil {
-		return nil, gitAccess{}, fmt.Errorf("read the configuration: %w", err)
+		return nil, connect.GitAccess{}, fmt.Errorf("read the configuration: %w", err)
 	}
 	config, err := serve.ParseConfig(text, nil)
 	if err == nil {
 		err = config.CheckForges()
 	}
 	if err != nil {
-		return nil, gitAccess{}, cli.Failed(fmt.Errorf("the configuration is wrong: %w", err), "docs/schemas/serve.json describes it")
+		return nil, connect.GitAccess{}, cli.Failed(fmt.Errorf("the configuration is wrong: %w", err), "docs/schemas/serve.json describes it")
 	}
-	var hosts forges
-	for _, c := range config.Forges {
-		host, err := openForge(c, env, transport.Config{})
-		if err != nil {
-			return nil, gitAccess{}, err
-		}
-		hosts = append(hosts, host)
+	hosts, err := connect.All(config.Forges, env, transport.Config{})
+	if err != nil {
+		return nil, connect.GitAccess{}, err
 	}
-	access, err := newGitAccess(config.Forges, hosts, env)
+	access, err := connect.Git(config.Forges, hosts, env)
 	return hosts, access, err
 }
 
@@ -211,7 +208,7 @@ func (f environmentForge) Forge(url string) (forge.Forge, error) {
 	for _, v := range tokenVariables {
 		for _, name := range v.names {
 			if v.kind == kind && f.env[name] != "" {
-				return openForge(serve.ForgeConfig{Kind: kind, URL: scheme + id.Host, TokenEnv: name}, f.env, transport.Config{})
+				return connect.Open(forge.Connection{Kind: kind, URL: scheme + id.Host, TokenEnv: name}, f.env, transport.Config{})
 			}
 		}
 		if v.kind == kind {

@@ -14,6 +14,7 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/sample/simulate"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -23,7 +24,7 @@ func TestStoryOfAStolenToken(t *testing.T) {
 	s := newStory(t)
 	s.serve()
 	s.join(nil)
-	s.arrives(s.head(controlPlaneRepo, "main"), storyEnvironments...)
+	s.arrives(s.Head(fleettest.ControlPlane, "main"), storyEnvironments...)
 
 	t.Run("of a cluster", func(t *testing.T) {
 		stolen := readSecret(t, filepath.Join(s.data, "clusters", "prod-large.token"))
@@ -85,7 +86,7 @@ func (s *story) report(credential secret.Value, batch hub.ReportBatch) (code int
 	if err != nil {
 		s.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.url+"/api/v1/reports", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.URL+"/api/v1/reports", bytes.NewReader(body))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -110,13 +111,13 @@ func TestStoryOfReportsBeforeTheirTime(t *testing.T) {
 	s := newStory(t)
 	s.serve()
 	s.join(nil)
-	s.arrives(s.head(controlPlaneRepo, "main"), storyEnvironments...)
+	s.arrives(s.Head(fleettest.ControlPlane, "main"), storyEnvironments...)
 	file := filepath.Join(t.TempDir(), "credential")
 	s.tells("cluster register early --member prod/large --credential "+file, "early is registered as prod/large")
 	credential := readSecret(t, file)
 
 	// The cluster has a commit that is on the GitOps branch only later, and follows a repository that nobody knows.
-	commit := s.unpushed(gitOpsRepo, "prod")
+	commit := s.unpushed(fleettest.GitOps, "prod")
 	at := time.Now()
 	report := func(name, repository, ref, revision string) hub.Report {
 		return hub.Report{
@@ -125,7 +126,7 @@ func TestStoryOfReportsBeforeTheirTime(t *testing.T) {
 		}
 	}
 	code, text := s.report(credential, hub.NewReportBatch("early", at, []hub.Report{
-		report("platform", s.url+"/"+gitOpsRepo, "prod", commit.Hash),
+		report("platform", s.URL+"/"+fleettest.GitOps, "prod", commit.Hash),
 		report("other", "https://elsewhere.example/never-heard-of", "main", strings.Repeat("e", 40)),
 	}))
 	if code != http.StatusOK {
@@ -138,7 +139,7 @@ func TestStoryOfReportsBeforeTheirTime(t *testing.T) {
 		return inOrder(text, "prod ", "2/3", "early")
 	})
 
-	s.pushCommit(gitOpsRepo, "prod", commit)
+	s.pushCommit(fleettest.GitOps, "prod", commit)
 	s.until("the gate counts it", func() error {
 		_, text := s.say("status")
 		return inOrder(text, "prod ", "3/3")
@@ -148,7 +149,7 @@ func TestStoryOfReportsBeforeTheirTime(t *testing.T) {
 // unpushed makes a commit on top of a branch, which nobody else has.
 func (s *story) unpushed(repo, branch string) git.Commit {
 	s.Helper()
-	r, err := s.flows.client.Open(s.Context(), s.url+"/"+repo)
+	r, err := s.Client.Open(s.Context(), s.URL+"/"+repo)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -157,7 +158,7 @@ func (s *story) unpushed(repo, branch string) git.Commit {
 		s.Fatal(err)
 	}
 	commit, err := r.Commit(s.Context(), git.CommitRequest{
-		Parent: head, Put: map[string][]byte{"notes.md": []byte("by hand\n")}, Message: "by hand", When: worldTime, Author: git.Person{Name: "somebody", Email: "s@localhost"},
+		Parent: head, Put: map[string][]byte{"notes.md": []byte("by hand\n")}, Message: "by hand", When: fleettest.Time, Author: git.Person{Name: "somebody", Email: "s@localhost"},
 	})
 	if err != nil {
 		s.Fatal(err)
@@ -167,11 +168,11 @@ func (s *story) unpushed(repo, branch string) git.Commit {
 
 func (s *story) pushCommit(repo, branch string, commit git.Commit) {
 	s.Helper()
-	r, err := s.flows.client.Open(s.Context(), s.url+"/"+repo)
+	r, err := s.Client.Open(s.Context(), s.URL+"/"+repo)
 	if err != nil {
 		s.Fatal(err)
 	}
-	if err := r.Push(s.Context(), branch, s.head(repo, branch), commit); err != nil {
+	if err := r.Push(s.Context(), branch, s.Head(repo, branch), commit); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -183,17 +184,17 @@ func TestStoryOfAnEnvironmentThatIsRenamed(t *testing.T) {
 	s := newStory(t)
 	s.serve()
 	s.join(nil)
-	old := s.head(controlPlaneRepo, "main")
+	old := s.Head(fleettest.ControlPlane, "main")
 	s.arrives(old, storyEnvironments...)
 	s.set("stage-large", simulate.Behaviour{Mode: simulate.Offline})
 	one := s.commit("one")
 	s.shows(one, "stage", "pending Deploying ")
 
-	main := s.files(controlPlaneRepo, "main")
-	s.push(controlPlaneRepo, "main", map[string]string{
+	main := s.Files(fleettest.ControlPlane, "main")
+	s.Push(fleettest.ControlPlane, "main", map[string]string{
 		".environments/stage.yaml": "", ".environments/qa.yaml": strings.Replace(main[".environments/stage.yaml"], "name: stage", "name: qa", 1),
 	})
-	s.arrives(s.head(controlPlaneRepo, "main"), "dev")
+	s.arrives(s.Head(fleettest.ControlPlane, "main"), "dev")
 	s.until("prod says what is wrong", func() error {
 		_, text := s.say("status")
 		if strings.Contains(text, "\nstage ") {
@@ -207,19 +208,19 @@ func TestStoryOfAnEnvironmentThatIsRenamed(t *testing.T) {
 	// Its applications move to the new name, its clusters as well, and prod comes after that.
 	for _, repo := range []string{"platform/hello-world-app", "platform/platform-services"} {
 		changed := map[string]string{}
-		for path, text := range s.files(repo, "main") {
+		for path, text := range s.Files(repo, "main") {
 			changed[path] = strings.ReplaceAll(text, "environment: stage", "environment: qa")
 		}
-		s.push(repo, "main", changed)
+		s.Push(repo, "main", changed)
 	}
-	s.edit("stage", "gitops-repo.yaml", "autoMerge: true", "autoMerge: true\n  deletionBudget: 100%")
-	s.edit("main", ".environments/prod.yaml", "[stage]", "[qa]")
+	s.Edit("stage", "gitops-repo.yaml", "autoMerge: true", "autoMerge: true\n  deletionBudget: 100%")
+	s.Edit("main", ".environments/prod.yaml", "[stage]", "[qa]")
 	for _, clusterType := range []string{"drone", "large"} {
 		name := "stage-" + clusterType
 		s.set(name, simulate.Behaviour{Mode: simulate.Healthy})
 		s.tells("cluster register "+name+" --member qa/"+clusterType, name+" is registered as qa/"+clusterType)
 	}
-	s.arrives(s.head(controlPlaneRepo, "main"), "dev", "qa", "prod")
+	s.arrives(s.Head(fleettest.ControlPlane, "main"), "dev", "qa", "prod")
 	s.tells("history environment stage", one[:7], old[:7])
 }
 
@@ -230,7 +231,7 @@ func TestStoryOfWrongClocks(t *testing.T) {
 	s := newStory(t)
 	s.serve()
 	s.join(map[string]time.Duration{"dev": time.Hour, "stage": -time.Hour})
-	s.arrives(s.head(controlPlaneRepo, "main"), storyEnvironments...)
+	s.arrives(s.Head(fleettest.ControlPlane, "main"), storyEnvironments...)
 	one := s.commit("one")
 	s.arrives(one, storyEnvironments...)
 	if _, text := s.say("status"); strings.Contains(text, "offline") {

@@ -13,13 +13,14 @@ import (
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/sample/simulate"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
 // join lets a cluster of each type join each environment, such as stage-large, with a token that is good for that alone.
 // The clock of the clusters is wrong by the time that skew says for each environment.
 func (s *story) join(skew map[string]time.Duration) {
 	s.Helper()
-	address, err := url.Parse(s.url)
+	address, err := url.Parse(s.URL)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func (s *story) join(skew map[string]time.Duration) {
 		s.clusters[environment] = clusters
 		for _, clusterType := range slices.Sorted(maps.Keys(storyTypes)) {
 			c := simulate.Cluster{Name: environment + "-" + clusterType, Reconciler: storyTypes[clusterType], Memberships: []simulate.Membership{{
-				Environment: environment, ClusterType: clusterType, GitOps: hub.Repository{Repo: s.url + "/" + gitOpsRepo},
+				Environment: environment, ClusterType: clusterType, GitOps: hub.Repository{Repo: s.URL + "/" + fleettest.GitOps},
 			}}}
 			server, err := joiner.Register(s.Context(), c)
 			if err != nil {
@@ -47,7 +48,7 @@ func (s *story) join(skew map[string]time.Duration) {
 // simulate starts a simulation whose clock is wrong by skew. Clusters read the repositories in place, as fast as they can.
 func (s *story) simulate(skew time.Duration) *simulate.Simulation {
 	s.Helper()
-	client := &git.Client{CacheDir: s.TempDir(), Map: []git.Mapping{{From: s.url, To: s.dir}}, Env: func(string) string { return "" }}
+	client := &git.Client{CacheDir: s.TempDir(), Map: []git.Mapping{{From: s.URL, To: s.Dir}}, Env: func(string) string { return "" }}
 	clusters := simulate.New(simulate.Config{
 		Sources: &simulate.Sources{Client: client}, Poll: 100 * time.Millisecond, Heartbeat: time.Second,
 	})

@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
-	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
 // killings are when the server is killed on the way of a commit, in their order: when the environment's branch names it, when
@@ -47,20 +47,20 @@ func TestStoryOfAServerThatIsKilled(t *testing.T) {
 	defer func() { server.kill() }()
 	s.open()
 	s.join(nil)
-	s.arrives(s.head(controlPlaneRepo, "main"), storyEnvironments...)
+	s.arrives(s.Head(fleettest.ControlPlane, "main"), storyEnvironments...)
 	eyes := s.watcher()
 	before := map[string]string{}
 	for _, environment := range storyEnvironments {
-		before[environment] = eyes.head(gitOpsRepo, environment)
+		before[environment] = eyes.Head(fleettest.GitOps, environment)
 	}
 	commit := s.commit("one")
 	for _, k := range killings {
 		s.await(func() bool {
 			switch k.step {
 			case "moved":
-				return strings.Contains(eyes.files(controlPlaneRepo, k.environment)["base-repo.yaml"], commit)
+				return strings.Contains(eyes.Files(fleettest.ControlPlane, k.environment)["base-repo.yaml"], commit)
 			case "merged":
-				return eyes.head(gitOpsRepo, k.environment) != before[k.environment]
+				return eyes.Head(fleettest.GitOps, k.environment) != before[k.environment]
 			}
 			return len(eyes.steps(ledger.StepQuery{Commit: commit, Environment: k.environment, Kind: string(k.step)})) > 0
 		}, fmt.Sprintf("%s in %s", k.step, k.environment), server)
@@ -101,7 +101,7 @@ func (s *story) times(eyes *watcher, commit string) map[string]int {
 		once[environment+" changed"] = 0
 	}
 	once["no change is open"] = 1
-	for _, c := range s.changes() {
+	for _, c := range s.PullRequests() {
 		if c.State == forge.Open {
 			once["no change is open"] = 0
 		}
@@ -116,7 +116,7 @@ func (s *story) times(eyes *watcher, commit string) map[string]int {
 
 // watcher looks at the repositories and the ledger of a server, whether it runs or not.
 type watcher struct {
-	*world
+	*fleettest.Fleet
 	ledger *sqlite.Ledger
 }
 
@@ -127,10 +127,9 @@ func (s *story) watcher() *watcher {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() { _ = book.Close() })
-	eyes := *s.world
-	eyes.flows = newFlows(s)
-	eyes.flows.client.Map = []git.Mapping{{From: s.url, To: s.dir}}
-	return &watcher{&eyes, book}
+	direct := fleettest.New(s, s.URL, s.Dir)
+	direct.Host, direct.Notify = s.Host, s.Notify
+	return &watcher{direct, book}
 }
 
 func (w *watcher) steps(q ledger.StepQuery) []ledger.Step {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kalypso-io/kalypso/internal/sample/simulate"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
 // TestStoryOfACommit: it goes dev, stage, prod because the clusters run it; a cluster that fails stops the next one,
@@ -12,7 +13,7 @@ import (
 func TestStoryOfACommit(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
-	first := s.head(controlPlaneRepo, "main")
+	first := s.Head(fleettest.ControlPlane, "main")
 	s.serve()
 	s.join(nil)
 	s.arrives(first, storyEnvironments...)

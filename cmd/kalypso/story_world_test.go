@@ -19,13 +19,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/local"
 	"github.com/kalypso-io/kalypso/internal/git"
 	"github.com/kalypso-io/kalypso/internal/sample/simulate"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // story is the example fleet with a third environment, kept by "kalypso serve" as people start it, and simulated clusters
 // that follow it and report. Everything that happens to the fleet happens through Git, the API, the commands and the clusters.
 type story struct {
-	*world
+	*fleettest.Fleet
 	// data is the server's folder, listen its address.
 	data, listen string
 	// clusters are those of each environment.
@@ -48,19 +50,19 @@ func newStory(t *testing.T) *story {
 	s := &story{data: t.TempDir(), listen: listen}
 	address := "http://" + s.listen
 	// Beside the server's, this view of its forge only reads: what is said about commits.
-	forgeDir := filepath.Join(s.data, localForgeFolder)
+	forgeDir := filepath.Join(s.data, wiring.LocalForgeFolder)
 	host, err := local.Open(t.Context(), local.Options{Dir: forgeDir, URL: address, PublicRead: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = host.Close() })
-	s.world = &world{TB: t, host: host, url: address, dir: filepath.Join(forgeDir, "repos"), flows: newFlows(t)}
-	s.look = func() error { return host.Sync(t.Context()) }
-	s.flows.serveLocally(host, git.Mapping{From: address, To: s.dir})
-	for _, name := range append(exampleRepositories, "hello-world-app-gitops", "platform-services-gitops") {
-		s.create(name)
+	s.Fleet = fleettest.New(t, address, filepath.Join(forgeDir, "repos"))
+	s.Host = host
+	s.Notify = func() error { return host.Sync(t.Context()) }
+	for _, name := range append(fleettest.Repositories, "hello-world-app-gitops", "platform-services-gitops") {
+		s.Create(name)
 	}
-	s.pushExample()
+	s.PushExample()
 	s.extend()
 	return s
 }
@@ -68,22 +70,22 @@ func newStory(t *testing.T) *story {
 // extend adds what the example only speaks of: production, which is a copy of stage, and the repositories of applications.
 func (s *story) extend() {
 	s.Helper()
-	s.push(controlPlaneRepo, "prod", s.files(controlPlaneRepo, "stage"))
-	s.edit("prod", "gitops-repo.yaml", "branch: stage", "branch: prod")
+	s.Push(fleettest.ControlPlane, "prod", s.Files(fleettest.ControlPlane, "stage"))
+	s.Edit("prod", "gitops-repo.yaml", "branch: stage", "branch: prod")
 	for _, environment := range storyEnvironments {
-		s.edit(environment, "gitops-repo.yaml", "branch: "+environment, "branch: "+environment+"\n  autoMerge: true")
+		s.Edit(environment, "gitops-repo.yaml", "branch: "+environment, "branch: "+environment+"\n  autoMerge: true")
 	}
-	rules := s.files(controlPlaneRepo, "main")[".environments/stage.yaml"]
+	rules := s.Files(fleettest.ControlPlane, "main")[".environments/stage.yaml"]
 	rules = strings.NewReplacer("stage", "prod", "[dev]", "[stage]").Replace(rules)
-	s.push(controlPlaneRepo, "main", map[string]string{".environments/prod.yaml": rules})
+	s.Push(fleettest.ControlPlane, "main", map[string]string{".environments/prod.yaml": rules})
 	s.adapt("hello-world-app", "    - name: uat-test\n")
 	s.adapt("platform-services", "    - name: stage\n")
 	for _, environment := range storyEnvironments {
 		greeting := configMapFile("greeting", environment)
-		s.push("platform/hello-world-app-gitops", environment, map[string]string{
+		s.Push("platform/hello-world-app-gitops", environment, map[string]string{
 			"functional-test/greeting.yaml": greeting, "performance-test/greeting.yaml": greeting, "uat-test/greeting.yaml": greeting,
 		})
-		s.push("platform/platform-services-gitops", environment, map[string]string{
+		s.Push("platform/platform-services-gitops", environment, map[string]string{
 			"nginx/settings.yaml": configMapFile("nginx", environment), "prometheus/settings.yaml": configMapFile("prometheus", environment),
 		})
 	}
@@ -93,15 +95,15 @@ func (s *story) extend() {
 func (s *story) adapt(repo, lastTarget string) {
 	s.Helper()
 	changed := map[string]string{}
-	for path, text := range s.files("platform/"+repo, "main") {
+	for path, text := range s.Files("platform/"+repo, "main") {
 		at := strings.Index(text, lastTarget)
 		if at < 0 {
 			s.Fatalf("%s of %s has no target %q", path, repo, lastTarget)
 		}
 		last := strings.NewReplacer("stage", "prod", "name: uat-test", "name: live").Replace(text[at:])
-		changed[path] = strings.ReplaceAll(text+last, "https://github.com/example/", s.url+"/platform/")
+		changed[path] = strings.ReplaceAll(text+last, "https://github.com/example/", s.URL+"/platform/")
 	}
-	s.push("platform/"+repo, "main", changed)
+	s.Push("platform/"+repo, "main", changed)
 }
 
 func configMapFile(name, says string) string {
@@ -112,7 +114,7 @@ func configMapFile(name, says string) string {
 func (s *story) config() string {
 	s.Helper()
 	file := filepath.Join(s.TempDir(), "kalypso.yaml")
-	writeText(s.TB.(*testing.T), file, fmt.Sprintf("controlPlanes: [%s/%s]\nlisten: %s\ndata: %s\npoll: 1h\n", s.url, controlPlaneRepo, s.listen, s.data))
+	writeText(s.TB.(*testing.T), file, fmt.Sprintf("controlPlanes: [%s/%s]\nlisten: %s\ndata: %s\npoll: 1h\n", s.URL, fleettest.ControlPlane, s.listen, s.data))
 	return file
 }
 
@@ -144,7 +146,7 @@ func (s *story) environment() []string {
 func (s *story) open() {
 	s.Helper()
 	s.until("the server is ready", func() error {
-		response, err := http.Get(s.url + "/readyz") //nolint:noctx // the test's own patience bounds it
+		response, err := http.Get(s.URL + "/readyz") //nolint:noctx // the test's own patience bounds it
 		if err != nil {
 			return err
 		}
@@ -158,15 +160,14 @@ func (s *story) open() {
 		return map[string]string{"KALYPSO_GIT_HOST": s.listen, "KALYPSO_GIT_USERNAME": "admin", "KALYPSO_GIT_TOKEN": s.admin().Reveal()}[name]
 	}}
 	s.Cleanup(func() { _ = client.Close() })
-	s.flows.client, s.flows.commits.Client = client, client
-	s.flows.commits.Pushed = nil
-	s.look = func() error { return nil }
+	s.Client = client
+	s.Notify = func() error { return nil }
 }
 
 // admin is the token of whoever started the server.
 func (s *story) admin() secret.Value {
 	s.Helper()
-	return readSecret(s.TB.(*testing.T), filepath.Join(s.data, adminTokenFile))
+	return readSecret(s.TB.(*testing.T), filepath.Join(s.data, wiring.AdminTokenFile))
 }
 
 // say runs a command against the server, as the administrator, and returns how it ended and what it says.
@@ -178,7 +179,7 @@ func (s *story) say(args ...string) (code int, text string) {
 func (s *story) sayAs(token secret.Value, args ...string) (code int, text string) {
 	s.Helper()
 	var out bytes.Buffer
-	env := append(s.environment(), "TZ=UTC", backend.EnvServer+"="+s.url, backend.EnvToken+"="+token.Reveal())
+	env := append(s.environment(), "TZ=UTC", backend.EnvServer+"="+s.URL, backend.EnvToken+"="+token.Reveal())
 	code = run(s.Context(), args, env, strings.NewReader(""), &out, &out)
 	if strings.Contains(out.String(), token.Reveal()) && !token.IsZero() {
 		s.Errorf("%s shows the token", strings.Join(args, " "))
@@ -226,15 +227,15 @@ func (s *story) createToken(role string, more ...string) secret.Value {
 func (s *story) commit(label string) string {
 	s.Helper()
 	const path = "templates/default.yaml"
-	text := s.files(controlPlaneRepo, "main")[path]
+	text := s.Files(fleettest.ControlPlane, "main")[path]
 	text = strings.Split(text, "\n          story:")[0]
-	return s.push(controlPlaneRepo, "main", map[string]string{path: strings.TrimRight(text, "\n") + "\n          story: " + label + "\n"})
+	return s.Push(fleettest.ControlPlane, "main", map[string]string{path: strings.TrimRight(text, "\n") + "\n          story: " + label + "\n"})
 }
 
 // shown is the status of a commit in an environment: "success Deployed".
 func (s *story) shown(commit, environment string) string {
 	s.Helper()
-	statuses, err := s.repo(controlPlaneRepo).Statuses(s.Context(), commit)
+	statuses, err := s.Repo(fleettest.ControlPlane).Statuses(s.Context(), commit)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -256,7 +257,7 @@ func (s *story) arrives(commit string, environments ...string) {
 // leadsToPages looks whether every status of a commit leads to a page of the server.
 func (s *story) leadsToPages(commit string) {
 	s.Helper()
-	statuses, err := s.repo(controlPlaneRepo).Statuses(s.Context(), commit)
+	statuses, err := s.Repo(fleettest.ControlPlane).Statuses(s.Context(), commit)
 	if err != nil || len(statuses) == 0 {
 		s.Fatalf("got %v, %v", statuses, err)
 	}

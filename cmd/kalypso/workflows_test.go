@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
 )
 
 // TestWorkflowsDeliver runs the commands of the workflows that "kalypso init ci" writes, in the order and with the variables of
@@ -33,7 +34,7 @@ func TestWorkflowsDeliver(t *testing.T) {
 		t.Run(kind.flag, func(t *testing.T) {
 			t.Parallel()
 			s := newWorkflowStory(t, kind)
-			commit := s.push("shop", "main", shopFiles())
+			commit := s.push("shop", "main", fleettest.Shop())
 			s.init("app")
 
 			s.happens(workflowtest.Event{Kind: workflowtest.Push, Branch: "main", Commit: commit, Number: "7"})

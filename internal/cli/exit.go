@@ -77,7 +77,10 @@ func Report(t *terminal.Terminal, err error) ExitCode {
 		err = Failed(errors.New("interrupted"), "run it again: it starts from what Git says")
 	}
 	f := &Failure{Code: ExitFailed, Err: err}
-	errors.As(err, &f)
+	var hinted interface{ Hint() string }
+	if !errors.As(err, &f) && errors.As(err, &hinted) {
+		f.Next = hinted.Hint()
+	}
 	if f.Err != nil {
 		// The whole chain is shown: f may lie inside err, which says more.
 		fmt.Fprintf(t.Err, "%s %s\n", t.ErrStyle.Red("kalypso:"), terminal.PrintableText(err.Error()))

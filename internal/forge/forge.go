@@ -85,16 +85,14 @@ type Issues interface {
 // Forges are the configured forges.
 type Forges []Forge
 
-// Repository returns the repository of a URL, from the first forge that hosts it.
-// The error is [ErrInvalid] if no forge does.
-func (all Forges) Repository(url string) (Repository, error) {
+// Forge returns the first forge that hosts a repository. The error is of kind [ErrInvalid] if no forge does.
+func (all Forges) Forge(url string) (Forge, error) {
 	if _, err := ParseID(url); err != nil {
 		return nil, err
 	}
 	for _, f := range all {
-		r, err := f.Repository(url)
-		if err == nil || !errors.Is(err, ErrInvalid) {
-			return r, err
+		if _, err := f.Repository(url); err == nil || !errors.Is(err, ErrInvalid) {
+			return f, err
 		}
 	}
 	return nil, &Error{

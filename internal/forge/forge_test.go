@@ -198,7 +198,7 @@ func TestLatestStatuses(t *testing.T) {
 }
 
 func TestForges(t *testing.T) {
-	_, err := forge.Forges{}.Repository("https://git.example.com/a/b")
+	_, err := forge.Forges{}.Forge("https://git.example.com/a/b")
 	if !errors.Is(err, forge.ErrInvalid) {
 		t.Errorf("got %v", err)
 	}

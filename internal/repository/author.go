@@ -12,3 +12,11 @@ func Author(env map[string]string) git.Person {
 	who := client.Author()
 	return git.Person{Name: cmp.Or(who.Name, "Kalypso"), Email: cmp.Or(who.Email, "kalypso@localhost")}
 }
+
+// Signer loads the key that commits are signed with, which $KALYPSO_SIGNING_PASSPHRASE unlocks; nil for an empty file name.
+func Signer(file string, env map[string]string) (git.Signer, error) {
+	if file == "" {
+		return nil, nil
+	}
+	return git.LoadSigner(file, git.NewSecret(env["KALYPSO_SIGNING_PASSPHRASE"]))
+}

@@ -156,21 +156,21 @@ func news(said, before []string) []string {
 	return fresh
 }
 
-// Reported looks at the chains again that follow some sources, because clusters said something about them. Of a source without a
-// repository nobody knows who followed it. It returns at once.
-func (k *Keeper) Reported(about ...ledger.Source) {
+// Reported counts the reports that clusters sent, and soon runs the chains that they are about. It returns at once.
+func (k *Keeper) Reported(reports []ledger.Report) {
 	k.start()
+	k.Metrics.reported(len(reports))
 	for _, url := range k.ControlPlanes {
 		k.promoteSoon(url)
 	}
-	for _, i := range k.following(about) {
+	for _, i := range k.following(reports) {
 		k.queue.AddAfter(i, k.settles(i.application))
 	}
 }
 
-// Spoken looks at a chain again, because a person said something about it, or a verification ended. The subject is the URL of a
-// control plane, or what the ledger knows an application by. It returns at once.
-func (k *Keeper) Spoken(subject string) {
+// Continue soon runs a chain again: a user gave it a command, or a verification ended. The subject is the URL of a
+// control plane, or an application as the ledger names it. It returns at once.
+func (k *Keeper) Continue(subject string) {
 	k.start()
 	if _, ok := deliver.WorkloadOf(subject); ok {
 		for _, url := range k.ControlPlanes {

@@ -64,7 +64,7 @@ func TestReportsOfAMomentAreOneLookAtTheChain(t *testing.T) {
 	c := &fakeChains{flows: &fakeFlows{}}
 	keepChains(t, c, func(k *Keeper) {
 		for range 1000 {
-			k.Reported()
+			k.Reported(nil)
 		}
 		want(t, c.flows)
 		time.Sleep(2 * settle)
@@ -76,7 +76,7 @@ func TestWhatWasPromotedIsScheduledAtOnce(t *testing.T) {
 	c := &fakeChains{flows: &fakeFlows{}}
 	keepChains(t, c, func(k *Keeper) {
 		c.moved = []string{"stage"}
-		k.Reported()
+		k.Reported(nil)
 		time.Sleep(settle)
 		want(t, c.flows, "promote", "record stage", "round stage")
 		time.Sleep(2 * settle)
@@ -88,7 +88,7 @@ func TestAChainIsLookedAtWhenItsTimeComes(t *testing.T) {
 	c := &fakeChains{flows: &fakeFlows{}}
 	keepChains(t, c, func(k *Keeper) {
 		c.next = 10 * time.Minute
-		k.Reported()
+		k.Reported(nil)
 		time.Sleep(settle)
 		want(t, c.flows, "promote")
 		time.Sleep(9 * time.Minute)
@@ -102,7 +102,7 @@ func TestAChainThatFailsIsTriedAgain(t *testing.T) {
 	c := &fakeChains{flows: &fakeFlows{}}
 	keepChains(t, c, func(k *Keeper) {
 		c.err = errors.New("the ledger is locked")
-		k.Reported()
+		k.Reported(nil)
 		time.Sleep(settle)
 		want(t, c.flows, "promote")
 		time.Sleep(firstRetry)
@@ -134,7 +134,7 @@ func TestAnEnvironmentThatIsRemovedIsLeftAlone(t *testing.T) {
 		}
 		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/shop-gitops", Branch: "stage"})
 		c.moved = []string{"stage"}
-		k.Reported()
+		k.Reported(nil)
 		time.Sleep(2 * settle)
 		if calls := c.flows.taken(); slices.Contains(calls, "round stage") || slices.Contains(calls, "record stage") {
 			t.Errorf("calls: %q", calls)
@@ -163,10 +163,10 @@ func TestALargeFleetIsNotLookedAtAllTheTime(t *testing.T) {
 	c := &fakeChains{flows: &fakeFlows{}}
 	keepChains(t, c, func(k *Keeper) {
 		c.takes = 400 * time.Millisecond
-		k.Reported()
+		k.Reported(nil)
 		time.Sleep(settle + c.takes)
 		want(t, c.flows, "promote")
-		k.Reported()
+		k.Reported(nil)
 		time.Sleep(700 * time.Millisecond)
 		want(t, c.flows)
 		time.Sleep(time.Second)

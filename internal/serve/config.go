@@ -31,7 +31,7 @@ type Config struct {
 	// LocalForge serves the forge that comes with the server. Default: true when no forge is configured.
 	LocalForge *bool `json:"localForge,omitempty"`
 	// Forges are those that host control planes and GitOps repositories.
-	Forges []ForgeConfig `json:"forges,omitempty"`
+	Forges []forge.Connection `json:"forges,omitempty"`
 	// Map reads repositories from elsewhere: URL to path or URL.
 	Map map[string]string `json:"map,omitempty"`
 	// PreviewForks says on pull requests from forks, too, what they would do to the fleet. Such a request may name any
@@ -103,33 +103,6 @@ type OIDCConfig struct {
 type TracingConfig struct {
 	// Endpoint is the URL of a collector: http://127.0.0.1:4318/v1/traces. Default: what OTEL_EXPORTER_OTLP_ENDPOINT says.
 	Endpoint string `json:"endpoint,omitempty"`
-}
-
-// ForgeConfig is a forge and the credential for it. Exactly one of TokenEnv, TokenFile and App is set.
-type ForgeConfig struct {
-	// Kind is github, gitlab, gitea or azuredevops. Default: known from the URL's host where that says it.
-	Kind forge.Kind `json:"kind,omitempty"`
-	// URL is where the forge is: https://github.com.
-	URL string `json:"url"`
-	// Name is the last part of its webhook's address, /webhooks/<name>. Default: the kind.
-	Name string `json:"name,omitempty"`
-	// TokenEnv names the environment variable with the token, TokenFile the file. Both are read when the server starts.
-	TokenEnv  string `json:"tokenEnv,omitempty"`
-	TokenFile string `json:"tokenFile,omitempty"`
-	// App is a GitHub App.
-	App *AppConfig `json:"app,omitempty"`
-	// WebhookSecretEnv names the environment variable with the secret that signs deliveries; none are accepted without.
-	WebhookSecretEnv string `json:"webhookSecretEnv,omitempty"`
-}
-
-// AppConfig is a GitHub App and its installation.
-type AppConfig struct {
-	// ID is the number of the app.
-	ID int64 `json:"id"`
-	// InstallationID is the number of its installation for the account that owns the repositories.
-	InstallationID int64 `json:"installationID"`
-	// PrivateKeyFile is the app's key, in PEM.
-	PrivateKeyFile string `json:"privateKeyFile"`
 }
 
 // LogConfig says how to log.
@@ -263,7 +236,7 @@ func (c *Config) CheckForges() error {
 	var problems []error
 	names := map[string]bool{}
 	for i, f := range c.Forges {
-		for _, err := range f.check() {
+		for _, err := range f.Check() {
 			problems = append(problems, fmt.Errorf("forges[%d]: %w", i, err))
 		}
 		if names[f.Name] {
@@ -272,30 +245,4 @@ func (c *Config) CheckForges() error {
 		names[f.Name] = true
 	}
 	return errors.Join(problems...)
-}
-
-func (f *ForgeConfig) check() []error {
-	var problems []error
-	if _, err := forge.ParseSite(f.URL); err != nil {
-		problems = append(problems, fmt.Errorf("url: want a URL such as https://github.com"))
-	}
-	if f.Kind == forge.Local || !slices.Contains(forge.Kinds(), f.Kind) {
-		problems = append(problems, fmt.Errorf("kind: %q is none of github, gitlab, gitea and azuredevops", f.Kind))
-	}
-	credentials := 0
-	for _, set := range []bool{f.TokenEnv != "", f.TokenFile != "", f.App != nil} {
-		if set {
-			credentials++
-		}
-	}
-	if credentials != 1 {
-		problems = append(problems, errors.New("set exactly one of tokenEnv, tokenFile and app"))
-	}
-	if f.App != nil && f.Kind != forge.GitHub {
-		problems = append(problems, errors.New("app: only github has apps"))
-	}
-	if f.App != nil && (f.App.ID == 0 || f.App.InstallationID == 0 || f.App.PrivateKeyFile == "") {
-		problems = append(problems, errors.New("app: wants id, installationID and privateKeyFile"))
-	}
-	return problems
 }

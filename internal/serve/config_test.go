@@ -34,7 +34,7 @@ forges:
 		"controlPlanes:", "listen:", "url: want", "poll:", "workers:", "log.format:", "log.level:",
 		"ledger:", "retention:", "chains:", "verify.programs:", "access.anonymous:", "access.oidc: issuer:",
 		"forges[0]: set exactly one", "forges[1]: set exactly one", "forges[1]: another forge", "forges[2]: kind:",
-		"forges[3]: url:", "forges[3]: app: only github", "forges[3]: app: wants",
+		"forges[3]: url:", "forges[3]: app: only github", "forges[3]: app: set",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("it does not say %q:\n%v", want, err)

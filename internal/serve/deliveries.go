@@ -145,21 +145,23 @@ func (k *Keeper) delivered(i item, d *Delivered, problems []string) {
 	}
 }
 
-// following returns the chains of the applications that read one of some sources; all of them when somebody follows nothing any more.
-func (k *Keeper) following(about []ledger.Source) []item {
-	var places []place
+// following returns the chains of the applications that read what reconcilers follow now;
+// all of them if a reconciler follows nothing any more, as the ledger does not say what it followed before.
+func (k *Keeper) following(reports []ledger.Report) []item {
+	places := map[place]bool{}
 	every := false
-	for _, source := range about {
+	for i := range reports {
+		source := reports[i].Source
 		every = every || source.Repository == ""
 		if id, err := forge.ParseID(source.Repository); err == nil {
-			places = append(places, place{id.Path, source.Ref})
+			places[place{id.Path, source.Ref}] = true
 		}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var items []item
 	for i, last := range k.rounds {
-		if i.task == doDeliver && (every || last.first || slices.ContainsFunc(last.read, func(p place) bool { return slices.Contains(places, p) })) {
+		if i.task == doDeliver && (every || last.first || slices.ContainsFunc(last.read, func(p place) bool { return places[p] })) {
 			items = append(items, item{task: doFollow, controlPlane: i.controlPlane, application: i.application})
 		}
 	}

@@ -114,18 +114,18 @@ func TestReportsWakeTheChainOfTheApplicationThatTheyAreAbout(t *testing.T) {
 	d := &fakeDeliveries{flows: &fakeFlows{}}
 	keepDeliveries(t, d, func(k *Keeper) {
 		for range 100 {
-			k.Reported(ledger.Source{Repository: "https://forge.example.com/teams/shop-gitops", Ref: "dev"})
+			k.Reported([]ledger.Report{{Outcome: ledger.Outcome{Source: ledger.Source{Repository: "https://forge.example.com/teams/shop-gitops", Ref: "dev"}}}})
 		}
 		want(t, d.flows)
 		time.Sleep(2 * settle)
 		want(t, d.flows, "follow shop")
-		k.Reported(ledger.Source{Repository: "https://forge.example.com/teams/shop-gitops", Ref: "stage"})
+		k.Reported([]ledger.Report{{Outcome: ledger.Outcome{Source: ledger.Source{Repository: "https://forge.example.com/teams/shop-gitops", Ref: "stage"}}}})
 		time.Sleep(2 * settle)
 		want(t, d.flows)
-		k.Reported(ledger.Source{}) // somebody follows nothing any more
+		k.Reported([]ledger.Report{{Outcome: ledger.Outcome{Source: ledger.Source{}}}}) // a reconciler follows nothing any more
 		time.Sleep(2 * settle)
 		want(t, d.flows, "follow cart", "follow shop")
-		k.Spoken(cart)
+		k.Continue(cart)
 		time.Sleep(2 * settle)
 		want(t, d.flows, "follow cart")
 	})
@@ -135,11 +135,11 @@ func TestWhatAnApplicationsChainMovedIsDeliveredAtOnce(t *testing.T) {
 	d := &fakeDeliveries{flows: &fakeFlows{}}
 	keepDeliveries(t, d, func(k *Keeper) {
 		d.did = []string{"promoted 1.4.0 to stage"}
-		k.Spoken(shop)
+		k.Continue(shop)
 		time.Sleep(settle)
 		want(t, d.flows, "deliver shop", "follow shop")
 		d.next = time.Minute
-		k.Spoken(shop)
+		k.Continue(shop)
 		time.Sleep(30 * time.Second)
 		want(t, d.flows, "follow shop")
 		time.Sleep(31 * time.Second)
@@ -155,7 +155,7 @@ func TestApplicationsThatAreGoneAreForgotten(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		d.flows.taken()
 		k.Handle(forge.Event{Kind: forge.EventPush, Repository: "teams/cart", Branch: "main"})
-		k.Spoken(cart)
+		k.Continue(cart)
 		time.Sleep(2 * settle)
 		want(t, d.flows)
 	})

@@ -144,8 +144,8 @@ func (m *Metrics) stand(environments []promote.Standing) {
 	}
 }
 
-// Reported counts reports of clusters that were stored.
-func (m *Metrics) Reported(n int) {
+// reported counts reports of clusters that were stored.
+func (m *Metrics) reported(n int) {
 	if m != nil {
 		m.reports.Add(float64(n))
 	}

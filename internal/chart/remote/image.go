@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kalypso-io/kalypso/internal/chart"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/kalypso-io/kalypso/internal/chart"
 )
 
 // Digest asks the registry of an image for the digest that its tag leads to now: that of its index, where it is there for several

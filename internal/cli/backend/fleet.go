@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 )
 
 // Querier answers questions about the fleet: a [query.Observer] on a ledger, or a server. Both give the same values.
@@ -78,7 +79,7 @@ func (p target) Open(ctx context.Context, t *terminal.Terminal) (*Fleet, error) 
 		s := ServerQuerier{p.Server}
 		return &Fleet{Querier: s, Changes: s.changes, Close: func() error { return nil }}, nil
 	}
-	l, err := OpenExisting(ctx, p.Ledger)
+	l, err := open.Existing(ctx, p.Ledger)
 	if err != nil {
 		return nil, err
 	}

@@ -3,69 +3,16 @@ package backend
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-io/kalypso/internal/cli"
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/ledger"
-	"github.com/kalypso-io/kalypso/internal/ledger/postgres"
-	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
-	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
 // EnvLedger is the variable with the place of the ledger, where a password in it is seen by fewer than on a command line.
 const EnvLedger = "KALYPSO_LEDGER"
-
-// OpenLedger opens the ledger at a place: the URL of a PostgreSQL database, or a file, which is created where necessary.
-func OpenLedger(ctx context.Context, at string) (ledger.Ledger, error) {
-	if err := checkPlace(at); err != nil {
-		return nil, err
-	}
-	if isPostgres(at) {
-		l, err := postgres.Open(ctx, at)
-		if err != nil {
-			// The library leaves the password out; whatever quotes the URL another way does not know it either.
-			return nil, cli.Failed(errors.New(secret.Redact(err.Error())), "is the database running, and may the user create tables in it?")
-		}
-		return l, nil
-	}
-	l, err := sqlite.Open(ctx, at)
-	if err != nil {
-		return nil, cli.Failed(err, "is it the file of a ledger, in a folder that may be written to?")
-	}
-	return l, nil
-}
-
-// OpenExisting opens a ledger that exists: a name that is misspelled is not to become an empty one.
-func OpenExisting(ctx context.Context, at string) (ledger.Ledger, error) {
-	if err := checkPlace(at); err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(at); !isPostgres(at) && errors.Is(err, fs.ErrNotExist) {
-		return nil, cli.Failed(fmt.Errorf("there is no ledger %q", at),
-			"kalypso serve keeps one in its data folder, and kalypso ledger import makes one")
-	}
-	return OpenLedger(ctx, at)
-}
-
-// checkPlace refuses URLs of anything else, which would be taken for odd names of files.
-func checkPlace(at string) error {
-	scheme, _, isURL := strings.Cut(at, "://")
-	if !isURL || isPostgres(at) {
-		return nil
-	}
-	return cli.Failed(fmt.Errorf("no ledger can be kept at %q", secret.Redact(at)),
-		fmt.Sprintf("%s:// is not known; want a file, or postgres://user@host/database", terminal.Printable(scheme)))
-}
-
-func isPostgres(at string) bool {
-	return strings.HasPrefix(at, "postgres://") || strings.HasPrefix(at, "postgresql://")
-}
 
 // LedgerFlag is --ledger.
 type LedgerFlag struct{ at string }
@@ -93,7 +40,7 @@ func (f *LedgerFlag) Want(cmd *cobra.Command, t *terminal.Terminal) (string, err
 	return at, nil
 }
 
-// openFunc opens a ledger: [OpenLedger], or [OpenExisting].
+// openFunc opens a ledger: [open.Ledger] or [open.Existing].
 type openFunc func(ctx context.Context, at string) (ledger.Ledger, error)
 
 // WithLedger does something with a ledger, and closes it.

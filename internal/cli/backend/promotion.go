@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/cli/terminal"
 	"github.com/kalypso-io/kalypso/internal/hub/client"
 	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/serve/api"
 )
@@ -51,7 +52,7 @@ func (f *Flags) WithController(cmd *cobra.Command, t *terminal.Terminal, do func
 	if at.Server != nil {
 		return Hint(do(serverController{at.Server}))
 	}
-	return WithLedger(cmd.Context(), OpenExisting, at.Ledger, func(l ledger.Ledger) error { return do(&localController{l, t}) })
+	return WithLedger(cmd.Context(), open.Existing, at.Ledger, func(l ledger.Ledger) error { return do(&localController{l, t}) })
 }
 
 // localController writes commands to a ledger, in the name of the local user. The next round on the ledger carries them out.

@@ -92,7 +92,12 @@ func TestForges(t *testing.T) {
 		"ssh://git@ssh.github.com:443/acme/shop": "github.com/acme/shop",
 		"https://github.example.com/acme/shop":   "github.example.com/acme/shop",
 	} {
-		if r, err := all.Repository(url); err != nil || r.ID().String() != want {
+		f, err := all.Forge(url)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		if r, err := f.Repository(url); err != nil || r.ID().String() != want {
 			t.Errorf("%s: got %v, %v, want %s", url, r, err, want)
 		}
 	}

@@ -23,6 +23,8 @@ type Store interface {
 // Errors are a [Refusal] for invalid input, and the ledger's otherwise. On error nothing was stored, and the client may retry.
 type Intake struct {
 	Ledger Store // required
+	// Stored is called with reports after they were stored; optional. It must not block.
+	Stored func(reports []ledger.Report)
 }
 
 // Take stores a batch of the cluster with whose credential it was sent; now is when it arrived.
@@ -112,6 +114,9 @@ func (i *Intake) record(ctx context.Context, cluster string, facts []ledger.Repo
 	err := i.Ledger.Report(ctx, facts...)
 	if errors.Is(err, ledger.ErrInvalid) {
 		return refuse(ErrInvalid, "%v", err)
+	}
+	if err == nil && i.Stored != nil {
+		i.Stored(facts)
 	}
 	return err
 }

@@ -14,13 +14,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-//go:generate go run . -source ../config.go -out ../../../docs/schemas/serve.json
+//go:generate go run . -out ../../../docs/schemas/serve.json
+
+// sources are the Go files with the type Config and the types of its fields.
+var sources = []string{"../config.go", "../../forge/connection.go"}
 
 func main() {
-	source := flag.String("source", "", "Go `file` with the type Config")
 	out := flag.String("out", "", "`file` the schema is written to")
 	flag.Parse()
-	text, err := generate(*source)
+	text, err := generate()
 	if err == nil {
 		err = os.WriteFile(*out, text, 0o644)
 	}
@@ -40,24 +42,24 @@ const id = "https://raw.githubusercontent.com/kalypso-io/kalypso/main/docs/schem
 // rules are what the server's Check wants and the types do not say, by type, or by type and property.
 var rules = map[string]schema{
 	// The command line may name the control planes as well.
-	"Config":                   {"required": []string{}},
-	"Config.url":               {"pattern": "^https?://[^@]+$"},
-	"Config.workers":           {"minimum": 0},
-	"ForgeConfig":              {"oneOf": []schema{having("tokenEnv"), having("tokenFile"), having("app")}},
-	"ForgeConfig.kind":         {"enum": []forge.Kind{forge.GitHub, forge.GitLab, forge.Gitea, forge.AzureDevOps}},
-	"ForgeConfig.url":          {"pattern": "^https?://[^@]+$"},
-	"AppConfig.id":             {"minimum": 1},
-	"AppConfig.installationID": {"minimum": 1},
-	"AppConfig.privateKeyFile": {"minLength": 1},
-	"LogConfig.format":         {"enum": []string{"text", "json"}},
-	"LogConfig.level":          {"enum": []string{"debug", "info", "warn", "error"}},
+	"Config":             {"required": []string{}},
+	"Config.url":         {"pattern": "^https?://[^@]+$"},
+	"Config.workers":     {"minimum": 0},
+	"Connection":         {"oneOf": []schema{having("tokenEnv"), having("tokenFile"), having("app")}},
+	"Connection.kind":    {"enum": []forge.Kind{forge.GitHub, forge.GitLab, forge.Gitea, forge.AzureDevOps}},
+	"Connection.url":     {"pattern": "^https?://[^@]+$"},
+	"App.id":             {"minimum": 1},
+	"App.installationID": {"minimum": 1},
+	"App.privateKeyFile": {"minLength": 1},
+	"LogConfig.format":   {"enum": []string{"text", "json"}},
+	"LogConfig.level":    {"enum": []string{"debug", "info", "warn", "error"}},
 }
 
 func having(property string) schema { return schema{"required": []string{property}} }
 
-// generate returns the schema of the type Config in a Go file.
-func generate(source string) ([]byte, error) {
-	types, err := parseTypes(source)
+// generate returns the schema of the type Config.
+func generate() ([]byte, error) {
+	types, err := parseTypes(sources)
 	if err != nil {
 		return nil, err
 	}

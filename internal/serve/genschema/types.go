@@ -13,7 +13,7 @@ import (
 	"unicode"
 )
 
-// structs are the struct types of a file with their comments, by name.
+// structs are struct types with their comments, by name.
 type structs map[string]described
 
 type described struct {
@@ -30,12 +30,23 @@ type field struct {
 	kind     ast.Expr
 }
 
-func parseTypes(source string) (structs, error) {
+// parseTypes returns the struct types of some Go files.
+func parseTypes(files []string) (structs, error) {
+	types := structs{}
+	for _, file := range files {
+		if err := types.parse(file); err != nil {
+			return nil, err
+		}
+	}
+	return types, nil
+}
+
+// parse adds the struct types of a Go file.
+func (s structs) parse(source string) error {
 	file, err := parser.ParseFile(token.NewFileSet(), source, nil, parser.ParseComments)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	types := structs{}
 	for _, decl := range file.Decls {
 		group, ok := decl.(*ast.GenDecl)
 		if !ok {
@@ -46,17 +57,17 @@ func parseTypes(source string) (structs, error) {
 			if !ok {
 				continue
 			}
-			if s, ok := t.Type.(*ast.StructType); ok {
-				// "ForgeConfig is a forge" is about the Go type; the file has a forge.
-				text, found := sentences(group.Doc), fields(s)
+			if fieldsOf, ok := t.Type.(*ast.StructType); ok {
+				// "Connection is a forge" is about the Go type; the file has a forge.
+				text, found := sentences(group.Doc), fields(fieldsOf)
 				if rest, ok := strings.CutPrefix(text, t.Name.Name+" is "); ok && rest != "" {
 					text = strings.ToUpper(rest[:1]) + rest[1:]
 				}
-				types[t.Name.Name] = described{inWordsOfTheFile(text, found), found}
+				s[t.Name.Name] = described{inWordsOfTheFile(text, found), found}
 			}
 		}
 	}
-	return types, nil
+	return nil
 }
 
 // sentences returns a comment as running text.
@@ -138,7 +149,7 @@ func (s structs) value(t ast.Expr) (schema, error) {
 		values, err := s.value(t.Value)
 		return schema{"type": "object", "additionalProperties": values}, err
 	case *ast.SelectorExpr:
-		return named(t.Sel.Name)
+		return s.value(t.Sel)
 	case *ast.Ident:
 		if _, ok := s[t.Name]; ok {
 			return s.object(t.Name)

@@ -83,17 +83,24 @@ const shown = 300
 // Scrub makes the message of another system safe to show: on one line, limited in length, without credentials in URLs,
 // and without the given secrets, also URL-encoded.
 func Scrub(text string, secrets ...Value) string {
+	return shorten(Line(Hider(secrets...)(text)), shown)
+}
+
+// Hider returns a function that replaces credentials in a text: the given secrets in any spelling in which they travel,
+// and those in URLs.
+func Hider(secrets ...Value) func(text string) string {
+	var pairs []string
 	for _, v := range secrets {
 		s := v.Reveal()
-		// Replacing a very short secret would garble the text.
 		if len(s) < 4 {
-			continue
+			continue // a very short secret would garble the text, and protects nothing
 		}
 		for _, spelling := range []string{s, url.QueryEscape(s), url.PathEscape(s)} {
-			text = strings.ReplaceAll(text, spelling, hidden)
+			pairs = append(pairs, spelling, hidden)
 		}
 	}
-	return shorten(Line(Redact(text)), shown)
+	known := strings.NewReplacer(pairs...)
+	return func(text string) string { return Redact(known.Replace(text)) }
 }
 
 // Line returns a text on one line, without control characters.

@@ -1,0 +1,56 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// Environment variables with the credential for one registry or chart repository. Without the host, the credential is not used.
+const (
+	EnvHost     = "KALYPSO_CHART_HOST"
+	EnvUser     = "KALYPSO_CHART_USERNAME"
+	EnvPassword = "KALYPSO_CHART_PASSWORD"
+	// EnvDockerConfig is the folder of Docker's configuration, which has the credentials of any number of hosts.
+	EnvDockerConfig = "DOCKER_CONFIG"
+)
+
+// NewUserClient returns a client with the credentials of an environment, which caches charts in the user's cache folder.
+func NewUserClient(env func(name string) string) (*Client, error) {
+	client := &Client{Credential: EnvironmentCredential(env)}
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		return client, nil //nolint:nilerr // without a home there is no cache, which is only slower
+	}
+	client.Cache, err = NewCache(filepath.Join(folder, "kalypso", "charts"), 0)
+	if errors.Is(err, os.ErrPermission) {
+		return client, nil
+	}
+	return client, err
+}
+
+// EnvironmentCredential is for [Client.Credential]: it takes the credential of the environment variables if it is for the host,
+// or else the one in Docker's configuration file.
+func EnvironmentCredential(env func(name string) string) func(ctx context.Context, host string) (Credential, error) {
+	docker := DockerFile(dockerFile(env))
+	return func(ctx context.Context, host string) (Credential, error) {
+		if password := env(EnvPassword); password != "" && host == env(EnvHost) {
+			return Credential{User: env(EnvUser), Password: secret.New(password)}, nil
+		}
+		return docker(ctx, host)
+	}
+}
+
+// dockerFile is the path of Docker's configuration file; empty without a home, since the current folder is not to be trusted.
+func dockerFile(env func(name string) string) string {
+	if folder := env(EnvDockerConfig); folder != "" {
+		return filepath.Join(folder, "config.json")
+	}
+	if home := env("HOME"); home != "" {
+		return filepath.Join(home, ".docker", "config.json")
+	}
+	return ""
+}

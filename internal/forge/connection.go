@@ -1,0 +1,61 @@
+package forge
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Connection is a forge and the credential for it. Exactly one of TokenEnv, TokenFile and App is set.
+type Connection struct {
+	// Kind is github, gitlab, gitea or azuredevops. Default: detected from the host of the URL, if it is a well-known one.
+	Kind Kind `json:"kind,omitempty"`
+	// URL is the address of the forge: https://github.com.
+	URL string `json:"url"`
+	// Name is the last part of its webhook's address, /webhooks/<name>. Default: the kind.
+	Name string `json:"name,omitempty"`
+	// TokenEnv names the environment variable with the token, TokenFile the file. Both are read when the server starts.
+	TokenEnv  string `json:"tokenEnv,omitempty"`
+	TokenFile string `json:"tokenFile,omitempty"`
+	// App is a GitHub App.
+	App *App `json:"app,omitempty"`
+	// WebhookSecretEnv names the environment variable with the secret that signs webhook deliveries. Without it, all deliveries are refused.
+	WebhookSecretEnv string `json:"webhookSecretEnv,omitempty"`
+}
+
+// App is a GitHub App and its installation.
+type App struct {
+	// ID is the number of the app.
+	ID int64 `json:"id"`
+	// InstallationID is the number of its installation for the account that owns the repositories.
+	InstallationID int64 `json:"installationID"`
+	// PrivateKeyFile is the app's key, in PEM.
+	PrivateKeyFile string `json:"privateKeyFile"`
+}
+
+// Check returns all problems of the connection; empty if it is valid.
+func (c *Connection) Check() []error {
+	var problems []error
+	if _, err := ParseSite(c.URL); err != nil {
+		problems = append(problems, errors.New("url: want a URL such as https://github.com"))
+	}
+	if c.Kind == Local || !slices.Contains(Kinds(), c.Kind) {
+		problems = append(problems, fmt.Errorf("kind: %q is not one of github, gitlab, gitea and azuredevops", c.Kind))
+	}
+	credentials := 0
+	for _, set := range []bool{c.TokenEnv != "", c.TokenFile != "", c.App != nil} {
+		if set {
+			credentials++
+		}
+	}
+	if credentials != 1 {
+		problems = append(problems, errors.New("set exactly one of tokenEnv, tokenFile and app"))
+	}
+	if c.App != nil && c.Kind != GitHub {
+		problems = append(problems, errors.New("app: only github has apps"))
+	}
+	if c.App != nil && (c.App.ID == 0 || c.App.InstallationID == 0 || c.App.PrivateKeyFile == "") {
+		problems = append(problems, errors.New("app: set id, installationID and privateKeyFile"))
+	}
+	return problems
+}

@@ -1,0 +1,119 @@
+package wiring
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/chart/remote"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// The secrets in the data folder. Only the user that runs the server can read them.
+const (
+	// AdminTokenFile has the administrator's token.
+	AdminTokenFile = "admin-token"
+	// fluxSecretFile has the secret from which the keys are derived that sign a cluster's Flux events.
+	fluxSecretFile = "flux-secret"
+	// sessionKeyFile has the key that seals the cookies of browsers.
+	sessionKeyFile = "session-key"
+)
+
+// anonymous returns who may read without a credential.
+func anonymous(config *serve.Config) access.AnonymousRead {
+	switch {
+	case config.Access.Anonymous == "always":
+		return access.AnonymousAlways
+	case config.Access.Anonymous == "local" && OnLoopback(config.Listen):
+		return access.AnonymousLocal
+	}
+	return access.AnonymousNever
+}
+
+// OnLoopback reports whether only programs on this machine reach an address.
+func OnLoopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	return err == nil && secret.IsLoopback(host)
+}
+
+// signOn returns the configured issuer; nil if there is none.
+func signOn(c *serve.OIDCConfig) *access.SignOn {
+	if c == nil {
+		return nil
+	}
+	s := &access.SignOn{Issuer: c.Issuer, Audience: c.Audience, RolesClaim: c.RolesClaim, NameClaim: c.NameClaim, Roles: map[string]access.Role{}}
+	for group, role := range c.Roles {
+		s.Roles[group] = access.Role(role)
+	}
+	return s
+}
+
+// createAdminToken creates the administrator's token on the first start.
+// With an embedded forge, its token is used for the server, too.
+func (s *Server) createAdminToken(ctx context.Context) error {
+	file := filepath.Join(s.Config.Data, AdminTokenFile)
+	existing, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the administrator's token: %w", err)
+	}
+	token, err := access.Bootstrap(ctx, s.Ledger, secret.New(strings.TrimSpace(string(existing))), time.Now())
+	if err != nil || token.IsZero() || len(existing) > 0 {
+		return err
+	}
+	if err := writeSecret(file, token); err != nil {
+		return fmt.Errorf("write the administrator's token: %w", err)
+	}
+	s.Log.Info("created the administrator's token", "file", file)
+	return nil
+}
+
+// KeptSecret returns the secret in a file, which is created the first time.
+func KeptSecret(file string) (secret.Value, error) {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		return secret.New(strings.TrimSpace(string(text))), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return secret.Value{}, fmt.Errorf("read a secret: %w", err)
+	}
+	created := secret.New(rand.Text())
+	if err := writeSecret(file, created); err != nil {
+		return secret.Value{}, fmt.Errorf("write a secret: %w", err)
+	}
+	return created, nil
+}
+
+func writeSecret(file string, s secret.Value) error {
+	return os.WriteFile(file, []byte(s.Reveal()+"\n"), 0o600)
+}
+
+// Secrets returns all credentials that a server uses, to hide them in logs.
+// A file that cannot be read is left out: the code that needs it reports it.
+func Secrets(config *serve.Config, env map[string]string) []secret.Value {
+	names := []string{
+		"KALYPSO_GIT_TOKEN", "KALYPSO_GIT_PASSWORD", "KALYPSO_SIGNING_PASSPHRASE", remote.EnvPassword, "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN",
+	}
+	var secrets []secret.Value
+	for _, f := range config.Forges {
+		names = append(names, f.TokenEnv, f.WebhookSecretEnv)
+		if text, err := os.ReadFile(f.TokenFile); err == nil {
+			secrets = append(secrets, secret.New(strings.TrimSpace(string(text))))
+		}
+	}
+	if o := config.Access.OIDC; o != nil {
+		names = append(names, o.ClientSecretEnv)
+	}
+	for _, name := range names {
+		secrets = append(secrets, secret.New(env[name]))
+	}
+	return secrets
+}

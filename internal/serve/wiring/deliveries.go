@@ -1,0 +1,250 @@
+package wiring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/kalypso-io/kalypso/internal/chart/remote"
+	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
+	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/check/scanner"
+	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/hub/query"
+	"github.com/kalypso-io/kalypso/internal/hub/record"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/promote/verify"
+	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
+)
+
+// deliveries is the work of the server for the registered applications of its control planes that have a Delivery.
+// What applications say is not trusted: their charts are rendered in processes with limits, and they can name no repositories but
+// their own and those that the platform team lists for them.
+type deliveries struct {
+	flows    *Flows
+	ledger   ledger.Ledger
+	promoter *promote.Promoter
+	hosts    *record.Hosts
+	charts   *remote.Client
+	renderer deliver.Renderer
+	memory   *deliver.Memory
+	events   *api.Events
+	links    pageLinks
+	// scanner runs scans; nil runs none.
+	scanner *scanner.Scanner
+	scans   scanWaits
+
+	mu sync.Mutex
+	// known are the applications that were registered when it was looked last.
+	known map[deliveredTo]*registeredApplication
+}
+
+var _ serve.Deliveries = (*deliveries)(nil)
+
+// deliveredTo names an application of a control plane by what the ledger knows it by.
+type deliveredTo struct{ controlPlane, application string }
+
+// registeredApplication is an application between two rounds.
+type registeredApplication struct {
+	// one lets one round at a time work on it.
+	one     sync.Mutex
+	request deliver.Request
+	// last is what the last round of its environments found; nil before the first one.
+	last *deliver.Delivered
+}
+
+// wireDeliveries wires the delivery of applications. The end of a scan wakes the keeper.
+func (s *Server) wireDeliveries(context.Context) error {
+	d, err := newDeliveries(s.Config, s.Flows, s.chains, s.Keeper)
+	if err != nil {
+		return err
+	}
+	s.onClose(d.scanner.Close)
+	s.Keeper.Deliveries = d
+	return nil
+}
+
+func newDeliveries(config *serve.Config, flows *Flows, chains *chains, keeper *serve.Keeper) (*deliveries, error) {
+	cache, err := remote.NewCache(filepath.Join(config.Data, "charts"), 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the chart cache: %w", err)
+	}
+	d := &deliveries{
+		flows: flows, ledger: chains.ledger, promoter: chains.promoter, hosts: chains.hosts, events: chains.events, links: pageLinks(config.URL),
+		charts:   &remote.Client{Cache: cache, HTTP: publicClient(config.Verify.Hosts), Credential: remote.EnvironmentCredential(flows.Client.Env)},
+		renderer: &sandbox.Runner{}, memory: &deliver.Memory{}, scans: scanWaits{wake: keeper.Deliver},
+	}
+	d.scanner, err = newScanner(config.Data, config.Verify.Programs, d.charts, d.scans.changed)
+	return d, err
+}
+
+// Registered returns the applications of a control plane.
+func (d *deliveries) Registered(ctx context.Context, controlPlane string) (*serve.Registered, error) {
+	requests, problems, err := d.loader(controlPlane).Registered(ctx, controlPlane)
+	if err != nil {
+		return nil, err
+	}
+	registered := &serve.Registered{}
+	for _, p := range problems {
+		registered.Problems = append(registered.Problems, p.Position.String()+": "+p.Message)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known == nil {
+		d.known = map[deliveredTo]*registeredApplication{}
+	}
+	for _, r := range requests {
+		at := deliveredTo{controlPlane, deliver.SubjectOf(r.Source, r.Workload)}
+		if a := d.known[at]; a == nil || !reflect.DeepEqual(a.request, r) {
+			d.known[at] = &registeredApplication{request: r}
+		}
+		registered.Applications = append(registered.Applications, at.application)
+	}
+	maps.DeleteFunc(d.known, func(at deliveredTo, _ *registeredApplication) bool {
+		return at.controlPlane == controlPlane && !slices.Contains(registered.Applications, at.application)
+	})
+	d.flows.board.Registered(controlPlane, registered.Applications)
+	return registered, nil
+}
+
+// Deliver makes a round of each environment of an application, and one of its chain.
+func (d *deliveries) Deliver(ctx context.Context, controlPlane, application string) (*serve.Delivered, error) {
+	return d.round(ctx, deliveredTo{controlPlane, application}, func(chain *deliver.Chain, a *registeredApplication) (*deliver.Delivered, error) {
+		found, err := chain.Round(ctx, a.request)
+		if len(found.Environments) > 0 {
+			a.last = found
+		}
+		return found, err
+	})
+}
+
+// Follow makes a round of the chain alone.
+func (d *deliveries) Follow(ctx context.Context, controlPlane, application string) (*serve.Delivered, error) {
+	return d.round(ctx, deliveredTo{controlPlane, application}, func(chain *deliver.Chain, a *registeredApplication) (*deliver.Delivered, error) {
+		if a.last == nil {
+			return nil, nil // its first round comes anyway
+		}
+		return chain.Follow(ctx, a.request, a.last)
+	})
+}
+
+// round makes one round of an application, and puts what it found on the board.
+func (d *deliveries) round(
+	ctx context.Context, at deliveredTo, step func(*deliver.Chain, *registeredApplication) (*deliver.Delivered, error),
+) (*serve.Delivered, error) {
+	d.mu.Lock()
+	a := d.known[at]
+	d.mu.Unlock()
+	if a == nil {
+		return nil, nil // it is not registered any more
+	}
+	a.one.Lock()
+	defer a.one.Unlock()
+	ended := d.scans.begin()
+	found, err := step(d.chain(at.controlPlane, a.request.Workload), a)
+	if found == nil || ctx.Err() != nil {
+		return nil, err
+	}
+	d.scans.note(at, found, ended)
+	now, was := d.flows.board.Delivered(query.Round{ControlPlane: at.controlPlane, Request: a.request, Found: found, Err: err, At: time.Now()})
+	if !now.Same(was) {
+		d.events.Publish(api.Signal{Type: api.SignalApplication, ControlPlane: at.controlPlane, Application: now.Name, Commit: now.Source.Commit})
+	}
+	result := &serve.Delivered{Application: now, Did: found.Did, Read: found.Read()}
+	for _, environment := range slices.Sorted(maps.Keys(found.Errors)) {
+		result.Problems = append(result.Problems, fmt.Sprintf("environment %q: %v", environment, found.Errors[environment]))
+	}
+	if found.Promotion != nil {
+		result.Next = found.Promotion.Next
+	}
+	return result, err
+}
+
+// chain takes the commits of an application further, for one round. Its statuses lead to the page of the workload.
+func (d *deliveries) chain(controlPlane, workload string) *deliver.Chain {
+	return &deliver.Chain{
+		Deliverer: &deliver.Deliverer{
+			Drafter: deliver.Drafter{
+				Loader: d.loader(controlPlane), Renderer: d.renderer, Memory: d.memory, Policies: boardPolicies{d.flows.board, controlPlane},
+				Scanner: d.scanner,
+			},
+			Committer: d.flows.Commits, Forges: d.flows.Forges,
+		},
+		Promoter: d.promoter, Lines: repository.Lines{Client: d.flows.Client}, Ledger: d.ledger,
+		Link: func(string) string { return d.links.workload(workload) },
+	}
+}
+
+// loader reads branches where they are now.
+func (d *deliveries) loader(controlPlane string) *deliver.Loader {
+	return &deliver.Loader{
+		Repositories: repository.NewDeliveryReader(d.flows.Client), Charts: repository.Charts{Client: d.charts}, Cache: d.flows.cache,
+		Allow: func(r deliver.Request, repository string) error { return d.bounds(controlPlane).Allow(r, repository) },
+	}
+}
+
+// bounds are those of the applications of a control plane. What is the platform's is known as far as rounds have read it.
+func (d *deliveries) bounds(controlPlane string) deliver.Bounds {
+	urls := []string{controlPlane}
+	for _, plane := range d.flows.board.ControlPlanes() {
+		urls = append(urls, plane.URL)
+		for _, last := range plane.Scheduling {
+			if last == nil || last.Outcome == nil {
+				continue
+			}
+			urls = append(urls, last.Outcome.GitOps.Repo, last.Outcome.Inputs.Branch.Repo, last.Outcome.Inputs.Main.Repo)
+		}
+	}
+	return deliver.Bounds{Known: d.hosts.Know, Platforms: urls}
+}
+
+// boardPolicies are the check policies of a control plane's environments, as the last rounds read them.
+type boardPolicies struct {
+	board        *serve.Board
+	controlPlane string
+}
+
+var _ deliver.Policies = boardPolicies{}
+
+// Policy implements [deliver.Policies]. Of an environment that was not read yet nobody knows the rules, so nothing is proposed there.
+func (p boardPolicies) Policy(_ context.Context, environment string) (check.Policy, []fleet.Problem, error) {
+	last := p.board.Outcome(p.controlPlane, environment)
+	if last == nil || last.Loaded == nil {
+		return check.Policy{}, nil, errors.New("the platform's environment was not read yet")
+	}
+	policy, problems := check.PolicyOf(last.Loaded.Snapshot)
+	return policy, problems, nil
+}
+
+// publicClient fetches charts from public addresses, and from the hosts that are listed: an application says where its charts are,
+// and is not to make the server talk to its own network. The rules are those of verifications.
+func publicClient(listed []string) *http.Client {
+	rules := &verify.Runner{Hosts: listed}
+	return &http.Client{
+		Timeout: time.Minute,
+		Transport: &http.Transport{
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				host, _, err := net.SplitHostPort(address)
+				if err != nil {
+					return nil, err
+				}
+				dialer := net.Dialer{Timeout: 30 * time.Second, Control: func(_, at string, _ syscall.RawConn) error { return rules.Permit(host, at) }}
+				return dialer.DialContext(ctx, network, address)
+			},
+			TLSHandshakeTimeout: 30 * time.Second, ResponseHeaderTimeout: 30 * time.Second,
+		},
+	}
+}

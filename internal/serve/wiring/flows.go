@@ -1,0 +1,124 @@
+package wiring
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/local"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/promote"
+	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/web/trial"
+)
+
+// Flows schedules environments and previews pull requests, with the server's access to Git and the forges.
+// Each call reads the heads of branches again; objects that are named by their hash are cached.
+type Flows struct {
+	Client  *git.Client
+	Forges  forge.Forges
+	Commits repository.Committer
+
+	cache  *fleet.Cache
+	memory *schedule.Memory
+	// board has the results of the last rounds.
+	board *serve.Board
+	// previewForks allows previews of pull requests from forks.
+	previewForks bool
+	// tracing is optional.
+	tracing *tracing
+}
+
+var _ serve.Flows = (*Flows)(nil)
+
+// serveLocally adds the local forge, whose repositories are read and written in place.
+func (f *Flows) serveLocally(host *local.Forge, at git.Mapping) {
+	f.Forges = append(f.Forges, host)
+	f.Client.Map = append(f.Client.Map, at)
+	f.Commits.Pushed = func(ctx context.Context, repo string) error {
+		if _, err := host.Repository(repo); err != nil {
+			return nil //nolint:nilerr // another forge hosts it
+		}
+		return host.Sync(ctx)
+	}
+}
+
+// drafter makes drafts for trials and previews. Rounds add the memory.
+func (f *Flows) drafter() *schedule.Drafter { return &schedule.Drafter{Loader: f.loader()} }
+
+func (f *Flows) loader() *schedule.Loader {
+	return &schedule.Loader{Repositories: repository.NewReader(f.Client), Cache: f.cache}
+}
+
+// Environments returns the names of a control plane's environments.
+func (f *Flows) Environments(ctx context.Context, controlPlane string) ([]string, error) {
+	names, _, err := f.loader().Environments(ctx, schedule.Request{ControlPlane: controlPlane})
+	if err != nil {
+		f.board.Unread(controlPlane, err)
+		return nil, err
+	}
+	f.board.Environments(controlPlane, names)
+	return names, nil
+}
+
+// Round brings the pull request of an environment up to date.
+func (f *Flows) Round(ctx context.Context, controlPlane, environment string) (o *schedule.Outcome, err error) {
+	p := &schedule.Proposer{Drafter: f.drafter(), Committer: f.Commits, Forges: f.Forges}
+	p.Drafter.Memory = f.memory
+	if f.tracing != nil {
+		var end func(error)
+		ctx, end = f.tracing.begin(ctx, "round", attribute.String("kalypso.environment", environment))
+		defer func() { end(err) }()
+		p.Drafter.Trace = f.tracing.part
+	}
+	o, err = p.Round(ctx, schedule.Request{ControlPlane: controlPlane, Environment: environment})
+	f.board.Scheduled(controlPlane, environment, o, err, time.Now())
+	return o, err
+}
+
+// Changes returns the open pull requests of a control plane; none if no forge hosts it.
+func (f *Flows) Changes(ctx context.Context, controlPlane string) ([]forge.PullRequest, error) {
+	host, err := f.Forges.Forge(controlPlane)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a control plane may be a folder, which has no pull requests
+	}
+	repo, err := host.Repository(controlPlane)
+	if err != nil {
+		return nil, err
+	}
+	return repo.FindPullRequests(ctx, forge.PullRequestFilter{State: forge.Open})
+}
+
+// Preview comments on a pull request of a control plane what it changes. It returns nil for one from a fork that is not planned.
+func (f *Flows) Preview(ctx context.Context, controlPlane string, change forge.PullRequest) (preview *schedule.Preview, err error) {
+	if f.tracing != nil {
+		var end func(error)
+		ctx, end = f.tracing.begin(ctx, "preview", attribute.Int("kalypso.change", change.Number))
+		defer func() { end(err) }()
+	}
+	p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.Forges, Forks: f.previewForks}
+	return p.Preview(ctx, controlPlane, change)
+}
+
+// trials plans what users try on the pages.
+func (f *Flows) trials() *trial.Desk {
+	comparisons := &schedule.Comparisons{}
+	return &trial.Desk{Try: func(ctx context.Context, t schedule.Trial) (*schedule.Preview, error) {
+		p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.Forges, Forks: f.previewForks}
+		p.Drafter.Comparisons = comparisons
+		return p.Try(ctx, t)
+	}}
+}
+
+// platform returns the pipeline of a control plane, for one round. chain has environments without promotion rules.
+func (f *Flows) platform(controlPlane string, chain []string, rollouts promote.Rollouts) *promote.Platform {
+	return &promote.Platform{
+		ControlPlane: controlPlane, Chain: chain, Loader: f.loader(), Lines: repository.Lines{Client: f.Client},
+		Committer: repository.PromotionCommitter{Committer: f.Commits}, Forges: f.Forges, Rollouts: rollouts,
+	}
+}

@@ -1,0 +1,297 @@
+package wiring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/promote/decide"
+	"github.com/kalypso-io/kalypso/internal/serve/wiring/fleettest"
+)
+
+// thereAndBack takes one commit to stage by itself, and another one back from there because it fails.
+var thereAndBack = map[string]string{"dev": "{}", "stage": "{after: [dev], approval: pullRequest, onFailure: rollback}"}
+
+// live is what happens in the tests of bad days: a commit goes all the way, the next one fails in stage.
+// calm is called where the world waits until promotion is done.
+func (w *promotionWorld) live(calm func()) {
+	w.Helper()
+	calm()
+	w.commit("one")
+	calm()
+	w.agree()
+	calm()
+	w.commit("two")
+	calm()
+	w.agree()
+	w.cluster("stage-1").fails = "Deployment shop/cart: image not found"
+	calm()
+}
+
+// TestPromotionEndsTheSameWhereverItWasInterrupted ends the process after each step, and starts it again.
+func TestPromotionEndsTheSameWhereverItWasInterrupted(t *testing.T) {
+	whole := newPromotionWorld(t, thereAndBack)
+	var steps []string
+	whole.step = func(name string) error { steps = append(steps, name); return nil }
+	whole.live(func() { whole.quiet() })
+	want := whole.story()
+	if len(steps) < 25 || !strings.Contains(want, "Take stage back") {
+		t.Fatalf("%d steps: %v\n%s", len(steps), steps, want)
+	}
+	for n := range steps {
+		if slices.Contains(steps[:n], steps[n]) && slices.Contains(steps[n+1:], steps[n]) {
+			continue // the first and the last of each name
+		}
+		t.Run(fmt.Sprintf("%d %s", n, steps[n]), func(t *testing.T) {
+			w := newPromotionWorld(t, thereAndBack)
+			name := w.crashed(n)
+			w.live(func() {
+				for *name == "" {
+					o, err := w.minute()
+					if err != nil && !errors.Is(err, errCrash) {
+						t.Fatal(err)
+					}
+					if err == nil && len(o.Did) == 0 {
+						break
+					}
+				}
+				if *name != "" {
+					w.step = nil
+					w.reboot()
+				}
+				w.quiet()
+			})
+			if *name == "" {
+				t.Fatal("it was not interrupted")
+			}
+			if diff := cmp.Diff(want, w.story()); diff != "" {
+				t.Errorf("another end than without interruption (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTwoPromotersAtOnce work on one ledger and one forge, and end as one alone does.
+func TestTwoPromotersAtOnce(t *testing.T) {
+	alone := newPromotionWorld(t, thereAndBack)
+	alone.live(func() { alone.quiet() })
+	w := newPromotionWorld(t, thereAndBack)
+	other := w.newPromoter()
+	w.live(func() {
+		for range 12 {
+			if _, err := w.minute(); err != nil && !errors.Is(err, forge.ErrConflict) {
+				t.Log(err)
+			}
+			var wait sync.WaitGroup
+			for range 3 {
+				wait.Go(func() { _, _ = other.Round(t.Context(), w.pipeline()) }) // who comes too late may fail, and tries again
+				wait.Go(func() { _, _ = w.promoter.Round(t.Context(), w.pipeline()) })
+			}
+			wait.Wait()
+		}
+		w.quiet()
+	})
+	if diff := cmp.Diff(alone.changesOnly(), w.changesOnly()); diff != "" {
+		t.Errorf("another end than alone (-want +got):\n%s", diff)
+	}
+}
+
+// changesOnly is the story without what is in the ledger: there, one thing may be twice, which counts once.
+func (w *promotionWorld) changesOnly() string {
+	var lines []string
+	for line := range strings.Lines(w.story()) {
+		if before, _, ok := strings.Cut(line, ": entered"); ok {
+			line = before + "\n"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "")
+}
+
+// failing is a forge of which one request fails.
+type failing struct {
+	forge.Forge
+	left *int
+	name *string
+}
+
+type failingRepository struct {
+	forge.Repository
+	failing
+}
+
+var errForge = errors.New("the forge is away")
+
+func (f failing) Repository(url string) (forge.Repository, error) {
+	repo, err := f.Forge.Repository(url)
+	return failingRepository{repo, f}, err
+}
+
+func (f failing) ask(name string) error {
+	if *f.left--; *f.left == 0 {
+		*f.name = name
+		return errForge
+	}
+	return nil
+}
+
+func (r failingRepository) FindPullRequests(ctx context.Context, q forge.PullRequestFilter) ([]forge.PullRequest, error) {
+	if err := r.ask("find"); err != nil {
+		return nil, err
+	}
+	return r.Repository.FindPullRequests(ctx, q)
+}
+
+func (r failingRepository) OpenPullRequest(ctx context.Context, c forge.NewPullRequest) (forge.PullRequest, error) {
+	if err := r.ask("open"); err != nil {
+		return forge.PullRequest{}, err
+	}
+	return r.Repository.OpenPullRequest(ctx, c)
+}
+
+func (r failingRepository) EditPullRequest(ctx context.Context, number int, e forge.PullRequestEdit) error {
+	if err := r.ask("edit"); err != nil {
+		return err
+	}
+	return r.Repository.EditPullRequest(ctx, number, e)
+}
+
+func (r failingRepository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
+	if err := r.ask("set status"); err != nil {
+		return err
+	}
+	return r.Repository.SetStatus(ctx, commit, s)
+}
+
+func (r failingRepository) UpsertComment(ctx context.Context, change int, marker, body string) (forge.Comment, error) {
+	if err := r.ask("comment"); err != nil {
+		return forge.Comment{}, err
+	}
+	return r.Repository.UpsertComment(ctx, change, marker, body)
+}
+
+// TestPromotionEndsTheSameWhicheverRequestFails lets each request of promotion to the forge fail in turn.
+func TestPromotionEndsTheSameWhicheverRequestFails(t *testing.T) {
+	left, name := 1<<30, ""
+	live := func(w *promotionWorld) {
+		w.live(func() {
+			idle := 0
+			for range 60 {
+				o, err := w.minuteThrough(failing{w.Host, &left, &name})
+				if err != nil && !errors.Is(err, errForge) {
+					t.Fatal(err)
+				}
+				if idle++; err != nil || len(o.Did) > 0 || strings.Contains(fmt.Sprint(o.Environments), errForge.Error()) {
+					idle = 0
+				}
+				if idle == 2 {
+					return
+				}
+			}
+			t.Fatal("it does not come to rest")
+		})
+	}
+	whole := newPromotionWorld(t, thereAndBack)
+	live(whole)
+	requests, want := 1<<30-left, whole.story()
+	if requests < 60 {
+		t.Fatalf("only %d requests", requests)
+	}
+	for n := 1; n <= requests; n += 1 + n/2 { // most of the later ones are like earlier ones
+		w := newPromotionWorld(t, thereAndBack)
+		left = n
+		live(w)
+		if diff := cmp.Diff(want, w.story()); diff != "" {
+			t.Errorf("request %d (%s): another end than without the failure (-want +got):\n%s", n, name, diff)
+		}
+	}
+}
+
+// TestAForcedPush: history is kept, and it is said what happened; a new commit goes on.
+func TestAForcedPush(t *testing.T) {
+	t.Run("of main", func(t *testing.T) {
+		w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev]}"})
+		w.commit("one")
+		lost := w.commit("two")
+		o := w.quiet()
+		w.want(o, "stage", decide.Deployed, lost)
+		w.restartBranch("main", map[string]string{"notes.md": "again\n"})
+		o, err := w.minute()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := standing(o, "stage"); !strings.Contains(s.Reason, "pushed over") {
+			t.Errorf("stage: %s", s.Reason)
+		}
+		o = w.quiet()
+		again := w.Head(fleettest.ControlPlane, "main")
+		w.want(o, "dev", decide.Deployed, again)
+		w.want(o, "stage", decide.Deployed, again)
+		if !strings.Contains(strings.Join(w.steps("stage"), " "), "arrived "+lost[:7]) {
+			t.Errorf("the history is lost: %v", w.steps("stage"))
+		}
+	})
+	t.Run("of the fleettest.GitOps branch", func(t *testing.T) {
+		w := newPromotionWorld(t, map[string]string{"dev": "{}"})
+		commit := w.commit("one")
+		w.quiet()
+		w.world.restart(fleettest.GitOps, "dev", map[string]string{"README.md": "somebody began again\n"})
+		o := w.quiet()
+		w.want(o, "dev", decide.Deployed, commit)
+	})
+}
+
+// restartBranch replaces a branch of the control plane by a commit without history, which has the same environments.
+func (w *promotionWorld) restartBranch(branch string, files map[string]string) {
+	w.Helper()
+	for path, content := range w.Files(fleettest.ControlPlane, branch) {
+		if _, ok := files[path]; !ok {
+			files[path] = content
+		}
+	}
+	w.world.restart(fleettest.ControlPlane, branch, files)
+}
+
+// TestAnEnvironmentThatGoes: renamed or removed, the others go on, and who came after it waits and says so.
+func TestAnEnvironmentThatGoes(t *testing.T) {
+	w := newPromotionWorld(t, map[string]string{"dev": "{}", "stage": "{after: [dev]}", "prod": "{after: [stage]}"})
+	old := w.commit("one")
+	w.want(w.quiet(), "prod", decide.Deployed, old)
+	w.Push(fleettest.ControlPlane, "main", map[string]string{
+		".environments/stage.yaml": "", ".environments/qa.yaml": strings.Replace(environmentFile("qa", "{after: [dev]}"), "branch: qa", "branch: stage", 1),
+	})
+	head := w.Head(fleettest.ControlPlane, "main")
+	w.join("qa-1", "qa").branch = "stage"
+	o := w.quiet()
+	w.want(o, "dev", decide.Deployed, head)
+	w.want(o, "qa", decide.Deployed, head)
+	w.want(o, "prod", decide.Deployed, old)
+	if s := standing(o, "prod"); !strings.Contains(s.Reason, `no such environment`) || len(o.Problems) == 0 {
+		t.Errorf("prod: %s; problems %v", s.Reason, o.Problems)
+	}
+	if steps, err := w.ledger.Steps(t.Context(), ledger.StepQuery{Environment: "stage"}); err != nil || len(steps) == 0 {
+		t.Errorf("the history of stage: %v, %v", steps, err)
+	}
+}
+
+// TestABranchThatIsProtected takes proposals only, whatever the rules say.
+func TestABranchThatIsProtected(t *testing.T) {
+	w := newPromotionWorld(t, map[string]string{"dev": "{}"})
+	w.quiet()
+	protector := w.Repo(fleettest.ControlPlane).(forge.Protector)
+	if err := protector.Protect(t.Context(), "dev", forge.Protection{PullRequestsOnly: true}); err != nil {
+		t.Fatal(err)
+	}
+	commit := w.commit("one")
+	w.quiet()
+	w.agree()
+	w.want(w.quiet(), "dev", decide.Deployed, commit)
+}

@@ -1,0 +1,233 @@
+package wiring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/connect"
+	"github.com/kalypso-io/kalypso/internal/forge/local"
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
+	"github.com/kalypso-io/kalypso/internal/git"
+	"github.com/kalypso-io/kalypso/internal/ledger"
+	"github.com/kalypso-io/kalypso/internal/ledger/open"
+	"github.com/kalypso-io/kalypso/internal/repository"
+	"github.com/kalypso-io/kalypso/internal/schedule"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/serve/api"
+	"github.com/kalypso-io/kalypso/internal/serve/session"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// Options are what a server is made from.
+type Options struct {
+	// Config is a configuration that [serve.Config.Check] accepts. // required
+	Config *serve.Config
+	// Env has the environment variables by name. // required
+	Env map[string]string
+	// Log receives what happens. // required
+	Log *slog.Logger
+	// Listen opens the listener. It is called when the configuration has been read without an error. // required
+	Listen func() (net.Listener, error)
+	// Maps say where repositories are read from instead of their URLs. They take precedence over the configuration's.
+	Maps []git.Mapping
+	// Version is the version of the program.
+	Version string
+}
+
+// Server is a server with all that it needs. [Server.Run] runs it.
+type Server struct {
+	// Flows works on repositories and forges.
+	Flows *Flows
+	// Keeper decides when something is done.
+	Keeper *serve.Keeper
+	// LocalForge is the embedded forge; nil if the configuration does not want it.
+	LocalForge *local.Forge
+	// Ledger is open until [Server.Close].
+	Ledger ledger.Ledger
+	// API has the registrar of clusters, and the guard.
+	API *api.Server
+
+	Options
+	listener   net.Listener
+	server     *serve.Server
+	metrics    *serve.Metrics
+	chains     *chains
+	deliveries *deliveries
+	sessions   *session.Sessions
+	// closers are called in reverse order.
+	closers []func()
+}
+
+// New wires a server that does not run yet. The caller closes it, whether it ran or not.
+func New(ctx context.Context, o Options) (*Server, error) {
+	s := &Server{Options: o}
+	if err := s.wire(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) wire(ctx context.Context) error {
+	tracing, err := startTracing(ctx, s.Config.Tracing, s.Env, secret.Hider(Secrets(s.Config, s.Env)...), s.Log, s.Version)
+	if err != nil {
+		return err
+	}
+	s.onClose(func() { tracing.end(ctx, s.Log) })
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	s.metrics = serve.NewMetrics(registry)
+	forges, err := connect.All(s.Config.Forges, s.Env, transport.Config{
+		Base:    tracing.transport(),
+		Observe: func(call transport.Call) { s.metrics.ForgeCall(call.Forge, call.Operation, call.Result) },
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.wireFlows(forges, tracing); err != nil {
+		return err
+	}
+	s.Keeper = &serve.Keeper{
+		Flows: s.Flows, ControlPlanes: s.Config.ControlPlanes,
+		Poll: s.Config.Poll.Duration, Workers: s.Config.Workers, Log: s.Log, Metrics: s.metrics,
+	}
+	s.server = &serve.Server{
+		Keeper: s.Keeper, Hooks: hooks(s.Config.Forges, forges, s.Env), Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), Log: s.Log,
+	}
+	if s.listener, err = s.Listen(); err != nil {
+		return err
+	}
+	s.onClose(func() { _ = s.listener.Close() }) // it is closed already if the server ran
+	for _, step := range []func(context.Context) error{s.openLocalForge, s.openLedger, s.wirePromotion, s.wireDeliveries, s.openSessions} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wireFlows connects the flows to Git and the forges.
+func (s *Server) wireFlows(forges forge.Forges, tracing *tracing) error {
+	access, err := connect.Git(s.Config.Forges, forges, s.Env)
+	if err != nil {
+		return err
+	}
+	s.Flows = &Flows{
+		board: &serve.Board{}, Forges: forges, cache: &fleet.Cache{}, memory: &schedule.Memory{}, tracing: tracing, previewForks: s.Config.PreviewForks,
+		Client: &git.Client{
+			Map: slices.Concat(s.Maps, mappings(s.Config.Map), access.Maps), Credentials: access.Credentials,
+			Env: func(name string) string { return s.Env[name] }, Elsewhere: true,
+		},
+	}
+	s.onClose(func() { _ = s.Flows.Client.Close() }) // the process ends
+	s.Flows.Commits = repository.Committer{Client: s.Flows.Client, Author: repository.Author(s.Env)}
+	s.Flows.Commits.Signer, err = repository.Signer(s.Config.SigningKeyFile, s.Env)
+	return err
+}
+
+// hooks are the webhooks of the forges that have a secret for them.
+func hooks(connections []forge.Connection, forges forge.Forges, env map[string]string) []serve.Hook {
+	var hooks []serve.Hook
+	for i, c := range connections {
+		verifier, ok := forges[i].(forge.WebhookVerifier)
+		if key := env[c.WebhookSecretEnv]; ok && key != "" {
+			hooks = append(hooks, serve.Hook{Name: c.Name, Verifier: verifier, Secret: forge.NewSecret(key)})
+		}
+	}
+	return hooks
+}
+
+// openLedger opens the ledger, and creates the administrator's token.
+func (s *Server) openLedger(ctx context.Context) (err error) {
+	if err := os.MkdirAll(s.Config.Data, 0o700); err != nil {
+		return fmt.Errorf("create the data folder: %w", err)
+	}
+	if s.Ledger, err = open.Ledger(ctx, s.Config.Ledger); err != nil {
+		return err
+	}
+	s.onClose(func() { _ = s.Ledger.Close() }) // everything that was accepted is stored
+	return s.createAdminToken(ctx)
+}
+
+// Run serves until the context ends.
+func (s *Server) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer stop()
+	wait.Go(func() { s.compactLedger(ctx) })
+	err := s.server.Serve(ctx, s.listener)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Handle adds a handler of HTTP requests. It has to be called before [Server.Run].
+func (s *Server) Handle(pattern string, handler http.Handler) {
+	pages := s.server.Pages
+	s.server.Pages = func(mux *http.ServeMux) {
+		pages(mux)
+		mux.Handle(pattern, handler)
+	}
+}
+
+// Close releases everything that was opened, in reverse order.
+func (s *Server) Close() {
+	for _, c := range slices.Backward(s.closers) {
+		c()
+	}
+	s.closers = nil
+}
+
+func (s *Server) onClose(f func()) { s.closers = append(s.closers, f) }
+
+// compactLedger removes from the ledger what is not needed any more, until the context ends.
+func (s *Server) compactLedger(ctx context.Context) {
+	const interval, confirmations = 6 * time.Hour, 24 * time.Hour
+	retention := s.Config.Retention.Duration
+	for {
+		what := ledger.Compaction{Before: time.Now().Add(-confirmations)}
+		if retention > 0 {
+			what = ledger.Compaction{Before: time.Now().Add(-retention), Drop: true}
+		}
+		removed, err := s.Ledger.Compact(ctx, what)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			s.Log.Error("compact the ledger", "error", err)
+		case removed > 0:
+			s.Log.Info("compacted the ledger", "removed", removed)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(interval):
+		}
+	}
+}
+
+// mappings returns those of the configuration, in a fixed order.
+func mappings(from map[string]string) []git.Mapping {
+	var all []git.Mapping
+	for _, url := range slices.Sorted(maps.Keys(from)) {
+		all = append(all, git.Mapping{From: url, To: from[url]})
+	}
+	return all
+}

@@ -1,0 +1,50 @@
+package wiring
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+
+	"github.com/kalypso-io/kalypso/internal/serve/access"
+	"github.com/kalypso-io/kalypso/internal/serve/session"
+	"github.com/kalypso-io/kalypso/internal/serve/web"
+	"github.com/kalypso-io/kalypso/internal/serve/web/action"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// openSessions adds the pages, and lets browsers sign in to all pages of the server, the local forge and the API.
+func (s *Server) openSessions(context.Context) error {
+	key, err := KeptSecret(filepath.Join(s.Config.Data, sessionKeyFile))
+	if err != nil {
+		return err
+	}
+	guard := s.API.Guard
+	o := session.Options{
+		Guard: guard, Key: key, URL: s.Config.URL, Log: s.Log, Ledger: s.Ledger, SignOn: guard.SignOn, Style: "/-/kalypso.css",
+	}
+	if c := s.Config.Access.OIDC; c != nil {
+		o.ClientSecret, o.Scopes = secret.New(s.Env[c.ClientSecretEnv]), c.Scopes
+	}
+	if s.sessions, err = session.New(o); err != nil {
+		return err
+	}
+	guard.Others = append(guard.Others, s.sessions)
+	pages := &web.Pages{
+		Observer: s.API.Observer, Guard: guard, Log: s.Log, URL: s.Config.URL, RepositoryURL: s.chains.hosts.Reach, Trials: s.Flows.trials(),
+		SignIn: session.SignInPath, SignOut: session.SignOutPath, Notice: s.sessions.Told,
+	}
+	if *s.Config.LocalForge {
+		pages.Links = []web.Link{{Name: "Repositories", Address: repositoriesPage(s.Config)}}
+	}
+	actions := &action.Handlers{
+		Pages: pages, Forms: s.sessions, API: s.server.API, Log: s.Log,
+		Trail: access.Trail{Store: s.Ledger}, Forges: s.Flows.Forges, Merged: s.API.Spoken,
+	}
+	s.server.Pages = func(mux *http.ServeMux) {
+		pages.Register(mux)
+		s.sessions.Register(mux)
+		actions.Register(mux)
+	}
+	s.server.Around = s.sessions.Renew
+	return nil
+}

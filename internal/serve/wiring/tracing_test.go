@@ -1,0 +1,86 @@
+package wiring
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/kalypso-io/kalypso/internal/forge"
+	"github.com/kalypso-io/kalypso/internal/forge/connect"
+	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
+	"github.com/kalypso-io/kalypso/internal/forge/transport"
+	"github.com/kalypso-io/kalypso/internal/serve"
+	"github.com/kalypso-io/kalypso/internal/text/secret"
+)
+
+// collector takes spans, and keeps their bytes: texts are readable in them.
+type collector struct {
+	*httptest.Server
+	mu   sync.Mutex
+	sent bytes.Buffer
+}
+
+func newCollector(t *testing.T) *collector {
+	c := &collector{}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		_, _ = io.Copy(&c.sent, r.Body)
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestTracingShowsTheRoundItsPartsAndTheForge(t *testing.T) {
+	w, gitea := newGiteaWorld(t)
+	spans := newCollector(t)
+	hide := secret.Hider(secret.New(giteatest.Token), secret.New("t0ken-of-nobody"))
+	tracing, err := startTracing(t.Context(), serve.TracingConfig{Endpoint: spans.URL + "/v1/traces"}, nil, hide, slog.New(slog.DiscardHandler), "devel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.flows.tracing = tracing
+	config := forge.Connection{Kind: forge.Gitea, URL: gitea.URL, TokenEnv: "BOT"}
+	connect := func(token string) {
+		host, err := connect.Open(config, map[string]string{"BOT": token}, transport.Config{Base: tracing.transport()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.flows.Forges = forge.Forges{host}
+	}
+	connect(giteatest.Token)
+	w.round("dev")
+	connect("t0ken-of-nobody")
+	if _, err := w.try("dev"); err == nil {
+		t.Error("the forge takes any token")
+	}
+	tracing.end(t.Context(), slog.New(slog.DiscardHandler))
+	spans.mu.Lock()
+	defer spans.mu.Unlock()
+	got := spans.sent.String()
+	for _, want := range []string{
+		"round", "kalypso.environment", "read", "build", "plan", "find the pull request", "propose", "push", "report",
+		"forge GET", "forge POST", "/api/v1/repos/platform/gitops/pulls", "the token is missing, expired or revoked",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no span says %q", want)
+		}
+	}
+	for _, hidden := range []string{giteatest.Token, "t0ken-of-nobody"} {
+		if strings.Contains(got, hidden) {
+			t.Errorf("a span tells %q", hidden)
+		}
+	}
+}
+
+func TestTracingIsOffByDefault(t *testing.T) {
+	tracing, err := startTracing(t.Context(), serve.TracingConfig{}, nil, secret.Hider(), nil, "devel")
+	if err != nil || tracing.transport() != nil {
+		t.Errorf("it is on (%v)", err)
+	}
+}
