@@ -199,7 +199,7 @@ func (f environmentForge) Forge(url string) (forge.Forge, error) {
 	kind := cmp.Or(f.kind, known)
 	if kind == "" {
 		return nil, cli.Failed(fmt.Errorf("which kind of forge %q is, its name does not say", id.Host),
-			"say it with --forge-kind, or configure the forge in a file and name that with --config")
+			"use --forge-kind, or configure the forge in a file and pass that with --config")
 	}
 	scheme := "https://"
 	if strings.HasPrefix(url, "http://") {
