@@ -7,7 +7,7 @@ import (
 	scheduler "github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// The usual layout of an application's repositories.
+// Defaults of the usual repository layout.
 const (
 	// DefaultChart is the folder of the chart in the source repository.
 	DefaultChart = "helm"
@@ -19,10 +19,9 @@ const (
 	TargetPlaceholder = "{target}"
 )
 
-// Complete returns the delivery of a workload with everything filled in that the team left out, for the usual layout.
-// written is nil where the source has no Delivery. source is the URL of the source repository.
-// Neither argument is changed. Config.Repo stays empty where either of two places may hold the configuration:
-// see [Delivery.ConfigPlaces].
+// Complete returns the workload's delivery with every field that the team left out set to its default. written is nil
+// if the source has no Delivery. source is the URL of the source repository. Complete does not change its arguments.
+// Config.Repo stays empty if the configuration can be in either of two repositories; see [Delivery.ConfigPlaces].
 func Complete(written *Delivery, w *scheduler.Workload, source string) *Delivery {
 	d := &Delivery{}
 	if written != nil {
@@ -52,8 +51,8 @@ func Complete(written *Delivery, w *scheduler.Workload, source string) *Delivery
 	return d
 }
 
-// ConfigPlaces returns where the configuration of an environment may be, the first that exists counts.
-// The delivery is a complete one; source is the URL of its source repository.
+// ConfigPlaces returns where an environment's configuration can be, in order of preference: the first repository that
+// exists is used. d must be complete, see [Complete]. source is the URL of the source repository.
 func (d *Delivery) ConfigPlaces(environment, source string) []scheduler.Repository {
 	c := d.Spec.Config
 	if c.Repo != "" {
@@ -64,13 +63,13 @@ func (d *Delivery) ConfigPlaces(environment, source string) []scheduler.Reposito
 	return []scheduler.Repository{own, branch}
 }
 
-// GitOpsPlace returns where the manifests of an environment go. The delivery is a complete one.
+// GitOpsPlace returns where an environment's manifests are written. d must be complete, see [Complete].
 func (d *Delivery) GitOpsPlace(environment string) scheduler.Repository {
 	g := d.Spec.GitOps
 	return scheduler.Repository{Repo: g.Repo, Branch: InEnvironment(g.Branch, environment), Path: g.Path}
 }
 
-// Environment returns the environment of a name.
+// Environment returns the environment called name, and whether there is one.
 func (d *Delivery) Environment(name string) (Environment, bool) {
 	i := slices.IndexFunc(d.Spec.Environments, func(e Environment) bool { return e.Name == name })
 	if i < 0 {
@@ -79,17 +78,17 @@ func (d *Delivery) Environment(name string) (Environment, bool) {
 	return d.Spec.Environments[i], true
 }
 
-// InEnvironment puts the name of an environment into a branch or folder.
+// InEnvironment replaces [EnvironmentPlaceholder] in a branch or folder pattern.
 func InEnvironment(pattern, environment string) string {
 	return strings.ReplaceAll(pattern, EnvironmentPlaceholder, environment)
 }
 
-// InTarget puts the names of an environment and of a target into a folder.
+// InTarget replaces [EnvironmentPlaceholder] and [TargetPlaceholder] in a folder pattern.
 func InTarget(pattern, environment, target string) string {
 	return strings.ReplaceAll(InEnvironment(pattern, environment), TargetPlaceholder, target)
 }
 
-// chain completes the environments: those of the workload where none are named, each after the one before it.
+// chain completes the environments. Without any, it takes the workload's; each follows the one before it.
 func chain(written []Environment, w *scheduler.Workload) []Environment {
 	environments := written
 	if len(environments) == 0 {
@@ -109,7 +108,8 @@ func chain(written []Environment, w *scheduler.Workload) []Environment {
 	return environments
 }
 
-// environmentsOf lists the environments of a workload's targets: dev first, the others as they are named first.
+// environmentsOf lists the environments of a workload's targets: dev first, then the others in order of first
+// appearance.
 func environmentsOf(w *scheduler.Workload) []string {
 	var names []string
 	for _, t := range w.Spec.DeploymentTargets {
@@ -123,7 +123,8 @@ func environmentsOf(w *scheduler.Workload) []string {
 	return names
 }
 
-// namedRepository is the one repository that the targets name for their manifests; empty when they name several, or none.
+// namedRepository returns the repository that the targets name for their manifests; empty if they name none, or more
+// than one.
 func namedRepository(w *scheduler.Workload) string {
 	repo := ""
 	for _, t := range w.Spec.DeploymentTargets {
@@ -136,8 +137,8 @@ func namedRepository(w *scheduler.Workload) string {
 	return repo
 }
 
-// Sibling is the repository next to another one that has its name and an ending: with "-gitops", "https://host/team/hello-src" has
-// the sibling "https://host/team/hello-gitops".
+// Sibling returns the URL of the repository that is called like source plus an ending: for "-gitops", the sibling of
+// "https://host/team/hello-src" is "https://host/team/hello-gitops".
 func Sibling(source, ending string) string {
 	source = strings.TrimRight(source, "/")
 	base, git := strings.CutSuffix(source, ".git")

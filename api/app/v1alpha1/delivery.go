@@ -9,8 +9,8 @@ import (
 
 // +kubebuilder:validation:XValidation:rule="[has(self.chart), has(self.kustomization), has(self.manifests), has(self.services) && self.services.size() > 0].filter(x, x).size() <= 1",message="only one of chart, kustomization, manifests and services is rendered"
 
-// DeliverySpec says what is rendered, with what, and where it goes.
-// Of chart, kustomization, manifests and services at most one is set; without any, the chart in the folder helm is rendered.
+// DeliverySpec defines what is rendered, with which configuration, and where the manifests are written. At most one
+// of chart, kustomization, manifests and services is set. Default: the chart in the folder helm.
 type DeliverySpec struct {
 	// Workload is the name of the Workload that is delivered. Default: the name of the Delivery.
 	// +optional
@@ -21,50 +21,51 @@ type DeliverySpec struct {
 	// +optional
 	Chart *Chart `json:"chart,omitempty"`
 
-	// Kustomization is the folder of a kustomization in the source repository.
-	// "{environment}" and "{target}" stand for the environment and the target that is rendered: "overlays/{target}".
+	// Kustomization is the folder of a kustomization in the source repository. "{environment}" and "{target}" stand
+	// for the environment and target being rendered, as in "overlays/{target}".
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Kustomization string `json:"kustomization,omitempty"`
 
-	// Manifests is a folder with plain manifests in the source repository; placeholders are those of kustomization.
+	// Manifests is a folder with plain manifests in the source repository. It may contain the placeholders of
+	// kustomization.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Manifests string `json:"manifests,omitempty"`
 
-	// Services are charts of others, one a service; this is a platform team's services repository then.
-	// The configuration folders below the one named like a service are the targets of that service.
+	// Services are third-party charts, one per service. They make this a platform team's services repository: the
+	// configuration folders below the folder with a service's name are the targets of that service.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=256
 	Services []Service `json:"services,omitempty"`
 
-	// Release is the name that a chart sees as its release. Default: the name of the Workload, or of the service.
+	// Release is the release name that the chart sees. Default: the name of the Workload or service.
 	// +optional
 	// +kubebuilder:validation:MaxLength=53
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Release string `json:"release,omitempty"`
 
-	// Config says where the configuration of the environments is.
+	// Config defines where the configuration of the environments is.
 	// +optional
 	Config Config `json:"config,omitempty"`
 
-	// GitOps says where the rendered manifests go.
+	// GitOps defines where the rendered manifests are written.
 	// +optional
 	GitOps GitOps `json:"gitops,omitempty"`
 
-	// Images say which values of the chart get the image that was built.
-	// Default: one, whose repository, tag and digest are the values image.repository, image.tag and image.digest.
+	// Images define which chart values receive the image that was built. Default: one image that sets
+	// image.repository, image.tag and image.digest.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Images []Image `json:"images,omitempty"`
 
-	// Environments is the chain that a commit of the source goes through, in its order.
-	// Default: the environments of the Workload's targets, dev first and the others in the order they are named,
-	// each after the one before it; only the first merges by itself.
+	// Environments are the environments that a commit of the source is promoted through, in order. Default: the
+	// environments of the Workload's targets, dev first and the others in order of appearance, each after the one
+	// before it. Only the first one merges automatically.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -77,8 +78,8 @@ type DeliverySpec struct {
 // +kubebuilder:resource:path=deliveries
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
 
-// Delivery says how a workload gets from a commit of its source to the manifests of its targets.
-// It lies next to the Workload in the source repository.
+// Delivery defines how a workload gets from a commit of its source to the manifests of its targets. The file is next
+// to the Workload in the source repository.
 type Delivery struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -100,7 +101,7 @@ type DeliveryList struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.path) && (has(self.repository) || has(self.name) || has(self.version)))",message="a chart has a path in the source, or a repository, name and version"
 // +kubebuilder:validation:XValidation:rule="has(self.path) || (has(self.repository) && has(self.version))",message="a chart has a path in the source, or a repository and a version"
 
-// Chart is where a Helm chart is: a folder of the source repository, or a chart in a repository of charts.
+// Chart locates a Helm chart: a folder of the source repository, or a chart in a chart repository.
 type Chart struct {
 	// Path is the folder of the chart in the source repository.
 	// +optional
@@ -108,25 +109,25 @@ type Chart struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 
-	// Repository is the URL of a repository of charts: https://, or oci:// with the chart's name as last element.
+	// Repository is the URL of a chart repository: https://, or oci:// with the chart's name as last element.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^(https?|oci)://`
 	// +kubebuilder:validation:MaxLength=2048
 	Repository string `json:"repository,omitempty"`
 
-	// Name is the chart's name in the repository. Default with oci://: the last element of the URL.
+	// Name is the chart's name in the repository. Default for oci://: the last element of the URL.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// Version is a version, or a range of versions such as "~1.4", of which the newest is taken.
+	// Version is a version, or a range such as "~1.4", which selects the newest matching version.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Version string `json:"version,omitempty"`
 }
 
-// Service is a platform service: a chart of somebody else, delivered like an application.
+// Service is a platform service: a third-party chart that is delivered like an application.
 type Service struct {
 	// Name is the name of the service, and of its configuration folder.
 	// +kubebuilder:validation:MinLength=1
@@ -137,82 +138,81 @@ type Service struct {
 	// Chart is the chart of the service.
 	Chart Chart `json:"chart"`
 
-	// Namespace is what the chart sees as its namespace. Default: empty, since reconcilers set the namespace.
+	// Namespace is the namespace that the chart sees. Default: empty, because reconcilers set the namespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// Config says where the configuration of the environments is, and how it is checked.
+// Config defines where the configuration of the environments is, and how it is validated.
 type Config struct {
-	// Repo is the repository with the configuration. A relative path counts from the source repository.
-	// Default, together with an empty branch: the repository "<name>-configs" next to the source if there is one,
-	// else the source itself; <name> is the name of the source repository without "-src" or "-source".
+	// Repo is the repository with the configuration. A relative path is resolved against the source repository.
+	// Default, if branch is empty, too: the repository "<name>-configs" next to the source if it exists, else the
+	// source itself. <name> is the name of the source repository without "-src" or "-source".
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Repo string `json:"repo,omitempty"`
 
-	// Branch is the branch of an environment; "{environment}" stands for its name.
-	// Default: "{environment}" in a repository of its own, "{environment}-configs" in the source.
+	// Branch is an environment's branch; "{environment}" stands for its name. Default: "{environment}" in a separate
+	// repository, "{environment}-configs" in the source.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Branch string `json:"branch,omitempty"`
 
-	// Path is the folder below which configuration is read. Default: the root of the repository.
+	// Path is the folder with the configuration. Default: the root of the repository.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 
-	// Targets say which configuration folder belongs to which deployment target.
-	// Default: the folder whose last element is the name of the target.
+	// Targets map deployment targets to configuration folders. Default: the folder whose last path element is the
+	// name of the target.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=1024
 	Targets []ConfigTarget `json:"targets,omitempty"`
 
-	// Schema is the path, in the source repository, of a JSON Schema that all values of the targets have to satisfy,
-	// in addition to the chart's own values.schema.json. Default: none.
+	// Schema is the path, in the source repository, of a JSON Schema that the values of all targets must satisfy, in
+	// addition to the chart's own values.schema.json. Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Schema string `json:"schema,omitempty"`
 }
 
-// ConfigTarget joins a deployment target with a configuration folder of another name.
+// ConfigTarget maps a deployment target to a configuration folder with a different name.
 type ConfigTarget struct {
 	// Name is the name of the target in the Workload.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// Folder is the path of the folder, from the path of the configuration.
+	// Folder is the path of the folder, relative to the path of the configuration.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Folder string `json:"folder"`
 }
 
-// GitOps says where rendered manifests go.
+// GitOps defines where rendered manifests are written.
 type GitOps struct {
-	// Repo is the repository. A relative path counts from the source repository.
-	// Default: the repository that the Workload's targets name, else "<name>-gitops" next to the source;
-	// <name> is that of config.repo.
+	// Repo is the GitOps repository. A relative path is resolved against the source repository. Default: the
+	// repository that the Workload's targets name, else "<name>-gitops" next to the source; <name> as for
+	// config.repo.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Repo string `json:"repo,omitempty"`
 
-	// Branch is the branch of an environment; "{environment}" stands for its name. Default: "{environment}".
+	// Branch is an environment's branch; "{environment}" stands for its name. Default: "{environment}".
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Branch string `json:"branch,omitempty"`
 
-	// Path is the folder that the targets' folders are written to. Default: the root of the repository.
+	// Path is the folder that contains the targets' folders. Default: the root of the repository.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 
-	// DeletionBudget is how many targets one change may remove before a person has to agree:
-	// a number, or a percentage of the environment's targets.
-	// Whatever it says, 5 removals are always within it. Default: 20%.
+	// DeletionBudget is how many targets one pull request may remove without approval: a number, or a percentage of
+	// the environment's targets. Up to 5 removals never need approval. Default: 20%.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^(100|[0-9]{1,2})%$`
@@ -220,37 +220,37 @@ type GitOps struct {
 	DeletionBudget *intstr.IntOrString `json:"deletionBudget,omitempty"`
 }
 
-// Image says which values of the chart get an image that was built. What is left empty is not set.
+// Image defines which chart values receive an image that was built. Values whose field is empty are not set.
 type Image struct {
-	// Name is what CI calls the image. The first one is meant where CI names none.
+	// Name is what CI calls the image. If CI names no image, the first one is used.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// Repository is the value that gets the image without tag and digest, as a dotted path: "image.repository".
+	// Repository is the value that receives the image without tag and digest, as a dotted path: "image.repository".
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Repository string `json:"repository,omitempty"`
 
-	// Tag is the value that gets the tag.
+	// Tag is the value that receives the tag.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Tag string `json:"tag,omitempty"`
 
-	// Digest is the value that gets the digest, when one is known.
+	// Digest is the value that receives the digest, if it is known.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Digest string `json:"digest,omitempty"`
 
-	// Version is the value that gets the version of the workload, such as 1.4.0.
+	// Version is the value that receives the workload's version, such as 1.4.0.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Version string `json:"version,omitempty"`
 }
 
-// Environment is one step of the chain.
+// Environment is one step of the promotion order.
 type Environment struct {
-	// Name is the name of the environment, as the Workload's targets have it.
+	// Name is the name of the environment in the Workload's targets.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -260,25 +260,26 @@ type Environment struct {
 	// +optional
 	AutoMerge bool `json:"autoMerge,omitempty"`
 
-	// Promotion says when a commit of the source enters, and when it counts as arrived.
-	// Default: after the environment before this one in the list, when all clusters run it.
+	// Promotion defines when a commit of the source is promoted to this environment, and when it counts as deployed.
+	// Default: after the previous environment in the list, once all its clusters run the commit.
 	// +optional
 	Promotion *scheduler.Promotion `json:"promotion,omitempty"`
 
-	// Kubernetes is what charts see of the clusters of this environment.
+	// Kubernetes describes this environment's clusters to charts.
 	// +optional
 	Kubernetes Kubernetes `json:"kubernetes,omitempty"`
 }
 
-// Kubernetes describes clusters to charts that render differently for different ones.
+// Kubernetes describes clusters to charts whose output depends on the version or API of the cluster.
 type Kubernetes struct {
-	// Version is the version of Kubernetes, such as 1.33. Default: a recent one that is fixed in each release of Kalypso.
+	// Version is the Kubernetes version, such as 1.33. Default: a recent version, fixed for each Kalypso release.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^v?[0-9]+\.[0-9]+(\.[0-9]+)?([-+][-.+0-9A-Za-z]+)?$`
 	// +kubebuilder:validation:MaxLength=64
 	Version string `json:"version,omitempty"`
 
-	// APIVersions are served besides Kubernetes' own: "monitoring.coreos.com/v1", or with a kind behind it.
+	// APIVersions are served in addition to those of Kubernetes: "monitoring.coreos.com/v1", optionally followed by a
+	// kind.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=512

@@ -1,6 +1,7 @@
 package v1alpha1
 
-// ListedService is a service as the original scheduler's services repositories list them, a file each:
+// ListedService is a service in the format that the original scheduler uses for its services repositories, one per
+// file:
 //
 //	name: nginx
 //	helm:
@@ -12,23 +13,23 @@ package v1alpha1
 type ListedService struct {
 	// Name is the name of the service.
 	Name string `json:"name"`
-	// Helm points to its chart.
+	// Helm locates its chart.
 	Helm ListedChart `json:"helm"`
 }
 
-// ListedChart points to the chart of a [ListedService].
+// ListedChart locates the chart of a [ListedService].
 //
 // +kubebuilder:object:generate=false
 type ListedChart struct {
-	// Repository is the URL of the repository of charts.
+	// Repository is the URL of the chart repository.
 	Repository string `json:"repository"`
-	// Chart is the name of the chart there.
+	// Chart is the name of the chart in the repository.
 	Chart string `json:"chart"`
-	// Version is the version, or a range of versions.
+	// Version is a version, or a range of versions.
 	Version string `json:"version"`
 }
 
-// Service returns the service in the form of a [Delivery].
+// Service converts s to a service of a [Delivery].
 func (s ListedService) Service() Service {
 	return Service{Name: s.Name, Chart: Chart{Repository: s.Helm.Repository, Name: s.Helm.Chart, Version: s.Helm.Version}}
 }

@@ -2,10 +2,10 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ClusterSpec says what a physical cluster serves as.
+// ClusterSpec describes the roles of a physical cluster.
 type ClusterSpec struct {
-	// Memberships are the environments that the cluster serves, each with the cluster type it is there.
-	// One cluster may serve several environments, as long as their reconcilers do not meet under one name.
+	// Memberships are the environments that the cluster serves, each with the cluster's type there. A cluster may
+	// serve several environments if the names of their reconcilers do not collide.
 	// +optional
 	// +listType=map
 	// +listMapKey=environment
@@ -13,13 +13,14 @@ type ClusterSpec struct {
 	// +kubebuilder:validation:MaxItems=256
 	Memberships []Membership `json:"memberships,omitempty"`
 
-	// Labels describe the cluster: region, hardware, owner. They only select and show.
+	// Labels describe the cluster, such as its region, hardware or owner. They are used for selection and display
+	// only.
 	// +optional
 	// +nullable
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-// Membership is one role of a cluster.
+// Membership is a cluster's role in one environment.
 type Membership struct {
 	// Environment is the name of the environment.
 	// +kubebuilder:validation:MinLength=1
@@ -27,7 +28,7 @@ type Membership struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Environment string `json:"environment"`
 
-	// ClusterType is the name of the cluster type whose folder the cluster follows.
+	// ClusterType is the name of the cluster type whose folder the cluster reconciles.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -37,7 +38,7 @@ type Membership struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 
-// Cluster is one physical cluster. Creating it is other programs' work; this hands it over.
+// Cluster is one physical cluster. It is provisioned by other tools; Kalypso only registers it.
 type Cluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

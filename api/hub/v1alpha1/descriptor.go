@@ -2,12 +2,12 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DeploymentDescriptorSpec says which version of which workload the manifests beside it hold.
+// DeploymentDescriptorSpec identifies the workload, target and version of the manifests next to it.
 type DeploymentDescriptorSpec struct {
-	// Workload is what was rendered, and whose it is.
+	// Workload is the workload that was rendered.
 	Workload DescribedWorkload `json:"workload"`
 
-	// DeploymentTarget is the place it was rendered for.
+	// DeploymentTarget is the target it was rendered for.
 	DeploymentTarget DescribedTarget `json:"deploymentTarget"`
 
 	// WorkloadVersion is the version that was rendered.
@@ -30,7 +30,7 @@ type DescribedWorkload struct {
 	Application *Application `json:"application,omitempty"`
 }
 
-// Application is what a team calls its workloads together.
+// Application groups workloads of a team.
 type Application struct {
 	// Name is the name of the application.
 	// +kubebuilder:validation:MaxLength=253
@@ -43,46 +43,46 @@ type Application struct {
 
 // Workspace is a team, or a group of applications.
 type Workspace struct {
-	// Name is the name that policies select.
+	// Name is the name that policies refer to.
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 }
 
-// DescribedTarget names a deployment target and where its manifests are.
+// DescribedTarget names a deployment target and locates its manifests.
 type DescribedTarget struct {
-	// Name is the name of the target, as the workload has it.
+	// Name is the name of the target in the workload.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=127
 	Name string `json:"name"`
 
-	// Environment is the environment the target exists in.
+	// Environment is the environment of the target.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Environment string `json:"environment"`
 
-	// Manifests is the folder that reconcilers follow.
-	// Reports of clusters are joined with the version by repository, branch and path.
+	// Manifests is the folder that reconcilers follow. Cluster reports are matched to the version by its repository,
+	// branch and path.
 	Manifests Repository `json:"manifests"`
 }
 
 // WorkloadVersion identifies what was built, and when.
 type WorkloadVersion struct {
-	// Version is the version as people call it, such as 1.4.0.
+	// Version is the human-readable version, such as 1.4.0.
 	// +kubebuilder:validation:MaxLength=253
 	Version string `json:"version"`
 
-	// Build is the number or name of the build that made it.
+	// Build is the number or name of the build.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Build string `json:"build,omitempty"`
 
-	// Commit is the commit of the source that was built.
+	// Commit is the source commit that was built.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Commit string `json:"commit,omitempty"`
 
-	// BuildTime is when it was built; lead times count from here.
-	// It is text, since descriptors that exist write it in many forms; RFC 3339 is understood.
+	// BuildTime is the time of the build; lead times are measured from it. It is text, because existing descriptors
+	// use many formats. Kalypso reads RFC 3339.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	BuildTime string `json:"buildTime,omitempty"`
@@ -91,8 +91,8 @@ type WorkloadVersion struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 
-// DeploymentDescriptor ties a folder of generated manifests to the version of the workload in it.
-// Clusters report commits only; with this, the commit of a GitOps repository tells versions.
+// DeploymentDescriptor maps a folder of generated manifests to the version of the workload in it. Clusters report
+// commits only; the descriptor at a commit of the GitOps repository tells the version.
 type DeploymentDescriptor struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

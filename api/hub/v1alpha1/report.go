@@ -14,19 +14,19 @@ import (
 // KindReportBatch is the kind of a [ReportBatch].
 const KindReportBatch = "ReportBatch"
 
-// Limits of a batch. Who sends more is refused; agents cut messages, and split batches.
+// Limits of a batch. The server rejects larger ones; agents truncate messages and split batches.
 const (
 	MaxReports       = 500
-	MaxPresent       = 10_000 // reconcilers in a list of all
+	MaxPresent       = 10_000 // reconcilers in Present
 	MaxName          = 253    // of clusters, kinds, namespaces, names and revisions, in bytes
 	MaxAddress       = 2048
 	MaxMessage       = 1024
 	MaxReportedBytes = 4 << 20 // of a batch as JSON, not compressed
 )
 
-// ReportBatch is what a cluster says about its reconcilers since the batch before: the body of POST /api/v1/reports,
-// as JSON, with Content-Encoding gzip or none, under the cluster's credential as bearer token.
-// A batch without reports is a heartbeat: the cluster is alive, and nothing has changed.
+// ReportBatch holds what a cluster reports about its reconcilers since its previous batch. It is the body of POST
+// /api/v1/reports: JSON, optionally with Content-Encoding gzip, with the cluster's credential as bearer token. A
+// batch without reports is a heartbeat: the cluster is alive, and nothing has changed.
 //
 //	{
 //	  "apiVersion": "hub.kalypso.io/v1alpha1",
@@ -41,30 +41,32 @@ const (
 //	  }]
 //	}
 //
-// Batches may be repeated, and may arrive late and in any order: each report has the time at which it was observed.
-// Fields that a reader does not know are ignored, so that agents may be newer than the server.
+// Batches may be repeated, late or out of order: each report carries the time of its observation. Readers ignore
+// unknown fields, so that agents may be newer than the server.
 //
 // +kubebuilder:object:generate=false
 type ReportBatch struct {
 	// APIVersion is "hub.kalypso.io/v1alpha1", Kind is "ReportBatch".
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// ID is the same when the same batch is sent again, and no other batch of the cluster has it.
+	// ID identifies the batch among those of its cluster. A retry has the same ID.
 	ID string `json:"id"`
-	// Cluster is the name of the cluster. Empty stands for the one whose credential it is;
-	// files need it. A cluster reports only about itself.
+	// Cluster is the name of the reporting cluster; a cluster may only report about itself. Required in files.
+	// Default for requests: the cluster that the credential belongs to.
 	Cluster string `json:"cluster,omitempty"`
-	// Sent is when the batch was made, by the clock of the cluster. Compared with the arrival it tells how wrong the clock is.
+	// Sent is when the batch was made, by the cluster's clock. The server compares it with the time of arrival to
+	// detect clock skew.
 	Sent time.Time `json:"sent"`
 	// Agent is the version of the reporting program.
 	Agent string `json:"agent,omitempty"`
-	// Dropped is how many states, ever, the agent had to forget before it could send them. They were all superseded.
+	// Dropped counts the observations that the agent discarded before it could send them, since it was installed. All
+	// of them had been superseded.
 	Dropped int64 `json:"dropped,omitempty"`
-	// Reports are what was observed, in the order of its times. At most [MaxReports].
+	// Reports are the observations, ordered by time. At most [MaxReports].
 	Reports []Report `json:"reports,omitempty"`
-	// Present, when it is there, are all reconcilers of the cluster at the time of Sent, but for kinds in Unread. Others that the
-	// server knows are gone. An agent says it when it starts, since it may have forgotten what it said of them, and when the server
-	// asks to have everything again.
+	// Present, if set, lists all reconcilers of the cluster at the time of Sent, except those of the kinds in Unread.
+	// The server records all others that it knows as gone. Agents set it on start, because their record of earlier
+	// reports can be lost, and when the server requests a full report.
 	Present *Present `json:"present,omitempty"`
 }
 
@@ -72,13 +74,13 @@ type ReportBatch struct {
 //
 // +kubebuilder:object:generate=false
 type Present struct {
-	// Reconcilers are at most [MaxPresent]; where there are more, Present is left out.
+	// Reconcilers are at most [MaxPresent]. Agents with more leave out Present.
 	Reconcilers []ReconcilerRef `json:"reconcilers"`
-	// Unread are kinds that could not be read, so that nothing is known about them.
+	// Unread are kinds that the agent could not read, and whose reconcilers are therefore unknown.
 	Unread []string `json:"unread,omitempty"`
 }
 
-// ReconcilerRef names a reconciler: an object in the cluster.
+// ReconcilerRef identifies a reconciler: an object in the cluster.
 //
 // +kubebuilder:object:generate=false
 type ReconcilerRef struct {
@@ -87,10 +89,10 @@ type ReconcilerRef struct {
 	Name      string `json:"name"`
 }
 
-// Reconciler names what the report is about.
+// Reconciler returns the reconciler that the report is about.
 func (r *Report) Reconciler() ReconcilerRef { return ReconcilerRef{r.Kind, r.Namespace, r.Name} }
 
-// Gone is the report on a reconciler that is no longer in its cluster.
+// Gone returns the report that a reconciler is no longer in its cluster.
 func (r ReconcilerRef) Gone(observed time.Time) Report {
 	return Report{
 		Kind: r.Kind, Namespace: r.Namespace, Name: r.Name,
@@ -98,46 +100,48 @@ func (r ReconcilerRef) Gone(observed time.Time) Report {
 	}
 }
 
-// Report is what one reconciler follows, at which revision, in what state.
+// Report describes what one reconciler follows, at which revision, and in which state.
 //
-// A reconciler that is no longer in its cluster follows nothing: its repository, ref, path and revision are empty,
-// its state is suspended.
+// If the reconciler is no longer in its cluster, repository, ref, path and revision are empty, and the state is
+// suspended.
 //
 // +kubebuilder:object:generate=false
 type Report struct {
-	// Kind, Namespace and Name are the reconciler: the object in the cluster. Namespace is empty for what is in none.
-	// One that follows several sources is several reconcilers: from the second on, "#2" and so on is appended to the name.
+	// Kind, Namespace and Name identify the reconciler: an object in the cluster. Namespace is empty for
+	// cluster-scoped objects. An object with several sources is reported as several reconcilers: the second has "#2"
+	// appended to its name, and so on.
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 
-	// Repository is the URL of the repository that it follows, without credentials; empty when it is not known.
+	// Repository is the URL of the repository that the reconciler follows, without credentials; empty if unknown.
 	Repository string `json:"repository,omitempty"`
-	// Ref is a branch by its name, or a tag as refs/tags/<name>.
+	// Ref is the name of a branch, or refs/tags/<name> for a tag.
 	Ref string `json:"ref,omitempty"`
-	// Path is the folder in the repository, relative to the root, which is "".
+	// Path is the folder in the repository, relative to the root, which is the empty path.
 	Path string `json:"path,omitempty"`
-	// Revision is the full hash of a commit, the digest of an artifact without its algorithm, or the version of a chart.
-	// It is what was applied last, and of a reconciler that progresses or failed, what it tried to apply.
+	// Revision is the full hash of a commit, the digest of an artifact without its algorithm, or the version of a
+	// chart. It is the revision applied last; if the reconciler is progressing or failed, the revision it tried to
+	// apply.
 	Revision string `json:"revision,omitempty"`
 
 	State State `json:"state"`
-	// Message says more, on one line; at most [MaxMessage] bytes.
+	// Message explains the state, on one line of at most [MaxMessage] bytes.
 	Message string `json:"message,omitempty"`
-	// Observed is when the cluster first saw it so, by its own clock. Later observations of a reconciler have later times,
-	// whatever happens to the clock.
+	// Observed is when the cluster first saw this state, by its own clock. Later observations of the same reconciler
+	// have later times, even if the clock was set back.
 	Observed time.Time `json:"observed"`
 }
 
-// ReportReceipt is the answer to a batch that was taken.
+// ReportReceipt is the response to a batch that was accepted.
 //
 // +kubebuilder:object:generate=false
 type ReportReceipt struct {
-	// Resend asks for the present state of every reconciler, because the server does not have it.
+	// Resend requests the current state of every reconciler, because the server does not have it.
 	Resend bool `json:"resend,omitempty"`
 }
 
-// NewReportBatch makes a batch. Its ID is made of its content.
+// NewReportBatch returns a batch whose ID is derived from its content.
 func NewReportBatch(cluster string, sent time.Time, reports []Report) ReportBatch {
 	b := ReportBatch{
 		APIVersion: GroupVersion.String(), Kind: KindReportBatch,
@@ -149,7 +153,7 @@ func NewReportBatch(cluster string, sent time.Time, reports []Report) ReportBatc
 	return b
 }
 
-// Check says everything that is wrong with a batch; nil means that it keeps to the format and its limits.
+// Check returns everything that is wrong with a batch; nil if it has the right format and is within the limits.
 func (b *ReportBatch) Check() error {
 	var problems []error
 	if want := GroupVersion.String(); b.APIVersion != want || b.Kind != KindReportBatch {
@@ -175,7 +179,7 @@ func (b *ReportBatch) Check() error {
 	return errors.Join(problems...)
 }
 
-// Check says everything that is wrong with a report.
+// Check returns everything that is wrong with a report; nil if it is valid.
 func (r *Report) Check() error {
 	var state error
 	if r.State.Severity() == 0 {
@@ -189,12 +193,12 @@ func (r *Report) Check() error {
 	)
 }
 
-// SameReconciler says whether two reports are about one reconciler of a cluster.
+// SameReconciler reports whether r and o are about the same reconciler of a cluster.
 func (r *Report) SameReconciler(o *Report) bool {
 	return r.Kind == o.Kind && r.Namespace == o.Namespace && r.Name == o.Name
 }
 
-// SameOutcome says whether two reports say the same, whenever they were observed.
+// SameOutcome reports whether r and o are equal except for the time of observation.
 func (r *Report) SameOutcome(o *Report) bool {
 	a, b := *r, *o
 	a.Observed, b.Observed = time.Time{}, time.Time{}
@@ -208,7 +212,7 @@ func required(name, text string) error {
 	return nil
 }
 
-// bounded wants a text of one line that is no longer than a limit.
+// bounded checks that a text is on one line, and not longer than limit bytes.
 func bounded(name, text string, limit int) error {
 	switch {
 	case len(text) > limit:
@@ -221,7 +225,7 @@ func bounded(name, text string, limit int) error {
 	return nil
 }
 
-// instant wants a time that ledgers can keep.
+// instant checks that ledgers can store a time.
 func instant(name string, t time.Time) error {
 	if t.Year() < 1971 || t.Year() > 9999 {
 		return fmt.Errorf("%s is %s, want a time", name, t.Format(time.RFC3339))

@@ -20,8 +20,8 @@ type Repository struct {
 	Path string `json:"path,omitempty"`
 }
 
-// Status is the observation that every kind shares: standard Kubernetes conditions.
-// It is written only where the kinds are objects of Kubernetes.
+// Status is the status that all kinds share: standard Kubernetes conditions. It is set only if the documents are
+// Kubernetes objects.
 type Status struct {
 	// Conditions describe the state of the object, by type.
 	// +optional
@@ -29,7 +29,7 @@ type Status struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// ObservedGeneration is the generation the conditions speak of.
+	// ObservedGeneration is the generation that the conditions refer to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }

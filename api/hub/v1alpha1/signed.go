@@ -11,11 +11,11 @@ import (
 	"fmt"
 )
 
-// ReportPayloadType is what a signed file of reports says it holds.
+// ReportPayloadType is the payload type of signed reports.
 const ReportPayloadType = "application/vnd.kalypso.reports+json"
 
-// SignedReports is a signed [ReportBatch], for clusters without a connection: a DSSE envelope as JSON
-// (Dead Simple Signing Envelope 1.0, as in-toto and sigstore use it). A file of reports has one in each line.
+// SignedReports is a signed [ReportBatch], for clusters without a connection: a DSSE envelope as JSON (Dead Simple
+// Signing Envelope 1.0, as used by in-toto and sigstore). A report file has one envelope per line.
 //
 //	{
 //	  "payloadType": "application/vnd.kalypso.reports+json",
@@ -23,8 +23,8 @@ const ReportPayloadType = "application/vnd.kalypso.reports+json"
 //	  "signatures": [{"keyid": "<SHA-256 of the public key>", "sig": "<ed25519 signature, in base64>"}]
 //	}
 //
-// What is signed is "DSSEv1 <length> <payloadType> <length> <payload>", with lengths in bytes as decimal numbers
-// and the payload not encoded. The key id is that of [KeyID].
+// The signed bytes are "DSSEv1 <length> <payloadType> <length> <payload>", with lengths in bytes as decimal numbers
+// and the decoded payload. [KeyID] defines the key ID.
 //
 // +kubebuilder:object:generate=false
 type SignedReports struct {
@@ -41,7 +41,7 @@ type ReportSignature struct {
 	Sig   []byte `json:"sig"`
 }
 
-// SignReports makes the line of a batch in a file, signed with the key of the cluster.
+// SignReports returns a batch as one line of a report file, signed with the cluster's key.
 func SignReports(batch ReportBatch, key ed25519.PrivateKey) ([]byte, error) {
 	payload, err := json.Marshal(batch)
 	if err != nil {
@@ -59,8 +59,9 @@ func SignReports(batch ReportBatch, key ed25519.PrivateKey) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// OpenReports returns the batch of a line. Find returns the cluster that a key belongs to, and the key;
-// a batch of another cluster is refused. The content is not checked, see [ReportBatch.Check].
+// OpenReports verifies one line of a report file and returns its batch. find returns the cluster that a key belongs
+// to, and the key. OpenReports rejects batches of other clusters. It does not validate the content; see
+// [ReportBatch.Check].
 func OpenReports(line []byte, find func(keyID string) (cluster string, key ed25519.PublicKey, ok bool)) (*ReportBatch, error) {
 	var signed SignedReports
 	if err := json.Unmarshal(line, &signed); err != nil {
@@ -86,24 +87,24 @@ func OpenReports(line []byte, find func(keyID string) (cluster string, key ed255
 	return nil, errors.New("no signature is of a known key: register the public key of the cluster, or export again")
 }
 
-// envelope is what DSSE signs: type and payload, so that neither can be taken for something else.
+// envelope returns the bytes that DSSE signs. They include the type, so that a payload cannot be mistaken for another
+// type.
 func envelope(payloadType string, payload []byte) []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
 }
 
-// KeyID names a public key: the SHA-256, in hexadecimal, of its DER form, which is what
-// "openssl pkey -in key.pem -pubout -outform der | sha256sum" prints.
+// KeyID returns the ID of a public key: the hexadecimal SHA-256 of its DER form, as printed by "openssl pkey -in
+// key.pem -pubout -outform der | sha256sum".
 func KeyID(key ed25519.PublicKey) string {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
-		return "" // no ed25519 key does that
+		return "" // cannot happen for an ed25519 key
 	}
 	sum := sha256.Sum256(der)
 	return hex.EncodeToString(sum[:])
 }
 
-// ParseReportKey reads the key that a cluster signs with: PKCS #8 as PEM, which is what
-// "openssl genpkey -algorithm ed25519" writes.
+// ParseReportKey parses a cluster's signing key: PKCS #8 as PEM, as written by "openssl genpkey -algorithm ed25519".
 func ParseReportKey(text []byte) (ed25519.PrivateKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "PRIVATE KEY" {
@@ -120,8 +121,8 @@ func ParseReportKey(text []byte) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// ParseReportPublicKey reads the key that a cluster's files are checked with: PKIX as PEM, which is what
-// "openssl pkey -in key.pem -pubout" writes.
+// ParseReportPublicKey parses the key that verifies a cluster's report files: PKIX as PEM, as written by "openssl
+// pkey -in key.pem -pubout".
 func ParseReportPublicKey(text []byte) (ed25519.PublicKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "PUBLIC KEY" {

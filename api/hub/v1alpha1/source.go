@@ -2,22 +2,22 @@ package v1alpha1
 
 import "slices"
 
-// Source is what a reconciler follows: a folder at a branch or tag of a Git repository.
+// Source is what a reconciler follows: a folder on a branch or tag of a Git repository.
 //
 // +kubebuilder:object:generate=false
 type Source struct {
 	// Repository is the URL of the repository, without credentials.
 	Repository string `json:"repository"`
-	// Ref is a branch by its name, or a tag as refs/tags/<name>.
+	// Ref is the name of a branch, or refs/tags/<name> for a tag.
 	Ref string `json:"ref,omitempty"`
-	// Path is the folder, relative to the root, which is "".
+	// Path is the folder, relative to the root, which is the empty path.
 	Path string `json:"path,omitempty"`
 }
 
 // State is the state of a reconciler.
 type State string
 
-// The states, from the most to the least favourable.
+// States of a reconciler, from best to worst.
 const (
 	StateReady       State = "ready"
 	StateProgressing State = "progressing"
@@ -25,13 +25,13 @@ const (
 	StateFailed      State = "failed"
 )
 
-// states are in the order of their severity.
+// states lists the states by increasing severity.
 var states = []State{StateReady, StateProgressing, StateSuspended, StateFailed}
 
-// Severity returns 1 for ready up to 4 for failed, and 0 for a value that is not a state.
+// Severity returns 1 for ready up to 4 for failed, and 0 for an unknown state.
 func (s State) Severity() int { return slices.Index(states, s) + 1 }
 
-// StateOf returns the state with a severity, or "".
+// StateOf returns the state with a severity; empty if there is none.
 func StateOf(severity int) State {
 	if severity < 1 || severity > len(states) {
 		return ""

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// AssignmentSpec names the pair that a policy joined.
+// AssignmentSpec names the target and cluster type that policies matched.
 type AssignmentSpec struct {
 	// ClusterType is the name of the cluster type.
 	ClusterType string `json:"clusterType"`

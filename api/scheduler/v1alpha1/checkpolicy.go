@@ -4,34 +4,35 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // +kubebuilder:validation:Enum=off;inform;warn;refuse
 
-// CheckLevel says what a finding of a rule means.
+// CheckLevel is the severity of a rule's findings.
 type CheckLevel string
 
 const (
-	// CheckOff does not ask the rule.
+	// CheckOff disables the rule.
 	CheckOff CheckLevel = "off"
-	// CheckInform tells people.
+	// CheckInform reports findings as information.
 	CheckInform CheckLevel = "inform"
-	// CheckWarn tells people that they should do something.
+	// CheckWarn reports findings as warnings.
 	CheckWarn CheckLevel = "warn"
-	// CheckRefuse keeps a pull request from being ready.
+	// CheckRefuse blocks the pull request.
 	CheckRefuse CheckLevel = "refuse"
 )
 
-// CheckPolicySpec says which rules hold for manifests before they are published.
+// CheckPolicySpec defines which rules are checked on manifests before they are published.
 type CheckPolicySpec struct {
-	// Levels are the levels of rules, by their names: those that come with Kalypso, and rules and scans of policies.
+	// Levels set the level of rules and scans by name, both those of Kalypso and those of policies.
 	// +optional
 	Levels map[string]CheckLevel `json:"levels,omitempty"`
 
-	// Rules are the teams' own.
+	// Rules are additional rules of your own.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=256
 	Rules []CheckRule `json:"rules,omitempty"`
 
-	// Scans are programs that look at each image or chart before a change that brings it is ready.
+	// Scans are programs that check images and charts. A pull request is ready once they have checked the ones it
+	// adds.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -39,7 +40,7 @@ type CheckPolicySpec struct {
 	Scans []CheckScan `json:"scans,omitempty"`
 }
 
-// CheckRule is a rule on one object each.
+// CheckRule is a rule that is checked on each object.
 type CheckRule struct {
 	// Name is the name of the rule.
 	// +kubebuilder:validation:MinLength=1
@@ -47,28 +48,28 @@ type CheckRule struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// Kinds are those of the objects it is about, such as Deployment. Default: all.
+	// Kinds are the kinds of objects that the rule checks, such as Deployment. Default: all.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Kinds []string `json:"kinds,omitempty"`
 
-	// Expression is true of objects as they should be, in CEL: object is the manifest, environment the name of the environment.
+	// Expression is a CEL expression that is true for valid objects. object is the manifest, environment the environment's name.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Expression string `json:"expression"`
 
-	// Message says what is wrong with other objects. Default: that the expression is not true.
+	// Message describes a violation. Default: that the expression is false.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// Hint says what to do about it.
+	// Hint tells how to fix a violation.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Hint string `json:"hint,omitempty"`
 
-	// Level is that of the findings. Default: warn.
+	// Level is the level of the rule's findings. Default: warn.
 	// +optional
 	// +kubebuilder:default=warn
 	Level CheckLevel `json:"level,omitempty"`
@@ -76,38 +77,38 @@ type CheckRule struct {
 
 // +kubebuilder:validation:Enum=images;charts
 
-// ScanSubject says what a scan looks at.
+// ScanSubject is what a scan checks.
 type ScanSubject string
 
 const (
-	// ScanImages are the container images that manifests name.
+	// ScanImages are the container images in manifests.
 	ScanImages ScanSubject = "images"
 	// ScanCharts are the Helm charts that manifests are rendered from.
 	ScanCharts ScanSubject = "charts"
 )
 
-// CheckScan is a program that is run for each digest of an image or chart: once, unless it says otherwise.
+// CheckScan is a program that is run for each image or chart digest: once, unless rescanAfter is set.
 type CheckScan struct {
-	// Name is the name of the scan; levels speak of it as of a rule.
+	// Name is the name of the scan. Levels refer to it like to the name of a rule.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// What says what it looks at.
+	// What is what the scan checks.
 	What ScanSubject `json:"what"`
 
-	// Command is what is run.
+	// Command is the program to run.
 	Command ScanCommand `json:"command"`
 
-	// RescanAfter is how old what it found may be for a change that brings the digest; then it is run again. At least 1h.
-	// Default: what it found counts for ever.
+	// RescanAfter is the maximum age of a result when a pull request adds the digest; older ones are scanned again.
+	// At least 1h. Default: results do not expire.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	RescanAfter *metav1.Duration `json:"rescanAfter,omitempty"`
 
-	// Level is that of what it finds. Default: refuse.
+	// Level is the level of the scan's findings. Default: refuse.
 	// +optional
 	// +kubebuilder:default=refuse
 	Level CheckLevel `json:"level,omitempty"`
@@ -115,19 +116,21 @@ type CheckScan struct {
 
 // Placeholders in the arguments of a scan.
 const (
-	// ScanReference stands for the image by its digest, registry.example/shop@sha256:…, or for name and version of the chart.
+	// ScanReference stands for the image with its digest, registry.example/shop@sha256:…, or for the chart's name and
+	// version.
 	ScanReference = "{reference}"
 	// ScanDigest stands for the digest.
 	ScanDigest = "{digest}"
-	// ScanPath stands for a folder with the files of the chart.
+	// ScanPath stands for a folder with the chart's files.
 	ScanPath = "{path}"
 )
 
-// ScanCommand is the program of a scan.
+// ScanCommand is the command line of a scan.
 type ScanCommand struct {
-	// Args are the program and its arguments; no shell is involved. In arguments, {reference} stands for the image by its digest or the
-	// chart by its version, {digest} for its digest, and {path} for a folder with the files of the chart.
-	// The program is named by its whole path, or by a name that the server lists one program of.
+	// Args are the program and its arguments; they do not pass through a shell. In arguments, {reference} stands for
+	// the image with its digest or the chart with its version, {digest} for the digest, and {path} for a folder with
+	// the chart's files. The program is an absolute path, or a name that the server's configuration maps to a
+	// program.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=4096
@@ -140,8 +143,8 @@ type ScanCommand struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// ExitCodes are those by which the program says that it found something. Default: 1. With 0 it found nothing; with any other
-	// it did not come to an end, and is run again.
+	// ExitCodes are the exit codes that mean that the program found something. Default: 1. Exit code 0 means that it
+	// found nothing; with any other code the scan failed, and is run again.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
@@ -154,8 +157,9 @@ type ScanCommand struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=checkpolicies
 
-// CheckPolicy says which rules hold for manifests before they are published, on main for all environments,
-// on an environment's branch for that environment. Where both speak of one rule, the environment's branch counts.
+// CheckPolicy defines which rules are checked on manifests before they are published: on main for all environments,
+// on an environment's branch for that environment. If both set the same rule, the environment's branch takes
+// precedence.
 type CheckPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

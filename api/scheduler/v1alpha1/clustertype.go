@@ -2,10 +2,10 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ClusterTypeSpec says how clusters of a type receive what is scheduled on them.
+// ClusterTypeSpec defines how clusters of a type receive what is scheduled onto them.
 type ClusterTypeSpec struct {
-	// Extends names another cluster type of the environment:
-	// what this one does not set itself, labels included, is taken from there.
+	// Extends names another cluster type of the environment. Whatever this one does not set, including labels, is
+	// inherited from it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Extends string `json:"extends,omitempty"`
@@ -29,7 +29,7 @@ type ClusterTypeSpec struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
 
-// ClusterType is a group of clusters that are configured alike; its labels are what policies select.
+// ClusterType is a group of clusters with the same configuration. Policies select it by its labels.
 type ClusterType struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

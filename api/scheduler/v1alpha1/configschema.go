@@ -7,23 +7,23 @@ import (
 
 // +kubebuilder:validation:Enum=warn;hold
 
-// MissingAction says what follows when a required configuration value is missing.
+// MissingAction defines what happens if a required configuration value is missing.
 type MissingAction string
 
 const (
 	// MissingWarn reports the value and renders the assignment without it.
 	MissingWarn MissingAction = "warn"
-	// MissingHold keeps the assignment at its published state until the value is there.
+	// MissingHold keeps the assignment as published until the value is set.
 	MissingHold MissingAction = "hold"
 )
 
-// ConfigSchemaSpec says what platform configuration has to look like.
+// ConfigSchemaSpec defines what platform configuration must look like.
 type ConfigSchemaSpec struct {
 	// Schema is a JSON Schema, as text or as an object.
 	Schema apiextensionsv1.JSON `json:"schema"`
 
-	// OnMissing says what follows when a required value is missing. Default: warn,
-	// because platform and application teams work at their own pace.
+	// OnMissing defines what happens if a required value is missing. Default: warn, because platform and application
+	// teams work independently.
 	// +optional
 	// +kubebuilder:default=warn
 	OnMissing MissingAction `json:"onMissing,omitempty"`
@@ -32,8 +32,8 @@ type ConfigSchemaSpec struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 
-// ConfigSchema describes the composed platform configuration of the assignments it applies to:
-// those whose target or workload names it, and those its labels match like a ConfigMap's.
+// ConfigSchema validates the composed platform configuration of assignments: those whose target or workload names it,
+// and those that its labels match, as for ConfigMaps.
 type ConfigSchema struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

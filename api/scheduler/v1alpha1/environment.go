@@ -5,13 +5,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// EnvironmentSpec says where an environment is described and how commits reach it.
+// EnvironmentSpec defines where an environment is described and how commits are promoted to it.
 type EnvironmentSpec struct {
 	// ControlPlane is the repository and branch that describe this environment.
 	ControlPlane Repository `json:"controlPlane"`
 
-	// Promotion says when a commit of main moves on to this environment.
-	// Without it the chain of environments has to be given explicitly; it is never guessed.
+	// Promotion defines when a commit of main is promoted to this environment. If it is missing, the order of
+	// environments must be given explicitly; Kalypso does not guess it.
 	// +optional
 	Promotion *Promotion `json:"promotion,omitempty"`
 }
@@ -20,8 +20,8 @@ type EnvironmentSpec struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
 
-// Environment is one step on the way to production, such as dev, stage or prod.
-// Environments are read at the head of the control plane's main branch.
+// Environment is one step on the way to production, such as dev, stage or prod. Environments are read from the head
+// of the control plane's main branch.
 type Environment struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -33,7 +33,7 @@ type Environment struct {
 
 // +kubebuilder:validation:Enum=automatic;pullRequest
 
-// Approval says how an environment's BaseRepo moves to the next commit.
+// Approval defines how an environment's BaseRepo moves to the next commit.
 type Approval string
 
 const (
@@ -45,69 +45,69 @@ const (
 
 // +kubebuilder:validation:Enum=stop;rollback
 
-// FailureAction says what follows when a promoted commit fails in an environment.
+// FailureAction defines what happens when a promoted commit fails in an environment.
 type FailureAction string
 
 const (
-	// FailureStop leaves everything as it is and waits for a person.
+	// FailureStop changes nothing and waits for a user.
 	FailureStop FailureAction = "stop"
-	// FailureRollback proposes the last state that all clusters complied with.
+	// FailureRollback proposes the last state that all clusters ran.
 	FailureRollback FailureAction = "rollback"
 )
 
-// Promotion holds the rules by which a commit enters an environment and counts as arrived.
+// Promotion defines when a commit is promoted to an environment and when it counts as deployed there.
 type Promotion struct {
-	// After names the environments that must run the commit first. None: this environment is a first one.
+	// After names the environments that must run the commit first. Empty for a first environment.
 	// +optional
 	// +listType=set
 	After []string `json:"after,omitempty"`
 
-	// Approval says how the pointer to the promoted commit moves. Default: automatic.
+	// Approval defines how the pointer to the promoted commit moves. Default: automatic.
 	// +optional
 	// +kubebuilder:default=automatic
 	Approval Approval `json:"approval,omitempty"`
 
-	// Soak is how long the environments before this one must have run the commit without failure,
-	// such as 90m or 24h. Default: no time.
+	// Soak is how long the previous environments must have run the commit without failure, such as 90m or 24h.
+	// Default: none.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	Soak *metav1.Duration `json:"soak,omitempty"`
 
-	// Windows are the times in which a commit may enter. Default: always.
+	// Windows are the times during which a commit can be promoted to this environment. Default: always.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Windows []Window `json:"windows,omitempty"`
 
-	// Freezes are the times in which nothing may enter, even within a window.
+	// Freezes are the times during which nothing is promoted, even within a window.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
 	Freezes []Freeze `json:"freezes,omitempty"`
 
-	// Gate says when the clusters of this environment count as running the commit.
+	// Gate defines when enough clusters of this environment run the commit.
 	// +optional
 	Gate *Gate `json:"gate,omitempty"`
 
-	// Verify are checks that must pass after the gate, in order.
+	// Verify lists checks that must pass after the gate, in order.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Verify []Verification `json:"verify,omitempty"`
 
-	// OnFailure says what follows a failed gate or verification. Default: stop.
+	// OnFailure defines what happens after a failed gate or verification. Default: stop.
 	// +optional
 	// +kubebuilder:default=stop
 	OnFailure FailureAction `json:"onFailure,omitempty"`
 }
 
-// Window is a recurring span of time.
+// Window is a recurring time span.
 type Window struct {
 	// Cron is the start, as five cron fields: minute, hour, day of month, month, day of week.
 	// +kubebuilder:validation:Pattern=`^\S+( +\S+){4}$`
 	Cron string `json:"cron"`
-	// Duration is how long the window stays open after each start.
+	// Duration is how long the window stays open.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	Duration metav1.Duration `json:"duration"`
@@ -118,20 +118,20 @@ type Window struct {
 
 // +kubebuilder:validation:XValidation:rule="self.from < self.to",message="a freeze ends after it begins"
 
-// Freeze is a single span of time in which nothing is promoted.
+// Freeze is a time span during which nothing is promoted.
 type Freeze struct {
-	// From is the beginning.
+	// From is the start, inclusive.
 	From metav1.Time `json:"from"`
 	// To is the end, exclusive.
 	To metav1.Time `json:"to"`
-	// Reason is shown to those who wait.
+	// Reason is shown for promotions that wait.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 }
 
 // +kubebuilder:validation:Enum=block;ignore;wait
 
-// OfflinePolicy says how a cluster that has not been heard of counts at the gate.
+// OfflinePolicy defines how the gate counts a cluster that has stopped reporting.
 type OfflinePolicy string
 
 const (
@@ -139,27 +139,27 @@ const (
 	OfflineBlock OfflinePolicy = "block"
 	// OfflineIgnore leaves the cluster out of the count.
 	OfflineIgnore OfflinePolicy = "ignore"
-	// OfflineWait waits for the cluster until the gate's timeout.
+	// OfflineWait waits for the cluster until the gate times out.
 	OfflineWait OfflinePolicy = "wait"
 )
 
-// Gate says when enough clusters run a commit.
+// Gate defines when enough clusters run a commit.
 type Gate struct {
-	// Require is how many of the expected reconcilers must have reached the commit:
-	// a number from 1 or a percentage from 1% to 100%. Default: 100%.
+	// Require is how many of the expected reconcilers must run the commit: a number from 1 or a percentage from 1% to
+	// 100%. Default: 100%.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^(100|[1-9][0-9]?)%$`
 	// +kubebuilder:validation:XValidation:rule="type(self) != int || self > 0",message="require is a number from 1 or a percentage"
 	Require *intstr.IntOrString `json:"require,omitempty"`
 
-	// OfflineAfter is the silence after which a cluster counts as offline. Default: 15m.
+	// OfflineAfter is the time without a report after which a cluster counts as offline. Default: 15m.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	OfflineAfter *metav1.Duration `json:"offlineAfter,omitempty"`
 
-	// Offline says how offline clusters count. Default: wait.
+	// Offline defines how offline clusters count. Default: wait.
 	// +optional
 	// +kubebuilder:default=wait
 	Offline OfflinePolicy `json:"offline,omitempty"`
@@ -170,8 +170,7 @@ type Gate struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// AllowNone lets a gate pass that no cluster is expected at. Default: false;
-	// a gate is never passed by nobody unless somebody said so.
+	// AllowNone lets the gate pass if no cluster is expected to run the commit. Default: false.
 	// +optional
 	AllowNone bool `json:"allowNone,omitempty"`
 }
@@ -183,20 +182,20 @@ type Verification struct {
 	// Name is shown with the result.
 	// +optional
 	Name string `json:"name,omitempty"`
-	// HTTP asks a URL and wants a status below 400.
+	// HTTP sends a GET request and expects a status below 400.
 	// +optional
 	HTTP *HTTPVerification `json:"http,omitempty"`
-	// Command runs a program and wants exit code 0.
+	// Command runs a program and expects exit code 0.
 	// +optional
 	Command *CommandVerification `json:"command,omitempty"`
 }
 
-// HTTPVerification asks a URL.
+// HTTPVerification is a GET request.
 type HTTPVerification struct {
-	// URL is asked with GET.
+	// URL is the URL to request.
 	// +kubebuilder:validation:Pattern=`^https?://`
 	URL string `json:"url"`
-	// Timeout of one request. Default: 30s.
+	// Timeout of the request. Default: 30s.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
@@ -205,7 +204,7 @@ type HTTPVerification struct {
 
 // CommandVerification runs a program.
 type CommandVerification struct {
-	// Args are the program and its arguments; no shell is involved.
+	// Args are the program and its arguments; they do not pass through a shell.
 	// +kubebuilder:validation:MinItems=1
 	// +listType=atomic
 	Args []string `json:"args"`

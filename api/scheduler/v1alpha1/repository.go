@@ -7,8 +7,8 @@ import (
 
 // Repository points to a folder on a branch of a Git repository.
 type Repository struct {
-	// Repo is the URL of the repository: https://, ssh://, git@host:path, file:// or a path.
-	// A relative path counts from the location of the control plane repository.
+	// Repo is the URL of the repository: https://, ssh://, git@host:path, file:// or a path. A relative path is
+	// resolved against the location of the control plane repository.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	Repo string `json:"repo"`
@@ -18,14 +18,14 @@ type Repository struct {
 	// +kubebuilder:validation:MaxLength=255
 	Branch string `json:"branch,omitempty"`
 
-	// Path is the folder below which files count, relative to the root of the repository.
-	// Empty, ".", "./x" and "x/" are all understood; ".." is refused.
+	// Path is the folder to read, relative to the root of the repository. Empty and "." mean the root; "./x" and "x/"
+	// are the same as "x". ".." is rejected.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 }
 
-// BaseRepoSpec says which commit of the control plane's main branch an environment uses.
+// BaseRepoSpec defines which commit of the control plane's main branch an environment uses.
 type BaseRepoSpec struct {
 	Repository `json:",inline"`
 
@@ -40,8 +40,8 @@ type BaseRepoSpec struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=baserepoes
 
-// BaseRepo is the pointer from an environment branch to the promoted commit of main.
-// The one that counts is named like the base branch, usually "main".
+// BaseRepo is the pointer from an environment branch to the promoted commit of main. It has the name of the base
+// branch, usually "main"; others are ignored.
 type BaseRepo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -51,19 +51,17 @@ type BaseRepo struct {
 	Status Status       `json:"status,omitempty"`
 }
 
-// GitOpsRepoSpec says where the generated files of an environment go.
+// GitOpsRepoSpec defines where the generated files of an environment are written.
 type GitOpsRepoSpec struct {
 	Repository `json:",inline"`
 
-	// AutoMerge merges the generated pull request when its checks pass.
-	// A pull request that exceeds the deletion budget is never merged without a person.
-	// Default: false.
+	// AutoMerge merges the generated pull request when its checks pass. A pull request that exceeds the deletion
+	// budget is never merged automatically. Default: false.
 	// +optional
 	AutoMerge bool `json:"autoMerge,omitempty"`
 
-	// DeletionBudget is how many assignments one change may remove before a person has to agree:
-	// a number, or a percentage of the environment's assignments.
-	// Whatever it says, 5 removals are always within it. Default: 20%.
+	// DeletionBudget is how many assignments one pull request may remove without approval: a number, or a percentage
+	// of the environment's assignments. Up to 5 removals never need approval. Default: 20%.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^(100|[0-9]{1,2})%$`
@@ -75,7 +73,7 @@ type GitOpsRepoSpec struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=gitopsrepoes
 
-// GitOpsRepo is the place in the platform GitOps repository that an environment's files are proposed to.
+// GitOpsRepo locates an environment's generated files in the platform GitOps repository.
 type GitOpsRepo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -89,8 +87,8 @@ type GitOpsRepo struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=configrepoes
 
-// ConfigRepo adds a platform configuration repository to an environment:
-// its ClusterTypes, ConfigMaps and ConfigSchemas count as if they lay in the environment branch.
+// ConfigRepo adds a platform configuration repository to an environment: its ClusterTypes, ConfigMaps and
+// ConfigSchemas are read as if they were in the environment branch.
 type ConfigRepo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -100,8 +98,8 @@ type ConfigRepo struct {
 	Status Status     `json:"status,omitempty"`
 }
 
-// Status is the observation that every kind shares: standard Kubernetes conditions.
-// It is written only where the scheduler runs on Kubernetes.
+// Status is the status that all kinds share: standard Kubernetes conditions. It is set only if the scheduler runs on
+// Kubernetes.
 type Status struct {
 	// Conditions describe the state of the object, by type.
 	// +optional
@@ -109,7 +107,7 @@ type Status struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// ObservedGeneration is the generation the conditions speak of.
+	// ObservedGeneration is the generation that the conditions refer to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }

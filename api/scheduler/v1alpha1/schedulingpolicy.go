@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// SchedulingPolicySpec joins the targets it selects with the cluster types it selects.
+// SchedulingPolicySpec assigns the targets it selects to the cluster types it selects.
 type SchedulingPolicySpec struct {
 	// DeploymentTargetSelector selects deployment targets. Empty selects every target.
 	// +optional
@@ -19,14 +19,14 @@ type DeploymentTargetSelector struct {
 	// +optional
 	Workspace string `json:"workspace,omitempty"`
 
-	// LabelSelector has the semantics of Kubernetes; an empty one matches everything.
+	// LabelSelector works as in Kubernetes; an empty one matches everything.
 	// +optional
 	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
 }
 
 // ClusterTypeSelector selects cluster types by labels.
 type ClusterTypeSelector struct {
-	// LabelSelector has the semantics of Kubernetes; an empty one matches everything.
+	// LabelSelector works as in Kubernetes; an empty one matches everything.
 	// +optional
 	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
 }

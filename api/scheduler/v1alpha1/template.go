@@ -7,7 +7,7 @@ import (
 
 // +kubebuilder:validation:Enum=reconciler;namespace;config
 
-// TemplateType says which file of an assignment a template writes.
+// TemplateType defines which file of an assignment a template writes.
 type TemplateType string
 
 const (
@@ -21,36 +21,36 @@ const (
 
 // +kubebuilder:validation:Enum=yaml;sh
 
-// ContentType is the format of what a template writes.
+// ContentType is the output format of a template.
 type ContentType string
 
 const (
-	// ContentYAML is Kubernetes manifests; several are separated by "---".
+	// ContentYAML is Kubernetes manifests, separated by "---".
 	ContentYAML ContentType = "yaml"
 	// ContentShell is a shell script that exports variables.
 	ContentShell ContentType = "sh"
 )
 
-// No CEL rule can ask for either manifests or a chart, because manifests are of any type, which CEL does not see.
-// Reading a control plane checks it, and so does the editor schema.
+// A CEL rule cannot require exactly one of manifests and chart, because manifests have any type, which CEL cannot
+// access. The rule is enforced when a control plane is read, and by the editor schema.
 
-// TemplateSpec holds what is filled in for each assignment: either manifests or a chart.
+// TemplateSpec defines what is rendered for each assignment: either manifests or a chart.
 type TemplateSpec struct {
-	// Type says which file of an assignment the template writes.
+	// Type defines which file of an assignment the template writes.
 	Type TemplateType `json:"type"`
 
-	// ContentType is the format of what is written. Default: yaml.
+	// ContentType is the output format. Default: yaml.
 	// +optional
 	// +kubebuilder:default=yaml
 	ContentType ContentType `json:"contentType,omitempty"`
 
-	// Manifests are Go templates, each a text, or plain objects in which each string is a template.
+	// Manifests are Go templates: texts, or objects in which each string is a template.
 	// +optional
 	// +listType=atomic
 	Manifests []apiextensionsv1.JSON `json:"manifests,omitempty"`
 
-	// Chart is the folder of a Helm chart in the control plane that is rendered instead of manifests,
-	// with the same data as values.
+	// Chart is the folder of a Helm chart in the control plane. It is rendered instead of manifests, with the same
+	// data as values.
 	// +optional
 	Chart string `json:"chart,omitempty"`
 }
@@ -58,8 +58,8 @@ type TemplateSpec struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 
-// Template turns an assignment into manifests: its namespace, its platform configuration,
-// or the resources of the reconciler that delivers it.
+// Template renders manifests for an assignment: its namespace, its platform configuration, or the resources of the
+// reconciler that delivers it.
 type Template struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -2,19 +2,20 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// WorkloadRegistrationSpec says where a workload is described and whose it is.
+// WorkloadRegistrationSpec defines where a workload is described and who owns it.
 type WorkloadRegistrationSpec struct {
-	// Workload is the place in the application source repository that holds the Workload.
+	// Workload locates the Workload in the application's source repository.
 	Workload Repository `json:"workload"`
 
-	// Workspace is the team or group of applications that owns the workload; policies select it.
+	// Workspace is the team or group of applications that owns the workload. Policies select it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Workspace string `json:"workspace,omitempty"`
 
-	// Repositories are URLs of further repositories that the application may name for its configuration and manifests when a
-	// server delivers it; relative ones count as that of the workload. Its source is allowed anyway, and so are repositories beside
-	// it whose names begin with its name and a dash; those of the platform never are. Default: no others.
+	// Repositories are the URLs of additional repositories that the application may use for its configuration and
+	// manifests when a server delivers it. Relative ones are resolved like that of the workload. Always allowed are
+	// its source and the repositories next to it whose names start with its name and a dash. The platform's
+	// repositories are never allowed. Default: none.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -26,7 +27,7 @@ type WorkloadRegistrationSpec struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 
-// WorkloadRegistration brings a workload into the control plane.
+// WorkloadRegistration adds a workload to the control plane.
 type WorkloadRegistration struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -38,28 +39,28 @@ type WorkloadRegistration struct {
 
 // WorkloadSpec lists the deployment targets of a workload.
 type WorkloadSpec struct {
-	// DeploymentTargets are the places the workload wants to run at, by name.
+	// DeploymentTargets are the named targets of the workload.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	DeploymentTargets []WorkloadTarget `json:"deploymentTargets,omitempty"`
 
-	// ConfigSchemas name the ConfigSchemas that the platform configuration of every target has to satisfy.
+	// ConfigSchemas name the ConfigSchemas that the platform configuration of every target must satisfy.
 	// +optional
 	// +listType=set
 	ConfigSchemas []string `json:"configSchemas,omitempty"`
 }
 
-// WorkloadTarget is one deployment target as an application team writes it.
+// WorkloadTarget is a deployment target as the application team writes it.
 type WorkloadTarget struct {
-	// Name is unique within the workload; the derived target is called "<workload>-<name>".
+	// Name is unique within the workload. The derived target is called "<workload>-<name>".
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// Labels are laid over the labels of the workload. "workload" and "workspace" cannot be set here:
-	// what is written under these names is overruled by the registration.
+	// Labels are added to the labels of the workload and override them. "workload" and "workspace" cannot be set
+	// here; the registration sets them.
 	// +optional
 	// +nullable
 	Labels map[string]string `json:"labels,omitempty"`
@@ -71,7 +72,7 @@ type WorkloadTarget struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.') && self.metadata.name.size() <= 63",message="the name is a DNS label: at most 63 characters, and no dots"
 
-// Workload is an application or platform service, as its team describes it: what should run, never where.
+// Workload is an application or platform service, as its team describes it: what runs, but not where.
 type Workload struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -80,20 +81,20 @@ type Workload struct {
 	Status Status       `json:"status,omitempty"`
 }
 
-// DeploymentTargetSpec says in which environment a target exists and where its manifests are.
+// DeploymentTargetSpec defines the environment of a target and locates its manifests.
 type DeploymentTargetSpec struct {
-	// Environment is the name of the environment the target exists in.
+	// Environment is the name of the target's environment.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Environment string `json:"environment"`
 
-	// Manifests tell the reconciler where the manifests of this target are.
-	// repo, branch and path are the usual keys; storage, type, tag, chart and any other key reach the templates too.
+	// Manifests tell the reconciler where this target's manifests are. repo, branch and path are the usual keys;
+	// storage, type, tag, chart and any other keys are passed to the templates, too.
 	// +optional
 	Manifests map[string]string `json:"manifests,omitempty"`
 
-	// ConfigSchemas name the ConfigSchemas that the platform configuration of this target has to satisfy,
-	// in addition to those of the workload.
+	// ConfigSchemas name the ConfigSchemas that the platform configuration of this target must satisfy, in addition
+	// to those of the workload.
 	// +optional
 	// +listType=set
 	ConfigSchemas []string `json:"configSchemas,omitempty"`
@@ -102,8 +103,8 @@ type DeploymentTargetSpec struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 
-// DeploymentTarget is a named place a workload wants to run at. It is derived from a Workload;
-// it may also be written directly, with the labels "workload" and "workspace".
+// DeploymentTarget is a named place where a workload runs. It is derived from a Workload, or written directly with
+// the labels "workload" and "workspace".
 type DeploymentTarget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
