@@ -36,7 +36,7 @@ type Application struct {
 	Error string `json:"error,omitempty"`
 	// Line are the commits of the source branch, the oldest first; not in JSON.
 	Line []promote.Commit `json:"-"`
-	// Looked is when the last round was.
+	// Looked is the time of the last round.
 	Looked time.Time `json:"looked,omitzero"`
 }
 
@@ -84,7 +84,7 @@ type ApplicationEnvironment struct {
 	Problems ProblemCounts `json:"problems"`
 	// Findings counts what the checks found in the manifests that change.
 	Findings FindingCounts `json:"findings"`
-	// Held are the targets that keep the files they have because of a problem.
+	// Held is how many targets keep their published files because of a problem.
 	Held int `json:"held"`
 	// Drift is how many generated files were changed by hand.
 	Drift int `json:"drift"`
@@ -111,16 +111,16 @@ type ApplicationEnvironmentDetail struct {
 	ProblemList []fleet.Problem `json:"problemList"`
 	// Findings are what the checks found in the manifests that change, at most 100.
 	Findings []check.Finding `json:"findings"`
-	// HeldList are the targets that keep the files they have.
+	// HeldList are the targets that keep their published files.
 	HeldList []HeldTarget `json:"heldList"`
 	// DriftList are the files that were changed by hand, at most 100. KeepsDrift means that they are not overwritten.
 	DriftList  []string `json:"driftList"`
 	KeepsDrift bool     `json:"keepsDrift,omitempty"`
-	// Unreached are the reconcilers that do not run what is published: failed ones first, then offline, missing and behind ones,
-	// each by the time since when; at most 100.
+	// Unreached are the reconcilers that do not run what is published: failed ones first, then offline, missing and
+	// behind ones, oldest first; at most 100.
 	Unreached []comply.Reconciler `json:"unreached"`
 	Words
-	// Steps are the last steps of the application's promotions here, the newest first, at most 20.
+	// Steps are the last steps of the application's promotions here, newest first, at most 20.
 	Steps []ledger.Step `json:"steps"`
 }
 
@@ -147,7 +147,7 @@ type HeldTarget struct {
 // ApplicationDetail is an application with its history.
 type ApplicationDetail struct {
 	Application
-	// History has the last events, the newest first, at most 20.
+	// History has the last events, newest first, at most 20.
 	History []Event `json:"history"`
 }
 
@@ -157,9 +157,9 @@ type ApplicationsQuery struct {
 	Name         string
 	Workspace    string
 	ControlPlane string
-	// Environment selects those with it in their chain.
+	// Environment selects applications that are promoted through it.
 	Environment string
-	// Phase selects those in the phase in any environment, or in Environment if that is set.
+	// Phase selects applications in the phase in any environment, or in Environment if that is set.
 	Phase decide.Phase
 	Paging
 }

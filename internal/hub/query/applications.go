@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// applications are those of the fleet; none without one. They are shared: nobody changes them.
+// applications returns the fleet's applications; none without a fleet. They are shared, and must not be modified.
 func (o *Observer) applications() []*Application {
 	if o.Fleet == nil {
 		return nil
@@ -19,7 +19,8 @@ func (o *Observer) applications() []*Application {
 	return all
 }
 
-// Applications returns applications by name. Those of which the ledger alone knows are not among them: see [Observer.Promotions].
+// Applications returns applications by name. It leaves out those that only the ledger knows; see
+// [Observer.Promotions].
 func (o *Observer) Applications(_ context.Context, q ApplicationsQuery) (Page[Application], error) {
 	items := []Application{}
 	for _, a := range o.applications() {
@@ -30,7 +31,7 @@ func (o *Observer) Applications(_ context.Context, q ApplicationsQuery) (Page[Ap
 	return cut(items, q.Paging, func(a *Application) string { return key(a.Name, a.Subject, a.ControlPlane) })
 }
 
-// wants reports whether an application is one of those that are asked for.
+// wants reports whether q selects an application.
 func (q ApplicationsQuery) wants(a *Application) bool {
 	if q.Name != "" && q.Name != a.Name || q.Workspace != "" && q.Workspace != a.Workspace ||
 		q.ControlPlane != "" && !sameRepository(q.ControlPlane, a.ControlPlane) {
@@ -41,7 +42,7 @@ func (q ApplicationsQuery) wants(a *Application) bool {
 	})
 }
 
-// summary is the application without what only an answer about it alone has.
+// summary returns the application without the fields that are only set in the answer about one application.
 func (a *Application) summary() Application {
 	summary := *a
 	summary.ProblemList = nil
@@ -52,7 +53,7 @@ func (a *Application) summary() Application {
 	return summary
 }
 
-// deliveredAs are the applications that deliver a workload.
+// deliveredAs returns the applications that deliver a workload.
 func (o *Observer) deliveredAs(workload string) []Application {
 	found := []Application{}
 	for _, a := range o.applications() {
@@ -63,7 +64,7 @@ func (o *Observer) deliveredAs(workload string) []Application {
 	return found
 }
 
-// Application returns one application with everything that is known of it.
+// Application returns one application with all details.
 func (o *Observer) Application(ctx context.Context, q ApplicationQuery) (ApplicationDetail, error) {
 	a, err := o.application(q)
 	if err != nil {
@@ -86,7 +87,7 @@ func (o *Observer) Application(ctx context.Context, q ApplicationQuery) (Applica
 	return d, err
 }
 
-// application finds the one that a query names.
+// application returns the application that q identifies.
 func (o *Observer) application(q ApplicationQuery) (*Application, error) {
 	var found []*Application
 	var names []string

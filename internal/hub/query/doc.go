@@ -1,29 +1,29 @@
-// Package query answers the questions that people have about a fleet: what runs where, since when, and why
-// something waits.
+// Package query answers queries about a fleet: what runs where, since when, and why something waits.
 //
 //	the ledger: what clusters, branches and promotions were at any time ┐
 //	                                                                    ├─ Observer ─► answers
-//	the fleet: how things stood after the last rounds (may be missing)  ┘
+//	the fleet: what the last rounds found (optional)                    ┘
 //
-// Every question is a method of [Observer] with a query, and every answer is a value whose JSON is what the API, the
-// commands and the pages show: there is one definition of each.
+// Each query is a method of [Observer]. Each answer is a value that the API, the commands and the pages share; the
+// API returns it as JSON.
 //
 // # Two sources
 //
-// The rounds of a server read Git and the forge, so they know what the ledger does not: which commit is the newer one,
-// what waits for whom, what is held, which target is assigned to what and by which policy, and how applications are
-// delivered. What they knew last is the [Fleet]. Without one, as on the file of a ledger, and for every question about the
-// past, answers are what the ledger alone knows: commits with what they want, memberships, observations and steps. Then a
-// cluster reached the head of a branch when it runs just that: which of two other commits is the newer one, only Git knows.
-// And nobody was offline in the past, since only now is it known who was heard of last.
+// A server's rounds read Git and the forge, and therefore know what the ledger does not: which of two commits is
+// newer, what waits and why, what is held, which target is assigned where and by which policy, and how applications
+// are delivered. Their latest results are the [Fleet]. Without it, as for a ledger file, and for all queries about
+// the past, the ledger is the only source: commits with their contents, memberships, observations and steps. In that
+// case a cluster has reached the head of a branch only if it runs exactly that commit, because only Git knows the
+// order of commits. No cluster counts as offline in the past, because the ledger only has the time of each cluster's
+// latest report.
 //
-// Environments of the platform and of applications have the same names. Whose step of the ledger is meant, its subject tells:
+// Environments of the platform and of applications can have the same names. The subject of a step tells them apart;
 // see [Moves].
 //
 // # Answers
 //
-// Lists are sorted, come in pages, and never hold more than [MaxLimit] items. The place where the next page begins is
-// the name of the last item, so that pages stay right while items come and go. Times are in UTC. A name that
-// nobody knows is an [UnknownError] with those that look like it; it is [ledger.ErrNotFound]. A query that makes no
-// sense is [ledger.ErrInvalid]. All other errors are the ledger's own.
+// Lists are sorted, paged, and have at most [MaxLimit] items. A page starts after the name of the previous page's
+// last item, so that pages stay correct while items are added and removed. Times are in UTC. An unknown name is an
+// [UnknownError] with similar names; it matches [ledger.ErrNotFound]. An invalid query is [ledger.ErrInvalid]. All
+// other errors are the ledger's.
 package query

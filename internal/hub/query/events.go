@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 )
 
-// promotions are the steps of promotions: those of the application when the history is that of a workload.
+// promotions returns the steps of promotions. A workload's history has those of its application.
 func (t *timeline) promotions(ctx context.Context, to time.Time, limit int) ([]Event, error) {
 	q := ledger.StepQuery{Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit}
 	if t.q.Workload == "" {
@@ -33,7 +33,7 @@ func (t *timeline) promotions(ctx context.Context, to time.Time, limit int) ([]E
 	return promotionEvents(all[:min(limit, len(all))]), nil
 }
 
-// promotionEvents are steps as events.
+// promotionEvents converts steps to events.
 func promotionEvents(steps []ledger.Step) []Event {
 	events := make([]Event, len(steps))
 	for i, s := range steps {
@@ -42,7 +42,8 @@ func promotionEvents(steps []ledger.Step) []Event {
 	return events
 }
 
-// promotionEvent is a step as an event. What is about an application says so before where it is.
+// promotionEvent converts a step to an event. The summary names the application, if there is one, before the
+// environment.
 func promotionEvent(s ledger.Step) Event {
 	e := Event{At: utc(s.At), Kind: EventPromotion, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By}
 	_, e.Workload = movesOf(s.Subject)
@@ -57,17 +58,17 @@ func promotionEvent(s ledger.Step) Event {
 	}
 	var detail promote.Detail
 	if json.Unmarshal(s.Detail, &detail) != nil {
-		return e // what is not understood is not told
+		return e // details of an unknown format
 	}
 	e.Phase = detail.Phase
-	// A status may be shown on another commit than the promoted one: on one of the environment's own branch.
+	// The status can be on another commit than the promoted one: a commit of the environment's own branch.
 	if s.Kind == string(promote.Shown) && detail.On != "" {
 		e.Summary = fmt.Sprintf("%s: status of %s", where, short(detail.On))
 	}
 	return e
 }
 
-// commits are those of GitOps branches, at the time at which they were recorded.
+// commits returns the commits of GitOps branches, with the time at which they were recorded.
 func (t *timeline) commits(ctx context.Context, to time.Time, limit int) ([]Event, error) {
 	commits, err := t.o.Ledger.Commits(ctx, ledger.CommitQuery{Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit})
 	events := make([]Event, len(commits))
@@ -80,7 +81,7 @@ func (t *timeline) commits(ctx context.Context, to time.Time, limit int) ([]Even
 	return events, err
 }
 
-// rollouts are the first reconcilers that were at a revision, in a state.
+// rollouts returns when a reconciler first reached a revision with a state.
 func (t *timeline) rollouts(ctx context.Context, to time.Time, limit int) ([]Event, error) {
 	appeared, err := t.o.Ledger.Appearances(ctx, ledger.AppearanceQuery{
 		Environment: t.q.Environment, Workload: t.q.Workload, From: t.q.From, To: to, Limit: limit,
@@ -103,7 +104,7 @@ func (t *timeline) rollouts(ctx context.Context, to time.Time, limit int) ([]Eve
 	return events, err
 }
 
-// transitions are what the reconcilers of a cluster became.
+// transitions returns the state changes of a cluster's reconcilers.
 func (t *timeline) transitions(ctx context.Context, to time.Time, limit int) ([]Event, error) {
 	transitions, err := t.o.Ledger.Transitions(ctx, ledger.TransitionQuery{Cluster: t.q.Cluster, From: t.q.From, To: to, Limit: limit})
 	events := make([]Event, len(transitions))
@@ -117,7 +118,7 @@ func (t *timeline) transitions(ctx context.Context, to time.Time, limit int) ([]
 	return events, err
 }
 
-// registrations are what clusters were made.
+// registrations returns the registrations of clusters.
 func (t *timeline) registrations(ctx context.Context, to time.Time, limit int) ([]Event, error) {
 	all, err := t.o.Ledger.Registered(ctx, ledger.RegistrationQuery{
 		Cluster: t.q.Cluster, Environment: t.q.Environment, From: t.q.From, To: to, Limit: limit,
@@ -134,7 +135,7 @@ func (t *timeline) registrations(ctx context.Context, to time.Time, limit int) (
 	return events, err
 }
 
-// roles are memberships in words.
+// roles formats memberships.
 func roles(all []ledger.Membership) string {
 	if len(all) == 0 {
 		return "member of nothing"
@@ -146,7 +147,7 @@ func roles(all []ledger.Membership) string {
 	return strings.Join(words, ", ")
 }
 
-// changes are what happened to pull requests to the branches of what is asked for.
+// changes returns the events of pull requests to the selected branches.
 func (t *timeline) changes(ctx context.Context, to time.Time, limit int) ([]Event, error) {
 	if t.branches == nil {
 		return t.changesOf(ctx, branch{}, to, limit)
@@ -177,7 +178,7 @@ func (t *timeline) changesOf(ctx context.Context, b branch, to time.Time, limit 
 	return events, err
 }
 
-// audits are the writes that name what is asked for.
+// audits returns the audit entries that mention what is selected.
 func (t *timeline) audits(ctx context.Context, to time.Time, limit int) ([]Event, error) {
 	name := t.q.Cluster
 	for _, other := range []string{t.q.Workload, t.q.Environment} {
@@ -186,7 +187,7 @@ func (t *timeline) audits(ctx context.Context, to time.Time, limit int) ([]Event
 		}
 	}
 	if name != "" {
-		limit = 0 // the ledger does not search them
+		limit = 0 // the ledger cannot search audit entries
 	}
 	entries, err := t.o.Ledger.AuditEntries(ctx, ledger.AuditQuery{From: t.q.From, To: to, Limit: limit})
 	var events []Event
@@ -200,13 +201,13 @@ func (t *timeline) audits(ctx context.Context, to time.Time, limit int) ([]Event
 	return events, err
 }
 
-// mentions reports whether a name is one of the words of a text.
+// mentions reports whether text contains name as a whole word.
 func mentions(text, name string) bool {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '.' })
 	return text == name || slices.Contains(words, name)
 }
 
-// short is a commit as people write it.
+// short returns the abbreviated hash of a commit.
 func short(sha string) string {
 	if len(sha) > shortest && strings.Trim(sha, "0123456789abcdef") == "" {
 		return sha[:shortest]

@@ -10,60 +10,60 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Figures are the four figures of software delivery over a time.
+// Figures are the four key metrics of software delivery (DORA) for a period.
 type Figures struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Total is for everything that was asked for.
+	// Total covers everything that was selected.
 	Total Performance `json:"total"`
-	// Items are by workspace, or by workspace and workload.
+	// Items are per workspace, or per workspace and workload.
 	Items []Figure `json:"items"`
 }
 
-// Figure is how well a workload, or a team, delivers.
+// Figure is the delivery performance of a workload or team.
 type Figure struct {
 	Workspace string `json:"workspace"`
-	// Workload is empty when it is a team's.
+	// Workload is empty for the figures of a team.
 	Workload string `json:"workload,omitempty"`
 	Performance
 }
 
-// Performance are the four figures.
+// Performance holds the four metrics.
 type Performance struct {
-	// Deployments are the versions that came to an environment, and PerDay how many that are in a day.
+	// Deployments counts the versions that reached an environment; PerDay is the average per day.
 	Deployments int     `json:"deployments"`
 	PerDay      float64 `json:"perDay"`
-	// LeadTimeSeconds is the median time from the build to the first cluster; 0 when no build time is known.
+	// LeadTimeSeconds is the median time from the build to the first cluster; 0 if no build time is known.
 	LeadTimeSeconds float64 `json:"leadTimeSeconds"`
-	// ChangeFailureRate is the part of deployments that failed on a cluster, from 0 to 1.
+	// ChangeFailureRate is the share of deployments that failed on a cluster, from 0 to 1.
 	ChangeFailureRate float64 `json:"changeFailureRate"`
-	// TimeToRestoreSeconds is the median length of incidents that are over; 0 when there are none.
+	// TimeToRestoreSeconds is the median duration of incidents that have ended; 0 if there are none.
 	TimeToRestoreSeconds float64 `json:"timeToRestoreSeconds"`
 	OpenIncidents        int     `json:"openIncidents"`
 }
 
-// FiguresQuery says which figures are wanted. Other empty fields do not restrict.
+// FiguresQuery selects figures. Empty fields match all.
 type FiguresQuery struct {
 	Environment string
 	Workload    string
 	Workspace   string
-	// ByTeam sums up the workloads of a workspace.
+	// ByTeam adds up the workloads of each workspace.
 	ByTeam bool
-	// From is inclusive and To exclusive; zero is 30 days before To, and now.
+	// From is inclusive, To is exclusive. From defaults to 30 days before To, To to now.
 	From, To time.Time
 }
 
-// Part is how much was deployed in a part of a time.
+// Part counts the deployments in a part of a period.
 type Part struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Deployments are the versions that first ran in it or, if they never did, first failed.
+	// Deployments counts the versions that first ran in it or, if they never ran, first failed in it.
 	Deployments int `json:"deployments"`
 	// Failed is how many of them ever failed.
 	Failed int `json:"failed"`
 }
 
-// defaultPeriod is the time that figures are about unless a query says otherwise.
+// defaultPeriod is the length of the period if a query does not set From.
 const defaultPeriod = 30 * 24 * time.Hour
 
 // Figures returns deployment frequency, lead time, change failure rate and time to restore.
@@ -72,8 +72,8 @@ func (o *Observer) Figures(ctx context.Context, q FiguresQuery) (Figures, error)
 	return f, err
 }
 
-// Course returns the figures of a time, and how much was deployed in each of n equal parts of it, the oldest first.
-// The ledger is asked once, since the incidents of a large fleet are many.
+// Course returns the figures of a period, and the deployments in each of n equal parts of it, oldest first. It reads
+// the ledger once, because a large fleet has many incidents.
 func (o *Observer) Course(ctx context.Context, q FiguresQuery, n int) (Figures, []Part, error) {
 	if q.To.IsZero() {
 		q.To = o.Now()
@@ -99,7 +99,7 @@ func (o *Observer) Course(ctx context.Context, q FiguresQuery, n int) (Figures, 
 	return f, course(deployments, f.From, f.To, n), nil
 }
 
-// course sums up deployments by the part of the time in which they arrived.
+// course counts deployments by the part of the period in which they were deployed.
 func course(deployments []ledger.Deployment, from, to time.Time, n int) []Part {
 	parts := make([]Part, max(0, n))
 	if len(parts) == 0 {
@@ -110,7 +110,7 @@ func course(deployments []ledger.Deployment, from, to time.Time, n int) []Part {
 		parts[i].From = from.Add(time.Duration(i) * step)
 		parts[i].To = parts[i].From.Add(step)
 	}
-	parts[n-1].To = to // n need not divide the time
+	parts[n-1].To = to // n need not divide the period evenly
 	for _, d := range deployments {
 		arrived := d.Deployed
 		if arrived.IsZero() {
@@ -128,7 +128,7 @@ func course(deployments []ledger.Deployment, from, to time.Time, n int) []Part {
 	return parts
 }
 
-// grouped are the figures by team, and by workload unless only teams are wanted.
+// grouped returns the figures by team, and by workload unless ByTeam is set.
 func grouped(deployments []ledger.Deployment, incidents []ledger.Incident, q FiguresQuery) []Figure {
 	type group struct {
 		Figure

@@ -10,38 +10,41 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
-// Fleet is how things stood after the last rounds.
+// Fleet is the state that the last rounds found.
 type Fleet interface {
-	// ControlPlanes returns what is known of each control plane, by URL. It answers from memory, at once.
-	// What it returns is shared, and nobody changes it any more.
+	// ControlPlanes returns what is known of each control plane, by URL. It answers from memory. The result is
+	// shared, and must not be modified.
 	ControlPlanes() []ControlPlane
 }
 
 // ControlPlane is what the last rounds of a control plane found.
 type ControlPlane struct {
 	URL string // required
-	// Err is why its environments could not be read the last time; nil when they were. What else is known is from before.
+	// Err is the error of the last attempt to read its environments; nil if that succeeded. The other fields are then
+	// from the last successful attempt.
 	Err error
-	// Promotion is what the last round of its chain found; nil before the first one.
+	// Promotion is the result of the last promotion round; nil before the first one.
 	Promotion *promote.Outcome
-	// Scheduling is what the last rounds of its environments found, by name.
+	// Scheduling holds the results of the last scheduling rounds, by environment.
 	Scheduling map[string]*Scheduled
-	// Applications are those that it registers and that are delivered, with what their last rounds found.
+	// Applications are the applications that it registers and that the server delivers, with the results of their
+	// last rounds.
 	Applications []*Application
 }
 
-// Standing is an environment that the rounds of a server know, and what the last ones found about it.
+// Standing is an environment that a server's rounds know, with the results of the last rounds.
 type Standing struct {
 	ControlPlane string
 	Environment  string
-	// Promotion is what the last round of the chain found; nil before the first one, and for what is in no chain.
+	// Promotion is the result of the last promotion round; nil before the first one, and for environments without
+	// promotion.
 	Promotion *promote.Standing
-	// Scheduling is what the last round of scheduling found; nil before the first one.
+	// Scheduling is the result of the last scheduling round; nil before the first one.
 	Scheduling *Scheduled
 }
 
-// Standings returns what the fleet knows: control planes by URL, environments in the order of their chain, those that are in
-// no chain last.
+// Standings returns the fleet's environments: by control plane URL, then in promotion order, those without promotion
+// last.
 func (o *Observer) Standings() []Standing {
 	var all []Standing
 	for _, s := range o.standings() {
@@ -50,7 +53,7 @@ func (o *Observer) Standings() []Standing {
 	return all
 }
 
-// Unread is a control plane whose environments could not be read the last time, and why.
+// Unread is a control plane whose environments could not be read in the last attempt, with the reason.
 type Unread struct{ ControlPlane, Why string }
 
 // Unread returns the control planes that could not be read, by URL.
@@ -67,13 +70,13 @@ func (o *Observer) Unread() []Unread {
 	return all
 }
 
-// Scheduled is what a round of scheduling found. Make a new one for each round.
+// Scheduled is the result of a scheduling round. Make a new one for each round.
 type Scheduled struct {
-	// At is when the round was.
+	// At is the time of the round.
 	At time.Time
-	// Err is why the last round failed; the other fields are then those of the last one that did not.
+	// Err is the error of the last round. The other fields are then from the last successful round.
 	Err error
-	// Outcome has the plan, with its problems, and the open change; may be nil.
+	// Outcome has the plan, with its problems, and the open pull request; may be nil.
 	Outcome *schedule.Outcome
 	// Snapshot has workloads, targets and cluster types; may be nil.
 	Snapshot *fleet.Snapshot

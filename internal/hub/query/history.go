@@ -14,9 +14,9 @@ type EventKind string
 const (
 	EventPromotion    EventKind = "promotion"    // a step of a promotion
 	EventCommit       EventKind = "commit"       // a commit of a GitOps branch
-	EventRollout      EventKind = "rollout"      // a reconciler was first at a revision in a state
-	EventTransition   EventKind = "transition"   // a change of a reconciler
-	EventChange       EventKind = "change"       // what happened to a pull request
+	EventRollout      EventKind = "rollout"      // the first reconciler reached a revision with a state
+	EventTransition   EventKind = "transition"   // a state change of a reconciler
+	EventChange       EventKind = "change"       // an event of a pull request
 	EventRegistration EventKind = "registration" // a registration of a cluster
 	EventAudit        EventKind = "audit"        // a write that a user or client requested
 )
@@ -40,13 +40,13 @@ type Event struct {
 	// Step is the kind of a promotion's step, or of a pull request's event.
 	Step  string       `json:"step,omitempty"`
 	State ledger.State `json:"state,omitempty"`
-	// Phase is the one that a promotion's step decided.
+	// Phase is the phase that a promotion's step led to.
 	Phase decide.Phase `json:"phase,omitempty"`
-	// Reason explains the event, or is the message of the cluster.
+	// Reason explains the event, or is the cluster's message.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
 	URL    string `json:"url,omitempty"`
-	// Reconcilers is, for a rollout, how many are there now.
+	// Reconcilers is, for a rollout, how many reconcilers run the revision now.
 	Reconcilers int `json:"reconcilers,omitempty"`
 	// Until is when it ended; zero while it lasts, and for events without a duration.
 	Until time.Time `json:"until,omitzero"`
@@ -55,16 +55,16 @@ type Event struct {
 	place string
 }
 
-// HistoryQuery says whose history is wanted: that of a cluster, of a workload, maybe in one environment only, of an environment,
-// or everything. Empty fields do not restrict.
+// HistoryQuery selects the history of a cluster, of a workload, optionally in one environment, of an environment, or
+// everything. Empty fields match all.
 type HistoryQuery struct {
 	Environment string
 	Workload    string
 	Cluster     string
 	// Kinds restricts the events; empty means all.
 	Kinds []EventKind
-	// Audits adds audit entries; the caller decides who may see them.
+	// Audits includes audit entries. The caller decides who may see them.
 	Audits   bool
-	From, To time.Time // from, inclusive, to, exclusive; zero is unlimited
+	From, To time.Time // From is inclusive, To is exclusive; zero means no limit
 	Paging
 }

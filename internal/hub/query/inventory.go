@@ -11,40 +11,41 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// inventory is what an environment should have. It is immutable.
+// inventory holds the targets and assignments that an environment should have. It is immutable.
 type inventory struct {
 	targets []*target // by name
-	// clusterTypes are the labels of each.
+	// clusterTypes holds the labels of each cluster type.
 	clusterTypes map[string]map[string]string
 }
 
-// target is a deployment target and what it is assigned to.
+// target is a deployment target with its assignments.
 type target struct {
 	name, shortName, workload, workspace string
 	labels                               map[string]string
-	// source is where its manifests are; zero when that is not known.
+	// source is where its manifests are; zero if unknown.
 	source      ledger.Source
 	assignments []assignment // by cluster type
 }
 
-// assignment is one of a target.
+// assignment is one assignment of a target.
 type assignment struct {
 	clusterType string
 	policies    []string
 	held        *fleet.Problem
-	// pending is what the open change does to it. One that is only added is not published yet.
+	// pending is what the open pull request does to the assignment. Added means that it is not published yet.
 	pending plan.Op
 }
 
-// isPublished reports whether the GitOps branch has it.
+// isPublished reports whether the GitOps branch has the assignment.
 func (a *assignment) isPublished() bool { return a.pending != plan.Added }
 
-// clusterTypeNames are the cluster types, sorted.
+// clusterTypeNames returns the names of the cluster types, sorted.
 func (inv *inventory) clusterTypeNames() []string {
 	return slices.Sorted(maps.Keys(inv.clusterTypes))
 }
 
-// fullName is the name of a target in its environment. Deployment descriptors have that, or the name within the workload.
+// fullName returns the name of a target in its environment. Deployment descriptors have that name, or the one within
+// the workload.
 func fullName(workload, name string) string {
 	if workload == "" || strings.HasPrefix(name, workload+"-") {
 		return name
@@ -52,10 +53,10 @@ func fullName(workload, name string) string {
 	return fleet.TargetName(workload, name)
 }
 
-// shortName is the name of a target within its workload, as far as its full name shows it.
+// shortName returns the name of a target within its workload; name itself if it does not start with the workload.
 func shortName(workload, name string) string { return strings.TrimPrefix(name, workload+"-") }
 
-// builder puts an inventory together.
+// builder builds an inventory.
 type builder struct {
 	targets      map[string]*target
 	clusterTypes map[string]map[string]string
@@ -65,7 +66,7 @@ func newBuilder() *builder {
 	return &builder{targets: map[string]*target{}, clusterTypes: map[string]map[string]string{}}
 }
 
-// target returns the target of a name, which it adds if it is not there.
+// target returns the target called name, and adds it if needed.
 func (b *builder) target(name, workload, workspace string) *target {
 	t := b.targets[name]
 	if t == nil {
@@ -75,7 +76,7 @@ func (b *builder) target(name, workload, workspace string) *target {
 	return t
 }
 
-// assign adds an assignment and the cluster type, unless they are there.
+// assign returns the target's assignment to a cluster type, and adds both if needed.
 func (b *builder) assign(t *target, clusterType string) *assignment {
 	if _, ok := b.clusterTypes[clusterType]; !ok {
 		b.clusterTypes[clusterType] = nil
@@ -99,7 +100,8 @@ func (b *builder) build() *inventory {
 	return inv
 }
 
-// targets are those of the last round of scheduling, with what is still to be published; nil when there was none.
+// targets returns the targets of the last scheduling round, including those not published yet; nil if there was no
+// round.
 func (s *Scheduled) targets() *inventory {
 	if s == nil || s.Snapshot == nil {
 		return nil
@@ -127,14 +129,14 @@ func (b *builder) addSnapshot(s *Scheduled) {
 			continue
 		}
 		for _, a := range s.Decisions.For(ct.Name) {
-			// Cluster types come sorted and each once, so that there is nothing to look for.
+			// Cluster types are sorted and unique, so the assignment cannot exist yet.
 			t := b.target(a.Target.Name, a.Target.Workload, a.Target.Workspace)
 			t.assignments = append(t.assignments, assignment{clusterType: ct.Name, policies: a.Policies})
 		}
 	}
 }
 
-// addPlan adds what the plan says about assignments.
+// addPlan adds the assignments in a plan.
 func (b *builder) addPlan(p *plan.Plan) {
 	for i := range p.Assignments {
 		c := &p.Assignments[i]
@@ -151,7 +153,7 @@ func (b *builder) addPlan(p *plan.Plan) {
 	}
 }
 
-// sourceOf is where the manifests of a target are.
+// sourceOf returns where a target's manifests are.
 func sourceOf(t *fleet.Target) ledger.Source {
 	if t.Manifests["repo"] == "" {
 		return ledger.Source{}
@@ -161,7 +163,7 @@ func sourceOf(t *fleet.Target) ledger.Source {
 	}
 }
 
-// recordedTargets are those that the heads of platform branches want.
+// recordedTargets returns the targets that the recorded heads of platform branches contain.
 func recordedTargets(wanted ledger.Wanted) *inventory {
 	b := newBuilder()
 	for _, a := range wanted.Assignments {

@@ -8,16 +8,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Moves says what a promotion moves.
+// Moves is the kind of a promotion: what it moves.
 type Moves string
 
-// What is promoted. Environments of both have the same names.
+// Kinds of promotions. Environments of both kinds can have the same names.
 const (
 	MovesPlatform    Moves = "platform"    // commits of a control plane
 	MovesApplication Moves = "application" // commits of an application's source
 )
 
-// movesOf says what a subject of the ledger is, and which workload it is the application of.
+// movesOf returns the kind of a ledger subject, and the workload if it is an application.
 func movesOf(subject string) (m Moves, workload string) {
 	if workload, ok := deliver.WorkloadOf(subject); ok {
 		return MovesApplication, workload
@@ -25,14 +25,15 @@ func movesOf(subject string) (m Moves, workload string) {
 	return MovesPlatform, ""
 }
 
-// former are the subjects that applications had once and that look like those of control planes: their steps are on record under
-// the subjects of now as well.
+// former returns the subjects that applications had earlier and that look like those of control planes. Their steps
+// are recorded under the current subjects, too.
 func (o *Observer) former(ctx context.Context) (map[string]bool, error) {
 	return deliver.FormerSubjects(ctx, o.Ledger)
 }
 
-// platformSteps returns the steps of one control plane in an environment, the newest first; of all of them where it is not known
-// whose environment it is. Of an environment of an application they are those of the application.
+// platformSteps returns the steps of a control plane in an environment, newest first. If the environment's control
+// plane is unknown, it returns those of all control planes; if the environment is an application's, the steps of that
+// application.
 func (o *Observer) platformSteps(ctx context.Context, s *standing, q ledger.StepQuery) ([]ledger.Step, error) {
 	if subject := s.subject(); subject != "" {
 		q.Subject = subject
@@ -48,7 +49,8 @@ func (o *Observer) platformSteps(ctx context.Context, s *standing, q ledger.Step
 	})
 }
 
-// stepsOf returns the steps of wanted subjects, the newest first. There are fewer than the limit only where there are no more.
+// stepsOf returns the steps of the subjects that wanted accepts, newest first. It returns fewer than the limit only
+// if there are no more.
 func (o *Observer) stepsOf(ctx context.Context, q ledger.StepQuery, wanted func(subject string) bool) ([]ledger.Step, error) {
 	for most := q.Limit; ; q.Limit *= 8 {
 		steps, err := o.Ledger.Steps(ctx, q)
@@ -66,7 +68,7 @@ func (o *Observer) stepsOf(ctx context.Context, q ledger.StepQuery, wanted func(
 	}
 }
 
-// subjectsOf are those that the application of a workload has in the ledger, sorted: mostly one.
+// subjectsOf returns the ledger subjects of a workload's application, sorted; usually one.
 func (o *Observer) subjectsOf(ctx context.Context, workload string) ([]string, error) {
 	var found []string
 	add := func(subject string) {
@@ -79,7 +81,7 @@ func (o *Observer) subjectsOf(ctx context.Context, workload string) ([]string, e
 			add(a.Subject)
 		}
 	}
-	if len(found) == 0 { // only the ledger knows
+	if len(found) == 0 { // only in the ledger
 		last, err := o.Ledger.Promotions(ctx, ledger.StepQuery{})
 		if err != nil {
 			return nil, err

@@ -7,17 +7,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Observer answers questions about a fleet. Its methods may be called concurrently.
+// Observer answers queries about a fleet. Its methods may be called concurrently.
 type Observer struct {
-	// Ledger is what is on record. // required
+	// Ledger is the fleet's history. // required
 	Ledger Ledger
-	// Fleet is how things stood after the last rounds; nil where no rounds are made.
+	// Fleet is the state that the last rounds found; nil if this program does not run rounds.
 	Fleet Fleet
-	// Now is the clock by which clusters are offline. // required
+	// Now returns the current time, which decides which clusters are offline. // required
 	Now func() time.Time
 }
 
-// Ledger is what an Observer reads. Every [ledger.Ledger] is one.
+// Ledger is what an Observer reads. [ledger.Ledger] implements it.
 type Ledger interface {
 	Running
 	Wanting
@@ -27,23 +27,23 @@ type Ledger interface {
 	ledger.Overviews
 }
 
-// Running is what clusters run, and ran.
+// Running returns what clusters run, and what they ran.
 type Running interface {
 	States(ctx context.Context, q ledger.StateQuery) (ledger.StatePage, error)
 	Versions(ctx context.Context, q ledger.VersionQuery) ([]ledger.VersionState, error)
 }
 
-// Wanting is what GitOps repositories want.
+// Wanting returns what GitOps repositories contain.
 type Wanting interface {
 	Commits(ctx context.Context, q ledger.CommitQuery) ([]ledger.Commit, error)
 }
 
-// Members are the clusters, and what they are.
+// Members returns the clusters and their memberships.
 type Members interface {
 	Clusters(ctx context.Context, q ledger.ClusterQuery) ([]ledger.Cluster, error)
 }
 
-// Past is what happened.
+// Past returns past events.
 type Past interface {
 	Transitions(ctx context.Context, q ledger.TransitionQuery) ([]ledger.Transition, error)
 	Steps(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error)
@@ -52,7 +52,7 @@ type Past interface {
 	AuditEntries(ctx context.Context, q ledger.AuditQuery) ([]ledger.AuditEntry, error)
 }
 
-// Delivery is what the figures are made of.
+// Delivery returns what the figures are computed from.
 type Delivery interface {
 	Deployments(ctx context.Context, q ledger.DeploymentQuery) ([]ledger.Deployment, error)
 	Incidents(ctx context.Context, q ledger.DeploymentQuery) ([]ledger.Incident, error)

@@ -12,8 +12,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 )
 
-// applicationProgress says how far a commit of an application's source has come: by what the server's last round found where one
-// delivers it, and else by what is on record.
+// applicationProgress returns the progress of a commit of an application's source: from the server's last round if a
+// server delivers the application, else from the ledger.
 func (o *Observer) applicationProgress(ctx context.Context, q ProgressQuery) (Progress, error) {
 	if q.Environment == "" {
 		return Progress{}, fmt.Errorf("%w: environment is required", ledger.ErrInvalid)
@@ -44,7 +44,7 @@ func (o *Observer) applicationProgress(ctx context.Context, q ProgressQuery) (Pr
 	return p, err
 }
 
-// chain are the names of the environments.
+// chain returns the names of the environments, in promotion order.
 func (a *Application) chain() []string {
 	var names []string
 	for _, e := range a.Environments {
@@ -53,7 +53,7 @@ func (a *Application) chain() []string {
 	return names
 }
 
-// summary is what a progressFinder needs to know of an environment.
+// summary returns what a progressFinder needs of an environment.
 func (e *ApplicationEnvironment) summary() Environment {
 	summary := Environment{Name: e.Environment, Phase: e.Phase, Reason: e.Reason}
 	if e.Build != nil {
@@ -65,7 +65,8 @@ func (e *ApplicationEnvironment) summary() Environment {
 	return summary
 }
 
-// recordedProgress is for applications that CI delivers: the ledger knows what was decided, and neither the chain nor the source.
+// recordedProgress returns the progress of an application that CI delivers. The ledger has its steps, but neither its
+// chain nor its source.
 func (o *Observer) recordedProgress(ctx context.Context, q ProgressQuery) (Progress, error) {
 	subject, err := o.recordedSubject(ctx, q)
 	if err != nil {
@@ -86,7 +87,7 @@ func (o *Observer) recordedProgress(ctx context.Context, q ProgressQuery) (Progr
 	return o.progress(ctx, &progressFinder{o: o, s: s, e: e}, q.Commit)
 }
 
-// recordedSubject is that of the only application of a name that is on record.
+// recordedSubject returns the subject of the only recorded application called q.Workload.
 func (o *Observer) recordedSubject(ctx context.Context, q ProgressQuery) (string, error) {
 	last, err := o.Ledger.Promotions(ctx, ledger.StepQuery{})
 	if err != nil {
@@ -115,12 +116,12 @@ func (o *Observer) recordedSubject(ctx context.Context, q ProgressQuery) (string
 	return "", severalApplications(q.Application, found[0], found[1])
 }
 
-// severalApplications is the error where one name means two applications.
+// severalApplications returns the error for an ambiguous application name.
 func severalApplications(name, one, other string) error {
 	return fmt.Errorf("%w: %q and %q both are an application %q; say which subject is meant", ledger.ErrInvalid, one, other, name)
 }
 
-// wholeOfSource is the full hash of a commit of an application's source, by its first digits.
+// wholeOfSource returns the full hash for an abbreviated commit of an application's source.
 func (o *Observer) wholeOfSource(ctx context.Context, s standing, commit string) (string, error) {
 	last, err := o.Ledger.Promotions(ctx, ledger.StepQuery{Subject: s.application})
 	if err != nil {

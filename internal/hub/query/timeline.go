@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// History returns what happened, the newest first.
+// History returns the events that q selects, newest first.
 func (o *Observer) History(ctx context.Context, q HistoryQuery) (Page[Event], error) {
 	page := Page[Event]{Items: []Event{}}
 	t, err := o.timeline(ctx, q)
@@ -34,29 +34,30 @@ func (o *Observer) History(ctx context.Context, q HistoryQuery) (Page[Event], er
 	return cut(all, q.Paging, func(e *Event) string { return e.place })
 }
 
-// timeline is the work on one question about the past.
+// timeline answers one history query.
 type timeline struct {
 	o *Observer
 	q HistoryQuery
-	// after is the time of the last event of the page before; zero for the first page.
+	// after is the time of the last event of the previous page; zero for the first page.
 	after time.Time
-	// branches are the GitOps branches that the question is about; nil for all of them.
+	// branches are the selected GitOps branches; nil selects all.
 	branches map[branch]bool
-	// subjects are what the ledger knows the application of the workload by, former those under which steps are on record twice.
+	// subjects identify the workload's application in the ledger. former are subjects that applications had earlier, whose
+	// steps are also recorded under the current one.
 	subjects []string
 	former   map[string]bool
 }
 
-// branch is a branch of a GitOps repository. Environments share the repository, not the branch.
+// branch is a branch of a GitOps repository. Environments can share a repository, but not a branch.
 type branch struct{ repository, name string }
 
-// source is one kind of facts. read returns those before a time, the newest first, and at most so many of them.
+// source is one kind of facts. read returns up to limit facts before a time, newest first.
 type source struct {
 	kind EventKind
 	read func(ctx context.Context, to time.Time, limit int) ([]Event, error)
 }
 
-// timeline checks a query.
+// timeline validates a query.
 func (o *Observer) timeline(ctx context.Context, q HistoryQuery) (*timeline, error) {
 	t := &timeline{o: o, q: q}
 	place, err := q.place()
@@ -74,7 +75,7 @@ func (o *Observer) timeline(ctx context.Context, q HistoryQuery) (*timeline, err
 	return t, t.check(ctx)
 }
 
-// check says which name nobody knows, and finds the branches of what is asked for.
+// check returns an error for unknown names, and finds the selected branches.
 func (t *timeline) check(ctx context.Context) error {
 	if t.q.Cluster != "" {
 		found, err := t.o.Ledger.Clusters(ctx, ledger.ClusterQuery{Name: t.q.Cluster, Limit: 1})
@@ -117,7 +118,7 @@ func (t *timeline) check(ctx context.Context) error {
 	return t.o.noVersions(ctx, t.q.Workload)
 }
 
-// sources are the kinds of facts that the question is about.
+// sources returns the kinds of facts that the query selects.
 func (t *timeline) sources() []source {
 	var all []source
 	switch {
@@ -140,8 +141,8 @@ func (t *timeline) sources() []source {
 	return all
 }
 
-// read reads so much of a source that a page can be filled from it. Facts of one instant are in no order that lasts,
-// so that those of the oldest instant are left for the next page, unless all of them are there.
+// read reads enough of a source to fill a page. Facts with the same time have no stable order. Those of the oldest
+// time are therefore left for the next page, unless all of them were read.
 func (t *timeline) read(ctx context.Context, s source) ([]Event, error) {
 	to := t.q.To
 	if !t.after.IsZero() && (to.IsZero() || t.after.Before(to)) {
@@ -154,7 +155,7 @@ func (t *timeline) read(ctx context.Context, s source) ([]Event, error) {
 		}
 		oldest := events[len(events)-1].At
 		events = slices.DeleteFunc(events, func(e Event) bool { return e.At.Equal(oldest) })
-		// Those at the instant of the page before may have been shown there.
+		// Facts with the time of the previous page may have been on that page.
 		fresh := len(events)
 		for _, e := range events {
 			if e.At.Equal(t.after) {
@@ -167,8 +168,8 @@ func (t *timeline) read(ctx context.Context, s source) ([]Event, error) {
 	}
 }
 
-// number gives every event its place: the time, what it says and will always say, and a number for those that say the same.
-// These are in the order of what may differ by now, since each page reads them anew.
+// number sets the place of each event: its time, the part of it that never changes, and a number that distinguishes
+// events for which both are equal. Those are ordered by the part that can change, since each page reads them again.
 func number(all []Event) {
 	for i := range all {
 		e := &all[i]
@@ -176,7 +177,7 @@ func number(all []Event) {
 			newestFirst(e.At), string(e.Kind), e.Environment, e.Cluster, e.Reconciler, e.Workload, e.Target,
 			e.Step, e.Commit, e.Revision, e.Version, string(e.State), e.By, e.URL, e.Summary,
 		}
-		if e.Kind != EventRollout { // of which it is one of the messages that there are by now
+		if e.Kind != EventRollout { // a rollout's message can differ between reads
 			parts = append(parts, e.Reason)
 		}
 		e.place = bounded(key(parts...))
@@ -202,10 +203,10 @@ func number(all []Event) {
 	}
 }
 
-// numberWidth is the length of the number after a place.
+// numberWidth is the number of digits of the number in a place.
 const numberWidth = 7
 
-// placeTime is the time of the event at a place.
+// placeTime returns the time of the event at a place.
 func placeTime(place string) (time.Time, error) {
 	text, _, _ := strings.Cut(place, "\x00")
 	n, err := strconv.ParseInt(text, 10, 64)
