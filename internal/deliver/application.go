@@ -22,69 +22,70 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Request names an application, and how it is rendered.
+// Request identifies an application, and overrides where it is read from and what it is rendered with.
 type Request struct {
 	// Source is the URL or path of the source repository. // required
 	Source string
-	// Branch is the branch whose commits are delivered; empty for the default branch.
+	// Branch is the branch whose commits are delivered. Default: the default branch.
 	Branch string
-	// Path is the folder with the Workload; empty for anywhere.
+	// Path is the folder with the Workload. Default: the whole repository.
 	Path string
-	// Workload is its name, where there are several.
+	// Workload is the name of the Workload. Required if there are several.
 	Workload string
-	// Workspace is whose it is, for the records; may be empty.
+	// Workspace is the owner of the application, for descriptors; optional.
 	Workspace string
-	// Repositories are those that the platform team lets it use beside its own; see [Bounds].
+	// Repositories are additional repositories that the platform team allows it to use; see [Bounds].
 	Repositories []string
 
-	// SourceFolder, ConfigFolder and GitOpsFolder are plain folders that stand in for the commit of the source, for the
-	// configuration of the environment and for its GitOps branch; empty for none.
+	// SourceFolder, ConfigFolder and GitOpsFolder are plain folders to read instead of the source commit, the
+	// environment's configuration and its GitOps branch; optional.
 	SourceFolder, ConfigFolder, GitOpsFolder string
 
-	// ConfigRepo and GitOpsRepo are URLs or paths that count instead of those that the Delivery names; empty for those.
+	// ConfigRepo and GitOpsRepo are URLs or paths that override those in the Delivery; optional.
 	ConfigRepo, GitOpsRepo string
 
-	// Set and SetString are values as Helm has them; Vars are the variables that values may refer to.
+	// Set and SetString are values in Helm's syntax. Vars are the variables that values can refer to.
 	Set, SetString []string
 	Vars           values.Vars
 }
 
-// Application is what a commit of the source says.
+// Application is an application as described at a commit of its source.
 type Application struct {
 	Request  Request
 	Workload *scheduler.Workload
-	// Position is where the Workload is written, and lines are those of its targets.
+	// Position is where the Workload is written; lines are those of its targets.
 	Position fleet.Position
-	// Delivery is complete; Written is whether the source has one.
+	// Delivery is complete. Written reports whether the source has one.
 	Delivery *app.Delivery
 	Written  bool
-	// Source is the commit.
+	// Source is the commit that was read.
 	Source schedule.Input
-	// Alone is that the repository has no other Workload: then branches and statuses need not name it.
+	// Alone reports that the repository has no other Workload. Branches and statuses then do not include the
+	// workload's name.
 	Alone    bool
 	Problems []fleet.Problem
 
 	lines []int
-	// withhold says that something that cannot be read may name more targets.
+	// withhold means that a document that cannot be read may define more targets.
 	withhold bool
 }
 
-// ErrNotOnBranch says that a commit is not one of the branch that is delivered.
+// ErrNotOnBranch is returned for a commit that is not on the branch that is delivered.
 var ErrNotOnBranch = errors.New("it is not on the branch that is delivered")
 
 // Loader reads applications and their environments.
 type Loader struct {
-	// Repositories is where they are. // required
+	// Repositories reads the repositories. // required
 	Repositories Repositories
 	// Charts fetches charts. // required
 	Charts Charts
-	// Cache keeps parsed files; nil keeps nothing.
+	// Cache keeps parsed files; optional.
 	Cache *fleet.Cache
-	// Progress is told what is being read; nil for nobody.
+	// Progress is called with what is about to be read; optional.
 	Progress func(what string)
-	// Allow says why a repository that an application names for its configuration or manifests must not be used. A server wants
-	// this: what an application says is not to lead it to others' repositories, or to any address; see [Bounds].
-	// nil allows all, which is for those who act with the rights of the application's team.
+	// Allow returns an error if an application must not use a repository for its configuration or manifests; see
+	// [Bounds]. Servers set it, so that applications cannot make them read other teams' repositories or arbitrary
+	// addresses. Nil allows all, for programs that run with the rights of the application's team.
 	Allow func(r Request, repository string) error
 }
 
@@ -94,8 +95,8 @@ func (l *Loader) progress(format string, args ...any) {
 	}
 }
 
-// Application reads what the source says at a commit; an empty one is the head of the branch.
-// A commit that is not on the branch is [ErrNotOnBranch]: nobody has agreed to what it says.
+// Application reads an application at a commit of its source; an empty commit is the head of the branch. It returns
+// [ErrNotOnBranch] for a commit that is not on the branch, because nobody has approved its content.
 func (l *Loader) Application(ctx context.Context, r Request, commit string) (*Application, error) {
 	main := schedule.Location{Repo: r.Source, Folder: r.SourceFolder, Branch: r.Branch}
 	if commit != "" && r.SourceFolder == "" {
@@ -128,12 +129,12 @@ func (l *Loader) Application(ctx context.Context, r Request, commit string) (*Ap
 	return a, nil
 }
 
-// below reports whether a file counts.
+// below reports whether a file is below the request's path.
 func (r Request) below(file string) bool {
 	return r.Path == "" || file == r.Path || strings.HasPrefix(file, r.Path+"/")
 }
 
-// find finds the Workload.
+// find finds the Workload, and sets the application's name and targets.
 func (a *Application) find(objects *fleet.Objects) error {
 	var found []fleet.Object[scheduler.Workload]
 	var names []string
@@ -165,7 +166,7 @@ func (a *Application) find(objects *fleet.Objects) error {
 	return nil
 }
 
-// problemsOf are those of the files that count; documents of others are none of our business.
+// problemsOf returns the problems of the files that belong to the application.
 func (a *Application) problemsOf(objects *fleet.Objects) []fleet.Problem {
 	var problems []fleet.Problem
 	for _, p := range objects.Problems {
@@ -176,7 +177,7 @@ func (a *Application) problemsOf(objects *fleet.Objects) []fleet.Problem {
 	return problems
 }
 
-// describe finds the Delivery, and completes it for the usual layout.
+// describe finds the Delivery and fills in its defaults.
 func (a *Application) describe(source fleet.Source) error {
 	var written *app.Delivery
 	var at fleet.Position
@@ -224,7 +225,7 @@ func (a *Application) describe(source fleet.Source) error {
 	return nil
 }
 
-// over lays what the request says over what is written.
+// over applies the request's overrides to a Delivery.
 func (r Request) over(written *app.Delivery) *app.Delivery {
 	if r.ConfigRepo == "" && r.GitOpsRepo == "" {
 		return written
@@ -243,11 +244,12 @@ func sameFolder(a, b string) bool { return path.Dir(a) == path.Dir(b) }
 type delivered struct {
 	value *app.Delivery
 	line  int
-	// budgetLine is the line of spec.gitops.deletionBudget; the first line of the document if it has none.
+	// budgetLine is the line of spec.gitops.deletionBudget, or the first line of the document if that is not set.
 	budgetLine int
 }
 
-// parseDeliveries returns the Deliveries among the documents of a file. Of a file that is no YAML nothing is said here.
+// parseDeliveries returns the Deliveries in a file. It ignores files that are not valid YAML; they are reported
+// elsewhere.
 func parseDeliveries(content []byte) ([]delivered, error) {
 	if !bytes.Contains(content, []byte(app.GroupVersion.Group)) {
 		return nil, nil
@@ -286,7 +288,7 @@ func parseDeliveries(content []byte) ([]delivered, error) {
 	}
 }
 
-// listedService reads a service as the original scheduler's services repositories list them.
+// listedService parses a service in the format that the original scheduler uses for its services repositories.
 func listedService(content []byte) (app.Service, bool) {
 	var s app.ListedService
 	if err := sigs.UnmarshalStrict(content, &s); err != nil || s.Name == "" || s.Helm.Repository == "" {
@@ -295,10 +297,10 @@ func listedService(content []byte) (app.Service, bool) {
 	return s.Service(), true
 }
 
-// Subject is what the ledger knows the application by; see [SubjectOf].
+// Subject identifies the application in the ledger; see [SubjectOf].
 func (a *Application) Subject() string { return SubjectOf(a.Request.Source, a.Workload.Name) }
 
-// HeadBranch is the branch that changes of an environment are proposed from.
+// HeadBranch is the head branch of an environment's pull requests.
 func (a *Application) HeadBranch(environment string) string {
 	if a.Alone {
 		return pullrequest.HeadBranch(environment)
@@ -306,7 +308,7 @@ func (a *Application) HeadBranch(environment string) string {
 	return "kalypso-" + a.Workload.Name + "/" + environment
 }
 
-// StatusContext is the context of the statuses that say how a commit stands in an environment.
+// StatusContext is the context of the commit statuses for an environment.
 func (a *Application) StatusContext(environment string) string {
 	if a.Alone {
 		return environment
@@ -314,7 +316,7 @@ func (a *Application) StatusContext(environment string) string {
 	return environment + "/" + a.Workload.Name
 }
 
-// Environments are the names of the chain, in its order.
+// Environments are the names of the environments, in promotion order.
 func (a *Application) Environments() []string {
 	var names []string
 	for _, e := range a.Delivery.Spec.Environments {
@@ -323,7 +325,7 @@ func (a *Application) Environments() []string {
 	return names
 }
 
-// line is that of a target in the Workload.
+// at returns the position of a target in the Workload.
 func (a *Application) at(target int) fleet.Position {
 	p := a.Position
 	if target < len(a.lines) {
@@ -332,7 +334,7 @@ func (a *Application) at(target int) fleet.Position {
 	return p
 }
 
-// targetsIn are the positions of the targets of an environment, in the list of the Workload.
+// targetsIn returns the indexes of an environment's targets in the Workload.
 func (a *Application) targetsIn(environment string) []int {
 	var found []int
 	for i, t := range a.Workload.Spec.DeploymentTargets {
@@ -343,7 +345,7 @@ func (a *Application) targetsIn(environment string) []int {
 	return found
 }
 
-// knows says whether the chain has an environment; the error says which there are.
+// knows returns an error that lists the environments if the given one is not among them.
 func (a *Application) knows(environment string) error {
 	if slices.Contains(a.Environments(), environment) {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/deliver"
 )
 
-// BenchmarkDraft renders, compares and checks 100 targets of a chart with 20 manifests: all of them anew, all with another image,
-// and with one value changed for one target.
+// BenchmarkDraft renders, compares and checks 100 targets of a chart with 20 manifests: from scratch, with another
+// image for all, and with one value changed for one target.
 func BenchmarkDraft(b *testing.B) {
 	wish := func(version string) deliver.Wish {
 		return deliver.Wish{

@@ -46,7 +46,7 @@ func (d *Draft) Markdown(o MarkdownOptions) string {
 	return m.String()
 }
 
-// summary says what comes in.
+// summary writes what the pull request delivers.
 func (m *page) summary() {
 	p := m.draft.Plan
 	what := "Configures " + markdown.Code(p.Workload) + " in"
@@ -99,7 +99,7 @@ func (m *page) link(repo, sha string) string {
 	return markdown.Code(short(sha))
 }
 
-// targets lists what happens to each.
+// targets writes the changes of each target.
 func (m *page) targets() {
 	for i, t := range m.draft.Plan.Targets {
 		switch i {
@@ -135,7 +135,7 @@ func objects(t TargetChange) string {
 	return strings.Join(parts, "; ")
 }
 
-// values are the composed values that change, with the targets that they change for.
+// values writes the composed values that change, with the targets that they change for.
 func (m *page) values() {
 	type row struct{ text string }
 	var rows []row
@@ -162,7 +162,7 @@ func (m *page) values() {
 	}
 }
 
-// written is where a value is written: a file, or what it was given by.
+// written returns where a value is set: a file, or another origin such as a flag.
 func written(p fleet.Position) string {
 	if p.File == "" {
 		return code(p.Source)
@@ -178,17 +178,17 @@ func (m *page) drift() {
 	m.Drift(m.draft.Plan.Drift, outcome)
 }
 
-// maxNotices is how many notices are shown, and maxNotice how many bytes of each: what must be seen stands before them.
+// maxNotices is the maximum number of notices, maxNotice the maximum size of each in bytes.
 const (
 	maxNotices = 20
 	maxNotice  = 500
 )
 
-// ownPort is what errors of the network name before the address that was asked; it is another one each time.
+// ownPort matches the local address in network errors. Its port differs each time.
 var ownPort = regexp.MustCompile(`\S+:\d+->`)
 
-// notices are what is worth knowing, such as a chart that is not the newest because its repository does not answer. What is said
-// of several targets is said once.
+// notices writes notices, such as that a chart may be outdated because its repository does not answer. A notice about
+// several targets is written once.
 func (m *page) notices() {
 	seen := map[string]bool{}
 	for _, p := range m.draft.Plan.Problems {
@@ -218,7 +218,8 @@ func (m *page) notices() {
 	}
 }
 
-// diffs adds the differences of the manifests as far as they fit. Targets that change alike are shown once.
+// diffs writes the differences of the manifests as far as they fit. Targets with the same differences share one
+// block.
 func (m *page) diffs() {
 	var texts []string
 	targets := map[string][]string{}
@@ -261,7 +262,7 @@ func diffOf(t TargetChange) string {
 	return b.String()
 }
 
-// message is that of the commit.
+// message returns the commit message.
 func (d *Draft) message() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nRendered by Kalypso from the source of %s.\n\n", d.Plan.Title(), d.App.Workload.Name)

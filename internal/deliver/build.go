@@ -9,23 +9,24 @@ import (
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
 )
 
-// Build is what CI made of a commit of the source. It is the same in every environment that the commit goes through.
+// Build is what CI built from a commit of the source. It stays the same while the commit is promoted.
 type Build struct {
 	// Commit is the full hash.
 	Commit string `json:"commit,omitempty"`
-	// Version is what people call it; empty when CI did not say.
+	// Version is the human-readable version; empty if CI did not give one.
 	Version string `json:"version,omitempty"`
-	// Image is what was pushed: a tag, "1.4.0", or more of the reference, "registry.example/shop:1.4.0@sha256:…".
-	// Several images are separated by commas, each but the first with its name in the Delivery: "1.4.0,worker=1.4.1".
+	// Image is the image that was pushed: a tag, "1.4.0", or more of the reference,
+	// "registry.example/shop:1.4.0@sha256:…". Several images are separated by commas; all but the first start with
+	// their name in the Delivery: "1.4.0,worker=1.4.1".
 	Image string `json:"image,omitempty"`
 }
 
-// Name is how people call the build: its version, or else the commit in short.
+// Name returns the version or, without one, the abbreviated commit.
 func (b Build) Name() string { return cmp.Or(b.Version, short(b.Commit)) }
 
 func short(commit string) string { return commit[:min(7, len(commit))] }
 
-// Values returns the values of a chart that get the images, by dotted paths.
+// Values returns the chart values that set the images, by dotted path.
 func (b Build) Values(images []app.Image) (map[string]string, error) {
 	values := map[string]string{}
 	set := func(path, text string) {
@@ -52,7 +53,7 @@ func (b Build) Values(images []app.Image) (map[string]string, error) {
 	return values, nil
 }
 
-// imageOf finds the image of the Delivery that a part of [Build.Image] is about.
+// imageOf returns the Delivery's image that a part of [Build.Image] refers to, and the reference.
 func imageOf(images []app.Image, part string, position int) (app.Image, string, error) {
 	name, reference, named := strings.Cut(part, "=")
 	if !named {
@@ -79,7 +80,7 @@ func listImages(images []app.Image) string {
 	return strings.Join(names, ", ")
 }
 
-// splitImage divides a reference. A word without a slash is a tag, and one that begins with sha256: a digest.
+// splitImage splits a reference. Without a slash it is a tag, or a digest if it starts with "sha256:".
 func splitImage(reference string) (repository, tag, digest string) {
 	reference, digest, _ = strings.Cut(reference, "@")
 	if strings.HasPrefix(reference, "sha256:") {
@@ -95,7 +96,7 @@ func splitImage(reference string) (repository, tag, digest string) {
 	return reference, "", digest
 }
 
-// check refuses texts that could not be written to a file of one line, a title or a status.
+// check rejects texts that cannot be written to a one-line file, a title or a status.
 func (b Build) check() error {
 	for name, text := range map[string]string{"version": b.Version, "image": b.Image} {
 		if len(text) > 500 || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '`' }) {

@@ -14,13 +14,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// stepBuilt is the kind of the steps that say what CI made of a commit.
+// stepBuilt is the kind of the steps that record builds.
 const stepBuilt = "built"
 
-// Everywhere stands for the environment in steps that are about a commit as a whole.
+// Everywhere is the environment of steps about a commit as a whole.
 const Everywhere = "*"
 
-// RecordBuild puts on record what CI made of a commit, so that every environment gets the same.
+// RecordBuild records what CI built from a commit, so that every environment gets the same.
 func RecordBuild(ctx context.Context, l Ledger, subject string, b Build, by string, now time.Time) error {
 	if err := b.check(); err != nil {
 		return err
@@ -35,17 +35,18 @@ func RecordBuild(ctx context.Context, l Ledger, subject string, b Build, by stri
 	})
 }
 
-// maxBuilds is how many builds of the past are known.
+// maxBuilds is how many past builds are read.
 const maxBuilds = 5000
 
-// RecordedBuilds returns what CI made of commits, by commit; of one that was built twice the later build.
+// RecordedBuilds returns the recorded builds by commit. If a commit was built more than once, the latest build is
+// returned.
 func RecordedBuilds(ctx context.Context, l Ledger, subject string) (map[string]Build, error) {
 	steps, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: Everywhere, Kind: stepBuilt, Limit: maxBuilds})
 	if err != nil {
 		return nil, fmt.Errorf("read what CI built: %w", err)
 	}
 	builds := map[string]Build{}
-	for _, s := range steps { // the newest first
+	for _, s := range steps { // newest first
 		var b Build
 		if json.Unmarshal(s.Detail, &b) != nil || b.Commit != s.Commit || b.check() != nil {
 			continue
@@ -57,8 +58,8 @@ func RecordedBuilds(ctx context.Context, l Ledger, subject string) (map[string]B
 	return builds, nil
 }
 
-// FindBuild returns the build of a version, or of a commit in full or in short, among those that are known. What is meant by
-// several of them is an error.
+// FindBuild returns the build with a version, or with a full or abbreviated commit. It returns an error if none or
+// several match.
 func FindBuild(builds map[string]Build, name string) (Build, error) {
 	var found []Build
 	for _, commit := range slices.Sorted(maps.Keys(builds)) {
@@ -88,7 +89,7 @@ func listBuilds(builds map[string]Build) string {
 	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
-// LastGood returns the build that arrived last in an environment and is another than the one that is there: where to go back to.
+// LastGood returns the last build deployed in an environment whose commit differs from the given one, for rollbacks.
 func LastGood(ctx context.Context, l Ledger, subject, environment, commit string) (Build, error) {
 	steps, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: environment})
 	if err != nil {
@@ -99,7 +100,7 @@ func LastGood(ctx context.Context, l Ledger, subject, environment, commit string
 		return Build{}, err
 	}
 	failed := map[string]bool{}
-	for _, s := range steps { // the newest first
+	for _, s := range steps { // newest first
 		switch decide.StepKind(s.Kind) {
 		case decide.FailedHere:
 			failed[s.Commit] = true

@@ -13,38 +13,39 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// Chain takes the commits of applications along their environments: a round of each environment, and then one of promotion.
-// It is safe for concurrent use, but for two rounds of one application, which would do the same work twice.
+// Chain promotes the commits of applications through their environments: a round of each environment, and then one of
+// promotion. It is safe for concurrent use, except for two rounds of the same application, which would do the same
+// work twice.
 type Chain struct {
 	Deliverer *Deliverer        // required
 	Promoter  *promote.Promoter // required
 	Lines     promote.Lines     // required
 	Ledger    Ledger            // required
-	// Link returns the page of an environment for people; nil for none.
+	// Link returns the URL of an environment's page; optional.
 	Link func(environment string) string
-	// Now is the clock; nil means time.Now.
+	// Now returns the current time. Default: time.Now.
 	Now func() time.Time
 }
 
-// Delivered is what a round of a chain found and did.
+// Delivered is the result of a chain's round.
 type Delivered struct {
-	// Environments are what the rounds of the environments found, and Errors why one could not be known, by name.
+	// Environments are the results of the environments' rounds, Errors the errors of those that failed, by name.
 	Environments map[string]*Outcome
 	Errors       map[string]error
-	// Promotion is nil when it was not come to.
+	// Promotion is nil if the round ended before promotion.
 	Promotion *promote.Outcome
-	// App is what the head of the source says; nil when it cannot be read.
+	// App is the application at the head of the source; nil if it cannot be read.
 	App *Application
-	// Commits are those of the source branch, the oldest first, and Builds what CI made of them, by commit.
-	// Both are empty when promotion was not come to.
+	// Commits are the commits of the source branch, oldest first. Builds are their builds, by commit. Both are empty
+	// if the round ended before promotion.
 	Commits []promote.Commit
 	Builds  map[string]Build
-	// Did lists everything that was done, in order.
+	// Did lists what was done, in order.
 	Did []string
 }
 
-// Round makes one round. What goes wrong in one environment is in the result and stops no other; the error is of what
-// concerns all of them.
+// Round runs one round. A failure in one environment is part of the result and does not affect the others; the error
+// is for failures that affect all of them.
 func (c *Chain) Round(ctx context.Context, request Request) (*Delivered, error) {
 	d := &Delivered{Environments: map[string]*Outcome{}, Errors: map[string]error{}}
 	a, err := c.Deliverer.Loader.Application(ctx, request, "")
@@ -72,14 +73,14 @@ func (c *Chain) Round(ctx context.Context, request Request) (*Delivered, error) 
 	return d, c.promote(ctx, request, d)
 }
 
-// Follow makes a round of promotion alone, with what the environments were found to be in the last round.
-// It returns a new result; the last one is not changed.
+// Follow runs a round of promotion only, with the environments' results from the last round. It returns a new result
+// and does not change the last one.
 func (c *Chain) Follow(ctx context.Context, request Request, last *Delivered) (*Delivered, error) {
 	d := &Delivered{Environments: last.Environments, Errors: last.Errors, App: last.App}
 	return d, c.promote(ctx, request, d)
 }
 
-// promote makes the round of promotion.
+// promote runs the round of promotion.
 func (c *Chain) promote(ctx context.Context, request Request, d *Delivered) (err error) {
 	pipeline := c.Pipeline(request, d)
 	d.Promotion, err = c.Promoter.Round(ctx, pipeline)
@@ -90,12 +91,12 @@ func (c *Chain) promote(ctx context.Context, request Request, d *Delivered) (err
 	return err
 }
 
-// Pipeline is what moves, by what the rounds of the environments found.
+// Pipeline returns the application's pipeline, based on the results of the environments' rounds.
 func (c *Chain) Pipeline(request Request, outcomes Outcomes) *Pipeline {
 	return &Pipeline{Deliverer: c.Deliverer, Request: request, Lines: c.Lines, Outcomes: outcomes, Ledger: c.Ledger, Link: c.Link}
 }
 
-// environments makes the rounds of all environments.
+// environments runs the rounds of all environments.
 func (c *Chain) environments(ctx context.Context, request Request, a *Application, d *Delivered) {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
@@ -123,7 +124,7 @@ func (d *Delivered) Outcome(_ context.Context, environment string) (*Outcome, er
 	return d.Environments[environment], d.Errors[environment]
 }
 
-// Read are the locations that were read: when one of them moves, a round may have to do.
+// Read returns the locations that were read. If one of them moves, another round may be needed.
 func (d *Delivered) Read() []schedule.Location {
 	var read []schedule.Location
 	for _, name := range slices.Sorted(maps.Keys(d.Environments)) {
@@ -134,7 +135,7 @@ func (d *Delivered) Read() []schedule.Location {
 	return read
 }
 
-// remember puts on record the builds that environments have and CI told nobody but Git: a later one may take their place there
+// remember records the builds in environments that are known from Git only. A newer build can replace them there
 // before the next environment has them.
 func (c *Chain) remember(ctx context.Context, a *Application, d *Delivered) error {
 	known, err := RecordedBuilds(ctx, c.Ledger, a.Subject())

@@ -11,30 +11,30 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
 )
 
-// Need is what a workload needs of the platform's configuration on a cluster type, by its schemas.
-// What is missing never stops an application: both teams work at their own pace.
+// Need describes which platform configuration a workload needs on a cluster type, according to its schemas. Missing
+// values never block an application, because platform and application teams work independently.
 type Need struct {
 	Environment string `json:"environment"`
 	ClusterType string `json:"clusterType"`
 	Target      string `json:"target"`
 	// Schemas are the ConfigSchemas that apply, sorted.
 	Schemas []string `json:"schemas"`
-	// Needs are the values that they ask for, sorted, and whether the platform gives them.
+	// Needs are the values that the schemas define, sorted, and whether the platform sets them.
 	Needs []NeededValue `json:"needs"`
-	// Problems are what else is wrong with the values that are there.
+	// Problems are other problems with the values that are set.
 	Problems []fleet.Problem `json:"problems,omitempty"`
 }
 
-// NeededValue is a value that a schema asks for.
+// NeededValue is a value that a schema defines.
 type NeededValue struct {
 	Key      string `json:"key"`
 	Required bool   `json:"required,omitempty"`
 	Given    bool   `json:"given"`
-	// From is where the platform team writes it; of a map or list, where the first of its values is.
+	// From is where the platform team sets it; for a map or list, where its first value is set.
 	From fleet.Position `json:"from,omitzero"`
 }
 
-// Missing are the keys that are required and not given.
+// Missing returns the keys that are required and not set.
 func (n Need) Missing() []string {
 	var keys []string
 	for _, v := range n.Needs {
@@ -45,8 +45,8 @@ func (n Need) Missing() []string {
 	return keys
 }
 
-// Contract says what a workload needs on each cluster type that the platform assigned its targets to,
-// by cluster type and target. Assignments without a schema need nothing and are left out.
+// Contract returns what a workload needs on each cluster type that the platform assigned its targets to, by cluster
+// type and target. It leaves out assignments without a schema.
 func Contract(s *fleet.Snapshot, workload string) []Need {
 	b := bundle.Build(s, nil, nil)
 	schemas := map[string]*fleet.Schema{}
@@ -78,7 +78,7 @@ func Contract(s *fleet.Snapshot, workload string) []Need {
 	return needs
 }
 
-// problemsWith are those of an assignment's configuration, without what is missing.
+// problemsWith returns the problems of an assignment's configuration, except for missing values.
 func problemsWith(b *bundle.Bundle, assignment string) []fleet.Problem {
 	var problems []fleet.Problem
 	for _, p := range b.Problems {
@@ -89,7 +89,7 @@ func problemsWith(b *bundle.Bundle, assignment string) []fleet.Problem {
 	return problems
 }
 
-// ask adds what a schema asks for at its top level.
+// ask adds the top-level values that a schema defines.
 func (n *Need) ask(schema *fleet.Schema, composed *config.Composed) {
 	document, _ := schema.Document.(map[string]any)
 	properties, _ := document["properties"].(map[string]any)

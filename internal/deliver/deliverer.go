@@ -13,7 +13,7 @@ import (
 // LabelKeepDrift keeps files that were changed by hand.
 const LabelKeepDrift = "kalypso/keep-drift"
 
-// The inputs in the mark of a pull request, beside commits: a build, and that a reviewer has to merge.
+// Inputs in a pull request's mark, in addition to commits: the build, and that a user has to merge.
 const (
 	inputVersion         = "version"
 	inputImage           = "image"
@@ -45,8 +45,8 @@ type Order struct {
 
 // Outcome is what a round found and did.
 type Outcome struct {
-	// App is what the head of the source says. Draft was made of the commit that the environment has; nil if the environment has none,
-	// or the round failed before.
+	// App is the application at the head of the source. Draft is rendered from the environment's commit; nil if the
+	// environment has no commit, or the round failed before.
 	App   *Application
 	Draft *Draft
 	// GitOps is the branch, at the commit that was read.

@@ -11,11 +11,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// annotationImage is the image of a build, in the words of [Build.Image].
+// annotationImage holds a build's image, in the format of [Build.Image].
 const annotationImage = "app.kalypso.io/build-image"
 
-// descriptor says which version of the workload the manifests of a target hold.
-// Its build time is that of the source's commit, which is the same whoever renders it.
+// descriptor returns the descriptor for a target's manifests. Its build time is the time of the source commit, so
+// that it does not depend on who renders it.
 func (w *work) descriptor(target, folder string) *hub.DeploymentDescriptor {
 	a := w.app
 	d := &hub.DeploymentDescriptor{
@@ -50,8 +50,8 @@ func (w *work) descriptor(target, folder string) *hub.DeploymentDescriptor {
 	return d
 }
 
-// workspace is whose the published manifests are; empty where nobody said. Only the platform's registration knows it, which CI does
-// not read: so what a server wrote stays, or the two would take turns to write it and to leave it out.
+// workspace returns the owner of the published manifests; empty if unknown. Only servers know it, from the platform's
+// registration. CI keeps what a server published, because they would otherwise add and remove it in turns.
 func (g *GitOps) workspace() string {
 	if d := g.descriptor(); d != nil && d.Spec.Workload.Application != nil && d.Spec.Workload.Application.Workspace != nil {
 		return d.Spec.Workload.Application.Workspace.Name
@@ -59,10 +59,10 @@ func (g *GitOps) workspace() string {
 	return ""
 }
 
-// unclaimed reports whether something is published that does not say whose it is.
+// unclaimed reports whether the published descriptors do not name an owner.
 func (g *GitOps) unclaimed() bool { return g.descriptor() != nil && g.workspace() == "" }
 
-// descriptor is the first one that is published; nil where there is none. All of them say the same about the workload.
+// descriptor returns the first published descriptor; nil if there is none. All of them agree about the workload.
 func (g *GitOps) descriptor() *hub.DeploymentDescriptor {
 	if g.Published == nil {
 		return nil
@@ -81,7 +81,7 @@ func (g *GitOps) descriptor() *hub.DeploymentDescriptor {
 	return nil
 }
 
-// describedBuild is the build that a descriptor names; zero for one that cannot be read.
+// describedBuild returns the build in a descriptor; zero if it cannot be read.
 func describedBuild(content []byte) Build {
 	var d hub.DeploymentDescriptor
 	if err := sigs.Unmarshal(content, &d); err != nil {

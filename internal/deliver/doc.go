@@ -1,24 +1,27 @@
-// Package deliver brings a commit of an application's source to every environment: it is for application teams what
-// package scheduling is for the platform.
+// Package deliver delivers commits of an application's source to every environment. It is the counterpart for
+// application teams of the platform's package schedule.
 //
 //	source@commit   Workload, Delivery, chart ─┐
-//	configuration   values of the targets ─────┼─► render ─► tree ─► plan ─► checks ─► one living change
+//	configuration   values of the targets ─────┼─► render ─► tree ─► plan ─► checks ─► one pull request
 //	GitOps branch   what is published ─────────┘                          └─► scans
 //
-// A [Loader] reads the three places at fixed commits, a [Deliverer] makes a [Draft] of them, which is a pure function of those
-// commits, and keeps the change of an environment what the draft says. Which commit of the source that is, is written
-// where it belongs: in the tracking files of the GitOps branch, and until it is merged in the change that is open. So nothing is
-// remembered anywhere else, and a change of configuration renders its environment alone, with the commit that it has.
+// A [Loader] reads the three places at fixed commits. A [Drafter] renders a [Draft] from them, which depends only on
+// those commits. A [Deliverer] keeps the environment's pull request equal to the draft. Git records which source
+// commit an environment has: in the tracking files of the GitOps branch and, until it is merged, in the open pull
+// request. No other state is needed, and a change of configuration renders its environment with the commit that it
+// already has.
 //
-// What scans of charts and images found comes from package scanning, which looks at each digest once, or again
-// where a scan wants that, and never makes a draft wait.
+// Package scan has the results of scans of charts and images. It scans each digest once, or again if a scan requires
+// it, and drafts never wait for it.
 //
-// A [Pipeline] lets package promoting move commits along the chain of environments, with the version and image that CI said when
-// the commit was built.
+// A [Pipeline] lets package promote move commits through the environments, with the version and image that CI
+// recorded for each commit.
 //
-// What a person has to mend in the repositories is a problem with file and line, and holds the targets that depend on it: they
-// keep the files they have. An error means that nothing is known about an environment; the others go on.
+// Problems in the repositories have a file and line. They hold the targets that depend on them: these keep their
+// published files. An error means that the state of an environment is unknown; the other environments are not
+// affected.
 //
-// Applications are not trusted by the platform: nothing of what is read here reaches a template or a policy of it. Where a server
-// delivers them, with rights that their teams have not, they reach only repositories of their own ([Bounds]).
+// The platform does not trust applications: their files never become part of its templates or policies. If a server
+// delivers applications with rights that their teams do not have, they can use only their own repositories
+// ([Bounds]).
 package deliver

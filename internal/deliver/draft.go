@@ -18,17 +18,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-// Draft is what the GitOps branch of an environment should hold, and what that changes.
+// Draft is what an environment's GitOps branch should hold, with the changes that this makes.
 type Draft struct {
 	App    *Application
-	Config *Config // nil where none is needed
+	Config *Config // nil if the targets need none
 	GitOps *GitOps
 	Build  Build
 	Tree   *tree.Tree
 	Plan   *Plan
-	// Findings are what the checks found in the manifests that change.
+	// Findings are the results of checks on the manifests that change.
 	Findings []check.Finding
-	// Scanned is whether the policy wants scans, and Scans is how those of the images and charts that change stand.
+	// Scanned reports whether the policy requires scans. Scans are the results for the images and charts that change.
 	Scanned bool
 	Scans   []scan.Result
 	// Read are the locations that were read.
@@ -40,33 +40,33 @@ type Draft struct {
 	keepDrift bool
 }
 
-// Drafter makes drafts.
+// Drafter renders drafts.
 type Drafter struct {
 	Loader *Loader // required
-	// Renderer renders; nil means [InProcess].
+	// Renderer renders the targets. Default: [InProcess].
 	Renderer Renderer
-	// Policies are what the platform team checks; nil for the rules that come with Kalypso.
+	// Policies are the platform team's check policies. Default: Kalypso's built-in rules.
 	Policies Policies
-	// Scanner runs the scans of the policies; nil runs none, so that changes wait for those that are wanted.
+	// Scanner runs the scans of the policies. Nil runs none, so that pull requests that need scans wait for them.
 	Scanner Scanner
-	// Memory holds what was rendered before, so that only what changed is rendered again; nil for none.
+	// Memory holds earlier results, so that only changes are rendered; optional.
 	Memory *Memory
 }
 
-// Policies know what the manifests of an environment are checked by.
+// Policies returns the check policy of an environment.
 type Policies interface {
 	Policy(ctx context.Context, environment string) (check.Policy, []fleet.Problem, error)
 }
 
-// Wish is what is to be drafted.
+// Wish is what to draft.
 type Wish struct {
 	Request     Request
 	Environment string // required
-	// Build is the commit to render, with what CI made of it. Without a commit it is the head of the branch.
+	// Build is the build to render. Without a commit, the head of the branch is rendered.
 	Build Build
-	// Unpublished leaves the GitOps branch alone, as if nothing was published.
+	// Unpublished ignores the GitOps branch, as if nothing was published.
 	Unpublished bool
-	// KeepDrift leaves targets whose files somebody changed by hand as they are.
+	// KeepDrift holds targets whose files were changed by hand.
 	KeepDrift bool
 }
 
@@ -79,7 +79,7 @@ func (d *Drafter) Draft(ctx context.Context, wish Wish) (*Draft, error) {
 	return d.draft(ctx, a, wish, nil)
 }
 
-// draft drafts an application that was read. published is what the branch holds; nil to read it.
+// draft renders an application that has been read. published is the state of the branch; nil to read it.
 func (d *Drafter) draft(ctx context.Context, a *Application, wish Wish, published *GitOps) (*Draft, error) {
 	if err := a.knows(wish.Environment); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (d *Drafter) draft(ctx context.Context, a *Application, wish Wish, publishe
 	return draft, d.check(ctx, draft)
 }
 
-// read reads configuration and GitOps branch.
+// read reads the configuration and the GitOps branch.
 func (d *Drafter) read(ctx context.Context, draft *Draft, environment string) error {
 	a := draft.App
 	if spec := a.Delivery.Spec; spec.Kustomization == "" && spec.Manifests == "" {
@@ -150,7 +150,7 @@ func (d *Drafter) render(ctx context.Context, draft *Draft, wish Wish) error {
 	}
 	known := w.workspace
 	if w.gitops.unclaimed() {
-		w.workspace = "" // to say whose it is alone is no change that somebody should have to merge
+		w.workspace = "" // naming the owner alone is not worth a pull request
 	}
 	if draft.build(wish.KeepDrift); w.workspace != known && len(draft.changes) > 0 {
 		w.workspace = known
@@ -159,7 +159,7 @@ func (d *Drafter) render(ctx context.Context, draft *Draft, wish Wish) error {
 	return nil
 }
 
-// build builds the tree of what was rendered.
+// build builds the tree from the rendered targets.
 func (d *Draft) build(keepsDrift bool) {
 	wanted := d.work.wanted(d.results)
 	if keepsDrift {
@@ -169,7 +169,7 @@ func (d *Draft) build(keepsDrift bool) {
 	d.changes = d.Tree.Changes()
 }
 
-// keepDrift holds the targets that somebody changed by hand.
+// keepDrift holds the targets with files that were changed by hand.
 func keepDrift(wanted *tree.Wanted, published *tree.Published) {
 	if published == nil {
 		return
@@ -190,20 +190,20 @@ func keepDrift(wanted *tree.Wanted, published *tree.Published) {
 	}
 }
 
-// KindDrift is that a target keeps what somebody changed by hand, because somebody wants that.
+// KindDrift means that a target keeps files that were changed by hand, because a user wants that.
 const KindDrift fleet.ProblemKind = "drift-kept"
 
-// Files are all files that the branch should hold and that are the application's, sorted by path.
-// Those that stay as they are published have no content.
+// Files returns the application's files that the branch should hold, sorted by path. Files that stay as published
+// have no content.
 func (d *Draft) Files() []bundle.File { return d.Tree.Files() }
 
 // digest identifies the files that the branch should hold.
 func (d *Draft) digest() string { return bundle.Digest(slices.Values(d.Files())) }
 
-// Changes are what has to be done to the branch, sorted by path.
+// Changes returns the changes to the branch, sorted by path.
 func (d *Draft) Changes() []bundle.Change { return d.changes }
 
-// Values are the composed values of a target; ok is false for one that was not rendered.
+// Values returns the composed values of a target. ok is false if the target was not rendered.
 func (d *Draft) Values(target string) (keys []values.Key, ok bool) {
 	for _, result := range d.results {
 		for _, r := range result.Targets {
@@ -215,7 +215,7 @@ func (d *Draft) Values(target string) (keys []values.Key, ok bool) {
 	return nil, false
 }
 
-// Inputs are the commits that the draft was made of.
+// Inputs returns the commits that the draft was rendered from.
 func (d *Draft) Inputs() []schedule.Input { return d.work.inputs() }
 
 func (w *work) inputs() []schedule.Input {
@@ -234,7 +234,8 @@ func (w *work) inputsText() string {
 	return strings.Join(texts, ", ")
 }
 
-// when is the time of the newest input, by which the commit is dated: it is the same whoever makes it.
+// when returns the time of the newest input. It is the commit's date, so that the date does not depend on who
+// commits.
 func (w *work) when() time.Time {
 	var newest time.Time
 	for _, i := range w.inputs() {
@@ -245,7 +246,7 @@ func (w *work) when() time.Time {
 	return newest
 }
 
-// check looks at the manifests that change. What is published already was checked when it came.
+// check checks the manifests that change. Published manifests were checked when they were added.
 func (d *Drafter) check(ctx context.Context, draft *Draft) error {
 	policy := check.Policy{Environment: draft.work.environment}
 	if d.Policies != nil {
@@ -264,7 +265,7 @@ func (d *Drafter) check(ctx context.Context, draft *Draft) error {
 		}
 	}
 	if len(files) == 0 && (len(draft.changes) == 0 || len(policy.Unreadable) == 0) {
-		return nil // whatever changes, a policy that cannot be read says so
+		return nil // a policy with errors reports a finding even if nothing changes
 	}
 	checker, err := d.Memory.checker(policy)
 	if err != nil {

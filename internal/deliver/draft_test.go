@@ -53,8 +53,8 @@ func TestPublishedIsUpToDate(t *testing.T) {
 	}
 }
 
-// What CI published does not say whose it is. The server, which knows, has nothing to propose for that alone, and says it with the
-// next change.
+// What CI publishes does not name the owner. The server knows it, but does not open a pull request for that alone: it
+// adds it with the next change.
 func TestServerWaitsForAChangeToSayWhoseItIs(t *testing.T) {
 	r := shop(3)
 	r.publish(mustDraft(t, r))
@@ -71,7 +71,7 @@ func TestServerWaitsForAChangeToSayWhoseItIs(t *testing.T) {
 	}
 }
 
-// A server knows the workspace, and CI does not: the one leaves alone what the other wrote.
+// A server knows the workspace, and CI does not. CI keeps what the server wrote.
 func TestServerAndCISayTheSame(t *testing.T) {
 	r := shop(3)
 	r.publish(mustDraft(t, r, func(w *deliver.Wish) { w.Request.Workspace = "kaizen" }))
@@ -104,7 +104,7 @@ func TestRemovedTargetsDisappearWithinTheBudget(t *testing.T) {
 	}
 }
 
-// An invalid budget is a problem with file and line, and the default budget applies, as for the platform.
+// An invalid budget is a problem with file and line. The default budget applies then, as for the platform.
 func TestInvalidDeletionBudgetIsAProblem(t *testing.T) {
 	for _, budget := range []string{"7x", "500%", `"-1"`} {
 		r := shop(12)
@@ -218,7 +218,7 @@ func TestServicesOfTheOriginal(t *testing.T) {
 	}
 }
 
-// Folders of several services may end alike: their whole paths are names, too.
+// Folders of several services can end alike. Their whole paths are valid names, too.
 func TestFoldersBelowServices(t *testing.T) {
 	r := shop(1)
 	r[sourceMain]["workload.yaml"] = strings.ReplaceAll(r[sourceMain]["workload.yaml"], "t000", "nginx-eu")

@@ -17,18 +17,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Config is the configuration of an environment at a commit.
+// Config is an environment's configuration at a commit.
 type Config struct {
 	Location schedule.Location
 	Input    schedule.Input
-	// Files are the values.yaml files, by their paths from the root of the repository.
+	// Files are the values.yaml files, by path from the root of the repository.
 	Files map[string][]byte
-	// Folders are those of targets, with paths from the folder of the configuration.
+	// Folders are the targets' folders. Their paths are relative to the folder of the configuration.
 	Folders []values.Folder
 }
 
-// Config reads the configuration of an environment at the head of its branch. That there is none is an error that names the
-// places where it could be.
+// Config reads an environment's configuration at the head of its branch. If there is none, it returns an error that
+// lists the places where it can be, and that matches [ErrNoConfig].
 func (l *Loader) Config(ctx context.Context, a *Application, environment string) (*Config, []schedule.Location, error) {
 	l.progress("reading the configuration of %s", environment)
 	var asked []schedule.Location
@@ -57,10 +57,10 @@ func (l *Loader) Config(ctx context.Context, a *Application, environment string)
 		environment, ErrNoConfig, strings.Join(missing, ", and "))
 }
 
-// ErrNoConfig says that there is no configuration of an environment.
+// ErrNoConfig is returned if an environment has no configuration.
 var ErrNoConfig = errors.New("no configuration")
 
-// configPlaces are where the configuration may be; with a folder that stands in, only one is asked for.
+// configPlaces returns where the configuration can be. If a folder replaces them, it returns one place only.
 func (a *Application) configPlaces(environment string) []scheduler.Repository {
 	places := a.Delivery.ConfigPlaces(environment, a.Request.Source)
 	if a.Request.ConfigFolder != "" {
@@ -69,7 +69,7 @@ func (a *Application) configPlaces(environment string) []scheduler.Repository {
 	return places
 }
 
-// locate returns the location that the application means.
+// locate resolves a repository of the application to a location.
 func (l *Loader) locate(a *Application, r scheduler.Repository) (schedule.Location, error) {
 	clean, err := fleet.CleanPath(r.Path)
 	if err != nil {
@@ -87,10 +87,10 @@ func (l *Loader) locate(a *Application, r scheduler.Repository) (schedule.Locati
 	return schedule.Location{Repo: repo, Branch: r.Branch, Path: clean}, nil
 }
 
-// maxValues is how many files of values one environment may have.
+// maxValues is the maximum number of values files in an environment.
 const maxValues = 10_000
 
-// readConfig reads the files of values.
+// readConfig reads the values files.
 func readConfig(files *Files, at schedule.Location) (*Config, error) {
 	c := &Config{
 		Location: at, Files: map[string][]byte{},
@@ -115,7 +115,7 @@ func readConfig(files *Files, at schedule.Location) (*Config, error) {
 	return c, nil
 }
 
-// String names the place: a folder, or a branch of a repository.
+// String returns the place: a folder, or a branch of a repository.
 func (c *Config) String() string {
 	if c.Location.Folder != "" {
 		return c.Location.Folder
@@ -123,12 +123,12 @@ func (c *Config) String() string {
 	return fmt.Sprintf("branch %q of %s", c.Location.Branch, secret.Redact(c.Location.Repo))
 }
 
-// within is the path of a file from the folder of the configuration.
+// within returns the path of a file relative to the folder of the configuration.
 func (c *Config) within(file string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(file, c.Location.Path), "/")
 }
 
-// layers are the names of the files of a folder's layers, in [Config.Files].
+// layers returns the names in [Config.Files] of a folder's layers.
 func (c *Config) layers(folder values.Folder) []string {
 	var names []string
 	for _, file := range folder.Files {
@@ -137,15 +137,15 @@ func (c *Config) layers(folder values.Folder) []string {
 	return names
 }
 
-// GitOps is the branch that the manifests of an environment go to, as it is now.
+// GitOps is the current state of the branch for an environment's manifests.
 type GitOps struct {
 	Location schedule.Location
 	schedule.Head
-	// Exists is false for a branch that does not exist yet.
+	// Exists reports whether the branch exists.
 	Exists bool
-	// Published is what it holds of the workload; nil when it does not exist yet.
+	// Published is the workload's content of the branch; nil if the branch does not exist.
 	Published *tree.Published
-	// Build is the commit of the source that it was rendered from; zero when nothing was.
+	// Build is the build that the branch was rendered from; zero if it is empty.
 	Build Build
 
 	read func(path string) ([]byte, error)
@@ -185,8 +185,8 @@ func (l *Loader) GitOps(ctx context.Context, a *Application, environment string)
 	return g, nil
 }
 
-// build is the build that the branch was rendered from. The tracking files are those of a branch; where several workloads share
-// one, each has its own in its descriptors.
+// build returns the build that the branch was rendered from. Tracking files describe the whole branch. If the source has
+// several workloads, they can share the branch, so the build is read from the workload's descriptors instead.
 func (g *GitOps) build(a *Application) Build {
 	if t := g.Published.Tracking; a.Alone {
 		return Build{Commit: commitOf(t.Commit), Version: t.Version, Image: t.ImageTag}
@@ -204,7 +204,7 @@ func (g *GitOps) build(a *Application) Build {
 	return Build{}
 }
 
-// commitOf returns a text that is a commit; empty for any other. Anybody who can push to the branch can write the file.
+// commitOf returns text if it is a commit hash, else "". Anyone who can push to the branch can write the file.
 func commitOf(text string) string {
 	if len(text) != 40 || strings.Trim(text, "0123456789abcdef") != "" {
 		return ""
@@ -212,7 +212,7 @@ func commitOf(text string) string {
 	return text
 }
 
-// environment returns what the application says about an environment.
+// environment returns the application's settings for an environment.
 func (a *Application) environment(name string) app.Environment {
 	e, _ := a.Delivery.Environment(name)
 	e.Name = name

@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/deliver"
 )
 
-// A draft says what an environment's GitOps branch should hold, and what that changes.
+// A draft holds what an environment's GitOps branch should contain, and what that changes.
 func ExampleDrafter_Draft() {
 	loader := &deliver.Loader{Repositories: shop(2), Charts: localCharts{}}
 	drafter := &deliver.Drafter{Loader: loader}

@@ -16,7 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// work is what is to be rendered for an environment: a job for the chart, or one for each service.
+// work is what to render for an environment: one job for the chart, or one for each service.
 type work struct {
 	app         *Application
 	environment string
@@ -26,9 +26,9 @@ type work struct {
 
 	source *Files
 	parts  []*part
-	// workspace is whose the application is; may be empty.
+	// workspace is the owner of the application; may be empty.
 	workspace string
-	// problems are what is wrong with targets before they are rendered, by target.
+	// problems are the problems found before rendering, by target.
 	problems map[string][]fleet.Problem
 	others   []fleet.Problem
 }
@@ -38,11 +38,11 @@ type part struct {
 	service *app.Service
 	origin  tree.Origin
 	job     *chart.Job
-	// err is why the chart is not there.
+	// err is why the chart could not be loaded.
 	err error
 }
 
-// prepare finds out what is to be rendered.
+// prepare determines what to render.
 func (l *Loader) prepare(ctx context.Context, a *Application, environment string, build Build, config *Config, gitops *GitOps) (*work, error) {
 	w := &work{app: a, environment: environment, build: build, config: config, gitops: gitops, problems: map[string][]fleet.Problem{}}
 	if w.workspace = a.Request.Workspace; w.workspace == "" {
@@ -67,7 +67,7 @@ func (l *Loader) prepare(ctx context.Context, a *Application, environment string
 	return w, nil
 }
 
-// part makes a job without targets. What goes wrong with a chart holds the targets that it is rendered for, and no others.
+// part returns a job without targets. If its chart cannot be loaded, only the job's own targets are held.
 func (l *Loader) part(ctx context.Context, w *work, service *app.Service) *part {
 	d := w.app.Delivery.Spec
 	p := &part{service: service, job: &chart.Job{Form: chart.FormChart, Vars: w.app.Request.Vars}}
@@ -94,7 +94,7 @@ func (l *Loader) part(ctx context.Context, w *work, service *app.Service) *part 
 }
 
 func (p *part) schema(w *work, at string) {
-	clean, _ := fleet.CleanPath(at) // checked when it was read
+	clean, _ := fleet.CleanPath(at) // validated when it was read
 	content, err := w.source.Read(clean)
 	if err != nil {
 		p.err = fmt.Errorf("read the schema %q: %w", at, err)
@@ -103,11 +103,11 @@ func (p *part) schema(w *work, at string) {
 	p.job.Schema, p.job.SchemaFile = content, clean
 }
 
-// chart reads or fetches a chart.
+// chart reads or fetches the chart.
 func (p *part) chart(ctx context.Context, w *work, ref app.Chart, l *Loader) {
 	fetch := func() (*Chart, error) { return l.Charts.Fetch(ctx, ref) }
 	if ref.Repository == "" {
-		folder, _ := fleet.CleanPath(cmp.Or(ref.Path, app.DefaultChart)) // checked when it was read
+		folder, _ := fleet.CleanPath(cmp.Or(ref.Path, app.DefaultChart)) // validated when it was read
 		if !slices.ContainsFunc(w.source.Entries, func(e Entry) bool { return e.Path == path.Join(folder, "Chart.yaml") }) {
 			p.err = fmt.Errorf("there is no chart in the folder %q of the source; say in a Delivery where it is", folder)
 			return
@@ -130,7 +130,7 @@ func (p *part) chart(ctx context.Context, w *work, ref app.Chart, l *Loader) {
 	}
 }
 
-// inCharts chooses the files of all charts of a repository: one may depend on another.
+// inCharts selects the files of all charts in a repository, because they can depend on each other.
 func inCharts(entries []Entry) func(Entry) bool {
 	folders := map[string]bool{}
 	for _, e := range entries {
@@ -150,10 +150,10 @@ func inCharts(entries []Entry) func(Entry) bool {
 	}
 }
 
-// folder reads what a kustomization or plain manifests are made of: everything below the first folder of their path,
-// since a kustomization may build on what lies beside it.
+// folder reads the files of a kustomization or of plain manifests: everything below the first folder of their path,
+// because kustomizations can refer to folders next to them.
 func (p *part) folder(w *work, pattern string) {
-	clean, _ := fleet.CleanPath(pattern) // checked when it was read
+	clean, _ := fleet.CleanPath(pattern) // validated when it was read
 	first, _, _ := strings.Cut(clean, "/")
 	if strings.Contains(first, "{") {
 		first = ""
@@ -163,7 +163,7 @@ func (p *part) folder(w *work, pattern string) {
 	})
 }
 
-// assign gives every target of the environment to the part that renders it.
+// assign assigns each target of the environment to the part that renders it.
 func (w *work) assign() {
 	used := map[string]bool{}
 	for _, i := range w.app.targetsIn(w.environment) {
@@ -184,7 +184,7 @@ func (w *work) assign() {
 	w.unused(used)
 }
 
-// target is what is rendered for a target, and by which part.
+// target returns what to render for a target, and the part that renders it.
 func (w *work) target(name string, used map[string]bool) (chart.Target, *part, error) {
 	d := w.app.Delivery.Spec
 	image, err := w.build.Values(d.Images)
@@ -216,12 +216,12 @@ func (w *work) target(name string, used map[string]bool) (chart.Target, *part, e
 	return t, p, nil
 }
 
-// folderOf finds the configuration folder of a target, and notes which ones are meant by it.
+// folderOf returns the configuration folder of a target, and adds it to used.
 func (w *work) folderOf(name string, used map[string]bool) (values.Folder, error) {
 	wanted := ""
 	for _, t := range w.app.Delivery.Spec.Config.Targets {
 		if t.Name == name {
-			wanted, _ = fleet.CleanPath(t.Folder) // checked when it was read
+			wanted, _ = fleet.CleanPath(t.Folder) // validated when it was read
 		}
 	}
 	var found []values.Folder
@@ -241,8 +241,8 @@ func (w *work) folderOf(name string, used map[string]bool) (values.Folder, error
 	}
 }
 
-// isNamed reports whether a folder is named like a target: by its last element, and below services by its whole path, since
-// several services may have a folder of one name.
+// isNamed reports whether a folder is named like a target: by its last element or, for services, by its whole path,
+// because folders of several services can have the same name.
 func (w *work) isNamed(f values.Folder, target string) bool {
 	return f.Name() == target || len(w.app.Delivery.Spec.Services) > 0 && strings.ReplaceAll(f.Path, "/", "-") == target
 }
@@ -259,7 +259,8 @@ func folders(all []values.Folder) string {
 	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
-// serving is the part of the service that a folder belongs to; nil when there is none. A single service has them all.
+// serving returns the part of the service that a folder belongs to; nil if there is none. A single service has all
+// folders.
 func (w *work) serving(folder values.Folder) *part {
 	elements := strings.Split(folder.Path, "/")
 	for _, p := range w.parts {
@@ -281,7 +282,7 @@ func (w *work) services() string {
 	return strings.Join(names, ", ")
 }
 
-// unused warns of configuration that no target of the Workload asks for.
+// unused warns about configuration folders without a target in the Workload.
 func (w *work) unused(used map[string]bool) {
 	if w.parts[0].job.Form != chart.FormChart || w.config == nil {
 		return
@@ -298,7 +299,7 @@ func (w *work) unused(used map[string]bool) {
 	}
 }
 
-// wanted puts together what the branch should hold.
+// wanted returns what the branch should hold.
 func (w *work) wanted(results []*chart.Result) tree.Wanted {
 	wanted := tree.Wanted{
 		Workload: w.app.Workload.Name, Environment: w.environment, Root: w.gitops.Location.Path, Withhold: w.app.withhold,
@@ -326,7 +327,7 @@ func (w *work) wanted(results []*chart.Result) tree.Wanted {
 	return wanted
 }
 
-// place is the folder that a target's manifests go to: that which clusters are told to follow, from the root.
+// place returns the folder, from the root, for a target's manifests: the one that clusters are configured to follow.
 func (w *work) place(target int) (string, []fleet.Problem) {
 	t := w.app.Workload.Spec.DeploymentTargets[target]
 	at, root := t.Manifests["path"], w.gitops.Location.Path

@@ -7,7 +7,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 )
 
-// commitURL is the page of a commit; empty where no forge hosts the repository, or a commit has no page there.
+// commitURL returns the URL of a commit's page; empty if no forge hosts the repository, or the forge has no such
+// page.
 func commitURL(forges pullrequest.Forges, repo, commit string) string {
 	host, err := forges.Forge(repo)
 	if err != nil || commitOf(commit) == "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 )
 
-// Memory keeps what was rendered last for each environment of each application, and the checkers with what they know.
-// It is only ever faster to have one. It is safe for concurrent use; the zero value is ready, and nil keeps nothing.
+// Memory keeps the last rendered result of each environment of each application, and the checkers with their caches.
+// It only makes rounds faster. It is safe for concurrent use. The zero value is ready to use; nil keeps nothing.
 type Memory struct {
 	mu       sync.Mutex
 	results  map[memoryKey]*chart.Result
@@ -21,7 +21,7 @@ type memoryKey struct {
 	part                 int
 }
 
-// remembered is a checker with the policy that it was made for.
+// remembered is a checker and its policy.
 type remembered struct {
 	policy  check.Policy
 	checker *check.Checker
@@ -48,7 +48,7 @@ func (m *Memory) put(key memoryKey, result *chart.Result) {
 	m.results[key] = result
 }
 
-// checker returns the checker of a policy, the one from before where the policy is the same.
+// checker returns the checker of a policy. It reuses the earlier one if the policy has not changed.
 func (m *Memory) checker(policy check.Policy) (*check.Checker, error) {
 	if m == nil {
 		return check.New(policy)

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/deliver"
 )
 
-// talkative are charts that come with notices.
+// talkative are charts with notices.
 type talkative struct {
 	localCharts
 	notices []string
@@ -22,7 +22,7 @@ func (c talkative) Local(ctx context.Context, files []chart.File, folder string)
 	return found, err
 }
 
-// TestTheTextOfAChangeHasNotices: what is worth knowing is said once, means nothing in Markdown, and leaves room for the rest.
+// TestTheTextOfAChangeHasNotices checks that a notice is written once, is escaped, and leaves room for the rest.
 func TestTheTextOfAChangeHasNotices(t *testing.T) {
 	text := func(notices ...string) string {
 		t.Helper()

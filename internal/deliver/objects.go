@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// ObjectChange is an object of a target that is not as it was.
+// ObjectChange is a changed object of a target.
 type ObjectChange struct {
 	Op        plan.Op `json:"op"`
 	Kind      string  `json:"kind"`
@@ -30,7 +30,7 @@ func (o ObjectChange) String() string {
 	return o.Kind + "/" + o.Namespace + "/" + o.Name
 }
 
-// Diff is the unified difference of the manifest, without the names of files.
+// Diff returns the unified difference of the manifest, without the file names.
 func (o ObjectChange) Diff() string {
 	text := udiff.Unified("before", "after", o.before, o.after)
 	for range 2 { // --- before, +++ after
@@ -39,7 +39,7 @@ func (o ObjectChange) Diff() string {
 	return text
 }
 
-// manifest is one document of a file of manifests.
+// manifest is one document of a manifest file.
 type manifest struct {
 	group, kind, namespace, name string
 	text                         string
@@ -47,7 +47,7 @@ type manifest struct {
 
 func (m manifest) key() [4]string { return [4]string{m.group, m.kind, m.namespace, m.name} }
 
-// changedObjects compares two files of manifests. Documents that are the same to the byte are not parsed.
+// changedObjects compares two manifest files. It does not parse documents that are identical.
 func changedObjects(before, after []byte) []ObjectChange {
 	was, is := documents(before), documents(after)
 	old := map[string]int{}
@@ -73,7 +73,7 @@ func changedObjects(before, after []byte) []ObjectChange {
 	return pair(gone, fresh)
 }
 
-// pair joins what is new with what it replaces. Several documents may say that they are the same object.
+// pair matches new documents with those that they replace. Several documents can claim to be the same object.
 func pair(gone map[[4]string][]manifest, fresh []string) []ObjectChange {
 	var changes []ObjectChange
 	for _, text := range fresh {
@@ -99,7 +99,7 @@ func pair(gone map[[4]string][]manifest, fresh []string) []ObjectChange {
 	return changes
 }
 
-// documents divides a file at the lines that separate documents.
+// documents splits a file at its document separators.
 func documents(content []byte) []string {
 	var all []string
 	for len(content) > 0 {
@@ -120,7 +120,7 @@ func documents(content []byte) []string {
 	return all
 }
 
-// parseManifest finds out which object a document is. The comment of where it comes from does not count as a change.
+// parseManifest determines which object a document is. Comments about the document's origin do not count as a change.
 func parseManifest(text string) manifest {
 	for strings.HasPrefix(text, "#") {
 		_, text, _ = strings.Cut(text, "\n")
@@ -135,7 +135,7 @@ func parseManifest(text string) manifest {
 	}
 	err := yaml.Unmarshal([]byte(identity(text)), &head)
 	if err != nil {
-		// It may be there twice, or refer to an anchor elsewhere.
+		// A key may occur twice, or refer to an anchor elsewhere in the document.
 		err = yaml.Unmarshal([]byte(text), &head)
 	}
 	if err != nil || head.Kind == "" {
@@ -148,13 +148,14 @@ func parseManifest(text string) manifest {
 	return manifest{group: group, kind: head.Kind, namespace: head.Metadata.Namespace, name: head.Metadata.Name, text: text}
 }
 
-// identity returns the lines of a document that say which object it is, and all of them where that is not plain to see: reading
-// a whole object takes many times as long. It wants each of the three keys at the beginning of a line, so that in an object, which
-// has them all, what looks like a key and is part of a text is there twice, which no parser takes.
+// identity returns the lines that identify a document's object, or the whole document if it is not in the usual form.
+// Parsing a whole object takes many times as long. Each of the three keys must start a line. If a line within a
+// multi-line text looks like one of them, the key occurs twice, because objects have all three, and YAML parsers
+// reject that.
 func identity(text string) string {
 	for _, end := range []string{"\r", "\u0085", "\u2028", "\u2029"} {
 		if strings.Contains(text, end) {
-			return text // for YAML, lines end there as well
+			return text // YAML line breaks, too
 		}
 	}
 	var b strings.Builder
@@ -180,15 +181,15 @@ func identity(text string) string {
 
 func identifies(key string) bool { return key == "apiVersion" || key == "kind" || key == "metadata" }
 
-// topLevel returns the key that begins in a line: none where the line goes on with the key before, or says nothing.
-// ok is false for lines that are written in another way than those of objects usually are.
+// topLevel returns the key that starts in a line; empty if the line continues the previous key, or is a comment or
+// blank. ok is false for lines that are not in the usual form of objects.
 func topLevel(line string) (key string, ok bool) {
-	if strings.ContainsRune(" #\n", rune(line[0])) || strings.HasPrefix(line, "- ") || line == "-\n" { // lists need not be indented
+	if strings.ContainsRune(" #\n", rune(line[0])) || strings.HasPrefix(line, "- ") || line == "-\n" { // lists may be unindented
 		return "", true
 	}
 	key, value, ok := strings.Cut(line, ":")
 	return key, ok && key != "" && strings.Trim(key, letters) == "" && (value == "" || value[0] == ' ' || value[0] == '\n')
 }
 
-// letters are what the keys of objects are written with.
+// letters are the characters of keys in objects.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// TestWhichObjectADocumentIs: however it is written, the same object is found.
+// TestWhichObjectADocumentIs checks that the same object is found in any notation.
 func TestWhichObjectADocumentIs(t *testing.T) {
 	for text, want := range map[string][4]string{
 		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, namespace: n}\nspec:\n  kind: b\n":                              {"apps", "Deployment", "n", "a"},
@@ -40,7 +40,8 @@ func TestWhichObjectADocumentIs(t *testing.T) {
 	}
 }
 
-// TestIdentityIsThatOfTheWholeDocument: of an object, the lines that name it say what all of them say.
+// TestIdentityIsThatOfTheWholeDocument checks that the lines that identify an object give the same result as the
+// whole document.
 func TestIdentityIsThatOfTheWholeDocument(t *testing.T) {
 	lines := []string{
 		"apiVersion: v1", "kind: Pod", "kind: Wrong", "metadata: {name: a}", "metadata:", "  name: b", "  namespace: n", "spec: {x: y,", "}", "note: \"", "\"", "note2: '",
@@ -55,7 +56,7 @@ func TestIdentityIsThatOfTheWholeDocument(t *testing.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(lines), 0, 12).Draw(t, "lines"), "\n") + "\n"
 		var all, some head
 		if yaml.Unmarshal([]byte(text), &all) != nil || yaml.Unmarshal([]byte(identity(text)), &some) != nil {
-			return // then all of it is read
+			return // the whole document is parsed
 		}
 		if object := all.APIVersion != "" && all.Kind != "" && all.Metadata.Name != ""; object && some != all {
 			t.Errorf("%q is %+v, and by its identity %+v", text, all, some)
@@ -63,7 +64,8 @@ func TestIdentityIsThatOfTheWholeDocument(t *testing.T) {
 	})
 }
 
-// TestObjectsOfOneNameAreAllSeen: two documents that say that they are the same object are removed, and replaced, one by one.
+// TestObjectsOfOneNameAreAllSeen checks that two documents that claim to be the same object are removed and replaced
+// separately.
 func TestObjectsOfOneNameAreAllSeen(t *testing.T) {
 	const one, two = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {}\n"
 	if got := changedObjects([]byte(one+"---\n"+two), nil); len(got) != 2 || got[0].Op != plan.Removed || got[1].Op != plan.Removed {

@@ -9,16 +9,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 )
 
-// maxRounds is how many rounds [Deliverer.Persist] makes at most, and firstPause is the time before the second one;
-// each further pause is twice as long: 7.5 seconds all in all.
+// maxRounds is the maximum number of rounds of [Deliverer.Persist]. firstPause is the pause before the second round.
+// Each further pause is twice as long, which makes 7.5 seconds in total.
 const (
 	maxRounds  = 5
 	firstPause = 500 * time.Millisecond
 )
 
-// Persist is [Deliverer.Round] for somebody who does not come back. When somebody else is at work on the change at the same time, such
-// as a server, a round may end because a branch moved, or because there is such a change already: then all is read again, by the loader
-// that again returns, and another round is made. What all rounds did is in the outcome.
+// Persist runs [Deliverer.Round], and retries it for callers that run only once, such as CI jobs. A round can fail if
+// something else, such as a server, works on the pull request at the same time: a branch moved, or the pull request
+// already exists. The next round then reads everything again, with a new loader from again. The outcome lists what
+// all rounds did.
 func (d *Deliverer) Persist(ctx context.Context, order Order, again func() *Loader) (*Outcome, error) {
 	next := *d
 	var did []string
@@ -39,7 +40,7 @@ func (d *Deliverer) Persist(ctx context.Context, order Order, again func() *Load
 	}
 }
 
-// disturbed reports whether a round ended because something was not as it was when it was read.
+// disturbed reports whether a round failed because something changed after it was read.
 func disturbed(err error) bool {
 	return errors.Is(err, pullrequest.ErrMoved) || errors.Is(err, pullrequest.ErrBusy) || errors.Is(err, forge.ErrConflict)
 }

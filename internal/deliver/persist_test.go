@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// disturbed are repositories that cannot be read as often as there are errors.
+// disturbed are repositories whose first reads fail, once for each error.
 type disturbed struct {
 	repos
 	errs *[]error
@@ -35,7 +35,8 @@ type noForges struct{}
 
 func (noForges) Forge(string) (forge.Forge, error) { return nil, errNoForge }
 
-// TestWhoIsDisturbedTriesAgain, a few times, after a while, and with what is read anew.
+// TestWhoIsDisturbedTriesAgain checks that a disturbed round is retried a few times, with pauses, and reads
+// everything again.
 func TestWhoIsDisturbedTriesAgain(t *testing.T) {
 	conflict, other := &forge.Error{Kind: forge.ErrConflict, Op: "open change"}, errors.New("no disk")
 	for name, tc := range map[string]struct {
@@ -68,7 +69,7 @@ func TestWhoIsDisturbedTriesAgain(t *testing.T) {
 	}
 }
 
-// TestWhoStopsDoesNotWait: a command that is stopped ends at once.
+// TestWhoStopsDoesNotWait checks that a cancelled command ends at once.
 func TestWhoStopsDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Millisecond)

@@ -21,21 +21,22 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/markdown"
 )
 
-// Pipeline moves the commits of an application's source. An environment names the commit of its open change, or else the one that
-// its GitOps branch was rendered from. Like the repositories that it reads, a Pipeline is for one round.
+// Pipeline moves the commits of an application's source. An environment has the commit of its open pull request or,
+// without one, the commit that its GitOps branch was rendered from. A Pipeline is for one round, like its
+// repositories.
 type Pipeline struct {
 	Deliverer *Deliverer // required
 	Request   Request    // required
-	// Lines give the history of the source. // required
+	// Lines returns the history of the source. // required
 	Lines promote.Lines
-	// Outcomes are what rounds found. // required
+	// Outcomes are the results of rounds. // required
 	Outcomes Outcomes
-	// Ledger knows what CI said of commits, and where targets are assigned. // required
+	// Ledger has the recorded builds, and the cluster types of targets. // required
 	Ledger Ledger
-	// Link returns the page of an environment for people, which statuses lead to; nil for none.
+	// Link returns the URL of an environment's page, for statuses; optional.
 	Link func(environment string) string
 
-	// What the last reading found.
+	// Results of the last Read.
 	app      *Application
 	line     []promote.Commit
 	builds   map[string]Build
@@ -44,9 +45,10 @@ type Pipeline struct {
 
 var _ promote.Pipeline = (*Pipeline)(nil)
 
-// Outcomes know what became of the manifests of an application's environments.
+// Outcomes returns the results of the rounds of an application's environments.
 type Outcomes interface {
-	// Outcome returns what the last round of an environment found; nil when there was none yet. With an error, nothing is known.
+	// Outcome returns the result of an environment's last round; nil before the first one. It returns an error if the
+	// state of the environment is unknown.
 	Outcome(ctx context.Context, environment string) (*Outcome, error)
 }
 
@@ -58,13 +60,13 @@ type Ledger interface {
 }
 
 const (
-	// maxLine is how many commits of the source are known by their place.
+	// maxLine is how many commits of the source are read, from the head.
 	maxLine = 1000
-	// maxReaders is how many environments are read at once.
+	// maxReaders is how many environments are read concurrently.
 	maxReaders = 8
 )
 
-// Read finds out where every commit of the source is.
+// Read determines which environments have which commits of the source.
 func (p *Pipeline) Read(ctx context.Context) (*promote.Reading, error) {
 	main := schedule.Location{Repo: p.Request.Source, Branch: p.Request.Branch}
 	var err error
@@ -92,7 +94,7 @@ func (p *Pipeline) Read(ctx context.Context) (*promote.Reading, error) {
 	return r, err
 }
 
-// places reads the environments of the chain.
+// places reads the environments.
 func (p *Pipeline) places(ctx context.Context, names []string) []promote.Place {
 	places, found := make([]promote.Place, len(names)), make([]*Outcome, len(names))
 	limit := make(chan struct{}, maxReaders)
@@ -114,7 +116,7 @@ func (p *Pipeline) places(ctx context.Context, names []string) []promote.Place {
 	return places
 }
 
-// place reads one environment. What goes wrong there concerns only this one.
+// place reads one environment. Errors affect only that environment.
 func (p *Pipeline) place(ctx context.Context, environment string) (promote.Place, *Outcome) {
 	place := promote.Place{Environment: environment}
 	o, err := p.Outcomes.Outcome(ctx, environment)
@@ -139,7 +141,8 @@ func (p *Pipeline) place(ctx context.Context, environment string) (promote.Place
 	return place, o
 }
 
-// expect lists who has to follow the manifests: the members of the cluster types that the platform assigned the targets to.
+// expect returns the reconcilers that must follow the manifests: those of the clusters of the cluster types that the
+// platform assigned the targets to.
 func (p *Pipeline) expect(ctx context.Context, o *Outcome, environment string) (func([]comply.Cluster) []comply.Expected, error) {
 	workload := p.app.Workload.Name
 	wanted, err := p.Ledger.Wanted(ctx, ledger.WantedQuery{Environment: environment, Workload: workload})
@@ -169,8 +172,8 @@ func (p *Pipeline) expect(ctx context.Context, o *Outcome, environment string) (
 	}, nil
 }
 
-// candidates are the commits of the source that may enter: those that CI said it built, and those that environments name.
-// Where nothing is built, as for charts of others, it is every commit.
+// candidates returns the commits of the source that can be promoted: those with a recorded build, and those that
+// environments have. If nothing is built, as for third-party charts, it returns all commits.
 func (p *Pipeline) candidates(ctx context.Context, r *promote.Reading) ([]promote.Commit, error) {
 	var err error
 	if p.builds, err = p.known(ctx); err != nil {
@@ -182,7 +185,7 @@ func (p *Pipeline) candidates(ctx context.Context, r *promote.Reading) ([]promot
 			continue
 		}
 		on, err := p.Deliverer.Loader.Repositories.Contains(ctx, schedule.Location{Repo: p.Request.Source, Branch: p.Request.Branch}, place.Commit)
-		if err == nil && on { // further back than the line reaches
+		if err == nil && on { // older than the commits that were read
 			line = slices.Insert(slices.Clone(line), 0, promote.Commit{SHA: place.Commit})
 		}
 	}
@@ -198,13 +201,13 @@ func (p *Pipeline) candidates(ctx context.Context, r *promote.Reading) ([]promot
 	return candidates, ctx.Err()
 }
 
-// built reports whether CI makes something of a commit that has to be named, such as the tag of an image.
+// built reports whether CI builds something that a commit's delivery has to name, such as an image tag.
 func (a *Application) built() bool {
 	spec := a.Delivery.Spec
 	return len(spec.Services) == 0 && spec.Chart != nil && spec.Chart.Path != ""
 }
 
-// known are the builds that CI recorded, and those that environments have, by commit.
+// known returns the recorded builds, and those of the environments, by commit.
 func (p *Pipeline) known(ctx context.Context) (map[string]Build, error) {
 	builds, err := RecordedBuilds(ctx, p.Ledger, p.app.Subject())
 	if err != nil {
@@ -224,14 +227,14 @@ func (p *Pipeline) known(ctx context.Context) (map[string]Build, error) {
 	return builds, nil
 }
 
-// Move renders a commit for an environment, and opens or updates its change.
+// Move renders a commit for an environment, and opens or updates its pull request.
 func (p *Pipeline) Move(ctx context.Context, m promote.Move) (promote.Moved, error) {
 	now, err := p.Deliverer.Named(ctx, p.Request, m.Environment)
 	if err != nil {
 		return promote.Moved{}, err
 	}
 	if now.Commit == m.Commit || now.Commit != m.From {
-		return promote.Moved{}, nil // whoever was faster is not overruled
+		return promote.Moved{}, nil // another program was faster
 	}
 	build, ok := p.builds[m.Commit]
 	if !ok && p.app.built() {
@@ -258,7 +261,7 @@ func (p *Pipeline) Move(ctx context.Context, m promote.Move) (promote.Moved, err
 	return promote.Moved{Did: fmt.Sprintf(what, build.Name(), m.Environment)}, nil
 }
 
-// tell shows on a commit why it cannot enter an environment: nobody looks for that anywhere else.
+// tell posts a status on a commit that explains why it cannot be promoted to an environment.
 func (p *Pipeline) tell(ctx context.Context, m promote.Move, why error) error {
 	host, err := p.Deliverer.Forges.Forge(p.Request.Source)
 	if err != nil {
@@ -281,12 +284,12 @@ func (p *Pipeline) tell(ctx context.Context, m promote.Move, why error) error {
 	return repo.SetStatus(ctx, m.Commit, status)
 }
 
-// Withdraw closes the open change of an environment for a commit.
+// Withdraw closes an environment's open pull request for a commit.
 func (p *Pipeline) Withdraw(ctx context.Context, w decide.Withdraw) error {
 	return p.Deliverer.withdraw(ctx, p.Request, w)
 }
 
-// SetStatus shows on a commit of the source, or of the configuration, how it stands in an environment.
+// SetStatus posts the status of an environment on a commit of the source or of the configuration.
 func (p *Pipeline) SetStatus(ctx context.Context, s decide.SetStatus) error {
 	repo, configured := p.Request.Source, false
 	if o := p.outcomes[s.Environment]; o != nil && o.Draft != nil && o.Draft.Config != nil {
@@ -319,7 +322,8 @@ func (p *Pipeline) SetStatus(ctx context.Context, s decide.SetStatus) error {
 	return err
 }
 
-// describe says the version where a status says that it is there, and that a change of configuration is in force.
+// describe returns a status's description. It adds the version once that is deployed, and mentions deployed
+// configuration changes.
 func (p *Pipeline) describe(s decide.SetStatus, configured bool) string {
 	version := p.builds[s.Commit].Version
 	if o := p.outcomes[s.Environment]; configured && o != nil {
@@ -339,7 +343,7 @@ func (p *Pipeline) describe(s decide.SetStatus, configured bool) string {
 	return first + " " + version + rest
 }
 
-// Named returns the build that an environment has; see [Outcome.Named].
+// Named returns the build of an environment; see [Outcome.Named].
 func (d *Deliverer) Named(ctx context.Context, request Request, environment string) (Build, error) {
 	r, err := d.find(ctx, Order{Request: request, Environment: environment})
 	if err != nil {
@@ -348,7 +352,7 @@ func (d *Deliverer) Named(ctx context.Context, request Request, environment stri
 	return r.outcome.Named(), nil
 }
 
-// withdraw closes the open pull request of an environment, if there is one, for a commit.
+// withdraw closes an environment's open pull request if it is for the given commit.
 func (d *Deliverer) withdraw(ctx context.Context, request Request, w decide.Withdraw) error {
 	r, err := d.find(ctx, Order{Request: request, Environment: w.Environment})
 	if err != nil {

@@ -13,59 +13,59 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// Plan says what a draft changes on the GitOps branch.
+// Plan holds the changes that a draft makes to the GitOps branch.
 type Plan struct {
 	Workload    string `json:"workload"`
 	Environment string `json:"environment"`
-	// From is the build that is published, To the one that is rendered.
+	// From is the published build, To the rendered one.
 	From Build `json:"from,omitzero"`
 	To   Build `json:"to"`
-	// Before and After name what is compared, with their commits.
+	// Before and After describe what is compared, with their commits.
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Targets are those that do not stay as they are, by name.
+	// Targets are the targets that change or are held, by name.
 	Targets []TargetChange `json:"targets"`
 	Counts  plan.Counts    `json:"counts"`
-	// Removals are within the budget when there are no refusals.
+	// Budget is how many removals need no approval. Refusals say why the plan needs approval.
 	Budget   int      `json:"budget"`
 	Refusals []string `json:"refusals,omitempty"`
-	// Drift lists the files that somebody changed by hand; they are restored, unless the plan keeps them.
+	// Drift lists the files that were changed by hand. They are restored, unless the plan keeps them.
 	Drift []bundle.Drift `json:"drift,omitempty"`
-	// KeepsDrift is that targets with drift stay as they are.
+	// KeepsDrift means that targets with drift keep their files.
 	KeepsDrift bool `json:"keepsDrift,omitempty"`
 	// Files is how many files are written or deleted.
 	Files int `json:"files"`
-	// Problems are all that were found, sorted.
+	// Problems are all problems, sorted.
 	Problems []fleet.Problem `json:"problems"`
 }
 
-// TargetChange is a target that does not stay as it is.
+// TargetChange is a target that changes or is held.
 type TargetChange struct {
 	Name   string  `json:"name"`
 	Folder string  `json:"folder"`
 	Op     plan.Op `json:"op"`
-	// Objects are those that change; none when only records do.
+	// Objects are the objects that change; empty if only records do.
 	Objects []ObjectChange `json:"objects,omitempty"`
 	// Values are the composed values that change.
 	Values []ValueChange `json:"values,omitempty"`
-	// Images are those that the manifests name.
+	// Images are the images in the manifests.
 	Images []string `json:"images,omitempty"`
-	// Reason says why the target is held.
+	// Reason explains why the target is held.
 	Reason *fleet.Problem `json:"reason,omitempty"`
 }
 
-// ValueChange is a composed value that differs: a [plan.ConfigChange] with JSON names of its own.
+// ValueChange is a composed value that differs: a [plan.ConfigChange] with other JSON names.
 type ValueChange struct {
 	Key string `json:"path"`
-	// Old and New are nil where the value is not set.
+	// Old and New are nil if the value is not set.
 	Old *string `json:"old,omitempty"`
 	New *string `json:"new,omitempty"`
-	// From is where the new value is written.
+	// From is where the new value is set.
 	From fleet.Position `json:"from,omitzero"`
 	Over fleet.Position `json:"-"`
 }
 
-// Promotes reports whether a commit of the source comes in, rather than a change of configuration alone.
+// Promotes reports whether the plan includes another commit of the source, not only new configuration.
 func (p *Plan) Promotes() bool { return p.From.Commit != p.To.Commit }
 
 // plan compares the tree with the branch.
@@ -104,14 +104,14 @@ func (d *Draft) plan() (*Plan, error) {
 	return p, nil
 }
 
-// count adds a target, which is listed unless it is unchanged.
+// count counts a target, and lists it unless it is unchanged.
 func (p *Plan) count(c TargetChange) {
 	if p.Counts.Count(c.Op); c.Op != plan.Unchanged {
 		p.Targets = append(p.Targets, c)
 	}
 }
 
-// target says what happens to a target.
+// target returns the change of a target.
 func (d *Draft) target(e *tree.Entry, changed map[string]bundle.Change) (TargetChange, error) {
 	c := TargetChange{Name: e.Name, Folder: e.Folder, Op: plan.Unchanged, Images: e.Images, Reason: e.Held}
 	if e.Held != nil {
@@ -152,7 +152,7 @@ func (d *Draft) target(e *tree.Entry, changed map[string]bundle.Change) (TargetC
 	return c, nil
 }
 
-// old is the published content of a file; nil for a new one.
+// old returns the published content of a file; nil for a new file.
 func (d *Draft) old(c bundle.Change) ([]byte, error) {
 	if c.Old == (bundle.Hash{}) {
 		return nil, nil
@@ -160,7 +160,7 @@ func (d *Draft) old(c bundle.Change) ([]byte, error) {
 	return d.work.gitops.read(c.Path)
 }
 
-// published is the content of the manifests among the files of a target.
+// published returns the published manifests among a target's files.
 func (d *Draft) published(files []bundle.File) ([]byte, error) {
 	for _, f := range files {
 		if name := path.Base(f.Path); name == "manifests.yaml" || name == "gen_manifests.yaml" {
@@ -170,7 +170,8 @@ func (d *Draft) published(files []bundle.File) ([]byte, error) {
 	return nil, nil
 }
 
-// legacy is what lies published elsewhere of a target whose manifests are new: in another folder, or under the original's name.
+// legacy returns the manifests that are published elsewhere for a target with a new path: in another folder, or under
+// the file name of the original scheduler.
 func (d *Draft) legacy(name, folder string) ([]byte, error) {
 	t := d.work.gitops.target(name, folder)
 	if t == nil {
@@ -179,7 +180,8 @@ func (d *Draft) legacy(name, folder string) ([]byte, error) {
 	return d.published(t.Files)
 }
 
-// target is the published target of a name, or else that of the folder; nil when there is none.
+// target returns the published target called name or, if there is none, the one in the folder; nil if there is
+// neither.
 func (g *GitOps) target(name, folder string) *tree.PublishedTarget {
 	if g.Published == nil {
 		return nil
@@ -194,7 +196,7 @@ func (g *GitOps) target(name, folder string) *tree.PublishedTarget {
 	return nil
 }
 
-// String names the branch and its commit: "gitops dev@8c6fb4a".
+// String returns the branch with its commit: "gitops dev@8c6fb4a".
 func (g *GitOps) String() string {
 	switch {
 	case g.Location.Folder != "":
@@ -223,7 +225,7 @@ func changedValues(old []byte, keys []values.Key) []ValueChange {
 	return changes
 }
 
-// judge decides whether the plan needs approval.
+// judge determines whether the plan needs approval.
 func (p *Plan) judge(w *work) {
 	r := plan.Removals{
 		Left: p.Counts.Left(), Removed: p.Counts.Removed,
@@ -232,7 +234,7 @@ func (p *Plan) judge(w *work) {
 	if w.gitops.Published != nil {
 		r.Published = len(w.gitops.Published.Targets)
 	}
-	r.Budget, _ = fleet.ParseDeletionBudget("", w.app.Delivery.Spec.GitOps.DeletionBudget) // reported when it was read
+	r.Budget, _ = fleet.ParseDeletionBudget("", w.app.Delivery.Spec.GitOps.DeletionBudget) // errors were reported when it was read
 	budget, refusals := r.Judge()
 	p.Budget = budget.Allowed
 	for _, refusal := range refusals {
@@ -240,7 +242,7 @@ func (p *Plan) judge(w *work) {
 	}
 }
 
-// Title says in one line what the pull request does.
+// Title returns a one-line summary, for the pull request.
 func (p *Plan) Title() string {
 	what := "configure"
 	if p.Promotes() {

@@ -9,31 +9,32 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Why an application must not use a repository.
+// Reasons why an application must not use a repository.
 var (
 	ErrPlatforms = errors.New("it is the platform's; an application cannot use it")
 	ErrHost      = errors.New("nobody configured its host")
 	ErrOthers    = errors.New("it is neither the source nor a repository beside it that is called by its name and a dash; the platform team lists others in spec.repositories of the WorkloadRegistration")
 )
 
-// Bounds are those of applications that are delivered with rights that their teams have not, as a server does it.
+// Bounds limit which repositories applications can use. They are for programs with rights that the applications'
+// teams do not have, such as servers.
 type Bounds struct {
-	// Known reports whether a repository is on a host that somebody configured. // required
+	// Known reports whether a repository is on a configured host. // required
 	Known func(repository string) bool
 	// Platforms are the repositories that the platform reads and publishes to.
 	Platforms []string
 }
 
-// Allow returns why an application must not name a repository for its configuration or manifests: [ErrHost], [ErrPlatforms] or
-// [ErrOthers]. It may name
+// Allow returns an error if an application must not use a repository for its configuration or manifests: [ErrHost],
+// [ErrPlatforms] or [ErrOthers]. It may use
 //
 //	https://host/team/hello-src        its source
-//	https://host/team/hello-configs    one beside it: in the same folder, called by its name and a dash
-//	any other                          when the platform team lists it
+//	https://host/team/hello-configs    one next to it: in the same folder, with its name and a dash as prefix
+//	any other                          that the platform team lists
 //
-// on hosts that are known, and none of the platform's, listed or not. Whoever shares a folder with others, as all teams of an organization
-// do on some forges, reaches none of theirs. Scheme, user, port of ssh and a trailing ".git" do not matter. The case of a path
-// does, since there are forges to which it matters; for what is the platform's it does not, since to most it does not.
+// on known hosts, but never the platform's repositories, listed or not. Teams that share a folder, such as a forge's
+// organization, cannot use each other's repositories. Scheme, user, SSH port and a trailing ".git" are ignored. The
+// case of a path is significant, as on some forges; for the platform's repositories it is ignored, as on most forges.
 func (b Bounds) Allow(r Request, repository string) error {
 	switch {
 	case !b.Known(repository):
@@ -46,7 +47,7 @@ func (b Bounds) Allow(r Request, repository string) error {
 	return nil
 }
 
-// mayBeSame reports whether there is a forge to which two URLs mean the same repository.
+// mayBeSame reports whether two URLs can mean the same repository on any forge.
 func mayBeSame(a, b string) bool {
 	x, err := forge.ParseID(a)
 	if err != nil {
@@ -56,7 +57,7 @@ func mayBeSame(a, b string) bool {
 	return err == nil && strings.EqualFold(x.String(), y.String())
 }
 
-// owns reports whether a repository is the application's: its source, one beside it, or one that is listed.
+// owns reports whether a repository belongs to the application: its source, one next to it, or a listed one.
 func (r Request) owns(repository string) bool {
 	id, err := forge.ParseID(repository)
 	if err != nil {
@@ -75,5 +76,5 @@ func (r Request) owns(repository string) bool {
 	return ok && ending != "" && strings.Trim(ending, plainLetters) == ""
 }
 
-// plainLetters are what the rest of such a name consists of: nothing that anybody could take for the end of a folder.
+// plainLetters are the characters allowed in the rest of the name. None of them can be mistaken for a path separator.
 const plainLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestOwns: an application has its own repositories and those that are listed, however they are spelled, and nobody else's.
+// TestOwns checks that an application has its own and the listed repositories in any spelling, and no others.
 func TestOwns(t *testing.T) {
 	for _, tc := range []struct {
 		name, source string
@@ -77,7 +77,8 @@ func TestOwns(t *testing.T) {
 	}
 }
 
-// TestNobodyReachesThePlatform: what is the platform's is nobody else's, listed or not, and in whatever case; a host has to be known.
+// TestNobodyReachesThePlatform checks that the platform's repositories are never allowed, in any case, listed or not,
+// and that hosts must be known.
 func TestNobodyReachesThePlatform(t *testing.T) {
 	bounds := Bounds{
 		Known:     func(repository string) bool { return !strings.Contains(repository, "169.254.169.254") },

@@ -8,10 +8,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// Registered returns the applications of a control plane that are to be delivered: those that its main branch registers and
-// whose source has a Delivery beside the Workload. A team that has none goes on delivering as it did before.
+// Registered returns the applications of a control plane to deliver: those registered on its main branch whose source
+// has a Delivery next to the Workload. Kalypso does not deliver applications without a Delivery.
 //
-// The problems are registrations that cannot be looked at; they stop no other.
+// Problems are registrations that cannot be read. They do not affect the others.
 func (l *Loader) Registered(ctx context.Context, controlPlane string) ([]Request, []fleet.Problem, error) {
 	source, err := l.Repositories.Source(ctx, schedule.Location{Repo: controlPlane, Branch: schedule.DefaultBase})
 	if err != nil {

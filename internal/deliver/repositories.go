@@ -13,33 +13,33 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-// Repositories is where sources, configuration and GitOps branches are read.
+// Repositories reads sources, configuration and GitOps branches.
 type Repositories interface {
-	// Source lists the YAML files at a location, without charts and what ignore files and conventions leave out.
+	// Source lists the YAML files at a location, without charts and ignored files.
 	Source(ctx context.Context, at schedule.Location) (fleet.Source, error)
-	// Files lists all files at or below a location. Errors are [schedule.ErrNoBranch] where the repository has no such branch,
-	// [ErrNoRepository] where there is no repository, and any other where it cannot be read.
-	// A path that does not exist has no files.
+	// Files lists all files at or below a location. It returns [schedule.ErrNoBranch] if the repository does not have
+	// the branch, [ErrNoRepository] if the repository does not exist, and other errors if it cannot be read. A path
+	// that does not exist has no files.
 	Files(ctx context.Context, at schedule.Location) (*Files, error)
-	// Contains reports whether a commit lies in the history of a branch.
+	// Contains reports whether a commit is in the history of a branch.
 	Contains(ctx context.Context, branch schedule.Location, commit string) (bool, error)
 	// Fork returns the commit at which the history of a commit left that of a branch; see [schedule.Repositories].
 	Fork(ctx context.Context, branch schedule.Location, ref, commit string) (string, error)
-	// Resolve returns the URL that a document of a repository means by a URL that may be relative to that repository.
+	// Resolve resolves a URL in a document of a repository; the URL may be relative to that repository.
 	Resolve(repository, url string) (string, error)
 }
 
-// ErrNoRepository says that there is no repository.
+// ErrNoRepository is returned if a repository does not exist.
 var ErrNoRepository = errors.New("no such repository")
 
-// Files are the files of a commit, or of a plain folder.
+// Files are the files of a commit or plain folder.
 type Files struct {
-	// Branch and Commit are what was read, Time is when it was committed; zero for a plain folder.
+	// Branch and Commit are what was read, Time is the commit's time; zero for a plain folder.
 	Branch, Commit string
 	Time           time.Time
 	// Entries are sorted by path.
 	Entries []Entry
-	// Read returns the content of one of them.
+	// Read returns the content of one of the Entries.
 	Read func(path string) ([]byte, error)
 }
 
@@ -48,12 +48,13 @@ type Entry struct {
 	// Path is relative to the root of the repository.
 	Path string
 	Hash bundle.Hash
-	// Size is in bytes; -1 where it is not known.
+	// Size is in bytes; -1 if unknown.
 	Size    int64
 	Symlink bool
 }
 
-// read returns the content of the files that are wanted. Together they have at most [chart.MaxSize] bytes.
+// read returns the content of the files that wanted selects. It fails if they have more than [chart.MaxSize] bytes in
+// total.
 func (f *Files) read(wanted func(Entry) bool) ([]chart.File, error) {
 	var files []chart.File
 	size := 0
@@ -77,33 +78,34 @@ func (f *Files) read(wanted func(Entry) bool) ([]chart.File, error) {
 	return files, nil
 }
 
-// Charts fetches charts with what they depend on.
+// Charts fetches charts with their dependencies.
 type Charts interface {
-	// Local completes the chart in a folder of a repository, whose files these are.
+	// Local completes the chart in a folder of a repository. files are the files of the repository.
 	Local(ctx context.Context, files []chart.File, folder string) (*Chart, error)
-	// Fetch fetches a chart of a repository of charts.
+	// Fetch fetches a chart from a chart repository.
 	Fetch(ctx context.Context, ref app.Chart) (*Chart, error)
-	// Versions returns the versions of a chart that a repository has, the newest first.
+	// Versions returns the versions of a chart in a chart repository, newest first.
 	Versions(ctx context.Context, ref app.Chart) ([]string, error)
 }
 
-// Chart is a chart that is complete.
+// Chart is a chart with its dependencies.
 type Chart struct {
 	Files []chart.File
-	// Name and Version are what was resolved, Digest identifies the content.
+	// Name and Version are the resolved ones. Digest identifies the content.
 	Name, Version, Digest string
-	// Notices say what a person should know, such as that a repository did not answer.
+	// Notices inform users, for example that a repository did not answer.
 	Notices []string
 }
 
-// Renderer renders jobs: in this process, or in one with limits.
+// Renderer renders jobs, in this process or in a separate one with limits.
 type Renderer interface {
-	// Render renders the targets of a job that an earlier result, which may be nil, does not have. It always returns a result:
-	// what could not be rendered has a problem that says why. The error is that of the context.
+	// Render renders the targets of a job that are not in an earlier result, which may be nil. It always returns a
+	// result: targets that could not be rendered have a problem with the reason. The only error is that of the
+	// context.
 	Render(ctx context.Context, job *chart.Job, previous *chart.Result) (*chart.Result, error)
 }
 
-// InProcess renders in this process, which is for programs that render charts of their own.
+// InProcess renders in this process, for programs that trust the charts.
 type InProcess struct{}
 
 var _ Renderer = InProcess{}

@@ -10,8 +10,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// Named is the build that an environment has as far as promotion goes: the one that is proposed or published, or that a person
-// turned down after it was. What was turned down does not come back by itself.
+// Named returns an environment's build for promotion: the proposed or published one, or the one of the newest pull
+// request if a user closed it. A closed build is not proposed again automatically.
 func (o *Outcome) Named() Build {
 	if o.turnedDown() {
 		return o.Closed
@@ -19,12 +19,13 @@ func (o *Outcome) Named() Build {
 	return o.Build
 }
 
-// turnedDown reports whether the newest thing that was proposed is a commit that a person closed.
+// turnedDown reports whether the newest pull request proposed another commit, and a user closed it.
 func (o *Outcome) turnedDown() bool {
 	return o.PullRequest == nil && o.Closed.Commit != "" && (o.GitOps == nil || o.Closed.Commit != o.GitOps.Build.Commit)
 }
 
-// Rollout says how far the manifests of a commit have come. A round on another commit says nothing about it: the state is none then.
+// Rollout returns the progress of a commit's manifests. It returns the zero value if the round was about another
+// commit.
 func (o *Outcome) Rollout(commit string) decide.Rollout {
 	switch {
 	case o.turnedDown() && o.Closed.Commit == commit:
@@ -36,7 +37,7 @@ func (o *Outcome) Rollout(commit string) decide.Rollout {
 	case o.Refused != nil:
 		return decide.Rollout{State: decide.RolloutClosed, URL: o.Refused.URL}
 	case o.PullRequest != nil && o.PullRequest.State == forge.Merged:
-		return decide.Rollout{} // the next round reads where it is
+		return decide.Rollout{} // the next round determines its state
 	case o.PullRequest != nil:
 		if why := o.refusal(); why != "" {
 			return decide.Rollout{State: decide.RolloutRefused, Reason: why, URL: o.PullRequest.URL}
@@ -54,7 +55,7 @@ func (o *Outcome) Rollout(commit string) decide.Rollout {
 	return decide.Rollout{State: decide.RolloutMerged, Commit: o.GitOps.Commit}
 }
 
-// refusal says why an open change waits for a person; empty when it only waits to be merged.
+// refusal returns why the open pull request needs a user; empty if it only waits to be merged.
 func (o *Outcome) refusal() string {
 	if s := pullrequest.CheckStatus(o.Draft.Findings, o.Draft.Plan.broken()); s.State == forge.Failure {
 		return "the checks refuse it: " + s.Description
@@ -68,7 +69,7 @@ func (o *Outcome) refusal() string {
 	return o.Draft.Plan.held()
 }
 
-// broken says which target cannot be rendered for the commit that the plan promotes; empty if all can.
+// broken names a target that cannot be rendered for the commit that the plan promotes; empty if all can.
 func (p *Plan) broken() string {
 	i := slices.IndexFunc(p.Targets, TargetChange.held)
 	if i < 0 || !p.Promotes() {
@@ -77,10 +78,11 @@ func (p *Plan) broken() string {
 	return fmt.Sprintf("target %s cannot be rendered: %s", p.Targets[i].Name, p.Targets[i].Reason.Message)
 }
 
-// held reports whether a target is held by a problem, rather than kept because users want that.
+// held reports whether a problem holds the target. Targets that keep files changed by hand do not count.
 func (t TargetChange) held() bool { return t.Op == plan.Held && t.Reason.Kind != KindDrift }
 
-// held says why a target is not as the commit wants it; empty when all are. One that people keep as it is does not count.
+// held explains why a target does not have the commit's content; empty if all have it. Targets that keep files
+// changed by hand do not count.
 func (p *Plan) held() string {
 	var first string
 	held := 0

@@ -11,17 +11,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// StatusScan is the status that says how the scans of images and charts stand. Only changes that have something to scan have it,
-// or those that once had.
+// StatusScan is the commit status for scans of images and charts. Only pull requests that need scans, or needed them
+// before, have it.
 const StatusScan = "kalypso/scan"
 
-// Scanner has images and charts scanned.
+// Scanner scans images and charts.
 type Scanner interface {
-	// Results says how each scan of each artifact that it is about stands, what matters most first.
+	// Results returns the result of each scan for each artifact that it applies to, most important first.
 	Results(ctx context.Context, scans []check.Scan, artifacts []scan.Artifact) []scan.Result
 }
 
-// noScanner is for programs that run no scans: whoever runs them has to.
+// noScanner is for programs that do not run scans. It reports all of them as waiting.
 type noScanner struct{}
 
 // Results implements [Scanner].
@@ -38,7 +38,7 @@ func (noScanner) Results(_ context.Context, scans []check.Scan, artifacts []scan
 	return results
 }
 
-// scan says how the scans of what changes stand. What is published already was scanned when it came.
+// scan sets the results of the scans of what changes. Published content was scanned when it was added.
 func (d *Drafter) scan(ctx context.Context, draft *Draft, scans []check.Scan) {
 	if draft.Scanned = len(scans) > 0; !draft.Scanned {
 		return
@@ -54,7 +54,7 @@ func (d *Drafter) scan(ctx context.Context, draft *Draft, scans []check.Scan) {
 	draft.Scans = scanner.Results(ctx, scans, artifacts)
 }
 
-// artifacts are the images and charts of the targets that change, each once.
+// artifacts returns the distinct images and charts of the targets that change.
 func (d *Draft) artifacts() []scan.Artifact {
 	charts := map[string]scan.Artifact{} // by target
 	for i, result := range d.results {
@@ -93,7 +93,7 @@ func (d *Draft) artifacts() []scan.Artifact {
 	return all
 }
 
-// scanStatus says whether the scans let a change through.
+// scanStatus returns the status of the scans.
 func scanStatus(d *Draft) forge.Status {
 	s := forge.Status{Context: StatusScan, State: forge.Pending, Description: scan.Describe(d.Scans)}
 	switch scan.Judge(d.Scans) {
@@ -105,14 +105,14 @@ func scanStatus(d *Draft) forge.Status {
 	return s
 }
 
-// scanStatuses are that of the scans, where there are any: also where there were, since what was pending then would stay so.
+// scanStatuses returns the status of the scans if there are or were any. A status that was pending must be completed.
 func (r *round) scanStatuses() []forge.Status {
 	was := r.pull.Published()
 	state, had := was.Statuses[StatusScan]
 	switch d := r.outcome.Draft; {
 	case !d.Scanned && !had:
 		return nil
-	case r.Policies == nil: // had: by a server, or a job that knew what scans are wanted
+	case r.Policies == nil: // set earlier by a program that knew the required scans, such as a server
 		if was.Digest != d.digest() {
 			state = forge.Pending
 		}

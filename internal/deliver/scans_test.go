@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// scanPolicy is what the platform team wants scanned.
+// scanPolicy is a policy with scans.
 type scanPolicy []check.Scan
 
 // Policy implements [deliver.Policies].
@@ -23,7 +23,7 @@ func (p scanPolicy) Policy(_ context.Context, environment string) (check.Policy,
 
 var everything = scanPolicy{{Name: "images", What: check.Images, Args: []string{"x"}}, {Name: "charts", What: check.Charts, Args: []string{"x"}}}
 
-// told is a scanner that notes what it is asked for, and finds something in everything.
+// told is a scanner that records its requests, and finds something in every artifact.
 type told struct{ artifacts []scan.Artifact }
 
 // Results implements [deliver.Scanner].
@@ -42,7 +42,7 @@ func drafted(t *testing.T, r repos, d deliver.Drafter, build deliver.Build) *del
 	return draft
 }
 
-// TestWhatChangesIsScanned: each image and chart once, with the targets that it is for, and nothing that is published already.
+// TestWhatChangesIsScanned checks that each image and chart that changes is scanned once, with its targets.
 func TestWhatChangesIsScanned(t *testing.T) {
 	r := shop(3)
 	scanner := &told{}
@@ -75,7 +75,7 @@ func TestWhatChangesIsScanned(t *testing.T) {
 	}
 }
 
-// TestScansThatNobodyRuns have not passed.
+// TestScansThatNobodyRuns checks that scans do not pass if no scanner runs them.
 func TestScansThatNobodyRuns(t *testing.T) {
 	d := drafted(t, shop(1), deliver.Drafter{Policies: everything}, deliver.Build{Version: "1.0.0", Image: "1.0.0"})
 	if !d.Scanned || len(d.Scans) != 2 || scan.Judge(d.Scans) != scan.Waiting {

@@ -10,24 +10,25 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 )
 
-// SubjectOf is what the ledger knows the application of a workload by: the URL of its source with "#" and the name of the workload.
-// It stays the same when the repository gets another workload, and no control plane has such a subject.
+// SubjectOf returns the ledger subject of a workload's application: the URL of its source, "#", and the name of the
+// workload. It stays the same when the repository gets another workload, and never equals the subject of a control
+// plane.
 func SubjectOf(source, workload string) string {
 	return ledger.CleanRepository(source) + "#" + workload
 }
 
-// WorkloadOf returns the workload of a subject; ok is false when it is that of a control plane.
+// WorkloadOf returns the workload of a subject; ok is false for the subject of a control plane.
 func WorkloadOf(subject string) (workload string, ok bool) {
 	_, workload = ledger.SplitSubject(subject)
 	return workload, workload != ""
 }
 
-// stepAdopted is the kind of the step that says under which subject an application was known before.
+// stepAdopted is the kind of the step that records an application's former subject.
 const stepAdopted = "adopted"
 
-// adopt takes over what is on record of an application under its former subject: the URL of the source alone, which it had while
-// the repository had no other Workload. Steps stay where they are, and are recorded once more under the subject of now; a step is
-// recorded once only, so this may end after any of them and be done again.
+// adopt copies the steps of an application's former subject to its current one. The former subject was the URL of the
+// source only, while the repository had no other Workload. The original steps stay. Steps are recorded only once, so
+// adopt can be interrupted and repeated.
 func adopt(ctx context.Context, l Ledger, a *Application) error {
 	if !a.Alone {
 		return nil
@@ -38,7 +39,7 @@ func adopt(ctx context.Context, l Ledger, a *Application) error {
 		return fmt.Errorf("read what %q was known by: %w", subject, err)
 	}
 	if len(built) == 0 {
-		return nil // nothing is on record, or it is that of a control plane, for which nothing is built
+		return nil // no steps, or those of a control plane, which have no builds
 	}
 	adopted, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: Everywhere, Kind: stepAdopted, Limit: 1})
 	if err != nil || len(adopted) > 0 {
@@ -48,7 +49,7 @@ func adopt(ctx context.Context, l Ledger, a *Application) error {
 	if err != nil {
 		return fmt.Errorf("read the steps of %q: %w", former, err)
 	}
-	for _, s := range slices.Backward(steps) { // the oldest first
+	for _, s := range slices.Backward(steps) { // oldest first
 		s.Subject = subject
 		if err := l.RecordStep(ctx, s); err != nil {
 			return fmt.Errorf("take over a step of %q: %w", former, err)
@@ -69,7 +70,8 @@ type StepReader interface {
 	Steps(ctx context.Context, q ledger.StepQuery) ([]ledger.Step, error)
 }
 
-// FormerSubjects are those that applications had in a ledger before theirs named the workload. They look like those of control planes.
+// FormerSubjects returns the subjects that applications had before subjects included the workload. They look like
+// those of control planes.
 func FormerSubjects(ctx context.Context, l StepReader) (map[string]bool, error) {
 	steps, err := l.Steps(ctx, ledger.StepQuery{Environment: Everywhere, Kind: stepBuilt})
 	if err != nil {

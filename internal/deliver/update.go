@@ -22,10 +22,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/markdown"
 )
 
-// Update is a chart of somebody else of which there is a newer version. Ranges of versions are no updates:
-// the newest that they allow is taken anyway.
+// Update is a third-party chart with a newer version. Charts with a version range have no updates, because the newest
+// matching version is used anyway.
 type Update struct {
-	// Service is its name; empty for the chart of an application.
+	// Service is the name of the service; empty for the chart of an application.
 	Service string `json:"service,omitempty"`
 	Chart   string `json:"chart"`
 	From    string `json:"from"`
@@ -33,13 +33,13 @@ type Update struct {
 	// Position is where the version is written.
 	Position fleet.Position `json:"position"`
 
-	content []byte // of the file, with this update and those before it
+	content []byte // of the file, with this update and the previous ones
 }
 
-// Updated is what updates would change.
+// Updated holds the updates and what they change.
 type Updated struct {
 	Updates []Update `json:"updates"`
-	// Plans are those of the environments, without those that cannot be read: Errors says why, by name.
+	// Plans are those of the environments. Errors are those of the environments that cannot be read, by name.
 	Plans  []*Plan           `json:"plans"`
 	Errors map[string]string `json:"errors,omitempty"`
 	// Did lists what was done, and PullRequest is the open pull request; nil if there is none.
@@ -49,10 +49,10 @@ type Updated struct {
 	app *Application
 }
 
-// exactVersion is a version, and no range of them.
+// exactVersion matches a version, but not a range.
 var exactVersion = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+([-+].*)?$`)
 
-// Updates finds out which charts of others have newer versions, and what those would change in each environment.
+// Updates finds newer versions of third-party charts, and what they change in each environment.
 func (d *Drafter) Updates(ctx context.Context, r Request) (*Updated, error) {
 	a, err := d.Loader.Application(ctx, r, "")
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *Drafter) Updates(ctx context.Context, r Request) (*Updated, error) {
 	return u, d.compare(ctx, u, r, files)
 }
 
-// charts are the charts of others, under the names of their services.
+// charts returns the third-party charts, with the names of their services.
 func charts(delivery *app.Delivery) []app.Service {
 	all := slices.Clone(delivery.Spec.Services)
 	if c := delivery.Spec.Chart; c != nil {
@@ -91,7 +91,7 @@ func charts(delivery *app.Delivery) []app.Service {
 	})
 }
 
-// newer asks the repository of a chart for a newer version; nil when there is none.
+// newer returns the newer version of a chart in its chart repository; nil if there is none.
 func (d *Drafter) newer(ctx context.Context, a *Application, s app.Service, source fleet.Source, files map[string][]byte) (*Update, error) {
 	d.Loader.progress("asking for versions of %s", s.Chart.Name)
 	versions, err := d.Loader.Charts.Versions(ctx, s.Chart)
@@ -118,7 +118,7 @@ func (d *Drafter) newer(ctx context.Context, a *Application, s app.Service, sour
 	return nil, fmt.Errorf("where the version %s of the chart %q is written was not found", u.From, s.Chart.Name)
 }
 
-// later says whether a version is later than another one.
+// later reports whether a is a later version than b.
 func later(a, b string) bool {
 	x, err := semver.NewVersion(a)
 	if err != nil {
@@ -128,7 +128,8 @@ func later(a, b string) bool {
 	return err == nil && x.GreaterThan(y)
 }
 
-// bump replaces the version of a chart in a file, in place: comments and order stay. line is 0 when it is not written there.
+// bump replaces a chart's version in a file, in place: comments and order stay. line is 0 if the file does not have
+// the version.
 func bump(content []byte, workload string, s app.Service, version string) (line int, now []byte) {
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	for {
@@ -149,7 +150,8 @@ func bump(content []byte, workload string, s app.Service, version string) (line 
 	}
 }
 
-// versionOf finds the version of a chart in a Delivery, or in a service as the original lists it; nil when it is not there.
+// versionOf finds the version of a chart in a Delivery, or in a service file of the original scheduler; nil if it is
+// not there.
 func versionOf(document *yaml.Node, workload string, s app.Service) *yaml.Node {
 	is := func(at *yaml.Node, value string) bool { return at != nil && at.Value == value }
 	if is(entry(document, "kind"), "Delivery") && (is(entry(document, "spec", "workload"), workload) || is(entry(document, "metadata", "name"), workload)) {
@@ -171,7 +173,7 @@ func versionOf(document *yaml.Node, workload string, s app.Service) *yaml.Node {
 	return nil
 }
 
-// entry follows keys through maps; nil where there is none.
+// entry returns the node at a path of keys; nil if there is none.
 func entry(node *yaml.Node, keys ...string) *yaml.Node {
 	if node.Kind == yaml.DocumentNode && len(node.Content) == 1 {
 		node = node.Content[0]
@@ -193,7 +195,7 @@ func entry(node *yaml.Node, keys ...string) *yaml.Node {
 	return node
 }
 
-// compare says what updates change in each environment, against what its branch would be without them.
+// compare plans the updates for each environment, compared to its branch without them.
 func (d *Drafter) compare(ctx context.Context, u *Updated, r Request, files map[string][]byte) error {
 	loader := *d.Loader
 	loader.Repositories = edited{d.Loader.Repositories, r.Source, files}
@@ -215,7 +217,7 @@ func (d *Drafter) compare(ctx context.Context, u *Updated, r Request, files map[
 	return nil
 }
 
-// edited are repositories of which the head of one has some files with another content.
+// edited are repositories in which some files at the head of one of them are replaced.
 type edited struct {
 	Repositories
 	repo  string
@@ -238,10 +240,10 @@ func (e edited) Source(ctx context.Context, at schedule.Location) (fleet.Source,
 	return source, nil
 }
 
-// updateBranch is the branch that newer versions are proposed from.
+// updateBranch is the head branch of the pull request with newer versions.
 const updateBranch = "kalypso-update/charts"
 
-// ProposeUpdates opens or updates the pull request of the source with the newer versions; without any, it withdraws it.
+// ProposeUpdates opens or updates the source's pull request with the newer versions. Without updates, it closes it.
 func (d *Deliverer) ProposeUpdates(ctx context.Context, u *Updated) error {
 	a := u.app
 	base := schedule.Location{Repo: a.Request.Source, Branch: a.Source.Branch}
@@ -289,7 +291,7 @@ func (u *Updated) title() string {
 	return fmt.Sprintf("Update %d charts", len(u.Updates))
 }
 
-// body lists the versions, and what they change.
+// body lists the versions and what they change.
 func (u *Updated) body(limit int) string {
 	p := plan.Page{Limit: limit, Rest: "What else changes does not fit here; `kalypso app update --dry-run` shows it."}
 	p.Line("| chart | from | to | written at |\n|---|---|---|---|")

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/deliver"
 )
 
-// services is a repository of services with one chart, and its configuration.
+// services is a services repository with one chart and its configuration.
 func services(document, at string) repos {
 	r := shop(1)
 	r[sourceMain][at] = document

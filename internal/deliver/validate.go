@@ -12,9 +12,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// checkDelivery says what is wrong with a Delivery, all at once; nil is in order. The rules are those of its custom resource
-// definition, which nobody applies to files in Git, and those about paths. Names become branches, folders and contexts of
-// statuses: they are labels before anything is made of them. How environments come one after the other is checked with the chain.
+// checkDelivery returns everything that is wrong with a Delivery; nil if it is valid. It checks the rules of the
+// custom resource definition, which is not applied to files in Git, and the paths. Names must be labels, because they
+// become part of branches, folders and status contexts. The order of environments is checked elsewhere, with the
+// chain.
 func checkDelivery(d *app.Delivery) error {
 	if d == nil {
 		return nil
@@ -52,7 +53,7 @@ func (c *checker) say(format string, args ...any) {
 	c.wrong = append(c.wrong, fmt.Errorf(format, args...))
 }
 
-// form checks that one thing is rendered.
+// form checks that exactly one thing is rendered.
 func (c *checker) form(s app.DeliverySpec) {
 	forms := []bool{s.Chart != nil, s.Kustomization != "", s.Manifests != "", len(s.Services) > 0}
 	if len(slices.DeleteFunc(forms, func(set bool) bool { return !set })) > 1 {
@@ -67,7 +68,7 @@ func (c *checker) name(of, name string) {
 	c.label("the name of "+of, name)
 }
 
-// label checks a name that may be left out.
+// label checks an optional name.
 func (c *checker) label(what, name string) {
 	if name != "" && len(validation.IsDNS1123Label(name)) > 0 {
 		c.say("%s is %.100q; write at most 63 lower-case letters, digits and dashes", what, name)

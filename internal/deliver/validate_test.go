@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A Delivery is a file in somebody's repository: no API server checked it.
+// A Delivery is a file in Git, so no API server has validated it.
 func TestDeliveryThatCannotBeUsed(t *testing.T) {
 	for spec, want := range map[string][]string{
 		"{chart: {path: a}, kustomization: b}":                      {"sets several of chart, kustomization"},

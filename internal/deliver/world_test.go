@@ -26,7 +26,7 @@ var _ deliver.Repositories = repos{}
 
 var written = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// branch returns the files of a branch, and its commit, which is the hash of them.
+// branch returns the files of a branch, and its commit, which is their hash.
 func (r repos) branch(at schedule.Location) (map[string]string, string, error) {
 	name := at.Branch
 	if name == "" {
@@ -96,7 +96,7 @@ func (r repos) Files(_ context.Context, at schedule.Location) (*deliver.Files, e
 	return list, nil
 }
 
-// Contains implements [deliver.Repositories]: every commit is on its branch but one.
+// Contains implements [deliver.Repositories]: all commits but one are on their branch.
 func (r repos) Contains(_ context.Context, _ schedule.Location, commit string) (bool, error) {
 	return commit != strings.Repeat("f", 40), nil
 }
@@ -109,7 +109,7 @@ func (r repos) Fork(context.Context, schedule.Location, string, string) (string,
 // Resolve implements [deliver.Repositories].
 func (r repos) Resolve(_, url string) (string, error) { return url, nil }
 
-// publish puts what a draft wants onto its GitOps branch.
+// publish writes a draft to its GitOps branch.
 func (r repos) publish(d *deliver.Draft) {
 	key := d.GitOps.Location.Repo + " " + d.GitOps.Location.Branch
 	if r[key] == nil {
@@ -124,7 +124,7 @@ func (r repos) publish(d *deliver.Draft) {
 	}
 }
 
-// localCharts are charts that depend on no others.
+// localCharts are charts without dependencies.
 type localCharts struct{}
 
 var _ deliver.Charts = localCharts{}
@@ -140,7 +140,7 @@ func (localCharts) Local(_ context.Context, files []chart.File, folder string) (
 	return c, nil
 }
 
-// Fetch implements [deliver.Charts]: the repository answers with a chart of one config map.
+// Fetch implements [deliver.Charts]. It returns a chart with one config map.
 func (localCharts) Fetch(_ context.Context, ref app.Chart) (*deliver.Chart, error) {
 	return &deliver.Chart{
 		Name: ref.Name, Version: ref.Version, Digest: "sha256:1234",
@@ -177,7 +177,7 @@ spec:
           resources: {limits: {cpu: 100m, memory: 64Mi}, requests: {cpu: 10m, memory: 16Mi}}
 `
 
-// shop is an application with some targets in dev, named t000 and so on, and a chart of as many manifests as are asked for.
+// shop is an application with targets in dev, named t000 and so on, and a chart with the given number of manifests.
 func shop(targets int, manifests ...int) repos {
 	var workload strings.Builder
 	workload.WriteString("apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: shop}\nspec:\n  deploymentTargets:\n")

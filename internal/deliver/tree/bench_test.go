@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/deliver/tree"
 )
 
-// fleet100 is a job of many targets of a chart with twenty manifests.
+// fleet100 is a job with 100 targets of a chart with twenty manifests.
 func fleet100() *chart.Job {
 	job := &chart.Job{
 		Form: chart.FormChart,
@@ -61,7 +61,7 @@ func build(b *testing.B, r *chart.Result, published *tree.Published) *tree.Tree 
 	return t
 }
 
-// BenchmarkRound renders 100 targets of a chart with 20 manifests and compares them with a branch that has other ones.
+// BenchmarkRound renders 100 targets of a chart with 20 manifests and compares them with a branch that differs.
 func BenchmarkRound(b *testing.B) {
 	job := fleet100()
 	branch := branch{}
@@ -74,7 +74,7 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// BenchmarkRoundOfOneValue is the same when the values of one target have changed since the result that is kept.
+// BenchmarkRoundOfOneValue does the same if the values of one target changed since the previous result.
 func BenchmarkRoundOfOneValue(b *testing.B) {
 	job := fleet100()
 	before := job.Run(nil)

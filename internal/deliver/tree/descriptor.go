@@ -7,17 +7,17 @@ import (
 	sigs "sigs.k8s.io/yaml"
 )
 
-// Annotations of a descriptor, about what the manifests were made from.
+// Annotations of a descriptor about what the manifests were rendered from.
 const (
-	// AnnotationChart is the chart that was rendered, "name version".
+	// AnnotationChart is the chart, as "name version".
 	AnnotationChart = "app.kalypso.io/chart"
-	// AnnotationChartDigest identifies its content.
+	// AnnotationChartDigest is the digest of the chart's content.
 	AnnotationChartDigest = "app.kalypso.io/chart-digest"
-	// AnnotationImages are the images that the manifests name, one a line, with the digests that they have there.
+	// AnnotationImages are the images in the manifests, one per line, with their digests if given there.
 	AnnotationImages = "app.kalypso.io/images"
 )
 
-// describe completes a descriptor with the chart and the images, and writes it without what only a cluster sets.
+// describe adds the chart and the images to a descriptor, and encodes it without the fields that only clusters set.
 func describe(t Target) ([]byte, error) {
 	d := t.Descriptor.DeepCopy()
 	if d.Annotations == nil {

@@ -1,16 +1,17 @@
-// Package tree turns the rendered targets of a workload into the files of its GitOps branch of an environment.
+// Package tree turns a workload's rendered targets into the files of an environment's GitOps branch.
 //
 //	<path>/<folder>/manifests.yaml              what reconcilers apply
-//	<path>/<folder>/kustomization.yaml          names it
-//	<path>/.kalypso/<target>/descriptor.yaml    which version this is: a DeploymentDescriptor
-//	<path>/.kalypso/<target>/values.yaml        the composed values, with their places
+//	<path>/<folder>/kustomization.yaml          lists it
+//	<path>/.kalypso/<target>/descriptor.yaml    the version: a DeploymentDescriptor
+//	<path>/.kalypso/<target>/values.yaml        the composed values, with their origins
 //	<path>/.kalypso/deliveries/<workload>.json  the inventory: what was written, and for which targets
-//	.github/tracking/Promoted_Commit_Id         the commit of the source; Version and Image_tag beside it
+//	.github/tracking/Promoted_Commit_Id         the commit of the source; Version and Image_tag are next to it
 //
-// Nothing but what is to be applied lies in a target's folder, because reconcilers apply all of it.
+// A target's folder contains only what is to be applied, because reconcilers apply all of it.
 //
-// It is for applications what package bundle is for the platform, and shares its files, hashes and changes: [Build] is a
-// pure function of what was rendered and of what the branch holds ([Published]). A target that could not be rendered is
-// held, and keeps its files. What the inventory lists and nobody wants is removed; anything else is left alone.
-// On a branch without inventory, gen_manifests.yaml of the original scheduler's pipelines is adopted and replaced.
+// The package is the counterpart for applications of the platform's package bundle, and shares its files, hashes and
+// changes: [Build] is a pure function of what was rendered and what the branch holds ([Published]). A target that
+// could not be rendered is held, and keeps its files. Files in the inventory that are no longer wanted are removed;
+// all others are left alone. On a branch without inventory, the gen_manifests.yaml files of the original scheduler's
+// pipelines are adopted and replaced.
 package tree

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-// inventory is the file that lists what was written for the targets of a workload:
+// inventory is the file that lists what was written for a workload's targets:
 //
 //	{
 //	  "version": 1,
@@ -21,8 +21,8 @@ import (
 //	  }
 //	}
 //
-// The hashes are Git blob ids: a file that has another one was changed by hand. A file's name says where it lies:
-// manifests and kustomization in the target's folder, the others in Kalypso's own.
+// The hashes are Git blob IDs: a file with a different one was changed by hand. A file's name determines its place:
+// manifests and kustomization are in the target's folder, all others in Kalypso's own.
 type inventory struct {
 	Version     int                        `json:"version"`
 	Workload    string                     `json:"workload"`
@@ -38,14 +38,14 @@ type inventoryTarget struct {
 // inventoryVersion is the version of the format that is written, and the only one that is read.
 const inventoryVersion = 1
 
-// deliveries is the folder of the inventories, in Kalypso's own.
+// deliveries is the folder of the inventories, below Kalypso's own folder.
 const deliveries = "deliveries"
 
 func inventoryPath(root, workload string) string {
 	return path.Join(root, ownFolder, deliveries, workload+".json")
 }
 
-// placeOf is the path of a file of a target.
+// placeOf returns the path of a target's file.
 func placeOf(root, target, folder, name string) string {
 	if name == manifestsName || name == kustomizationName || name == legacyName {
 		return path.Join(root, folder, name)
@@ -53,8 +53,8 @@ func placeOf(root, target, folder, name string) string {
 	return path.Join(root, ownFolder, target, name)
 }
 
-// inventory writes the inventory of a tree. Files that stay as they are published stay listed with what was written
-// once, so that a change by hand stays visible.
+// inventory returns the inventory of a tree. Files that stay as published keep their recorded hash, so that changes
+// by hand remain visible.
 func (t *Tree) inventory() bundle.File {
 	inv := inventory{Version: inventoryVersion, Workload: t.wanted.Workload, Environment: t.wanted.Environment, Targets: map[string]inventoryTarget{}}
 	for _, e := range t.Targets {
@@ -74,12 +74,12 @@ func (t *Tree) inventory() bundle.File {
 		}
 		inv.Targets[e.Name] = entry
 	}
-	text, _ := json.MarshalIndent(inv, "", "  ") // texts only
+	text, _ := json.MarshalIndent(inv, "", "  ") // cannot fail: it contains text only
 	return file(inventoryPath(t.wanted.Root, t.wanted.Workload), append(text, '\n'))
 }
 
-// decodeInventory reads an inventory. It is hostile input: anybody who can push to the branch can write it,
-// so it can only name files that a target may have.
+// decodeInventory parses an inventory. It does not trust the content, because anyone who can push to the branch can
+// write it: an inventory can only list files that a target can have.
 func decodeInventory(content []byte, workload string) (*inventory, error) {
 	var inv inventory
 	if err := bundle.DecodeInventory(content, &inv, &inv.Version, inventoryVersion); err != nil {
@@ -105,7 +105,7 @@ func decodeInventory(content []byte, workload string) (*inventory, error) {
 	return &inv, nil
 }
 
-// workloadOf is the workload whose inventory a path is.
+// workloadOf returns the workload whose inventory is at a path.
 func workloadOf(root, file string) (string, bool) {
 	name, ok := strings.CutPrefix(file, path.Join(root, ownFolder, deliveries)+"/")
 	name, isJSON := strings.CutSuffix(name, ".json")

@@ -14,38 +14,38 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-// Published is what a GitOps branch holds of a workload. It is immutable. The nil pointer stands for an empty branch.
+// Published is what a GitOps branch holds of a workload. It is immutable. Nil is an empty branch.
 type Published struct {
-	// Targets are those that the inventory lists, or that the original wrote; sorted by name.
+	// Targets are those in the inventory, or those that the original scheduler wrote, sorted by name.
 	Targets []PublishedTarget
-	// Drift lists the files of the inventory that somebody changed or deleted by hand, sorted by path.
+	// Drift lists the files in the inventory that were changed or deleted by hand, sorted by path.
 	Drift []bundle.Drift
-	// Tracking is what the tracking files say.
+	// Tracking is the content of the tracking files.
 	Tracking Tracking
 	// Problems are inventories that cannot be read.
 	Problems []fleet.Problem
 
 	hashes map[string]bundle.Hash
-	// parents are the folders that have files below them.
+	// parents are the folders with files below them.
 	parents map[string]bool
 	// recorded are the hashes of what was written, by path.
 	recorded map[string]bundle.Hash
-	// owners are the targets whose files these are: "target" of this workload, "workload/target" of another one.
+	// owners are the owners of files, by path: "target" of this workload, "workload/target" of another one.
 	owners map[string]string
-	// adopted says that there is no inventory that can be read; corrupted, that there is one that cannot.
+	// adopted means that there is no readable inventory; corrupted, that there is one that cannot be read.
 	adopted, corrupted bool
 }
 
-// PublishedTarget is a target with the files that the branch has of it now.
+// PublishedTarget is a target with its current files on the branch.
 type PublishedTarget struct {
 	Name, Folder string
 	// Files are sorted by path, without content.
 	Files []bundle.File
-	// legacy is true for a folder that the original wrote, whose target is not known.
+	// legacy marks a folder that the original scheduler wrote, for an unknown target.
 	legacy bool
 }
 
-// ReadPublished finds out which files of a branch are a workload's.
+// ReadPublished determines which files of a branch belong to a workload.
 func ReadPublished(branch bundle.Branch, workload string) (*Published, error) {
 	p := &Published{
 		hashes: make(map[string]bundle.Hash, len(branch.Files)), parents: map[string]bool{},
@@ -72,7 +72,7 @@ func ReadPublished(branch bundle.Branch, workload string) (*Published, error) {
 	return p, p.readTracking(branch)
 }
 
-// readInventory takes in an inventory: ours as what is published, that of another workload as what is not to be touched.
+// readInventory adds an inventory: ours as what is published, that of another workload as files to leave alone.
 func (p *Published) readInventory(branch bundle.Branch, at, workload string, ours bool) error {
 	content, err := branch.Read(at)
 	if err != nil {
@@ -107,12 +107,12 @@ func (p *Published) readInventory(branch bundle.Branch, at, workload string, our
 	return nil
 }
 
-// recordedTarget is a target of the inventory with its files as they are now; it notes the drift.
+// recordedTarget returns a target of the inventory with its current files, and adds its drift.
 func (p *Published) recordedTarget(root, target string, entry inventoryTarget) PublishedTarget {
 	t := PublishedTarget{Name: target, Folder: entry.Folder}
 	for _, name := range slices.Sorted(maps.Keys(entry.Files)) {
 		at := placeOf(root, target, entry.Folder, name)
-		written, _ := bundle.ParseHash(entry.Files[name]) // checked when the inventory was decoded
+		written, _ := bundle.ParseHash(entry.Files[name]) // validated when the inventory was decoded
 		p.recorded[at], p.owners[at] = written, target
 		now, there := p.hashes[at]
 		if !there || now != written {
@@ -126,7 +126,7 @@ func (p *Published) recordedTarget(root, target string, entry inventoryTarget) P
 	return t
 }
 
-// adopt takes over the folders that the original wrote, on a branch without inventory: those with its manifests.
+// adopt adopts the folders with manifests of the original scheduler, on a branch without inventory.
 func (p *Published) adopt(root string) {
 	for _, at := range slices.Sorted(maps.Keys(p.hashes)) {
 		below := at
@@ -166,9 +166,9 @@ func (p *Published) readTracking(branch bundle.Branch) error {
 	return nil
 }
 
-// obstacle returns what lies where a file of ours has to be, and whose it is; empty when nothing does.
-// A file of another target of the workload is none: that target is removed, or moves, or the tree notices (see settle).
-// Where the inventory cannot be read, nobody knows better: a file in the place of ours is taken for ours.
+// obstacle returns the path that blocks a file of ours, and its owner; both are empty if nothing does. A file of
+// another target of the workload does not count: that target is removed or moves, or settle handles it. Without a
+// readable inventory, a file at the path of one of ours is assumed to be ours.
 func (p *Published) obstacle(at string) (lies, whose string) {
 	if p == nil {
 		return "", ""
@@ -223,7 +223,7 @@ func (p *Published) written(at string) (bundle.Hash, bool) {
 	return h, ok
 }
 
-// owned are the paths of all files of the workload's targets.
+// owned returns the paths of all files of the workload's targets.
 func (p *Published) owned() []string {
 	if p == nil {
 		return nil

@@ -14,52 +14,52 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-// Wanted is what the branch of a workload should hold in an environment.
+// Wanted is what a workload's branch should hold in an environment.
 type Wanted struct {
 	// Workload and Environment are names. Required.
 	Workload, Environment string
-	// Root is the folder that everything is written below; empty means the root of the repository.
+	// Root is the folder to write to. Default: the root of the repository.
 	Root string
 	// Targets are those of the environment, in any order.
 	Targets []Target
-	// Tracking are the contents of the tracking files.
+	// Tracking is the content of the tracking files.
 	Tracking Tracking
-	// Withhold says that something could not be read that may have named more targets: none is removed.
+	// Withhold means that something could not be read that may define more targets. No target is removed then.
 	Withhold bool
 }
 
-// Target is one target that was rendered, or that could not be.
+// Target is one target that was rendered, or failed to render.
 type Target struct {
 	// Name is the name of the target in the Workload. Required.
 	Name string
-	// Folder is where its manifests go, from Root. Default: the name.
+	// Folder is the folder of its manifests, below Root. Default: the name.
 	Folder string
-	// Chart says what was rendered; the zero value is for what is no chart.
+	// Chart is the chart that was rendered; zero for targets without one.
 	Chart Origin
-	// Descriptor is completed with the images and the chart; nil writes none.
+	// Descriptor is completed with the images and the chart. Nil writes none.
 	Descriptor *hub.DeploymentDescriptor
-	// Rendered are the manifests, or the problems why there are none.
+	// Rendered holds the manifests, or the problems that prevented them.
 	Rendered chart.Rendered
 }
 
-// Origin is a chart that was rendered, for the records.
+// Origin identifies a chart that was rendered, for the records.
 type Origin struct {
 	Name, Version string
-	// Digest identifies its content.
+	// Digest identifies the content.
 	Digest string
 }
 
-// Tracking is what the tracking files say. Each is written only where it is known; what is published stays otherwise.
+// Tracking is the content of the tracking files. A file whose content is unknown stays as published.
 type Tracking struct {
 	// Commit is the commit of the source.
 	Commit string
-	// Version is the version as people call it.
+	// Version is the human-readable version.
 	Version string
 	// ImageTag is the tag of the image that was built.
 	ImageTag string
 }
 
-// The paths of the tracking files.
+// Paths of the tracking files.
 const (
 	TrackingCommit   = bundle.TrackingPath
 	TrackingVersion  = ".github/tracking/Version"
@@ -68,43 +68,44 @@ const (
 
 // Tree is what the branch should hold. It is immutable.
 type Tree struct {
-	// Targets are those that the branch has files of, and those that it would have if they were not held; sorted by name.
+	// Targets are those with files on the branch, and those that would have files if they were not held, sorted by
+	// name.
 	Targets []Entry
-	// Removed are the published targets that are not wanted any more, sorted by name.
+	// Removed are the published targets that are no longer wanted, sorted by name.
 	Removed []Entry
-	// Problems are those of all targets, each with the target as assignment, sorted.
+	// Problems are those of all targets, sorted. Their Assignment is the target.
 	Problems []fleet.Problem
 
 	wanted    Wanted
 	published *Published
-	// others are the files that belong to no target: inventory and tracking.
+	// others are the files that belong to no target: inventory and tracking files.
 	others []bundle.File
 }
 
 // Entry is one target with its files.
 type Entry struct {
 	Name, Folder string
-	// Files are sorted by path; those that stay as they are published have no content.
+	// Files are sorted by path. Files that stay as published have no content.
 	Files []bundle.File
-	// Held says why the target keeps its published files; nil for one that is rendered.
+	// Held explains why the target keeps its published files; nil if it was rendered.
 	Held *fleet.Problem
-	// Objects and Images are those of the manifests; empty for one that is held.
+	// Objects and Images are those of the manifests; empty for a held target.
 	Objects []chart.Object
 	Images  []string
 }
 
-// The names of the files of a target.
+// File names of a target.
 const (
 	manifestsName     = "manifests.yaml"
 	kustomizationName = "kustomization.yaml"
 	descriptorName    = "descriptor.yaml"
 	valuesName        = "values.yaml"
-	// legacyName is what the original's pipelines wrote.
+	// legacyName is the file that the original scheduler's pipelines wrote.
 	legacyName = "gen_manifests.yaml"
 	ownFolder  = ".kalypso"
 )
 
-// Build puts the files together. published is what the branch holds; nil means nothing.
+// Build builds the tree. published is what the branch holds; nil means nothing.
 func Build(w Wanted, published *Published) *Tree {
 	t := &Tree{wanted: w, published: published}
 	targets := slices.Clone(w.Targets)
@@ -121,10 +122,10 @@ func Build(w Wanted, published *Published) *Tree {
 	return t
 }
 
-// add adds a target: its files, or its published ones when it is held.
+// add adds a target with its files, or with its published files if it is held.
 func (t *Tree) add(target Target, collision *fleet.Problem) {
 	if slices.ContainsFunc(t.Targets, func(e Entry) bool { return e.Name == target.Name }) {
-		return // collides, which is reported with the first of them
+		return // a collision, reported with the first of them
 	}
 	e := Entry{Name: target.Name, Folder: folderOf(target)}
 	problems := slices.Clone(target.Rendered.Problems)
@@ -160,7 +161,7 @@ func isError(p fleet.Problem) bool { return p.Severity == fleet.SeverityError }
 
 func folderOf(t Target) string { return cmp.Or(t.Folder, t.Name) }
 
-// contents are the files of a target that was rendered, sorted by path.
+// contents returns the files of a rendered target, sorted by path.
 func contents(root, folder string, t Target) ([]bundle.File, error) {
 	at := path.Join(root, folder)
 	own := path.Join(root, ownFolder, t.Name)
@@ -184,12 +185,12 @@ func contents(root, folder string, t Target) ([]bundle.File, error) {
 
 func file(at string, content []byte) bundle.File {
 	if content == nil {
-		content = []byte{} // nil would mean that the file stays as it is
+		content = []byte{} // nil would keep the published content
 	}
 	return bundle.File{Path: at, Hash: bundle.HashOf(content), Content: content}
 }
 
-// kustomization names the manifests; kustomize refuses a file without objects.
+// kustomization returns the kustomization that lists the manifests. kustomize rejects manifest files without objects.
 func kustomization(m *chart.Manifests) []byte {
 	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:"
 	if len(m.Objects) == 0 {
@@ -198,8 +199,8 @@ func kustomization(m *chart.Manifests) []byte {
 	return []byte(text + "\n  - " + manifestsName + "\n")
 }
 
-// collide finds targets of one name, folders that cannot be, and folders that two targets, or a target within another one,
-// would be written to. Reconcilers apply a folder with everything below it.
+// collide finds targets with the same name, invalid folders, and folders of a target that equal or contain that of
+// another one. Reconcilers apply a folder with everything below it.
 func collide(targets []Target) map[string]*fleet.Problem {
 	found := map[string]*fleet.Problem{}
 	problem := func(t Target, message string) {
@@ -225,7 +226,7 @@ func collide(targets []Target) map[string]*fleet.Problem {
 	return found
 }
 
-// checkFolder refuses names and folders that leave the root, or are Kalypso's or the forge's own.
+// checkFolder rejects names and folders outside the root, and those that Kalypso or forges use.
 func checkFolder(t Target) error {
 	folder := folderOf(t)
 	clean, err := fleet.CleanPath(folder)
@@ -242,7 +243,7 @@ func checkFolder(t Target) error {
 	return nil
 }
 
-// inTheWay reports files of others where those of a target have to be.
+// inTheWay returns a problem for each path of a target's files that belongs to someone else.
 func (t *Tree) inTheWay(files []bundle.File) []fleet.Problem {
 	for _, f := range files {
 		if at, whose := t.published.obstacle(f.Path); at != "" {
@@ -255,7 +256,7 @@ func (t *Tree) inTheWay(files []bundle.File) []fleet.Problem {
 	return nil
 }
 
-// remove sorts out what is published and not wanted.
+// remove moves the published targets that are no longer wanted to Removed.
 func (t *Tree) remove() {
 	if t.published == nil {
 		return
@@ -278,7 +279,7 @@ func (t *Tree) remove() {
 	}
 }
 
-// settle holds targets whose files would be written where a held one keeps its own, until there are none.
+// settle holds targets whose files would overwrite those of a held target, until there are no more.
 func (t *Tree) settle() {
 	for again := true; again; {
 		again = false
@@ -302,7 +303,7 @@ func (t *Tree) settle() {
 	}
 }
 
-// hold gives a target its published files back.
+// hold replaces a target's files with its published ones.
 func (t *Tree) hold(i int, message string) {
 	e := &t.Targets[i]
 	e.Held = &fleet.Problem{
@@ -313,7 +314,7 @@ func (t *Tree) hold(i int, message string) {
 	t.Problems = append(t.Problems, *e.Held)
 }
 
-// Files are all files that the branch should hold and that are ours, sorted by path.
+// Files returns all our files that the branch should hold, sorted by path.
 func (t *Tree) Files() []bundle.File {
 	files := slices.Clone(t.others)
 	for _, e := range t.Targets {
@@ -323,7 +324,7 @@ func (t *Tree) Files() []bundle.File {
 	return files
 }
 
-// Changes are what has to be done to the branch, sorted by path.
+// Changes returns the changes to the branch, sorted by path.
 func (t *Tree) Changes() []bundle.Change {
 	changes := map[string]bundle.Change{}
 	wanted := map[string]bool{}
@@ -341,7 +342,7 @@ func (t *Tree) Changes() []bundle.Change {
 	return slices.SortedFunc(maps.Values(changes), func(a, b bundle.Change) int { return cmp.Compare(a.Path, b.Path) })
 }
 
-// tracking are the tracking files. What is not known stays as it is.
+// tracking returns the tracking files. Those with unknown content stay as published.
 func (t *Tree) tracking() []bundle.File {
 	var files []bundle.File
 	for _, f := range []struct{ at, text string }{

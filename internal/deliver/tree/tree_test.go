@@ -56,7 +56,7 @@ func (b branch) paths() []string {
 	return paths
 }
 
-// target is one that was rendered.
+// target returns a rendered target.
 func target(name, text string) tree.Target {
 	return tree.Target{Name: name, Rendered: chart.Rendered{
 		Name: name, Values: []byte("x: " + text + "\n"),
@@ -64,7 +64,7 @@ func target(name, text string) tree.Target {
 	}}
 }
 
-// failed is one that could not be rendered.
+// failed returns a target that could not be rendered.
 func failed(name string) tree.Target {
 	return tree.Target{Name: name, Rendered: chart.Rendered{Name: name, Problems: []fleet.Problem{{Severity: fleet.SeverityError, Message: "does not render"}}}}
 }
@@ -114,7 +114,8 @@ func Example() {
 	// functional-test/manifests.yaml
 }
 
-// TestLifeOfATarget: it appears, changes, is held when it does not render, is restored when changed by hand, and goes.
+// TestLifeOfATarget adds, changes and removes a target. It is held when it cannot be rendered, and restored when
+// changed by hand.
 func TestLifeOfATarget(t *testing.T) {
 	b := branch{"README.md": "ours", "other/manifests.yaml": "not ours"}
 	step := func(name string, w tree.Wanted, want string) *tree.Tree {
@@ -157,7 +158,8 @@ func TestLifeOfATarget(t *testing.T) {
 	}
 }
 
-// TestMoves: a target that gets another folder leaves nothing behind, and two can swap theirs.
+// TestMoves checks that a target that gets another folder leaves nothing behind, and that two targets can swap
+// theirs.
 func TestMoves(t *testing.T) {
 	b := branch{}
 	x, y := target("x", "1"), target("y", "2")
@@ -176,7 +178,7 @@ func TestMoves(t *testing.T) {
 	if diff := cmp.Diff(want, b.paths()); diff != "" {
 		t.Error(diff)
 	}
-	// x is held where it is, so that y cannot take its folder.
+	// x is held in its folder, so y cannot take it.
 	broken := failed("x")
 	broken.Folder = "x"
 	y.Folder = "elsewhere/deep"
@@ -189,7 +191,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestCollisions: two targets that would write one path are both held, and both are named.
+// TestCollisions checks that two targets with the same path are both held, and both reported.
 func TestCollisions(t *testing.T) {
 	in := func(name, folder string) tree.Target {
 		x := target(name, "1")
@@ -223,7 +225,7 @@ func TestCollisions(t *testing.T) {
 	}
 }
 
-// TestInTheWay: what others have written is not overwritten.
+// TestInTheWay checks that files of others are not overwritten.
 func TestInTheWay(t *testing.T) {
 	first := branch{}
 	first.apply(tree.Build(wanted(), nil).Changes())
@@ -250,7 +252,8 @@ func TestInTheWay(t *testing.T) {
 	}
 }
 
-// TestAdoption: what the original's pipelines wrote is replaced, or removed where nobody wants it.
+// TestAdoption checks that files of the original scheduler's pipelines are replaced, or removed if they are no longer
+// wanted.
 func TestAdoption(t *testing.T) {
 	b := branch{
 		"a/gen_manifests.yaml": "old", "a/kustomization.yaml": "old", "a/notes.txt": "ours",
@@ -275,7 +278,8 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// TestRoot: everything but the tracking files lies below the root, and what lies elsewhere is somebody else's.
+// TestRoot checks that everything except the tracking files is below the root, and that files elsewhere are left
+// alone.
 func TestRoot(t *testing.T) {
 	b := branch{"apps/hello/a/gen_manifests.yaml": "old", "apps/hello-too/b/gen_manifests.yaml": "theirs", "c/gen_manifests.yaml": "theirs"}
 	read := func() *tree.Published {
@@ -308,7 +312,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// TestHostileInventories: an inventory names nothing but files of targets, however it is written.
+// TestHostileInventories checks that an inventory cannot list anything but files of targets.
 func TestHostileInventories(t *testing.T) {
 	for name, text := range map[string]string{
 		"not JSON":       `{`,
@@ -329,7 +333,7 @@ func TestHostileInventories(t *testing.T) {
 			t.Errorf("%s: got %s", name, got)
 		}
 	}
-	// Files of ours are taken for ours again.
+	// Files at the paths of ours are assumed to be ours again.
 	b := branch{}
 	b.apply(tree.Build(wanted(target("a", "1")), nil).Changes())
 	b[".kalypso/deliveries/hello.json"] = "{"
@@ -341,7 +345,7 @@ func TestHostileInventories(t *testing.T) {
 	}
 }
 
-// TestDescriptor: it says what was rendered, and nothing that only a cluster says.
+// TestDescriptor checks that the descriptor has what was rendered, without the fields that only clusters set.
 func TestDescriptor(t *testing.T) {
 	x := target("a", "1")
 	x.Chart = tree.Origin{Name: "shop", Version: "1.0.0", Digest: "sha256:abc"}
@@ -377,8 +381,8 @@ spec:
 	}
 }
 
-// TestNeverTouchesOthers: whatever is wanted, in any order of rounds, files that Kalypso did not write stay; a round
-// that is repeated changes nothing; and only what the inventory lists is ever deleted.
+// TestNeverTouchesOthers checks, for any sequence of rounds, that files that Kalypso did not write stay, that a
+// repeated round changes nothing, and that only files in the inventory are deleted.
 func TestNeverTouchesOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SampledFrom([]string{"a", "b", "c"})
