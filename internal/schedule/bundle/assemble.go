@@ -12,32 +12,32 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/render"
 )
 
-// folderBuild is the work on the folder of one cluster type.
+// folderBuild builds the folder of one cluster type.
 type folderBuild struct {
 	*builder
-	clusterType *fleet.ClusterType // nil for one that is only published
-	published   *Folder            // nil for one that is only wanted
-	previous    *Folder            // what an earlier build made of it; may be nil
+	clusterType *fleet.ClusterType // nil if the cluster type is only published
+	published   *Folder            // nil if nothing is published
+	previous    *Folder            // the result of an earlier build; may be nil
 	wanted      []placement.Assignment
 	stack       *config.Stack
 	templates   []slot
-	base        fleet.Digest // of what all files of the folder are made from
-	notes       []note       // by wanted assignment
+	base        fleet.Digest // of the inputs that all files of the folder share
+	notes       []note       // by index of the wanted assignment
 	result      *Folder
-	// reused is true when result was taken from the previous bundle as a whole.
+	// reused means that result was taken from the previous bundle as a whole.
 	reused bool
-	// gone is true when nothing is left of the folder.
+	// gone means that nothing is left of the folder.
 	gone bool
 }
 
-// note is what is said about a wanted assignment, and has no place in the result.
+// note holds data about a wanted assignment that is not part of the result.
 type note struct {
 	problems []fleet.Problem
-	// schemas are the names of those that its configuration was checked with.
+	// schemas are the names of the schemas that validated its configuration.
 	schemas []string
 }
 
-// prepare collects the inputs of a folder, and takes the previous result when they did not change.
+// prepare collects the inputs of a folder, and reuses the previous result if they have not changed.
 func (b *builder) prepare(name string, previous *Bundle) *folderBuild {
 	f := &folderBuild{
 		builder:     b,
@@ -82,7 +82,7 @@ func (f *folderBuild) assignment(w *render.Worker, n int) {
 	composed := f.stack.Compose(wanted.Target, func(text string) (string, error) { return w.Eval(text, &data) })
 	a.Config = composed.Composed
 
-	// What blocks an assignment is a problem of its own already; what only rendering finds is not.
+	// What blocks an assignment has been reported as a problem already, unlike errors that only rendering finds.
 	reason := f.blocked(composed, published)
 	var found []fleet.Problem
 	if reason == nil {
@@ -98,8 +98,8 @@ func (f *folderBuild) assignment(w *render.Worker, n int) {
 	f.result.Assignments[n] = a
 }
 
-// unreported returns the problems of a configuration without those that only point to an object which cannot be read:
-// that is a problem of the snapshot, once, however many assignments wait for it.
+// unreported returns the problems of a configuration, except those that only point to an object that cannot be read.
+// The snapshot reports such an object once, regardless of how many assignments wait for it.
 func unreported(composed config.Result) []fleet.Problem {
 	if !composed.Hold {
 		return composed.Problems
@@ -107,7 +107,7 @@ func unreported(composed config.Result) []fleet.Problem {
 	return slices.DeleteFunc(slices.Clone(composed.Problems), func(p fleet.Problem) bool { return p.Kind == fleet.KindHeld })
 }
 
-// blocked says why an assignment cannot be rendered before any template runs; nil when it can.
+// blocked explains why an assignment cannot be rendered, before any template is executed; nil if it can.
 func (f *folderBuild) blocked(composed config.Result, published *Assignment) *fleet.Problem {
 	for _, s := range f.templates {
 		if s.missing != nil {
@@ -120,7 +120,7 @@ func (f *folderBuild) blocked(composed config.Result, published *Assignment) *fl
 	return f.lost.contents(published)
 }
 
-// firstError returns the problem that holds an assignment.
+// firstError returns the first error among problems; nil if there is none.
 func firstError(problems []fleet.Problem) *fleet.Problem {
 	for i := range problems {
 		if problems[i].Severity == fleet.SeverityError {
@@ -130,7 +130,7 @@ func firstError(problems []fleet.Problem) *fleet.Problem {
 	return &fleet.Problem{Severity: fleet.SeverityError, Kind: fleet.KindHeld, Message: "its configuration cannot be composed"}
 }
 
-// hold leaves an assignment with the files it has.
+// hold keeps an assignment's published files.
 func hold(a *Assignment, published *Assignment, reason *fleet.Problem) {
 	a.Held, a.Config, a.Files, a.digest = reason, nil, nil, fleet.Digest{}
 	if published != nil {
@@ -138,8 +138,8 @@ func hold(a *Assignment, published *Assignment, reason *fleet.Problem) {
 	}
 }
 
-// contents fills in the files: from the previous build when their inputs are the same, else from the templates.
-// It returns why that was not possible.
+// contents sets the files: from the previous build if their inputs have not changed, else from the templates. It
+// returns the reason if that is not possible.
 func (f *folderBuild) contents(a *Assignment, w *render.Worker, data *render.Data, target *fleet.Target) *fleet.Problem {
 	a.digest = f.assignmentDigest(a, target)
 	if before, ok := f.previous.Assignment(a.Target); ok && before.digest == a.digest {
@@ -177,7 +177,7 @@ func renderProblem(a *Assignment, err error) fleet.Problem {
 	}
 }
 
-// foreign says what of somebody else lies where a file of ours has to go; nil when nothing does.
+// foreign returns a problem if something that is not ours is at the path of one of our files; nil if not.
 func (f *folderBuild) foreign(a *Assignment, published *Assignment) *fleet.Problem {
 	for _, file := range a.Files {
 		if at := f.builder.published.obstacle(file.Path); at != "" {

@@ -36,11 +36,11 @@ func (s size) files() largefleet.Files {
 
 var sizes = []size{{30, 20}, {100, 20}, {300, 50}, {1000, 100}}
 
-// largest is the size that the limits are set for.
+// largest is the size that the limits are for.
 var largest = sizes[len(sizes)-1]
 
-// BenchmarkBuild goes from a snapshot to the tree with its hashes. peak-MB is the most memory that the heap had,
-// sampled while it ran.
+// BenchmarkBuild builds the tree with its hashes from a snapshot. peak-MB is the maximum heap size, sampled during
+// the run.
 func BenchmarkBuild(b *testing.B) {
 	for _, size := range sizes {
 		b.Run(size.String(), func(b *testing.B) {
@@ -49,7 +49,7 @@ func BenchmarkBuild(b *testing.B) {
 			b.ReportAllocs()
 			cpu := watchCPU()
 			for b.Loop() {
-				built = nil // the memory of one run is what counts
+				built = nil // measure the memory of one run only
 				built = bundle.Build(s, nil, nil)
 			}
 			b.ReportMetric(cpu()/float64(b.N*built.Count()), "cpu-ns/assignment")
@@ -59,8 +59,8 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkChange changes one configuration value of one cluster type back and forth, and goes from the changed file
-// to the new tree: it reads the sources with a warm cache, assembles the snapshot, and builds with the earlier bundle at hand.
+// BenchmarkChange changes one configuration value of one cluster type back and forth, and builds the new tree: it
+// reads the sources with a warm cache, assembles the snapshot, and builds with the earlier bundle.
 func BenchmarkChange(b *testing.B) {
 	files := largest.files()
 	states := []largefleet.Files{files, files.ChangeValue()}
@@ -78,9 +78,9 @@ func BenchmarkChange(b *testing.B) {
 	})
 }
 
-// BenchmarkFloor does what cannot be avoided for the same files: it executes the bare templates and hashes the output,
-// on all cores as Build does. "bare" writes the YAML of the configuration for each assignment, as the template says;
-// "shared" has it at hand.
+// BenchmarkFloor does only what is unavoidable for the same files: it executes the templates and hashes the output,
+// on all cores like Build. "bare" formats the configuration's YAML for each assignment, as the template does;
+// "shared" formats it once.
 func BenchmarkFloor(b *testing.B) {
 	for _, size := range sizes {
 		f := newFloor(load(new(fleet.Cache), size.files()))
@@ -101,19 +101,19 @@ func BenchmarkFloor(b *testing.B) {
 	}
 }
 
-// watchCPU returns a function that says how many nanoseconds of all cores were spent since.
-// On a machine that does other things as well, they say more than the time that passed.
+// watchCPU returns a function that returns the CPU time of all cores since, in nanoseconds. On a busy machine, CPU
+// time is more meaningful than elapsed time.
 func watchCPU() func() float64 {
 	spent := func() float64 {
 		var u syscall.Rusage
-		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // does not fail for the process itself
+		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for the own process
 		return float64(u.Utime.Nano() + u.Stime.Nano())
 	}
 	before := spent()
 	return func() float64 { return spent() - before }
 }
 
-// built keeps the result alive, so that its memory counts.
+// built keeps the result alive, so that it is part of the measured memory.
 var built *bundle.Bundle
 
 func perAssignment(b *testing.B, of *bundle.Bundle) {
@@ -125,7 +125,7 @@ func perAssignment(b *testing.B, of *bundle.Bundle) {
 	b.ReportMetric(float64(after.HeapAlloc)/count, "heap-B/assignment")
 }
 
-// watchHeap samples what the heap occupies until the returned function is called, which returns the most in MB.
+// watchHeap samples the heap size until the returned function is called, which returns the maximum in MB.
 func watchHeap() func() float64 {
 	var most atomic.Uint64
 	stop := make(chan struct{})
@@ -151,7 +151,7 @@ func watchHeap() func() float64 {
 	}
 }
 
-// sources are the files of a fleet as they are read.
+// sources are the files of a fleet.
 type sources struct {
 	environment string
 	main, env   fleet.Source
@@ -179,7 +179,7 @@ func (s sources) load(cache *fleet.Cache) *fleet.Snapshot {
 
 func load(cache *fleet.Cache, f largefleet.Files) *fleet.Snapshot { return sourcesOf(f).load(cache) }
 
-// floor are the bare templates and the data of every assignment.
+// floor holds the templates and the data of every assignment.
 type floor struct {
 	templates []*template.Template
 	data      []render.Data

@@ -16,15 +16,15 @@ type Bundle struct {
 	Environment string
 	// Snapshot is what the bundle was built from.
 	Snapshot *fleet.Snapshot
-	// Decisions say why each target is where it is.
+	// Decisions explain the assignments.
 	Decisions *placement.Decisions
-	// Folders has one for each cluster type, and for each that is held, sorted by name.
+	// Folders are the folders of all cluster types, including held ones, sorted by name.
 	Folders []*Folder
-	// Removed are the published assignments that are not wanted any more, sorted by cluster type and target.
+	// Removed are the published assignments that are no longer wanted, sorted by cluster type and target.
 	Removed []Assignment
-	// Tracking is the file with the promoted commit; its path is empty when main's head is used.
+	// Tracking is the file with the promoted commit. Its path is empty if main's head is used.
 	Tracking File
-	// Problems are those of the snapshot and those of scheduling, configuring and rendering, sorted.
+	// Problems are the problems of the snapshot and those of scheduling, configuring and rendering, sorted.
 	Problems []fleet.Problem
 
 	published *Published
@@ -33,8 +33,8 @@ type Bundle struct {
 
 // Build schedules, configures and renders a snapshot.
 //
-// published is what the branch holds now; nil means nothing. previous is an earlier bundle of the same environment, or nil:
-// what did not change since is taken from there. The result does not depend on previous.
+// published is what the branch holds now; nil means nothing. previous is an earlier bundle of the same environment,
+// or nil: results whose inputs have not changed are reused. The result does not depend on previous.
 func Build(s *fleet.Snapshot, published *Published, previous *Bundle) *Bundle {
 	b := newBuilder(s, published, previous)
 	names := b.folderNames()
@@ -47,7 +47,7 @@ func Build(s *fleet.Snapshot, published *Published, previous *Bundle) *Bundle {
 	return b.bundle(folders)
 }
 
-// builder holds what all folders of one build share.
+// builder holds what the folders of one build share.
 type builder struct {
 	snapshot  *fleet.Snapshot
 	published *Published
@@ -93,7 +93,7 @@ func (b *builder) folderNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// clusterType returns the cluster type of the snapshot, or nil when there is none of that name.
+// clusterType returns the snapshot's cluster type called name, or nil.
 func (b *builder) clusterType(name string) *fleet.ClusterType {
 	i, ok := slices.BinarySearchFunc(b.snapshot.ClusterTypes, name, func(ct *fleet.ClusterType, name string) int {
 		return cmp.Compare(ct.Name, name)
@@ -128,7 +128,7 @@ func (b *builder) renderAll(folders []*folderBuild) {
 	})
 }
 
-// bundle puts the finished folders together.
+// bundle combines the finished folders.
 func (b *builder) bundle(folders []*folderBuild) *Bundle {
 	result := &Bundle{
 		Environment: b.snapshot.Environment,
@@ -150,8 +150,8 @@ func (b *builder) bundle(folders []*folderBuild) *Bundle {
 	return result
 }
 
-// tracking returns the file with the promoted commit. One that says the same without a newline,
-// as the original scheduler wrote it, stays as it is.
+// tracking returns the file with the promoted commit. A file that only lacks the newline, as written by the original
+// scheduler, is kept.
 func (b *builder) tracking() File {
 	commit := b.snapshot.PromotedCommit
 	if commit == "" {
@@ -163,8 +163,7 @@ func (b *builder) tracking() File {
 	return newFile(TrackingPath, []byte(commit+"\n"))
 }
 
-// Files calls yield for every file that the branch should hold and that is ours,
-// folder by folder, until it returns false.
+// Files calls yield for each of our files that the branch should hold, folder by folder, until yield returns false.
 func (b *Bundle) Files(yield func(File) bool) {
 	if b.Tracking.Path != "" && !yield(b.Tracking) {
 		return
@@ -176,10 +175,10 @@ func (b *Bundle) Files(yield func(File) bool) {
 	}
 }
 
-// Published is what the branch held when the bundle was built; may be nil.
+// Published returns what the branch held when the bundle was built; may be nil.
 func (b *Bundle) Published() *Published { return b.published }
 
-// Count returns the number of assignments, those held included.
+// Count returns the number of assignments, including held ones.
 func (b *Bundle) Count() int {
 	n := 0
 	for _, f := range b.Folders {
@@ -193,16 +192,16 @@ func (b *Bundle) Assignment(clusterType, target string) (*Assignment, bool) {
 	return findFolder(b.Folders, clusterType).Assignment(target)
 }
 
-// Change is a file that has to be written or deleted.
+// Change is a file to write or delete.
 type Change struct {
 	Path string
-	// Content is the new content; nil means that the file is deleted.
+	// Content is the new content; nil deletes the file.
 	Content []byte
-	// Old is the blob id of the published file; zero for one that is new.
+	// Old is the blob ID of the published file; zero for a new file.
 	Old Hash
 }
 
-// Changes returns what has to be done to the published branch so that it holds the bundle, sorted by path.
+// Changes returns the changes that turn the published branch into the bundle, sorted by path.
 func (b *Bundle) Changes() []Change {
 	var changes []Change
 	b.Files(func(f File) bool {
@@ -221,8 +220,8 @@ func (b *Bundle) Changes() []Change {
 	return changes
 }
 
-// WrittenSince returns the files that b writes and an earlier bundle of the environment did not write like this, by path.
-// Folders that both bundles share are skipped.
+// WrittenSince returns the files of b, by path, that are new or different compared to an earlier bundle of the
+// environment. It skips folders that both bundles share.
 func (b *Bundle) WrittenSince(earlier *Bundle) map[string][]byte {
 	written := map[string][]byte{}
 	add := func(f File) bool {
@@ -268,7 +267,7 @@ func deletions(published, wanted *Folder) []Change {
 	return changes
 }
 
-// readme returns the file that explains a cluster type's folder.
+// readme returns the README of a cluster type's folder.
 func readme(root, environment, clusterType string) File {
 	text := "# " + clusterType + "\n\n" +
 		"What runs on clusters of type `" + clusterType + "` in the environment `" + environment + "`: one folder per deployment target.\n\n" +

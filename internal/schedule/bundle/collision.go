@@ -9,9 +9,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/render"
 )
 
-// namespaceCollisions warns where assignments of two cluster types get one namespace, as "a-b" with target "c" and
-// "a" with target "b-c" do: a cluster that is a member of both would mix them up.
-// It can only happen where one cluster type's name, and a dash, begin another's, so hardly anything has to be compared.
+// namespaceCollisions warns if assignments of two cluster types get the same namespace, as "a-b" with target "c" and
+// "a" with target "b-c" do: a cluster that is a member of both types would mix them up. Only cluster types whose name
+// is another one's plus a dash and more can collide, so few have to be compared.
 func namespaceCollisions(s *fleet.Snapshot, decisions *placement.Decisions) []fleet.Problem {
 	var problems []fleet.Problem
 	for _, short := range s.ClusterTypes {

@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
-// digester collects inputs. Texts are preceded by their length, so that no two lists of inputs look the same.
-// The zero value has none.
+// digester collects inputs. Texts are preceded by their length, so that different lists of inputs never have equal
+// bytes. The zero value is empty.
 type digester struct{ inputs []byte }
 
 func (d *digester) texts(texts ...string) {
@@ -40,7 +40,7 @@ func (d *digester) hash(h Hash) { d.inputs = append(d.inputs, h[:]...) }
 
 func (d *digester) sum() fleet.Digest { return sha256.Sum256(d.inputs) }
 
-// digest identifies every input of the folder: two builds with equal digests give equal folders.
+// digest identifies all inputs of the folder: two builds with equal digests give equal folders.
 func (f *folderBuild) digest(wanted []placement.Assignment) fleet.Digest {
 	d := digester{make([]byte, 0, 1024+80*len(wanted))}
 	d.digest(f.base)
@@ -59,7 +59,7 @@ func (f *folderBuild) digest(wanted []placement.Assignment) fleet.Digest {
 	return d.sum()
 }
 
-// baseDigest identifies what all files of the folder are made from: the cluster type and its templates.
+// baseDigest identifies the inputs that all files of the folder share: the cluster type and its templates.
 func (f *folderBuild) baseDigest() fleet.Digest {
 	var d digester
 	d.texts(f.snapshot.Environment, f.root)
@@ -74,7 +74,7 @@ func (f *folderBuild) baseDigest() fleet.Digest {
 	return d.sum()
 }
 
-// assignmentDigest identifies what the files of one assignment are made from.
+// assignmentDigest identifies the inputs of one assignment's files.
 func (f *folderBuild) assignmentDigest(a *Assignment, target *fleet.Target) fleet.Digest {
 	d := digester{make([]byte, 0, 3*len(fleet.Digest{}))}
 	d.digest(f.base)

@@ -7,16 +7,16 @@
 //	<path>/.kalypso/inventory/<clusterType>.json
 //	.github/tracking/Promoted_Commit_Id
 //
-// [Build] is a pure function of a snapshot and of what the branch holds already ([Published]):
+// [Build] is a pure function of a snapshot and what the branch already holds ([Published]):
 //
 //	placement ─► for each assignment: configuration ─► manifests ─► files ┐
 //	                                                                      ├─► Folder of a cluster type ─► Bundle
 //	published files and inventory ─► what is held, removed, adopted ──────┘
 //
-// An assignment that cannot be rendered, or that depends on something that cannot be read, is held:
-// it keeps the files it has. What is gone from the control plane is removed, unless a file could not be read,
-// because then nobody knows whether it is gone. Files that the inventory does not list are never touched.
+// An assignment that cannot be rendered, or that depends on something that cannot be read, is held: it keeps its
+// published files. What was deleted from the control plane is removed, unless a file could not be read, because that
+// file might still define it. Files that are not in an inventory are never touched.
 //
-// Building is incremental: given the bundle of an earlier build, only what an input changed for is rendered again,
-// and the result is the same to the byte.
+// Builds are incremental: given an earlier bundle, only results whose inputs changed are rendered again. The output
+// is identical, byte for byte.
 package bundle

@@ -8,10 +8,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-// A cluster type, a workload and a policy that selects both make one assignment with three files.
-// Built again for what is published, nothing is left to change.
+// A cluster type, a workload and a policy that selects both give one assignment with three files. A second build,
+// with these files published, has no changes.
 func ExampleBuild() {
-	// How a control plane is read from Git is out of the example's scope.
+	// Reading a control plane from Git is not part of this example.
 	s := fleet.Assemble(fleettest.Inputs("dev", map[string]string{
 		"env/drone.yaml": `{apiVersion: scheduler.kalypso.io/v1alpha1, kind: ClusterType, metadata: {name: drone},
 			spec: {reconciler: flux, namespaceService: default}}`,

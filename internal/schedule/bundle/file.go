@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// Hash is the id Git gives to a file's content.
+// Hash is the ID that Git gives to a file's content.
 type Hash [sha1.Size]byte
 
-// HashOf returns the Git blob id of a content.
+// HashOf returns the Git blob ID of content.
 func HashOf(content []byte) Hash {
 	header := make([]byte, 0, 64)
 	header = append(header, "blob "...)
@@ -43,13 +43,13 @@ func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 type File struct {
 	// Path is relative to the root of the repository.
 	Path string
-	// Hash is the blob id of the content.
+	// Hash is the blob ID of the content.
 	Hash Hash
-	// Content is nil for a file that stays as it is published.
+	// Content is nil for a file that stays as published.
 	Content []byte
 }
 
-// newFile returns a file with a content of its own.
+// newFile returns a file with the given content.
 func newFile(path string, content []byte) File {
 	return File{Path: path, Hash: HashOf(content), Content: content}
 }
@@ -57,7 +57,7 @@ func newFile(path string, content []byte) File {
 // Name returns the last element of the path.
 func (f File) Name() string { return path.Base(f.Path) }
 
-// The names of the files, and of those that the original scheduler wrote under another name.
+// File names, including those that the original scheduler used.
 const (
 	readmeName       = "README.md"
 	namespaceName    = "namespace.yaml"
@@ -72,7 +72,7 @@ const (
 // TrackingPath is the file that holds the promoted commit of main.
 const TrackingPath = ".github/tracking/Promoted_Commit_Id"
 
-// isAssignmentFile reports whether a name is one that an assignment's folder may hold.
+// isAssignmentFile reports whether an assignment's folder can contain a file called name.
 func isAssignmentFile(name string) bool {
 	switch name {
 	case namespaceName, reconcilerName, configYAMLName, configShellName, legacyConfigYAML, legacyConfigSh:
@@ -81,7 +81,7 @@ func isAssignmentFile(name string) bool {
 	return false
 }
 
-// IsConfig reports whether a path is that of a rendered platform configuration.
+// IsConfig reports whether p is the path of a rendered platform configuration.
 func IsConfig(p string) bool {
 	switch path.Base(p) {
 	case configYAMLName, configShellName, legacyConfigYAML, legacyConfigSh:

@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// finish decides about what is published and not wanted, and writes the README and the inventory.
+// finish decides what happens to published assignments that are not wanted, and writes the README and the inventory.
 func (f *folderBuild) finish() {
 	if f.reused {
 		return
@@ -23,7 +23,7 @@ func (f *folderBuild) finish() {
 	if f.gone {
 		return
 	}
-	// Where the folder itself cannot be, its assignments are held already.
+	// If the path of the folder itself is blocked, its assignments are already held.
 	if readme := readme(f.root, f.snapshot.Environment, r.ClusterType); f.builder.published.obstacle(readme.Path) == "" {
 		r.Readme = readme
 	}
@@ -36,7 +36,7 @@ func (f *folderBuild) finish() {
 	r.recorded = nil
 }
 
-// unwanted sorts the published assignments that nobody wants into those that are removed and those that are held.
+// unwanted decides which of the published assignments that are no longer wanted are removed and which are held.
 func (f *folderBuild) unwanted() {
 	if f.published == nil {
 		return
@@ -58,7 +58,8 @@ func (f *folderBuild) unwanted() {
 	f.result.Assignments = mergeAssignments(f.result.Assignments, kept)
 }
 
-// withheld reports whether a folder without a cluster type has to stay because nobody knows whether it is gone.
+// withheld reports whether a folder without a cluster type must stay, because the cluster type may be in an
+// unreadable file.
 func (f *folderBuild) withheld() bool {
 	_, unreadable := f.lost.refs[fleet.Ref{Kind: "ClusterType", Name: f.result.ClusterType}]
 	return unreadable || f.lost.file != nil
@@ -74,8 +75,8 @@ func mergeAssignments(a, b []Assignment) []Assignment {
 	return merged
 }
 
-// sources notes for each rendered assignment the set of objects it was made from. Most assignments share one set:
-// configurations of the same layers and schemas have the same lists of them, which are known by where they lie.
+// sources sets the objects that each rendered assignment was made from. Most assignments share one set:
+// configurations with the same layers and schemas share the lists, so they are identified by the lists' addresses.
 func (f *folderBuild) sources() {
 	type lists struct{ layers, schemas *string }
 	sets := map[lists]*Sources{}
@@ -92,7 +93,7 @@ func (f *folderBuild) sources() {
 	}
 }
 
-// first returns where a list lies; nil for an empty one.
+// first returns the address of a list's first element, which identifies the list; nil for an empty list.
 func first(list []string) *string {
 	if len(list) == 0 {
 		return nil
@@ -100,7 +101,7 @@ func first(list []string) *string {
 	return &list[0]
 }
 
-// sourcesOf returns the set of objects that layers, schemas and the templates of the cluster type stand for.
+// sourcesOf returns the set of the layers, the schemas and the cluster type's templates.
 func (f *folderBuild) sourcesOf(layers, schemas []string) *Sources {
 	refs := make([]fleet.Ref, 0, len(layers)+len(schemas)+len(f.templates))
 	for _, layer := range layers {

@@ -9,23 +9,23 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
 )
 
-// Folder is what a cluster type has on the GitOps branch. It is immutable and may be shared between bundles.
+// Folder is the content of the GitOps branch for a cluster type. It is immutable and may be shared between bundles.
 type Folder struct {
 	ClusterType string
 	// Assignments are sorted by target.
 	Assignments []Assignment
-	// Readme and Inventory describe the folder. In a published folder their paths are empty where the file is missing.
+	// Readme and Inventory describe the folder. In a published folder, the path of a missing file is empty.
 	Readme, Inventory File
 
-	// problems are those of rendering this folder.
+	// problems are the problems of rendering this folder.
 	problems []fleet.Problem
-	// removed are the published assignments that this folder does not have any more.
+	// removed are the published assignments that this folder no longer has.
 	removed []Assignment
 	// digest identifies the inputs the folder was built from.
 	digest fleet.Digest
-	// adopted marks a published folder without an inventory: nobody recorded what its files depend on.
+	// adopted marks a published folder without an inventory, so that it is not known what its files depend on.
 	adopted bool
-	// recorded are the hashes that the inventory of a published folder lists, by path.
+	// recorded are the hashes in the inventory of a published folder, by path.
 	recorded map[string]Hash
 }
 
@@ -36,21 +36,21 @@ type Assignment struct {
 	Target string
 	// Workload and Workspace are empty for a published assignment without an inventory.
 	Workload, Workspace string
-	// Registration is the WorkloadRegistration the target came through; may be empty.
+	// Registration is the WorkloadRegistration that the target comes from; may be empty.
 	Registration string
 	// Policies are the names of the policies that select the pair, sorted.
 	Policies []string
-	// Sources are the objects that the contents were made from, besides the target and the cluster type:
+	// Sources are the objects that the contents were made from, in addition to the target and the cluster type:
 	// layers, schemas and templates, sorted.
 	Sources *Sources
-	// Config is the composed platform configuration; nil where there is none, or it is not known.
+	// Config is the composed platform configuration; nil if there is none, or it is unknown.
 	Config *config.Composed
 	// Files are sorted by path. Held assignments that were never published have none.
 	Files []File
-	// Held says why the assignment keeps its published files; nil for one that is rendered.
+	// Held explains why the assignment keeps its published files; nil if it was rendered.
 	Held *fleet.Problem
 
-	// warnings are what rendering had to say about the files.
+	// warnings are the warnings from rendering the files.
 	warnings []fleet.Problem
 	// digest identifies the inputs of the rendered files; zero for a held assignment.
 	digest fleet.Digest
@@ -60,11 +60,11 @@ type Assignment struct {
 type Sources struct {
 	// Refs are sorted.
 	Refs []fleet.Ref
-	// id names the set within an inventory: a short digest of the references.
+	// id identifies the set within an inventory: a short digest of the references.
 	id string
 }
 
-// Name returns "<clusterType>/<target>", the way an assignment is named in problems.
+// Name returns "<clusterType>/<target>", the name of the assignment in problems.
 func (a *Assignment) Name() string { return a.ClusterType + "/" + a.Target }
 
 // File returns the file with the given name in the assignment's folder.
@@ -119,10 +119,10 @@ func findFolder(folders []*Folder, clusterType string) *Folder {
 	return folders[i]
 }
 
-// readmePath returns where the README of a cluster type's folder lies.
+// readmePath returns the path of the README of a cluster type's folder.
 func readmePath(root, clusterType string) string { return path.Join(root, clusterType, readmeName) }
 
-// inventoryPath returns where the inventory of a cluster type lies.
+// inventoryPath returns the path of a cluster type's inventory.
 func inventoryPath(root, clusterType string) string {
 	return path.Join(root, inventoryFolder, clusterType+".json")
 }

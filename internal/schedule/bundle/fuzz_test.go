@@ -9,8 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-// FuzzReadPublished reads a branch with an inventory that anybody may have written. Whatever it says, nothing is changed
-// but the files that an assignment's folder of that cluster type may hold, its README and the inventory.
+// FuzzReadPublished reads a branch with an arbitrary inventory. Whatever it contains, builds only change files that
+// an assignment's folder of that cluster type can have, its README and the inventory.
 func FuzzReadPublished(f *testing.F) {
 	for _, inventory := range []string{
 		`{"version": 1, "clusterType": "one", "readme": "", "sources": {}, "assignments": {}}`,

@@ -16,7 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// inventory is the file that lists what Kalypso wrote for a cluster type and what it belongs to, one line an assignment:
+// inventory is the file that lists what Kalypso wrote for a cluster type, and for which assignments, one per line:
 //
 //	{
 //	  "version": 1,
@@ -31,7 +31,7 @@ import (
 //	  }
 //	}
 //
-// The hashes are Git blob ids: a file that has another one was changed by hand.
+// The hashes are Git blob IDs: a file with a different one was changed by hand.
 type inventory struct {
 	Version     int                            `json:"version"`
 	Environment string                         `json:"environment"`
@@ -53,11 +53,11 @@ type inventoryAssignment struct {
 // inventoryVersion is the version of the format that is written, and the only one that is read.
 const inventoryVersion = 1
 
-// ErrNewer is the error for an inventory that a newer program wrote. What it recorded must not be overwritten.
+// ErrNewer is the error for an inventory that a newer Kalypso wrote. It must not be overwritten.
 var ErrNewer = errors.New("a newer Kalypso wrote it")
 
-// DecodeInventory decodes an inventory of either pipeline. found is its version field, known the version that this program writes:
-// any other one is an error, a later one [ErrNewer].
+// DecodeInventory decodes an inventory of either pipeline. found points to its version field, known is the version
+// that this program writes. Any other version is an error; a later one is [ErrNewer].
 func DecodeInventory(content []byte, into any, found *int, known int) error {
 	if err := json.Unmarshal(content, into); err != nil {
 		return fmt.Errorf("decode: %w", err)
@@ -71,7 +71,7 @@ func DecodeInventory(content []byte, into any, found *int, known int) error {
 	return nil
 }
 
-// Digest identifies files by their paths and hashes, in their order.
+// Digest identifies files by their paths and hashes, in order.
 func Digest(files iter.Seq[File]) string {
 	h := sha256.New()
 	for f := range files {
@@ -113,7 +113,7 @@ func encodeInventory(environment string, f *Folder) []byte {
 	return w.raw("\n  }\n}\n").buf
 }
 
-// inventorySize estimates how many bytes an inventory takes with names of the usual length.
+// inventorySize estimates the size of an inventory in bytes, for names of typical length.
 func inventorySize(assignments int, sources []*Sources) int {
 	size := 1024 + 420*assignments
 	for _, s := range sources {
@@ -133,7 +133,7 @@ func (f *Folder) published() []*Assignment {
 	return list
 }
 
-// sources returns the distinct source sets of the folder, by id.
+// sources returns the distinct source sets of the folder, by ID.
 func (f *Folder) sources() []*Sources {
 	sets := map[string]*Sources{}
 	for _, a := range f.published() {
@@ -149,7 +149,7 @@ func (f *Folder) sources() []*Sources {
 	return list
 }
 
-// jsonWriter appends JSON to a buffer: encoding/json would spend as long on a large inventory as rendering takes.
+// jsonWriter appends JSON to a buffer. For a large inventory, encoding/json would take as long as rendering.
 type jsonWriter struct{ buf []byte }
 
 func (w *jsonWriter) raw(s string) *jsonWriter {
@@ -169,13 +169,13 @@ func (w *jsonWriter) hash(h Hash) *jsonWriter {
 	return w
 }
 
-// text appends a string. Names are plain words; anything else takes the slow way.
+// text appends a string. Only strings with special characters take the slow path.
 func (w *jsonWriter) text(s string) *jsonWriter {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
 			quoted, err := json.Marshal(s)
 			if err != nil {
-				quoted = []byte(`""`) // cannot happen: every string has a JSON form
+				quoted = []byte(`""`) // cannot happen: every string can be encoded
 			}
 			w.buf = append(w.buf, quoted...)
 			return w
@@ -225,7 +225,7 @@ func (w *jsonWriter) assignment(a *Assignment, recorded map[string]Hash) *jsonWr
 		if i > 0 {
 			w.raw(", ")
 		}
-		// A file kept as published stays listed with what was written once, so that a change by hand stays visible.
+		// A file kept as published keeps its recorded hash, so that a change by hand remains visible.
 		hash, ok := recorded[file.Path]
 		if !ok || file.Content != nil {
 			hash = file.Hash
@@ -235,8 +235,8 @@ func (w *jsonWriter) assignment(a *Assignment, recorded map[string]Hash) *jsonWr
 	return w.raw("}}")
 }
 
-// decodeInventory reads an inventory. It is hostile input: anybody who can push to the branch can write it,
-// so it can only name files that an assignment's folder may hold.
+// decodeInventory parses an inventory. It does not trust the content, because anyone who can push to the branch can
+// write it: an inventory can only list files that an assignment's folder can have.
 func decodeInventory(content []byte, clusterType string) (*inventory, error) {
 	var inv inventory
 	if err := DecodeInventory(content, &inv, &inv.Version, inventoryVersion); err != nil {
@@ -261,7 +261,7 @@ func decodeInventory(content []byte, clusterType string) (*inventory, error) {
 	return &inv, nil
 }
 
-// isFolderName reports whether a name can be one path element of ours.
+// isFolderName reports whether name is valid as one path element of ours.
 func isFolderName(name string) bool {
 	return name != "" && name[0] != '.' && !strings.ContainsAny(name, "/\\\x00")
 }

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Listing is what an inventory says about a cluster type, without the files: for those who want to know what is assigned,
-// and not what has to be written.
+// Listing is the content of a cluster type's inventory without the files, for callers that only need the assignments.
 type Listing struct {
 	Environment, ClusterType string
 	// Assignments are sorted by target.
@@ -19,18 +18,19 @@ type Listing struct {
 // ListedAssignment is an assignment of a cluster type.
 type ListedAssignment struct{ Target, Workload, Workspace string }
 
-// InventoryFolder is where inventories are, relative to the folder that generated files go to.
+// InventoryFolder is the folder of the inventories, relative to the folder of the generated files.
 const InventoryFolder = inventoryFolder
 
-// InventoryOf returns the cluster type that a file is the inventory of, and whether it is one, by its path.
+// InventoryOf returns the cluster type whose inventory has the given path, and whether the path is that of an
+// inventory.
 func InventoryOf(file string) (clusterType string, ok bool) {
 	dir, name := path.Split(file)
 	clusterType, ok = strings.CutSuffix(name, ".json")
 	return clusterType, ok && isFolderName(clusterType) && strings.HasSuffix("/"+dir, "/"+inventoryFolder+"/")
 }
 
-// ParseListing reads an inventory, which may be anybody's: names are those that a folder can have, and content that is no inventory,
-// or that of another cluster type, is an error.
+// ParseListing parses an inventory. It does not trust the content: it checks that names are valid folder names, and
+// returns an error for content that is not an inventory, or that of another cluster type.
 func ParseListing(file string, content []byte) (Listing, error) {
 	clusterType, ok := InventoryOf(file)
 	if !ok {

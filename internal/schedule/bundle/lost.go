@@ -7,17 +7,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// lost answers what cannot be known because something could not be read.
+// lost determines what is unknown because something could not be read.
 type lost struct {
-	// refs are the objects that exist and could not be used.
+	// refs are the objects that exist but cannot be used.
 	refs map[fleet.Ref]fleet.Unreadable
-	// file is one of the files of which nobody knows what they said; nil when there is none.
+	// file is a file whose objects are unknown; nil if there is none.
 	file *fleet.Unreadable
-	// nameless are objects that may be any of their kind.
+	// nameless are objects with an unknown name, by kind.
 	nameless map[string]fleet.Unreadable
-	// present are the objects of the snapshot that an inventory refers to; only there when file or nameless are.
+	// present are the objects of the snapshot that an inventory refers to; only set if file or nameless are.
 	present map[fleet.Ref]bool
-	// digest identifies all of this.
+	// digest identifies all of the above.
 	digest fleet.Digest
 }
 
@@ -42,7 +42,7 @@ func newLost(s *fleet.Snapshot) lost {
 	return l
 }
 
-// addPresent notes what is there, which matters when it is not known what else there should be.
+// addPresent records which objects exist. This matters only if it is unknown which other objects should exist.
 func (l *lost) addPresent(s *fleet.Snapshot, d *digester) {
 	l.present = map[fleet.Ref]bool{}
 	add := func(ref fleet.Ref) {
@@ -76,8 +76,8 @@ func templateRef(name string) fleet.Ref { return fleet.Ref{Kind: "Template", Nam
 func schemaRef(name string) fleet.Ref   { return fleet.Ref{Kind: "ConfigSchema", Name: name} }
 func policyRef(name string) fleet.Ref   { return fleet.Ref{Kind: "SchedulingPolicy", Name: name} }
 
-// contents says why the contents of a published assignment may not change: something it was made from cannot be read.
-// It returns nil when everything it was made from is known.
+// contents explains why the contents of a published assignment must not change: something that it was made from
+// cannot be read. It returns nil if everything that it was made from is known.
 func (l *lost) contents(published *Assignment) *fleet.Problem {
 	if len(l.refs) == 0 || published == nil {
 		return nil
@@ -106,7 +106,8 @@ func madeFrom(ref fleet.Ref) string {
 	return "it was made from " + ref.String()
 }
 
-// gone returns what may be an object that is not there, and why nobody knows; nil when it is there or certainly gone.
+// gone returns the unreadable object or file that may define a missing object, and the reason. It returns nil if the
+// object is there or certainly gone.
 func (l *lost) gone(ref fleet.Ref) (*fleet.Unreadable, string) {
 	if ref.Name == "" || l.present[ref] {
 		return nil, ""
@@ -117,8 +118,8 @@ func (l *lost) gone(ref fleet.Ref) (*fleet.Unreadable, string) {
 	return l.file, "a file that may hold it cannot be read"
 }
 
-// policies returns the policies that select a pair together with those that did and cannot be read:
-// whoever else wants the pair is not forgotten before it is known whether he still does.
+// policies returns the policies that select a pair, and those that selected it and cannot be read now. The latter
+// stay recorded until it is known whether they still select the pair.
 func (l *lost) policies(selecting []string, published *Assignment) []string {
 	if len(l.refs) == 0 || published == nil {
 		return selecting
@@ -136,8 +137,8 @@ func (l *lost) policies(selecting []string, published *Assignment) []string {
 	return slices.Compact(all)
 }
 
-// removal says why a published assignment that is not wanted any more may not be removed: absence is not intent
-// while something that could want it cannot be read. It returns nil when the removal is certain.
+// removal explains why a published assignment that is no longer wanted must not be removed: something that could
+// still want it cannot be read. It returns nil if it can be removed.
 func (l *lost) removal(published *Assignment) *fleet.Problem {
 	if len(l.refs) == 0 {
 		return nil
@@ -163,7 +164,7 @@ func (l *lost) removal(published *Assignment) *fleet.Problem {
 	return nil
 }
 
-// belongsTo returns the objects that have a say in whether an assignment exists.
+// belongsTo returns the objects that determine whether an assignment exists.
 func belongsTo(a *Assignment) []fleet.Ref {
 	refs := []fleet.Ref{
 		{Kind: "ClusterType", Name: a.ClusterType},
@@ -177,7 +178,7 @@ func belongsTo(a *Assignment) []fleet.Ref {
 	return refs
 }
 
-// decides reports whether objects of a kind have a say in which assignments exist.
+// decides reports whether objects of a kind determine which assignments exist.
 func decides(kind string) bool {
 	switch kind {
 	case "ClusterType", "DeploymentTarget", "Workload", "WorkloadRegistration", "SchedulingPolicy":
@@ -186,7 +187,7 @@ func decides(kind string) bool {
 	return false
 }
 
-// withheld is the problem of an assignment that stays as it is published. People see the position behind the message,
+// withheld returns the problem of an assignment that stays as published. The position is shown after the message,
 // which therefore does not name the file.
 func withheld(a *Assignment, message string, cause fleet.Unreadable) *fleet.Problem {
 	return &fleet.Problem{

@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// cores returns how many goroutines do the work.
+// cores returns the number of goroutines that work in parallel.
 func cores() int { return runtime.GOMAXPROCS(0) }
 
-// parallel calls do for every index below n, on all cores. Each call learns which core it runs on, from 0 to cores()-1.
-// The order of calls is not fixed; what they compute must not depend on it.
+// parallel calls do for every index below n, on all cores. core is the number of the core, from 0 to cores()-1. The
+// order of calls is undefined; results must not depend on it.
 func parallel(n int, do func(core, i int)) {
 	var next atomic.Int64
 	var wait sync.WaitGroup

@@ -19,8 +19,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
-// TestMain bounds how often a property is tried: every world is read, scheduled and rendered from its text.
-// Give -rapid.checks for more.
+// TestMain limits how often properties are checked, because every world is parsed, scheduled and rendered. Use
+// -rapid.checks for more.
 func TestMain(m *testing.M) {
 	checks := flag.Lookup("rapid.checks")
 	checks.DefValue = "40"
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// publishedOf reads the branch of a world the way the flow does.
+// publishedOf reads the branch of a world like the schedule package does.
 func publishedOf(t *rapid.T, w *world, s *fleet.Snapshot) *bundle.Published {
 	p, err := readBranch(s, w.branch)
 	if err != nil {
@@ -61,8 +61,8 @@ func TestIncrementalIsFull(t *testing.T) {
 	})
 }
 
-// TestLayerThatIsGoneCounts has an input of a folder that no object of it names and that random edits rarely meet:
-// while a file cannot be read, it matters whether a layer that does not apply any more is still there.
+// TestLayerThatIsGoneCounts covers an input of a folder that none of its objects names and that random edits rarely
+// reach: while a file cannot be read, it matters whether a layer that no longer applies still exists.
 func TestLayerThatIsGoneCounts(t *testing.T) {
 	object := func(kind, name string) string { return group + "kind: " + kind + "\nmetadata: {name: " + name }
 	config := func(label string) string {
@@ -100,7 +100,7 @@ func TestOrderAndCoresDoNotMatter(t *testing.T) {
 		runtime.GOMAXPROCS(1)
 		want := bundle.Build(w.snapshot(), nil, nil)
 		runtime.GOMAXPROCS(4)
-		got := bundle.Build(w.snapshot(), nil, nil) // sources list their files in random order
+		got := bundle.Build(w.snapshot(), nil, nil) // files of sources are in random order
 		if diff := cmp.Diff(holdingsOf(want), holdingsOf(got)); diff != "" {
 			t.Fatalf("one core and four differ (-one +four):\n%s", diff)
 		}
@@ -127,7 +127,7 @@ func TestOrderOfDocumentsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// drawHistory returns a world in which something was published, and edited since.
+// drawHistory returns a world in which something was published and then edited.
 func drawHistory(t *rapid.T) *world {
 	w := drawWorld(t)
 	s := w.snapshot()
@@ -212,15 +212,15 @@ func TestPublishedOnceNothingChangesAgain(t *testing.T) {
 	})
 }
 
-// TestAbsenceIsNotIntent breaks one file of a fleet that is published. Nothing else changes, so all that is published stays,
-// with the records of whom it belongs to. What was held and never published may appear: perhaps a schema kept it back.
+// TestAbsenceIsNotIntent breaks one file of a published fleet. Nothing else changes, so everything published stays,
+// with its records. What was held and never published may appear, for example if a schema held it.
 func TestAbsenceIsNotIntent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		s := w.snapshot()
 		w.branch = apply(w.branch, bundle.Build(s, nil, nil))
 		before := recorded(publishedOf(t, w, s))
-		d := rapid.SampledFrom(documents[:len(documents)-1]).Draw(t, "document") // the last says where files go
+		d := rapid.SampledFrom(documents[:len(documents)-1]).Draw(t, "document") // the last one determines where files are written
 		w.spoil(t, d)
 		s = w.snapshot()
 		b := bundle.Build(s, publishedOf(t, w, s), nil)
@@ -286,7 +286,7 @@ func TestHeldAssignmentsKeepTheirFiles(t *testing.T) {
 	})
 }
 
-// TestMendingEndsWhereItBegan breaks a file, publishes, and mends it: what was published is as if nothing had happened.
+// TestMendingEndsWhereItBegan breaks a file, publishes, and repairs it: the published state is the same as before.
 func TestMendingEndsWhereItBegan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

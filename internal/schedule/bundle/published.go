@@ -15,38 +15,37 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Published is what the GitOps branch of an environment holds. It is immutable.
-// The nil pointer stands for a branch that holds nothing.
+// Published is what the GitOps branch of an environment holds. It is immutable. Nil is an empty branch.
 type Published struct {
-	// Folders are those of the cluster types that the branch knows, sorted by name.
+	// Folders are the folders of the cluster types on the branch, sorted by name.
 	Folders []*Folder
-	// Drift lists the files of the inventories that somebody changed or deleted by hand, sorted by path.
+	// Drift lists the files in the inventories that were changed or deleted by hand, sorted by path.
 	Drift []Drift
-	// Promoted is the content of the tracking file without white space; empty when there is none.
+	// Promoted is the content of the tracking file without white space; empty if there is none.
 	Promoted string
 	// Problems are inventories that cannot be read.
 	Problems []fleet.Problem
 
 	hashes map[string]Hash
-	// parents are the folders that have files below them.
+	// parents are the folders with files below them.
 	parents map[string]bool
-	// elsewhere are the environments whose files lie below other roots of the branch, by those.
+	// elsewhere are the environments with files below other roots of the branch, by root.
 	elsewhere map[string]string
 	// digests identify what the branch holds below each folder with files, ours or not.
 	digests map[string]fleet.Digest
 	read    func(path string) ([]byte, error)
 }
 
-// Drift is a file that is not as Kalypso wrote it.
+// Drift is a file that differs from what Kalypso wrote.
 type Drift struct {
 	Path string `json:"path"`
-	// Deleted is true when the file is gone, false when its content was changed.
+	// Deleted is true if the file was deleted, false if its content was changed.
 	Deleted bool `json:"deleted,omitempty"`
 }
 
-// Branch is a GitOps branch as an edge lists it.
+// Branch is the content of a GitOps branch.
 type Branch struct {
-	// Root is the folder that generated files go to; empty means the root of the repository.
+	// Root is the folder for generated files. Default: the root of the repository.
 	Root string
 	// Files are all files of the branch, in any order, without content.
 	Files []File
@@ -54,8 +53,8 @@ type Branch struct {
 	Read func(path string) ([]byte, error)
 }
 
-// ReadPublished finds out which files of a branch are ours: those that an inventory lists, and in the folders of the given
-// cluster types that have no inventory, written by the original scheduler, those with the names that it wrote.
+// ReadPublished determines which files of a branch are ours: those in an inventory and, in folders of the given
+// cluster types that have no inventory, those with file names of the original scheduler.
 func ReadPublished(branch Branch, clusterTypes []string) (*Published, error) {
 	p := &Published{hashes: make(map[string]Hash, len(branch.Files)), parents: map[string]bool{}, elsewhere: map[string]string{}, digests: map[string]fleet.Digest{}, read: branch.Read}
 	byFolder := map[string][]File{}
@@ -89,7 +88,7 @@ func ReadPublished(branch Branch, clusterTypes []string) (*Published, error) {
 	return p, p.readTracking()
 }
 
-// topFolder returns the name of the folder below root that a file lies in.
+// topFolder returns the name of the folder below root that contains a file.
 func topFolder(root, file string) (string, bool) {
 	if root != "" {
 		rest, ok := strings.CutPrefix(file, root+"/")
@@ -102,7 +101,8 @@ func topFolder(root, file string) (string, bool) {
 	return top, ok && isFolderName(top)
 }
 
-// inventories reads every inventory below root. One that cannot be decoded is a problem, and its folder is adopted anew.
+// inventories reads all inventories below root. If one cannot be decoded, that is a problem, and its folder is
+// adopted again.
 func (p *Published) inventories(root string) (map[string]*inventory, error) {
 	prefix := path.Join(root, inventoryFolder) + "/"
 	result := map[string]*inventory{}
@@ -132,8 +132,8 @@ func (p *Published) inventories(root string) (map[string]*inventory, error) {
 	return result, nil
 }
 
-// look notes whose files lie below another root of the branch, by the first inventory there.
-// Environments may share a branch, so it is no problem by itself.
+// look records which environment has files below another root of the branch, according to the first inventory there.
+// Environments can share a branch, so this alone is not a problem.
 func (p *Published) look(file string) {
 	root, rest, found := strings.Cut("/"+file, "/"+inventoryFolder+"/")
 	if _, known := p.elsewhere[root]; !found || known || path.Dir(rest) != "." {
@@ -145,8 +145,8 @@ func (p *Published) look(file string) {
 	}
 }
 
-// leftBehind warns of files of an environment that lie below another path of the branch than the one of now:
-// nobody updates or removes them any more, and clusters may still follow them.
+// leftBehind warns about files of an environment that are below an earlier path of the branch: they are no longer
+// updated or removed, and clusters may still follow them.
 func (p *Published) leftBehind(environment string) []fleet.Problem {
 	if p == nil {
 		return nil
@@ -175,7 +175,7 @@ func corruptedInventory(file string, err error) fleet.Problem {
 	}
 }
 
-// folder builds the published state of one cluster type; nil when the branch has nothing of it.
+// folder returns the published state of one cluster type; nil if the branch has none.
 func (p *Published) folder(root, clusterType string, inv *inventory, files []File) *Folder {
 	base := path.Join(root, clusterType)
 	f := &Folder{ClusterType: clusterType, adopted: inv == nil}
@@ -195,7 +195,7 @@ func (p *Published) folder(root, clusterType string, inv *inventory, files []Fil
 	return f
 }
 
-// adopt takes over the files of a folder that has no inventory, by their names.
+// adopt returns the assignments of a folder without an inventory, based on file names.
 func adopt(base, clusterType string, files []File) []Assignment {
 	byTarget := map[string][]File{}
 	for _, file := range files {
@@ -213,7 +213,7 @@ func adopt(base, clusterType string, files []File) []Assignment {
 	return assignments
 }
 
-// recorded returns the assignments that an inventory lists, with the files as they are now, and notes the drift.
+// recorded returns the assignments in an inventory, with their current files, and adds the drift.
 func (p *Published) recorded(base string, f *Folder, inv *inventory) []Assignment {
 	f.recorded = make(map[string]Hash, 3*len(inv.Assignments))
 	if hash, err := ParseHash(inv.Readme); err == nil && hash != (Hash{}) {
@@ -233,7 +233,7 @@ func (p *Published) recorded(base string, f *Folder, inv *inventory) []Assignmen
 		}
 		for _, name := range slices.Sorted(maps.Keys(entry.Files)) {
 			file := path.Join(base, target, name)
-			hash, _ := ParseHash(entry.Files[name]) // checked when the inventory was decoded
+			hash, _ := ParseHash(entry.Files[name]) // validated when the inventory was decoded
 			f.recorded[file] = hash
 			if actual, ok := p.compare(file, hash); ok {
 				a.Files = append(a.Files, File{Path: file, Hash: actual})
@@ -254,7 +254,7 @@ func decodeSources(texts []string) *Sources {
 	return newSources(refs)
 }
 
-// compare notes drift when a file is not what was written. It returns the hash the file has now.
+// compare adds drift if a file differs from what was written. It returns the file's current hash.
 func (p *Published) compare(file string, written Hash) (Hash, bool) {
 	actual, ok := p.hashes[file]
 	if !ok || actual != written {
@@ -263,8 +263,8 @@ func (p *Published) compare(file string, written Hash) (Hash, bool) {
 	return actual, ok
 }
 
-// digestFolder identifies what the branch holds of a cluster type: its files, and what is made of them.
-// f is nil for a folder that is none of ours.
+// digestFolder identifies what the branch holds of a cluster type: its files, and how they are interpreted. f is nil
+// for a folder that is not ours.
 func digestFolder(files []File, f *Folder) fleet.Digest {
 	sortFiles(files)
 	var d digester
@@ -279,8 +279,8 @@ func digestFolder(files []File, f *Folder) fleet.Digest {
 	return d.sum()
 }
 
-// digestOf identifies everything the branch holds of a cluster type; zero when that is nothing.
-// A folder that is none of ours counts as well: its files may be in the way.
+// digestOf identifies everything that the branch holds of a cluster type; zero if that is nothing. A folder that is
+// not ours counts, too, because its files can block paths of ours.
 func (p *Published) digestOf(clusterType string) fleet.Digest {
 	if p == nil {
 		return fleet.Digest{}
@@ -308,8 +308,8 @@ func (p *Published) Read(path string) ([]byte, error) {
 	return p.read(path)
 }
 
-// obstacle returns what lies where a file, or a folder above it, has to be: a folder or a file of somebody else.
-// It is empty when nothing does.
+// obstacle returns the path that blocks a file or a folder above it: a folder or a file that is not ours. It is empty
+// if nothing does.
 func (p *Published) obstacle(file string) string {
 	if p == nil {
 		return ""
@@ -325,7 +325,7 @@ func (p *Published) obstacle(file string) string {
 	return ""
 }
 
-// Hash returns the blob id of a published file, and whether there is such a file.
+// Hash returns the blob ID of a published file, and whether the file exists.
 func (p *Published) Hash(path string) (Hash, bool) {
 	if p == nil {
 		return Hash{}, false

@@ -16,13 +16,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-// TestRules runs the cases of testdata, one for each rule. The files of a case:
+// TestRules runs the cases in testdata, one per rule. The files of a case:
 //
-//	before/...      an earlier control plane, in the layout of fleettest; what it gives is published
-//	published/...   files on the GitOps branch, laid over what before gave; "(deleted)" as content takes one away
-//	main/..., env/..., workloads/...   the control plane of now, laid over that of before; "(deleted)" likewise
-//	golden          what happens to the branch
-//	files/...       golden contents of files that the branch has then
+//	before/...      an earlier control plane, in the layout of fleettest; its bundle is published
+//	published/...   files added to the GitOps branch; "(deleted)" as content deletes one
+//	main/..., env/..., workloads/...   changes to the earlier control plane; "(deleted)" likewise
+//	golden          the changes to the branch
+//	files/...       golden contents of files on the resulting branch
 func TestRules(t *testing.T) {
 	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, ar casetest.Case) {
 		c := newCase(ar.Archive)
@@ -51,7 +51,7 @@ func compareGolden(t *testing.T, c casetest.Case, got *bundle.Bundle, branch map
 	}
 }
 
-// testCase is a control plane and the branch that it is scheduled to.
+// testCase is a control plane and its GitOps branch.
 type testCase struct {
 	now    *fleet.Snapshot
 	branch map[string]string // path to content
@@ -100,7 +100,7 @@ func snapshot(files map[string]string) *fleet.Snapshot {
 
 func (c testCase) published(t *testing.T) *bundle.Published { return read(t, c.now, c.branch) }
 
-// read returns a branch the way a repository holds it; nil when it has no file.
+// read returns a branch as read from a repository; nil if it has no files.
 func read(t testing.TB, s *fleet.Snapshot, files map[string]string) *bundle.Published {
 	t.Helper()
 	if len(files) == 0 {
@@ -144,7 +144,7 @@ func apply(branch map[string]string, b *bundle.Bundle) map[string]string {
 	return branch
 }
 
-// format writes what a bundle does to the branch.
+// format formats the changes that a bundle makes to the branch.
 func format(b *bundle.Bundle) string {
 	var w bytes.Buffer
 	for _, f := range b.Folders {

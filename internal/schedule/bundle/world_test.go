@@ -14,14 +14,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
 )
 
-// world is a control plane and the branch it is scheduled to, both of which people and programs change.
+// world is a control plane and its GitOps branch, both of which users and programs change.
 type world struct {
 	environment string
 	files       map[string]string // of the control plane, in the layout of fleettest
 	branch      map[string]string
 }
 
-// document is one file of a generated control plane and the ways it may be written.
+// document is one file of a generated control plane, with the variants of its content.
 type document struct {
 	path  string
 	write func(t *rapid.T) string
@@ -29,7 +29,7 @@ type document struct {
 
 const group = "apiVersion: scheduler.kalypso.io/v1alpha1\n"
 
-// documents are the files that a generated control plane can have. The last one says where files go.
+// documents are the files that a generated control plane can have. The last one determines where files are written.
 var documents = []document{
 	{"main/workload-a.yaml", registration("a")},
 	{"main/workload-b.yaml", registration("b")},
@@ -97,7 +97,7 @@ func workload(name string) func(*rapid.T) string {
 	}
 }
 
-// templateOf writes one of several texts; the later ones may fail for some assignments or altogether.
+// templateOf writes one of several texts. The later ones may fail for some or all assignments.
 func templateOf(name, kind string, texts ...string) func(*rapid.T) string {
 	return func(t *rapid.T) string {
 		text, more, _ := strings.Cut(rapid.SampledFrom(texts).Draw(t, "text"), "\n  contentType")
@@ -145,7 +145,7 @@ func layer(name string) func(*rapid.T) string {
 	}
 }
 
-// drawWorld returns a control plane in which everything can be read, and an empty branch.
+// drawWorld returns a readable control plane and an empty branch.
 func drawWorld(t *rapid.T) *world {
 	w := &world{environment: "dev", files: map[string]string{}, branch: map[string]string{}}
 	for _, d := range documents {
@@ -154,7 +154,8 @@ func drawWorld(t *rapid.T) *world {
 	return w
 }
 
-// edit changes one thing: a document is written anew, taken away or broken, the branch is changed by hand, or the environment is renamed.
+// edit makes one change: a document is rewritten, deleted or broken, the branch is changed by hand, or the
+// environment is renamed.
 func (w *world) edit(t *rapid.T) {
 	d := rapid.SampledFrom(documents).Draw(t, "document")
 	switch rapid.SampledFrom([]string{"write", "write", "write", "delete", "break", "by hand", "rename"}).Draw(t, "edit") {
@@ -198,7 +199,7 @@ func (w *world) snapshot() *fleet.Snapshot {
 	return fleet.Assemble(fleettest.Inputs(w.environment, w.files))
 }
 
-// holdings are what tells two bundles apart.
+// holdings are the compared parts of a bundle.
 type holdings struct {
 	Tracking    bundle.File
 	Folders     []string
@@ -208,7 +209,7 @@ type holdings struct {
 	Problems    []fleet.Problem
 }
 
-// holding is what tells two assignments apart.
+// holding is the compared part of an assignment.
 type holding struct {
 	Name, Workload, Workspace, Registration string
 
@@ -257,7 +258,7 @@ func contents(b *bundle.Bundle) map[string]string {
 	return files
 }
 
-// clone returns a copy that can be changed by itself.
+// clone returns an independent copy.
 func (w *world) clone() *world {
 	return &world{environment: w.environment, files: maps.Clone(w.files), branch: maps.Clone(w.branch)}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-// compareFolders walks both sides cluster type by cluster type. Bundles share the folders that did not change,
-// so that a change of one cluster type out of a hundred looks into one folder.
+// compareFolders compares both sides by cluster type. Bundles share unchanged folders, so if one of a hundred cluster
+// types changed, only its folder is compared in detail.
 func (p *Plan) compareFolders() {
 	before, after := byClusterType(p.before.Folders), byClusterType(p.after.Folders)
 	for _, name := range slices.Sorted(maps.Keys(union(before, after))) {
@@ -28,8 +28,7 @@ func (p *Plan) compareFolders() {
 	}
 }
 
-// keep counts a folder that both sides share. What is held in it is listed again: it waits for somebody to mend it,
-// however long ago that began.
+// keep counts a folder that both sides share. Held assignments are listed again, because they still need to be fixed.
 func (p *Plan) keep(f *bundle.Folder) {
 	for i := range f.Assignments {
 		if a := &f.Assignments[i]; a.Held != nil {
@@ -84,7 +83,7 @@ func assignments(f *bundle.Folder) []bundle.Assignment {
 	return f.Assignments
 }
 
-// compareHeads orders the first assignments of two lists by target; an empty list comes last.
+// compareHeads compares the first assignments of two lists by target; an empty list sorts last.
 func compareHeads(was, is []bundle.Assignment) int {
 	switch {
 	case len(was) == 0:
@@ -95,8 +94,8 @@ func compareHeads(was, is []bundle.Assignment) int {
 	return cmp.Compare(was[0].Target, is[0].Target)
 }
 
-// newChange is the change of an assignment that is only on the side after.
-// One that is held before it was ever published is not added: nothing is written for it.
+// newChange returns the change for an assignment that exists only after the change. An assignment that is held and
+// was never published is not added: no files are written for it.
 func newChange(a *bundle.Assignment, counts *Counts) Change {
 	if a.Held != nil {
 		counts.Held++
@@ -108,8 +107,8 @@ func newChange(a *bundle.Assignment, counts *Counts) Change {
 	return c
 }
 
-// bothChange is the change of an assignment that is on both sides, and false when there is none.
-// Only its files count: another policy that selects the same pair changes nothing that clusters see.
+// bothChange returns the change of an assignment that exists on both sides, and false if nothing changes. Only its
+// files count: if another policy selects the same pair, clusters see no difference.
 func bothChange(was, is *bundle.Assignment, counts *Counts) (Change, bool) {
 	if is.Held != nil {
 		counts.Held++
@@ -142,7 +141,7 @@ func describe(op Op, a *bundle.Assignment) Change {
 	return Change{Op: op, ClusterType: a.ClusterType, Target: a.Target, Title: title(a), Policies: a.Policies}
 }
 
-// title returns what people call a target: "<workload>/<short name>", or its name when the workload is not known.
+// title returns the display name of a target: "<workload>/<short name>", or its name if the workload is unknown.
 func title(a *bundle.Assignment) string {
 	if short, ok := strings.CutPrefix(a.Target, a.Workload+"-"); ok && a.Workload != "" {
 		return a.Workload + "/" + short
@@ -150,7 +149,7 @@ func title(a *bundle.Assignment) string {
 	return a.Target
 }
 
-// fileChanges merges two sorted lists of files into those that differ.
+// fileChanges returns the files that differ between two sorted lists.
 func fileChanges(was, is []bundle.File) []FileChange {
 	var changes []FileChange
 	for len(was) > 0 || len(is) > 0 {

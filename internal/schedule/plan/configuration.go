@@ -16,23 +16,23 @@ import (
 type ConfigChange struct {
 	// Key is the key, dotted within maps.
 	Key string `json:"key"`
-	// Old and New are the values as text; nil where the key is not there.
+	// Old and New are the values as text; nil if the key is not set.
 	Old *string `json:"old,omitempty"`
 	New *string `json:"new,omitempty"`
-	// From is where the new value is written; zero when the key is gone or its origin is not known.
+	// From is where the new value is written; zero if the key is removed or its origin is unknown.
 	From fleet.Position `json:"from,omitzero"`
-	// Over is the strongest place that it overrides; zero when there is none.
+	// Over is the place with the highest precedence that it overrides; zero if there is none.
 	Over fleet.Position `json:"over,omitzero"`
 }
 
-// configChanges compares the data of two rendered configurations. The old one was composed from files that may be gone,
-// so only its rendered text is left to compare; the new one knows where its values come from.
+// configChanges compares the data of two rendered configurations. The files that the old one was composed from may no
+// longer exist, so only its rendered text is compared. The origins of the new values are known.
 func (d *details) configChanges(old, now []byte, composed *config.Composed) []ConfigChange {
 	return CompareConfig(d.configData(old), d.configData(now), func(key string) (from, over fleet.Position) { return origin(composed, key) })
 }
 
-// CompareConfig compares two configurations, values by key. The changes are sorted by key;
-// origin returns where the new value of a key is written, and what it overrides.
+// CompareConfig compares two configurations, values by key. The changes are sorted by key. origin returns where the
+// new value of a key is written, and what it overrides.
 func CompareConfig(was, is map[string]string, origin func(key string) (from, over fleet.Position)) []ConfigChange {
 	var changes []ConfigChange
 	for _, key := range sortedKeys(was, is) {
@@ -54,8 +54,8 @@ func CompareConfig(was, is map[string]string, origin func(key string) (from, ove
 	return changes
 }
 
-// origin returns where the value of a rendered key is written, and what it overrides. A template may render
-// a map as one value, and then the first of its leaves stands for it.
+// origin returns where the value of a rendered key is written, and what it overrides. If a template renders a map as
+// one value, the origin is that of its first leaf.
 func origin(composed *config.Composed, key string) (from, over fleet.Position) {
 	if composed == nil {
 		return from, over
@@ -71,8 +71,8 @@ func origin(composed *config.Composed, key string) (from, over fleet.Position) {
 	return from, over
 }
 
-// configData returns the leaves of a rendered configuration: the data of a ConfigMap, or the exports of a shell script.
-// What is neither has no keys that could be compared.
+// configData returns the leaves of a rendered configuration: the data of a ConfigMap, or the exports of a shell
+// script. Other formats have no keys to compare.
 func (d *details) configData(text []byte) map[string]string {
 	section := dataSection(text)
 	if leaves, ok := d.data[string(section)]; ok {
@@ -91,8 +91,8 @@ func (d *details) configData(text []byte) map[string]string {
 	return leaves
 }
 
-// dataSection returns the part of a ConfigMap from its data on, which does not name the assignment,
-// so that one parsed section serves all assignments of one configuration.
+// dataSection returns a ConfigMap's text starting at its data. It does not contain the assignment's name, so that one
+// parsed section serves all assignments with the same configuration.
 func dataSection(text []byte) []byte {
 	if bytes.HasPrefix(text, []byte("data:")) {
 		return text
@@ -103,7 +103,7 @@ func dataSection(text []byte) []byte {
 	return text
 }
 
-// flatten writes the leaves below a node. A text that holds a YAML map, as rendered maps do, is looked into.
+// flatten adds the leaves below a node. A text that contains a YAML map, such as a rendered map, is parsed, too.
 func flatten(prefix string, n *yaml.Node, leaves map[string]string) {
 	if n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -130,8 +130,8 @@ func flatten(prefix string, n *yaml.Node, leaves map[string]string) {
 	}
 }
 
-// exports reads the lines "export KEY=value" of a shell script, as the built-in template writes them.
-// Of a value of several lines the first one stands for all.
+// exports reads the lines "export KEY=value" of a shell script, in the format of the built-in template. Of a value
+// with several lines, only the first one is read.
 func exports(text []byte, leaves map[string]string) {
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "export "); ok {
@@ -142,8 +142,8 @@ func exports(text []byte, leaves map[string]string) {
 	}
 }
 
-// mergeRenamed joins what a renamed configuration file, removed under one name and added under another, says twice:
-// a key that is gone from the one and comes with the other did not change unless its value did.
+// mergeRenamed merges the changes of a renamed configuration file, which is removed under one name and added under
+// another: a key that is in both only changed if its value did.
 func mergeRenamed(changes []ConfigChange) []ConfigChange {
 	var merged []ConfigChange
 	for _, c := range changes {

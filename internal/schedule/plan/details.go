@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/config"
 )
 
-// addDetails fills in the configuration keys and namespaces of the assignments that change.
+// addDetails adds the configuration keys and namespaces of the assignments that change.
 func (p *Plan) addDetails() error {
 	d := details{before: p.before, after: p.after, folders: byClusterType(p.after.Folders), data: map[string]map[string]string{}}
 	for i := range p.Assignments {
@@ -21,17 +21,17 @@ func (p *Plan) addDetails() error {
 	return nil
 }
 
-// details looks into the contents of files that differ.
+// details parses the contents of files that differ.
 type details struct {
 	before, after State
-	// folders are those after the change, by cluster type.
+	// folders are the folders after the change, by cluster type.
 	folders map[string]*bundle.Folder
-	// data holds the parsed data of configurations by their text: many assignments share one.
+	// data caches the parsed data of configurations by their text, because many assignments share one.
 	data map[string]map[string]string
 }
 
-// add looks into the two kinds of files of which people want to know more than that they differ:
-// a configuration says what changes for the application, and a namespace that goes takes everything in it along.
+// add parses the two kinds of files for which reviewers need more than the fact that they differ: configurations, for
+// what changes for the application, and namespaces, whose removal deletes everything in them.
 func (d *details) add(c *Change) error {
 	for _, f := range c.Files {
 		isConfig := bundle.IsConfig(f.Path)

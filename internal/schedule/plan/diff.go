@@ -36,14 +36,14 @@ func (p *Plan) Diff(c *Change) (string, error) {
 
 // DiffLine is a line of unified differences.
 type DiffLine struct {
-	// Op is [Added] or [Removed]; empty for a line that is only near, and for those of the head.
+	// Op is [Added] or [Removed]; empty for context and header lines.
 	Op Op
-	// Head says that the line is none of a file.
+	// Head marks header lines, which are not part of a file.
 	Head bool
 	Text string
 }
 
-// DiffLines are the lines of what [Plan.Diff] returns. A line of a file may read as the head of another file does, and is none.
+// DiffLines parses the result of [Plan.Diff]. A line of a file that looks like a header is not mistaken for one.
 func DiffLines(diff string) []DiffLine {
 	var all []DiffLine
 	within := false

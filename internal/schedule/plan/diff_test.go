@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Lines of a file that read as if another file began are what they are: added and removed.
+// Lines of a file that look like the header of another file are still added and removed lines.
 func TestDiffLines(t *testing.T) {
 	const text = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n--- a/safe\n+++ b/safe\n+@@ -1 +1 @@\n" +
 		"diff --git a/y b/y\nnew file mode 100644\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+y\n\\ No newline at end of file\n"

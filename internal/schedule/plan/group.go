@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// Group is a set of changes that say the same, so that one configuration value of a thousand assignments is one thing to read.
+// Group is a set of changes with the same content, so that one value that changes in a thousand assignments is shown
+// once.
 type Group struct {
 	Op Op
-	// Changes are the assignments, in the order of the plan.
+	// Changes are in the order of the plan.
 	Changes []*Change
 }
 
-// Groups puts the changes that say the same together, in the order of their first assignments.
+// Groups groups the changes with the same content, in the order of their first assignments.
 func (p *Plan) Groups() []Group {
 	index := map[string]int{}
 	var groups []Group
@@ -42,7 +43,7 @@ func (g Group) ClusterTypes() []string {
 	return names
 }
 
-// Targets returns the distinct titles of the group, in order of their first mention.
+// Targets returns the distinct titles of the group, in order of first appearance.
 func (g Group) Targets() []string {
 	seen := map[string]bool{}
 	var titles []string
@@ -55,7 +56,7 @@ func (g Group) Targets() []string {
 	return titles
 }
 
-// Gone returns the namespaces that are not written any more, in the order of the changes.
+// Gone returns the namespaces that are no longer written, in the order of the changes.
 func (g Group) Gone() []string {
 	var names []string
 	for _, c := range g.Changes {
@@ -64,7 +65,7 @@ func (g Group) Gone() []string {
 	return names
 }
 
-// says returns everything a change says besides which assignment it is about.
+// says returns the content of a change: everything except its assignment.
 func (c *Change) says() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\x00", c.Op)
@@ -86,7 +87,7 @@ func (c *Change) says() string {
 	return b.String()
 }
 
-// text tells an absent value from an empty one.
+// text formats a value so that an unset value differs from an empty one.
 func text(value *string) string {
 	if value == nil {
 		return "\x01"

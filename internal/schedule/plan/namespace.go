@@ -19,8 +19,8 @@ func lostNamespaces(old, now []byte) []string {
 	return lost
 }
 
-// namespaces returns the names of the Namespace objects in a text of several documents, up to the first that is no YAML.
-// The namespace that the assignment was offered is no guide, because templates may write any other.
+// namespaces returns the names of the Namespace objects in a text with several documents, up to the first invalid
+// one. Templates can write other namespaces than the one that the assignment suggests, so the text is parsed.
 func namespaces(text []byte) []string {
 	var names []string
 	decoder := yaml.NewDecoder(bytes.NewReader(text))

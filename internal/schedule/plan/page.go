@@ -19,7 +19,7 @@ type Page struct {
 	Rest string
 
 	text strings.Builder
-	// folds are the begin and end of each folded part.
+	// folds are the start and end of each folded part.
 	folds [][2]int
 }
 
@@ -32,7 +32,7 @@ func (p *Page) Line(format string, args ...any) {
 	p.text.WriteByte('\n')
 }
 
-// Add adds text as it is.
+// Add adds text without changing it.
 func (p *Page) Add(text string) { p.text.WriteString(text) }
 
 // Full reports whether the page has reached its limit.

@@ -11,23 +11,24 @@ import (
 // Plan is the difference between two states of an environment.
 type Plan struct {
 	Environment string `json:"environment"`
-	// Before and After say what is compared, such as "gitops dev@8c6fb4a" and "control plane dev@1f0c2aa, main@5523a85".
+	// Before and After describe what is compared, such as "gitops dev@8c6fb4a" and "control plane dev@1f0c2aa,
+	// main@5523a85".
 	Before string `json:"before"`
 	After  string `json:"after"`
 	Counts Counts `json:"counts"`
-	// Assignments are those that are added, changed, removed or held, sorted by cluster type and target.
+	// Assignments are the assignments that are added, changed, removed or held, sorted by cluster type and target.
 	Assignments []Change `json:"assignments"`
-	// ClusterTypes are those whose folders change, sorted by name.
+	// ClusterTypes are the cluster types whose folders change, sorted by name.
 	ClusterTypes []ClusterType `json:"clusterTypes"`
-	// Promotion is the move to another commit of main; nil when that does not change.
+	// Promotion is the move to another commit of main; nil if the commit stays the same.
 	Promotion *Promotion `json:"promotion,omitempty"`
-	// Drift lists the files that somebody changed by hand and that are restored. Those of held assignments are not.
+	// Drift lists the files that were changed by hand and that are restored. It leaves out those of held assignments.
 	Drift []bundle.Drift `json:"drift,omitempty"`
-	// Budget says how many removals there are and how many would go without a person.
+	// Budget compares the removals with those that need no approval.
 	Budget Budget `json:"budget"`
-	// Refusals say why a person has to agree first; empty when nobody has to.
+	// Refusals say why the plan needs approval; empty if it does not.
 	Refusals []Refusal `json:"refusals,omitempty"`
-	// Problems are those of the state after, sorted.
+	// Problems are the problems of the state after the change, sorted.
 	Problems []fleet.Problem `json:"problems,omitempty"`
 
 	before, after State
@@ -70,10 +71,10 @@ func (c *Counts) Count(op Op) {
 	}
 }
 
-// Left returns how many remain, whatever happens to them.
+// Left returns how many assignments or targets remain.
 func (c *Counts) Left() int { return c.Added + c.Changed + c.Held + c.Unchanged }
 
-// String lists what happens: "1 added, 2 changed". What stays as it is does not count.
+// String formats the counts: "1 added, 2 changed". It leaves out what is unchanged.
 func (c *Counts) String() string {
 	var parts []string
 	for _, part := range []struct {
@@ -91,19 +92,19 @@ func (c *Counts) String() string {
 type Change struct {
 	Op          Op     `json:"op"`
 	ClusterType string `json:"clusterType"`
-	// Target is the name of the deployment target; Title is what people call it, "<workload>/<short name>".
+	// Target is the name of the deployment target; Title is its display name, "<workload>/<short name>".
 	Target string `json:"target"`
 	Title  string `json:"title"`
-	// Policies are those that select the pair, or selected it when it is removed.
+	// Policies are the policies that select the pair or, if it is removed, that selected it.
 	Policies []string `json:"policies,omitempty"`
-	// Files are those that differ, sorted by path. A held assignment has none.
+	// Files are the files that differ, sorted by path. A held assignment has none.
 	Files []FileChange `json:"files,omitempty"`
 	// Config are the configuration keys that differ, sorted.
 	Config []ConfigChange `json:"config,omitempty"`
-	// Gone are the namespaces that are not written any more though the assignment stays:
-	// clusters delete them with everything in them, so they count as removals.
+	// Gone are the namespaces that are no longer written although the assignment remains. Clusters delete them with
+	// everything in them, so they count as removals.
 	Gone []string `json:"gone,omitempty"`
-	// Reason says why the assignment is held.
+	// Reason explains why the assignment is held.
 	Reason *fleet.Problem `json:"reason,omitempty"`
 }
 
@@ -118,7 +119,7 @@ type FileChange struct {
 // ClusterType is what happens to the folder of one cluster type.
 type ClusterType struct {
 	Name string `json:"name"`
-	// Op says whether the folder as a whole is new, gone, or changed within.
+	// Op is what happens to the folder: added, removed or changed.
 	Op     Op     `json:"op"`
 	Counts Counts `json:"counts"`
 }
@@ -129,7 +130,7 @@ type Promotion struct {
 	To   string `json:"to,omitempty"`
 }
 
-// Compare says what it means to go from a state to a bundle. An error means that a published file cannot be read.
+// Compare returns the plan for changing a state to a bundle. It returns an error if a published file cannot be read.
 func Compare(before State, afterName string, after *bundle.Bundle) (*Plan, error) {
 	p := &Plan{
 		Environment: after.Environment,
@@ -138,7 +139,7 @@ func Compare(before State, afterName string, after *bundle.Bundle) (*Plan, error
 		Problems:    after.Problems,
 		before:      before,
 		after:       BundleState(afterName, after),
-		// Programs that read the plan iterate over these: they are empty lists, never null.
+		// The lists are encoded as JSON, where clients expect an empty list rather than null.
 		Assignments:  []Change{},
 		ClusterTypes: []ClusterType{},
 	}
@@ -154,17 +155,17 @@ func Compare(before State, afterName string, after *bundle.Bundle) (*Plan, error
 	return p, nil
 }
 
-// Empty reports whether going from before to after changes no file.
+// Empty reports whether the plan changes no file.
 func (p *Plan) Empty() bool {
 	return p.Counts.Added+p.Counts.Changed+p.Counts.Removed == 0 && len(p.ClusterTypes) == 0 && p.Promotion == nil && len(p.Drift) == 0
 }
 
-// OnlyRecords reports whether no assignment changes, but the inventories do: another policy selects the same pair, for example.
+// OnlyRecords reports whether only inventories change, for example because another policy selects the same pair.
 func (p *Plan) OnlyRecords() bool {
 	return !p.Empty() && p.Counts.Added+p.Counts.Changed+p.Counts.Removed == 0 && p.Promotion == nil && len(p.Drift) == 0
 }
 
-// restored returns the files changed by hand that a bundle writes again.
+// restored returns the files changed by hand that a bundle restores.
 func restored(b *bundle.Bundle) []bundle.Drift {
 	published := b.Published()
 	if published == nil || len(published.Drift) == 0 {
@@ -183,7 +184,7 @@ func restored(b *bundle.Bundle) []bundle.Drift {
 	return drift
 }
 
-// Title says in one line what the plan does: "dev: 1 added, 2 changed".
+// Title returns a one-line summary: "dev: 1 added, 2 changed".
 func (p *Plan) Title() string {
 	changed := Counts{Added: p.Counts.Added, Changed: p.Counts.Changed, Removed: p.Counts.Removed}
 	switch {

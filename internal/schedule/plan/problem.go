@@ -4,15 +4,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// RootProblem is a problem once, however many assignments suffer from it.
+// RootProblem is a problem with all assignments that it affects.
 type RootProblem struct {
-	// Problem has an Assignment only when it is the only one.
+	// Problem has an Assignment only if it affects exactly one.
 	fleet.Problem
-	// Assignments are those that suffer, in the order of the problems; empty for a problem of no assignment.
+	// Assignments are the affected assignments, in the order of the problems; empty for a problem without assignment.
 	Assignments []string
 }
 
-// RootProblems merges problems that differ in nothing but the assignment, in the order of the first of each.
+// RootProblems merges problems that differ only in their assignment, in the order of their first appearance.
 func RootProblems(problems []fleet.Problem) []RootProblem {
 	index := map[fleet.Problem]int{}
 	var roots []RootProblem

@@ -16,7 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// edits are what people do to the base, besides taking a file away: a text that is replaced by another.
+// edits are edits of the base files: a text is replaced by another. Files are also deleted.
 var edits = []struct{ path, old, new string }{
 	{"env/config.yaml", "nowhere", "somewhere"},
 	{"env/config.yaml", "PORT", "PORTS"},
@@ -36,7 +36,7 @@ var edits = []struct{ path, old, new string }{
 	{"workloads/shop/workload.yaml", "environment: dev", "environment: prod"},
 }
 
-// drawControlPlane returns the base after some edits.
+// drawControlPlane returns the base files after some edits.
 func drawControlPlane(t *rapid.T, files map[string]string) map[string]string {
 	files = maps.Clone(files)
 	for range rapid.IntRange(0, 3).Draw(t, "edits") {
@@ -50,7 +50,7 @@ func drawControlPlane(t *rapid.T, files map[string]string) map[string]string {
 	return files
 }
 
-// drawBranch returns what was published for a control plane, with what people did to it since.
+// drawBranch returns a published branch of a control plane, with edits by hand.
 func drawBranch(t *rapid.T, files map[string]string) map[string]string {
 	branch := apply(bundle.Build(snapshot(files), nil, nil), nil)
 	for range rapid.IntRange(0, min(2, len(branch))).Draw(t, "changes by hand") {

@@ -20,14 +20,14 @@ import (
 // baseName is the file with the control plane that all cases start from.
 const baseName = "base"
 
-// TestRules runs the cases of testdata, one for each rule. The files of a case:
+// TestRules runs the cases in testdata, one per rule. The files of a case:
 //
-//	before/...      changes to the base: what that control plane gives is published
-//	published/...   files on the GitOps branch, laid over it; "(deleted)" as content takes one away
+//	before/...      changes to the base; the result is published
+//	published/...   files added to the GitOps branch; "(deleted)" as content deletes one
 //	now/...         changes to the earlier control plane
-//	between         its presence compares the two control planes, without a GitOps branch
+//	between         if present, compares the two control planes without a GitOps branch
 //	golden, golden.md, golden.json   the plan as text for this test, Markdown and JSON
-//	golden.diff, golden-diff.md      its differences, also within the Markdown
+//	golden.diff, golden-diff.md      its differences, alone and within the Markdown
 func TestRules(t *testing.T) {
 	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
 		if c.Name != baseName {
@@ -58,7 +58,7 @@ func compareGolden(t *testing.T, c casetest.Case, p *plan.Plan) {
 	}
 }
 
-// testCase is two states of a control plane and a GitOps branch.
+// testCase is two states of a control plane, and a GitOps branch.
 type testCase struct {
 	before, now, branch map[string]string
 	between             bool
@@ -136,7 +136,7 @@ func snapshot(files map[string]string) *fleet.Snapshot {
 	return fleet.Assemble(fleettest.Inputs("dev", files))
 }
 
-// read returns a branch the way a repository holds it; nil when it has no file.
+// read returns a branch as read from a repository; nil if it has no files.
 func read(t testing.TB, s *fleet.Snapshot, files map[string]string) *bundle.Published {
 	t.Helper()
 	if len(files) == 0 {
@@ -183,7 +183,7 @@ func diffs(t *testing.T, p *plan.Plan) string {
 	return b.String()
 }
 
-// format writes what a plan says.
+// format formats a plan.
 func format(p *plan.Plan) string {
 	var w bytes.Buffer
 	fmt.Fprintf(&w, "%s\nempty %t, only records %t\n", p.Title(), p.Empty(), p.OnlyRecords())

@@ -8,15 +8,16 @@ import (
 
 // State is one side of a comparison.
 type State struct {
-	// Name is what people call it.
+	// Name describes the state for users.
 	Name     string
 	Folders  []*bundle.Folder
 	Promoted string
-	// Read returns the content of a file that the state knows by its hash alone. May be nil when there are none.
+	// Read returns the content of a file for which the state only has the hash. May be nil if there are no such
+	// files.
 	Read func(path string) ([]byte, error)
 }
 
-// PublishedState is what a GitOps branch holds. The nil pointer stands for an empty branch.
+// PublishedState returns the state of a GitOps branch. Nil is an empty branch.
 func PublishedState(name string, p *bundle.Published) State {
 	if p == nil {
 		return State{Name: name}
@@ -24,12 +25,12 @@ func PublishedState(name string, p *bundle.Published) State {
 	return State{Name: name, Folders: p.Folders, Promoted: p.Promoted, Read: p.Read}
 }
 
-// BundleState is what a control plane wants.
+// BundleState returns the state that a control plane defines.
 func BundleState(name string, b *bundle.Bundle) State {
 	return State{Name: name, Folders: b.Folders, Promoted: b.Snapshot.PromotedCommit, Read: b.Published().Read}
 }
 
-// content returns the content of a file; nil when the state does not have it, and the path is empty.
+// content returns the content of a file; nil if the state does not have it, and the path is empty.
 func (s State) content(f bundle.File) ([]byte, error) {
 	switch {
 	case f.Path == "":
