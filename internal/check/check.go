@@ -30,11 +30,11 @@ type Policy struct {
 	Schemas *Schemas
 }
 
-// RulePolicy is the rule that check policies can be read.
+// RulePolicy is the rule that check policies must be readable.
 const RulePolicy = "policy"
 
-// DefaultLevels returns the levels of the built-in rules. They refuse manifests that no cluster accepts, and credentials.
-// Less secure settings warn or inform.
+// DefaultLevels returns the levels of the built-in rules. Manifests that no cluster accepts, and credentials, are
+// refused. Insecure settings are warnings or information.
 func DefaultLevels() map[string]Level {
 	return map[string]Level{
 		RulePolicy: Refuse, RuleSchema: Refuse, RuleUnknownKind: Inform, RuleSecret: Refuse, RulePlainSecret: Warn,

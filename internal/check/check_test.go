@@ -18,9 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the findings of the cases")
 
-// TestCases: each file of testdata has a policy, manifests, and what is found.
+// TestCases runs the cases in testdata. Each has a policy, manifests, and the expected findings.
 //
-//	-- policy.yaml --   environment, levels and rules; may be missing
+//	-- policy.yaml --   environment, levels and rules; optional
 //	-- crds/*.yaml --   definitions of custom resources
 //	-- want --          the findings, with level and hint
 func TestCases(t *testing.T) {
@@ -86,7 +86,7 @@ func show(findings []Finding) string {
 	return b.String()
 }
 
-// FuzzCheck: whatever the bytes are, there is a result, and it is the same again.
+// FuzzCheck checks that any input has a result, and the same one if repeated.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{
 		"", "a", "{", "---\n---\n", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: &x b, c: *x}\n",
@@ -111,13 +111,13 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// TestSecretsAreNotShown: a finding about a credential does not repeat it.
+// TestSecretsAreNotShown checks that a finding about a credential does not contain it.
 func TestSecretsAreNotShown(t *testing.T) {
 	checker, err := New(Policy{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Made up, in the form of a token of a well-known forge; in two parts, so that nobody takes this file for a leak.
+	// A made-up token in the format of a well-known forge, split so that secret scanners do not report this file.
 	token := "ghp_" + "q7Zt3LmX9vBc2NkR8sWyD4fGh6JpE1uA0iTo"
 	findings := checker.Check(map[string][]byte{
 		"config.yaml": fmt.Appendf(nil, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  token: %s\n", token),
@@ -130,7 +130,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
-// TestRulesAreDocumented: the page of the rules lists each of them with its level, and no other.
+// TestRulesAreDocumented checks that the reference page lists exactly the existing rules, with their levels.
 func TestRulesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/checks.md")
 	if err != nil {
@@ -184,7 +184,7 @@ spec:
         resources: {limits: {memory: 64Mi}, requests: {cpu: 10m, memory: 64Mi}}
 `
 
-// TestEveryKindHasASchema: what definitions refer to is there.
+// TestEveryKindHasASchema checks that everything that definitions refer to exists.
 func TestEveryKindHasASchema(t *testing.T) {
 	s, findings := NewSchemas(nil)
 	if len(findings) > 0 || len(s.sources) < 100 {

@@ -17,10 +17,10 @@ const (
 	Refuse Level = "refuse" // the manifests must not be published
 )
 
-// levels are all of them, by severity.
+// levels lists the levels by increasing severity.
 var levels = []Level{Off, Inform, Warn, Refuse}
 
-// AtLeast reports whether a level is as severe as another one.
+// AtLeast reports whether l is at least as severe as o.
 func (l Level) AtLeast(o Level) bool { return slices.Index(levels, l) >= slices.Index(levels, o) }
 
 // Finding is a violation of a rule.
@@ -35,13 +35,13 @@ type Finding struct {
 	Object string `json:"object,omitempty"`
 	// Path is the field: "spec.template.spec.containers[0].image".
 	Path string `json:"path,omitempty"`
-	// Message tells what is wrong, in lower case.
+	// Message describes the violation, in lower case.
 	Message string `json:"message"`
-	// Hint tells what to do next. Optional.
+	// Hint tells how to fix it. Optional.
 	Hint string `json:"hint,omitempty"`
 }
 
-// String is the finding on one line: file:line, object, field, message and rule.
+// String returns the finding on one line: file:line, object, field, message and rule.
 func (f Finding) String() string {
 	where := f.File
 	if f.Line > 0 {

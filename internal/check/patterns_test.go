@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// said are findings in words, sorted: rule, line and secret.
+// said formats findings, sorted: rule, line and secret.
 func said(findings []report.Finding) []string {
 	var all []string
 	for _, f := range findings {
@@ -23,7 +23,7 @@ func said(findings []report.Finding) []string {
 	return all
 }
 
-// whole is what gitleaks finds in a text by itself.
+// whole returns what gitleaks finds in a complete text.
 func whole(t testing.TB) func(text string) []report.Finding {
 	t.Helper()
 	all, err := detect.NewDetectorDefaultConfig()
@@ -33,8 +33,8 @@ func whole(t testing.TB) func(text string) []report.Finding {
 	return func(text string) []report.Finding { return look(all, text) }
 }
 
-// TestLookingAtFewLinesMissesNothing: what is found around the words is what is found in the whole text, however names, signs and
-// values are spread over lines.
+// TestLookingAtFewLinesMissesNothing checks that a search around the words finds the same as a search of the whole
+// text, even if names, operators and values are on different lines.
 func TestLookingAtFewLinesMissesNothing(t *testing.T) {
 	all, some := whole(t), must(t)
 	const token, pat = "q8Jz3vN0xKd71LmPw5Rt", "ghp_" + "x8Kd2Lm9Pq4Rt7Vw1Zb3Nc5Jf6Hg0Ys8Ad2E" //nolint:gosec // nobody's
@@ -74,7 +74,8 @@ func must(t testing.TB) *patterns {
 	return p
 }
 
-// TestGenericPattern: windows are made for this pattern. Whoever sees it change looks whether words and reach still hold.
+// TestGenericPattern detects changes of the pattern that windows are designed for. If it fails, check words and
+// reach.
 func TestGenericPattern(t *testing.T) {
 	const want = `(?i)[\w.-]{0,50}?(?:access|auth|(?-i:[Aa]pi|API)|credential|creds|key|passw(?:or)?d|secret|token)(?:[ \t\w.-]{0,20})` +
 		`[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}([\w.=-]{10,150}|[a-z0-9][a-z0-9+/]{11,}={0,3})(?:[\x60'"\s;]|\\[nr]|$)`

@@ -9,8 +9,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// PolicyOf merges the check policies of an environment, and returns their problems. For each rule, scan and
-// level the last one counts, which is that of the environment branch. If a policy cannot be read, nothing passes.
+// PolicyOf merges the check policies of an environment, and returns their problems. For each rule, scan and level the
+// last definition takes precedence, which is that of the environment branch. If a policy cannot be read, nothing
+// passes.
 func PolicyOf(s *fleet.Snapshot) (Policy, []fleet.Problem) {
 	p := Policy{Environment: s.Environment, Levels: map[string]Level{}, Unreadable: unreadable(s)}
 	rules, scans := map[string]Rule{}, map[string]Scan{}
@@ -47,8 +48,8 @@ func PolicyOf(s *fleet.Snapshot) (Policy, []fleet.Problem) {
 	return p, append(problems, uncompiled(s, p.Rules)...)
 }
 
-// name adds the levels of a policy, and reports names that are unknown or already used. A scan with such a name does not run,
-// so its policy counts as unreadable.
+// name adds the levels of a policy, and reports names that are unknown or already used. A scan with such a name does
+// not run, so its policy counts as unreadable.
 func (p *Policy) name(policy fleet.Object[v1alpha1.CheckPolicy], rules map[string]Rule, known []string) []fleet.Problem {
 	var problems []fleet.Problem
 	report := func(message, hint string) {

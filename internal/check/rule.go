@@ -20,18 +20,18 @@ type Rule struct {
 	Kinds []string
 	// Expression is true for valid objects.
 	Expression string // required
-	// Message tells what is wrong. Default: that the expression is not true.
+	// Message describes the violation. Default: that the expression is false.
 	Message string
-	// Hint tells what to do.
+	// Hint tells how to fix it.
 	Hint string
-	// Level of its findings, unless the policy overrides it. Default: [Warn].
+	// Level is the level of the rule's findings, unless the policy overrides it. Default: [Warn].
 	Level Level
 }
 
 // Limits of an expression.
 const (
 	maxExpression = 4096
-	maxCost       = 1_000_000 // per object, in units of CEL: some milliseconds
+	maxCost       = 1_000_000 // per object, in CEL's cost units; takes some milliseconds
 )
 
 // compiledRule is a rule with its program, or the reason why it cannot be used.
@@ -41,7 +41,7 @@ type compiledRule struct {
 	broken  error
 }
 
-// compile compiles rules. One that cannot be used is kept with the reason.
+// compile compiles rules. A rule that cannot be compiled is kept with the reason.
 func compile(rules []Rule) ([]compiledRule, error) {
 	if len(rules) == 0 {
 		return nil, nil
@@ -64,7 +64,7 @@ func program(env *cel.Env, expression string) (cel.Program, error) {
 		return nil, fmt.Errorf("the expression has %d bytes; the maximum is %d", len(expression), maxExpression)
 	}
 	ast, issues := env.Compile(expression)
-	for _, e := range issues.Errors() { // the first says most
+	for _, e := range issues.Errors() { // the first one is the most specific
 		return nil, fmt.Errorf("column %d: %.300s", e.Location.Column()+1, e.Message)
 	}
 	if t := ast.OutputType(); t != cel.BoolType && t != cel.DynType {

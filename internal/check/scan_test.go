@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// snapshot has check policies, of main and then of an environment.
+// snapshot returns a snapshot with check policies: that of main first, then that of an environment.
 func snapshot(t *testing.T, specs ...string) *fleet.Snapshot {
 	t.Helper()
 	s := &fleet.Snapshot{Environment: "dev"}
@@ -56,7 +56,7 @@ scans:
 	}
 }
 
-// TestScansWithTakenNames: a scan that is not run lets nothing pass.
+// TestScansWithTakenNames checks that nothing passes if a scan is not run.
 func TestScansWithTakenNames(t *testing.T) {
 	for _, name := range []string{RulePrivileged, "owner"} {
 		policy, problems := PolicyOf(snapshot(t, `
@@ -78,7 +78,7 @@ scans: [{name: `+name+`, what: images, command: {args: [trivy]}}]
 }
 
 func TestRedact(t *testing.T) {
-	// Made up, in two parts, so that nobody takes this file for a leak.
+	// Made up, and split so that secret scanners do not report this file.
 	token := "ghp_" + "q7Zt3LmX9vBc2NkR8sWyD4fGh6JpE1uA0iTo"
 	for text, want := range map[string]string{
 		"CVE-2026-1 in openssl 3.0.1":              "CVE-2026-1 in openssl 3.0.1",

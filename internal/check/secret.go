@@ -9,13 +9,13 @@ import (
 
 // Rules about credentials.
 const (
-	// RuleSecret is the rule that no text looks like a credential.
+	// RuleSecret is the rule that texts must not look like credentials.
 	RuleSecret = "secret"
-	// RulePlainSecret is the rule that a Secret does not have its values in plain text or base64.
+	// RulePlainSecret is the rule that the values of a Secret must be encrypted, not plain text or base64.
 	RulePlainSecret = "plain-secret"
 )
 
-// detector has the patterns of gitleaks.
+// detector detects credentials with the patterns of gitleaks.
 var detector = sync.OnceValues(newPatterns)
 
 const secretHint = "revoke it, because it stays in the history of Git, and let the cluster fetch it from a secret store"
@@ -24,7 +24,7 @@ const secretHint = "revoke it, because it stays in the history of Git, and let t
 func secrets(file string, data []byte) []Finding {
 	shared, err := detector()
 	if err != nil {
-		// The patterns are part of the program.
+		// Cannot happen: the patterns are embedded.
 		return []Finding{{Rule: RuleSecret, File: file, Message: fmt.Sprintf("read the patterns of credentials: %v", err)}}
 	}
 	var findings []Finding
@@ -48,7 +48,7 @@ func Redact(text string) string {
 	text = authorization.ReplaceAllString(text, "$1$2"+hidden)
 	shared, err := detector()
 	if err != nil {
-		return hidden // the patterns are part of the program
+		return hidden // cannot happen: the patterns are embedded
 	}
 	for _, found := range shared.find(text) {
 		if found.Secret != "" {

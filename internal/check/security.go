@@ -93,7 +93,7 @@ func hostPort(c container) []Finding {
 	return findings
 }
 
-// capabilities requires that all are dropped, and none is added except the one to listen on ports below 1024.
+// capabilities requires that containers drop all capabilities, and add at most the one to listen on ports below 1024.
 func capabilities(c container) []Finding {
 	value, at := c.security("capabilities")
 	set, _ := value.(map[string]any)
@@ -145,7 +145,7 @@ func limits(c container) []Finding {
 	at := c.at.at("resources")
 	var missing []string
 	for _, want := range []fieldPath{{"limits", "memory"}, {"requests", "cpu"}, {"requests", "memory"}} {
-		// The default of a request is its limit.
+		// A request defaults to its limit.
 		if lookup(c.content, at.at(want...)) == nil && lookup(c.content, at.at("limits", want[1])) == nil {
 			missing = append(missing, want.String())
 		}

@@ -53,7 +53,7 @@ type container struct {
 	pod
 	at     fieldPath
 	fields map[string]any
-	// passing marks init and ephemeral containers, for which requests and limits matter less.
+	// passing marks init and ephemeral containers, for which requests and limits are less important.
 	passing bool
 }
 

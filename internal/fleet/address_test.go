@@ -7,8 +7,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
-// What a relative address becomes depends on how the repository is reached that the target was read from.
-// A fleet in folders of one machine can be tried as it is; what others get from there cannot name such a folder.
+// What a relative address resolves to depends on how the repository of the target was reached. A fleet in local
+// folders can be used unchanged. Sources from elsewhere cannot refer to local folders.
 func TestRelativeManifestsOfASource(t *testing.T) {
 	for _, tt := range []struct{ source, gitOps, manifests, want string }{
 		{"https://example.com/org/app", "https://example.com/org/gitops", "../app-gitops", "https://example.com/org/app-gitops"},

@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
-// BenchmarkRead measures from bytes to typed objects on one core, with nothing in the cache.
+// BenchmarkRead measures reading bytes to typed objects on one core, with an empty cache.
 func BenchmarkRead(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	source := controlPlane(20, 100)
@@ -28,7 +28,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkReadUnchanged measures a second reading of the same blobs: nothing is parsed.
+// BenchmarkReadUnchanged measures reading the same blobs again: nothing is parsed.
 func BenchmarkReadUnchanged(b *testing.B) {
 	source := controlPlane(20, 100)
 	var cache fleet.Cache
@@ -45,7 +45,7 @@ func BenchmarkReadUnchanged(b *testing.B) {
 	}
 }
 
-// BenchmarkNodes is the floor: the YAML parser alone, on the same bytes.
+// BenchmarkNodes is the baseline: only the YAML parser, on the same bytes.
 func BenchmarkNodes(b *testing.B) {
 	source := controlPlane(20, 100)
 	b.SetBytes(size(source))
@@ -65,7 +65,7 @@ func BenchmarkNodes(b *testing.B) {
 	}
 }
 
-// BenchmarkAssemble measures from objects to a snapshot of a thousand targets and a hundred cluster types.
+// BenchmarkAssemble measures assembling a snapshot of a thousand targets and a hundred cluster types.
 func BenchmarkAssemble(b *testing.B) {
 	in := fleet.Inputs{
 		Environment: "dev", Main: fleet.Read(nil, registrations(100)), Branch: fleet.Read(nil, controlPlane(20, 100)),

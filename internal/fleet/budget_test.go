@@ -29,8 +29,8 @@ func TestDeletionBudgetIsANumberOrAPercentage(t *testing.T) {
 	}
 }
 
-// A budget from hostile input never allows everything by accident: what is not written as a number of removals
-// allows no more than its percentage, or the minimum.
+// Untrusted input must not increase a budget by accident: unless it is a valid number of removals, it allows at most
+// its percentage, or the minimum.
 func TestPercentageNeverAllowsMoreThanItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		percent, published := rapid.IntRange(-1000, 1000).Draw(t, "percent"), rapid.IntRange(0, 100_000).Draw(t, "published")

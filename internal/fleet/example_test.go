@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
-// A platform team describes an environment, an application team a workload; together they are a snapshot.
+// A platform team describes an environment, an application team a workload; together they form a snapshot.
 func Example() {
 	main := fleet.Read(nil, fleettest.Source("main", map[string]string{"app.yaml": `
 apiVersion: scheduler.kalypso.io/v1alpha1

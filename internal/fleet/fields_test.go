@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
 )
 
-// TestDocumentsMirrorTypes says that the documents which are decoded apart from the API types have their fields.
+// TestDocumentsMirrorTypes checks that document types that are decoded separately have the fields of the API types.
 func TestDocumentsMirrorTypes(t *testing.T) {
 	for _, pair := range [][2]reflect.Type{
 		{reflect.TypeFor[schemaDocument](), reflect.TypeFor[v1alpha1.ConfigSchema]()},

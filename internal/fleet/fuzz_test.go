@@ -12,8 +12,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
-// FuzzParse reads any bytes as every sort of source. Nothing panics, whatever is reported says so with a message,
-// and an error never goes without something that is listed as unreadable.
+// FuzzParse reads arbitrary bytes as every kind of source. It must not panic, every problem must have a message, and
+// every error must come with an unreadable object.
 func FuzzParse(f *testing.F) {
 	cases, _ := filepath.Glob("testdata/*.txtar")
 	for _, path := range cases {

@@ -10,8 +10,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// TestShorten says that a short name stays, that a long one becomes a label of the wanted length, and
-// that names which differ anywhere stay different.
+// TestShorten checks that a short name is kept, that a long one becomes a label of the given length, and that
+// different names stay different.
 func TestShorten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,100}[a-z0-9])?`).Draw(t, "name")

@@ -11,7 +11,7 @@ func TestNearest(t *testing.T) {
 	known := []string{"west-us", "east-us", "size", "Region"}
 	for word, want := range map[string]string{
 		"esat-us":                   "east-us", // neighbours swapped
-		"west-u":                    "west-us", // nearer than east-us
+		"west-u":                    "west-us", // closer than east-us
 		"region":                    "Region",
 		"sizes":                     "size",
 		"zise":                      "", // two of four are too many

@@ -19,14 +19,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
-// equal compares snapshots completely, digests included.
+// equal compares snapshots completely, including digests.
 var equal = cmp.Options{
 	cmp.Comparer(func(a, b labels.Selector) bool { return a.String() == b.String() }),
 	cmp.Comparer(func(a, b *yaml.Node) bool { return a.Value == b.Value && a.Line == b.Line }),
 	cmpopts.EquateEmpty(),
 }
 
-// TestFileOrder says that the order of the files does not matter, not to the smallest digest.
+// TestFileOrder checks that the order of the files does not affect the snapshot, including its digests.
 func TestFileOrder(t *testing.T) {
 	for path, ar := range archives(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestFileOrder(t *testing.T) {
 	}
 }
 
-// TestDocumentOrder says that the order of the documents in a file changes nothing but positions.
+// TestDocumentOrder checks that the order of the documents in a file affects positions only.
 func TestDocumentOrder(t *testing.T) {
 	for path, ar := range archives(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestDocumentOrder(t *testing.T) {
 	}
 }
 
-// TestNothingIsLost says that every target of the environment is in the snapshot, or in the list of what is unreadable,
-// whatever is broken beside it.
+// TestNothingIsLost checks that every target of the environment is either in the snapshot or listed as unreadable,
+// whatever else is broken.
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		entries := rapid.SliceOfNDistinct(rapid.IntRange(0, 50), 1, 10, rapid.ID).Draw(t, "targets")
@@ -88,7 +88,8 @@ func TestNothingIsLost(t *testing.T) {
 	})
 }
 
-// archives returns the cases whose documents can be moved: an anchor or a broken document of one is seen by no other.
+// archives returns the cases whose documents can be moved, because no anchor or broken document affects another
+// document.
 func archives(t *testing.T) map[string]*txtar.Archive {
 	t.Helper()
 	all := map[string]*txtar.Archive{}
@@ -109,7 +110,7 @@ func archives(t *testing.T) map[string]*txtar.Archive {
 func withoutPositions(s *fleet.Snapshot) []string {
 	for i := range s.Problems {
 		if s.Problems[i].Kind == fleet.KindDuplicate {
-			s.Problems[i].Message = "" // names the lines
+			s.Problems[i].Message = "" // contains the lines
 		}
 	}
 	var lines []string

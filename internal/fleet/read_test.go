@@ -14,7 +14,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
-// TestReadFiles shows files that text archives cannot: what they are reported as, and what of them is used.
+// TestReadFiles covers files that text archives cannot represent: how they are reported, and which parts of them are
+// used.
 func TestReadFiles(t *testing.T) {
 	const good = "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: %s}\n"
 	one := fmt.Sprintf(good, "one")
@@ -23,7 +24,7 @@ func TestReadFiles(t *testing.T) {
 		name  string
 		file  fleet.File
 		names []string
-		want  string // severity, kind and place of the problem; the file is unreadable when there is one
+		want  string // severity, kind and place of the problem; if set, the file is unreadable
 	}{
 		{name: "byte order mark and Windows lines", file: fleettest.File("a.yaml", "\ufeff"+strings.ReplaceAll(one, "\n", "\r\n")), names: []string{"one"}},
 		{name: "no line at the end", file: fleettest.File("a.yaml", strings.TrimSuffix(one, "\n")), names: []string{"one"}},
@@ -104,7 +105,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestCacheForgetsFailures reads a file that could not be read the first time.
+// TestCacheForgetsFailures reads a file again that could not be read before.
 func TestCacheForgetsFailures(t *testing.T) {
 	good := fleettest.File("a.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: one}\n")
 	bad := good
@@ -116,7 +117,8 @@ func TestCacheForgetsFailures(t *testing.T) {
 	}
 }
 
-// TestDigest says what digests tell apart, and that a document keeps its digest when another one in its file changes.
+// TestDigest checks which differences change digests, and that a document keeps its digest when another one in its
+// file changes.
 func TestDigest(t *testing.T) {
 	const document = "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: one}\nspec: {reconciler: %s}\n---\n"
 	digest := func(source, path, text string) fleet.Digest {
@@ -140,8 +142,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestUnreachable says that a repository that cannot be read is reported with the reason, where it is asked for,
-// and is no intent to remove anything.
+// TestUnreachable checks that an unreachable repository is reported with the reason, where it is referred to, and
+// that nothing is removed.
 func TestUnreachable(t *testing.T) {
 	in := fleettest.Inputs("dev", map[string]string{
 		"main/app.yaml": "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: WorkloadRegistration\nmetadata: {name: app}\nspec: {workload: {repo: r}}\n",
@@ -168,8 +170,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestMappedWorkload says that a Workload in the control plane is led to by the repository that was fetched,
-// whatever the registration calls it.
+// TestMappedWorkload checks that a Workload in the control plane is found by the repository that was fetched, even if
+// the registration's URL differs.
 func TestMappedWorkload(t *testing.T) {
 	workload := "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: app}\n"
 	in := fleettest.Inputs("dev", map[string]string{
@@ -189,7 +191,7 @@ func TestMappedWorkload(t *testing.T) {
 	}
 }
 
-// TestManyProblems says that a document with too many problems is not worth more time than others.
+// TestManyProblems checks that a document with too many problems does not take longer than others.
 func TestManyProblems(t *testing.T) {
 	text := "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: one}\nspec:\n"
 	var b strings.Builder
@@ -202,7 +204,7 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// TestNoSources assembles an environment of which nothing is known.
+// TestNoSources assembles an environment without any sources.
 func TestNoSources(t *testing.T) {
 	s := fleet.Assemble(fleet.Inputs{Environment: "dev"})
 	if len(s.Problems) != 1 || s.Problems[0].Kind != fleet.KindMissingObject {

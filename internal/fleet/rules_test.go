@@ -9,8 +9,8 @@ import (
 
 const golden = "snapshot"
 
-// TestRules assembles the environment "dev" of each case and compares it with the case's golden snapshot.
-// A case shows the rule that it is named after.
+// TestRules assembles the environment "dev" of each case and compares it with the case's golden snapshot. Each case
+// is named after the rule that it shows.
 func TestRules(t *testing.T) {
 	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
 		c.Golden(t, golden, fleettest.Format(fleettest.FromTxtar(c.Archive, "dev")))

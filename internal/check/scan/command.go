@@ -14,19 +14,19 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 )
 
-// The time that a run may take.
+// Limits of a run's time.
 const (
 	defaultTimeout = 10 * time.Minute
 	longestTimeout = time.Hour
 )
 
-// Command is a program to be run on one digest.
+// Command is the command line of a scan for one digest.
 type Command struct {
 	// Args are the program and its arguments, with a placeholder for the folder of the files.
 	Args []string
-	// Timeout is how long it may take.
+	// Timeout is the maximum time of the run.
 	Timeout time.Duration
-	// Files are to lie in that folder; none for an image.
+	// Files are the files to write to that folder; empty for an image.
 	Files []chart.File
 }
 

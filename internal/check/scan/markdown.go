@@ -7,16 +7,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/markdown"
 )
 
-// The bounds of what a text shows, since forges limit the size of a text.
+// Limits of a section, because forges limit the size of a text.
 const (
 	maxShown = 50
-	// maxOutputs is how many results show what the program wrote, each at most maxOutput bytes.
+	// maxOutputs is the maximum number of results shown with their output, maxOutput the maximum size of each output
+	// in bytes.
 	maxOutputs = 10
 	maxOutput  = 2000
 )
 
-// Markdown is a section for the text of a change; empty when there was nothing to scan. What programs wrote is shown as it is,
-// and cannot become a link, a mention or HTML.
+// Markdown returns a section for a pull request's text; empty if there are no results. Program output is shown
+// verbatim, and cannot become a link, a mention or HTML.
 func Markdown(results []Result) string {
 	if len(results) == 0 {
 		return ""
@@ -51,15 +52,15 @@ func (r Result) markdown() string {
 	return text + "\n"
 }
 
-// short is a digest as people compare it.
+// short abbreviates a digest for display.
 func short(digest string) string { return digest[:min(len("sha256:")+12, len(digest))] }
 
-// fold is the end of an output that unfolds in its item of the list.
+// fold returns the end of an output as a folded block within a list item.
 func fold(output string) string {
 	if len(output) > maxOutput {
 		output = strings.ToValidUTF8(output[len(output)-maxOutput:], "")
 		if _, rest, lines := strings.Cut(output, "\n"); lines {
-			output = rest // what is left of the line before may be half a word
+			output = rest // drop the first line, which may be incomplete
 		}
 		output = "...\n" + output
 	}

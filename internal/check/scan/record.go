@@ -11,7 +11,7 @@ import (
 // State is the state of a scan of a digest.
 type State string
 
-// The states.
+// States of a scan.
 const (
 	Passed  State = "passed"  // the program found nothing
 	Found   State = "found"   // it found something
@@ -41,7 +41,7 @@ type Record struct {
 // Final reports whether a run has completed. Its result applies until another run completes.
 func (r Record) Final() bool { return r.State == Passed || r.State == Found }
 
-// Looked returns the end of the last completed run. It is meaningless if the record is not final.
+// Looked returns the end of the last completed run. Only valid if the record is final.
 func (r Record) Looked() time.Time {
 	if !r.Since.IsZero() {
 		return r.Since

@@ -9,30 +9,30 @@ import (
 	"github.com/kalypso-io/kalypso/internal/check"
 )
 
-// Result is how one scan of one artifact stands.
+// Result is the result of a scan of one artifact.
 type Result struct {
 	Scan  string        `json:"scan"`
 	Level check.Level   `json:"level"`
 	What  check.Subject `json:"what"`
-	// Reference is how the manifests name it; Digest is empty as long as nobody could look it up.
+	// Reference is the artifact's name in the manifests. Digest is empty until it has been looked up.
 	Reference string   `json:"reference"`
 	Digest    string   `json:"digest,omitempty"`
 	Targets   []string `json:"targets,omitempty"`
 	State     State    `json:"state"`
-	// Again is that the program looks at it once more, because what it found is old. State is that of before.
+	// Again means that the scan is running again, because its result has expired. State is that of the previous run.
 	Again bool `json:"again,omitempty"`
-	// Reason says why it waits or runs, or how old what was found is.
+	// Reason explains why the scan waits or runs, or how old the result is.
 	Reason string `json:"reason,omitempty"`
-	// Output is the end of what the program wrote, where it found something or came to no end.
+	// Output is the end of the program's output, if it found something or failed.
 	Output string `json:"output,omitempty"`
 }
 
-// ResultOf is the result of an artifact that nobody looked at yet, in a state with its reason.
+// ResultOf returns the result of an artifact without a record, in a state with its reason.
 func ResultOf(s check.Scan, a Artifact, state State, reason string) Result {
 	return Result{Scan: s.Name, Level: s.Level, What: a.What, Reference: a.Reference, Digest: a.Digest, Targets: a.Targets, State: state, Reason: reason}
 }
 
-// With is the result with what a record of its scan says.
+// With returns the result with the outcome of a record.
 func (r Result) With(s check.Scan, record Record) Result {
 	r.State, r.Reason, r.Output = record.State, record.Reason, record.Output
 	if r.Reason == "" {
@@ -47,33 +47,33 @@ func (r Result) With(s check.Scan, record Record) Result {
 	return r
 }
 
-// While is the result with what a record says while the program looks again.
+// While returns the result with the outcome of a record while the scan runs again.
 func (r Result) While(record Record) Result {
 	r.State, r.Output, r.Again = record.State, record.Output, true
 	r.Reason = "this is of " + record.Looked().Format(minute) + ", and it is being scanned again"
 	return r
 }
 
-// minute is how precisely people are told when something was, in UTC.
+// minute is the format of times in messages, in UTC.
 const minute = "2006-01-02 15:04 UTC"
 
-// Runs reports whether the program looks at it now, or will as soon as others are done.
+// Runs reports whether the scan is running or queued.
 func (r Result) Runs() bool { return r.State == Running || r.Again }
 
-// holds reports whether a result keeps the change from being merged until there is another: one that runs does, so that people
-// see what it finds; one that nobody can come by does only where what it may find would refuse.
+// holds reports whether a result blocks merging until there is another one. A running scan does, so that reviewers
+// see its result. A scan that cannot run blocks only if its findings would refuse.
 func (r Result) holds() bool {
 	return r.Runs() || r.State == Waiting && r.Level == check.Refuse
 }
 
-// passedBefore reports whether nothing was found, and it is looked again.
+// passedBefore reports whether the scan passed, and is running again.
 func (r Result) passedBefore() bool { return r.State == Passed && r.Again }
 
-// refuses reports whether a result refuses the change.
+// refuses reports whether a result refuses the pull request.
 func (r Result) refuses() bool { return r.State == Found && r.Level == check.Refuse }
 
-// Judge says what results mean together: [Found] refuses the change, [Running] holds it until everything is looked at,
-// [Waiting] holds it until a person or another try helps, and [Passed] lets it through.
+// Judge combines results: [Found] refuses the pull request, [Running] blocks it until all scans have ended, [Waiting]
+// blocks it until a user fixes the cause or a retry succeeds, and [Passed] allows it.
 func Judge(results []Result) State {
 	verdict := Passed
 	for _, r := range results {
@@ -89,7 +89,7 @@ func Judge(results []Result) State {
 	return verdict
 }
 
-// Summary says in a few words how scans stand, what matters most first: "1 refuses, 2 running, 4 passed".
+// Summary counts the results, most important first: "1 refuses, 2 running, 4 passed".
 func Summary(results []Result) string {
 	if len(results) == 0 {
 		return "nothing to scan"
@@ -125,7 +125,7 @@ func Summary(results []Result) string {
 	return strings.Join(parts, ", ")
 }
 
-// Describe is the summary with the first reason why something waits, for a status of one line.
+// Describe returns the summary with the first reason why a scan waits, for a status of one line.
 func Describe(results []Result) string {
 	text := Summary(results)
 	if Judge(results) != Waiting {
@@ -135,10 +135,10 @@ func Describe(results []Result) string {
 	return fmt.Sprintf("%s: %s of %s: %s", text, results[i].Scan, results[i].Reference, results[i].Reason)
 }
 
-// order is that in which people read states.
+// order is the display order of states.
 var order = []State{Found, Waiting, Running, Passed}
 
-// Sort brings results into the order in which people read them: what refuses first, what passed last.
+// Sort sorts results for display: those that refuse first, those that passed last.
 func Sort(results []Result) {
 	levels := []check.Level{check.Refuse, check.Warn, check.Inform}
 	slices.SortFunc(results, func(a, b Result) int {

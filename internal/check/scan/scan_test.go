@@ -37,7 +37,8 @@ func TestParseImage(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoImage: nothing that a program could take for an option, or for anything but an image.
+// TestWhatIsNoImage checks that references that a program could take for an option, or for anything but an image, are
+// rejected.
 func TestWhatIsNoImage(t *testing.T) {
 	for _, reference := range []string{
 		"", "-rf", "--config=/etc/passwd", "Shop", "registry.example/", "/shop", "shop:", "shop:-tag", "shop:a b", "shop@sha256:12",
@@ -88,7 +89,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestKey: a scan is another one when something else is run, and the same when it is called otherwise or counts more.
+// TestKey checks that the key depends on what is run, but not on the scan's name or level.
 func TestKey(t *testing.T) {
 	s := check.Scan{Name: "a", What: check.Images, Args: []string{"a", "b"}, Level: check.Warn}
 	renamed := s
@@ -144,7 +145,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// never is when a run is due that is not to be.
+// never means that no run is due.
 const never time.Duration = -1
 
 func dueIn(r scan.Record, s check.Scan, now time.Time) time.Duration {
@@ -155,7 +156,8 @@ func dueIn(r scan.Record, s check.Scan, now time.Time) time.Duration {
 	return at.Sub(now)
 }
 
-// TestRecordsGrowOld where the scan says so; what was found counts until a run comes to an end again.
+// TestRecordsGrowOld checks that records expire if the scan says so. The old result applies until another run
+// completes.
 func TestRecordsGrowOld(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	daily, once, eager := check.Scan{RescanAfter: 24 * time.Hour}, check.Scan{}, check.Scan{RescanAfter: time.Second}
@@ -209,7 +211,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestMarkdownOfHostileOutput: what a program wrote stays between its fences, and texts stay short.
+// TestMarkdownOfHostileOutput checks that program output stays within its code block, and is limited in length.
 func TestMarkdownOfHostileOutput(t *testing.T) {
 	var results []scan.Result
 	for i := range 500 {

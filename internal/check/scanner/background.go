@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// background runs work in goroutines, for each key one at a time. The zero value is ready to use.
+// background runs work in goroutines, one at a time for each key. The zero value is ready to use.
 type background struct {
 	mu     sync.Mutex
 	active map[string]bool
-	// places are those at which work is done; the rest waits for one.
+	// places limits the number of goroutines that work at once.
 	places chan struct{}
-	// ended is closed, and made anew, whenever something has ended.
+	// ended is closed and replaced whenever work has ended.
 	ended  chan struct{}
 	closed bool
 	ctx    context.Context
@@ -58,7 +58,7 @@ func (b *background) end(key string) {
 	}
 }
 
-// next returns a channel that is closed when something ends after this.
+// next returns a channel that is closed when the next work ends.
 func (b *background) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,11 +12,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
 )
 
-// TestOldResultsAreRenewed: where the scan says how old they may be, after a restart as well; while it is looked again, what was
-// found before is shown.
+// TestOldResultsAreRenewed checks that results expire as the scan requires, also after a restart, and that the
+// previous result is shown while the scan runs again.
 func TestOldResultsAreRenewed(t *testing.T) {
 	w := newWorld(t)
-	// From the second run on, something is known against the image.
+	// From the second run on, the program finds a vulnerability.
 	once, shop := w.scan(check.Images, "[ $(wc -l < $0) -lt 2 ] || { echo CVE-2026-1; exit 1; }"), images("registry.example/shop@"+digest("a"))
 	daily := []check.Scan{once[0]}
 	daily[0].RescanAfter = 24 * time.Hour
@@ -45,7 +45,8 @@ func TestOldResultsAreRenewed(t *testing.T) {
 	}
 }
 
-// TestRenewalsThatComeToNoEnd: what was found before counts, and says how old it is; it is tried again after a pause.
+// TestRenewalsThatComeToNoEnd checks that a failed rescan keeps the previous result with its age, and is retried
+// after a pause.
 func TestRenewalsThatComeToNoEnd(t *testing.T) {
 	w := newWorld(t)
 	scans, shop := w.scan(check.Images, "[ $(wc -l < $0) -ne 2 ] || exit 7"), images("registry.example/shop@"+digest("a"))
@@ -66,7 +67,8 @@ func TestRenewalsThatComeToNoEnd(t *testing.T) {
 	}
 }
 
-// TestRenewalsThatCannotBegin change nothing: where nobody allows the program any more, or nothing can be kept.
+// TestRenewalsThatCannotBegin checks that results stay if the program is no longer allowed, or records cannot be
+// stored.
 func TestRenewalsThatCannotBegin(t *testing.T) {
 	for name, prevent := range map[string]func(w *world) *verify.Runner{
 		"the program": func(w *world) *verify.Runner { return &verify.Runner{} },
@@ -98,7 +100,7 @@ func TestRenewalsThatCannotBegin(t *testing.T) {
 	}
 }
 
-// lockOf is the name of the file that claims the one scan on record.
+// lockOf returns the name of the lock file of the only recorded scan.
 func lockOf(w *world) string {
 	records, err := filepath.Glob(filepath.Join(w.records, "*.json"))
 	if err != nil || len(records) != 1 {

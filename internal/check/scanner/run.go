@@ -13,15 +13,15 @@ import (
 type run struct {
 	key  string
 	scan check.Scan
-	// known is what was on record when it began.
+	// known is the record before the run.
 	known   scan.Record
 	digest  string
 	command scan.Command
-	// reference is how the program knows the digest.
+	// reference is the program's argument for the digest.
 	reference string
 }
 
-// run runs a program, unless somebody else has done it, and puts on record what came of it. What was cut off leaves no record.
+// run runs a program, unless another process has done it, and stores the record. A canceled run leaves no record.
 func (s *Scanner) run(ctx context.Context, r run) (news bool) {
 	release, err := s.Store.Claim(ctx, r.key)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Scanner) run(ctx context.Context, r run) (news bool) {
 	}
 	ended.Output = check.Redact(ended.Output)
 	if errors.Is(err, scan.ErrNotAllowed) {
-		// It is no run, and is over as soon as the operator allows it.
+		// The program did not run. It is retried as soon as the operator allows it.
 		return s.unrecorded(ctx, r, err)
 	}
 	after := r.record(before, ended, err, s)
@@ -51,7 +51,7 @@ func (s *Scanner) run(ctx context.Context, r run) (news bool) {
 	return s.forget(r.key)
 }
 
-// record is the one after a run.
+// record returns the record after a run.
 func (r run) record(before scan.Record, ended scan.Ended, err error, s *Scanner) scan.Record {
 	if err != nil {
 		err = errors.New(secret.Scrub(check.Redact(err.Error())))
@@ -61,7 +61,7 @@ func (r run) record(before scan.Record, ended scan.Ended, err error, s *Scanner)
 	return after
 }
 
-// unrecorded remembers why nothing could be run, so that it is not tried again at once.
+// unrecorded remembers why nothing could be run, so that it is not retried at once.
 func (s *Scanner) unrecorded(ctx context.Context, r run, why error) (news bool) {
 	if ctx.Err() != nil {
 		return false
@@ -70,12 +70,12 @@ func (s *Scanner) unrecorded(ctx context.Context, r run, why error) (news bool) 
 	before := s.failed[r.key]
 	s.mu.Unlock()
 	if r.known.Final() {
-		before = r.known // what was found goes on to count
+		before = r.known // the earlier result stays in effect
 	}
 	return s.remember(r.key, r.record(before, scan.Ended{}, why, s))
 }
 
-// remember keeps in mind what could not be kept elsewhere, for as long as the process lives.
+// remember keeps a record that could not be stored in memory, until the process ends.
 func (s *Scanner) remember(key string, record scan.Record) (news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Scanner) remember(key string, record scan.Record) (news bool) {
 	return true
 }
 
-// forget forgets what was remembered of a key: what is on record counts.
+// forget drops the remembered record of a key, so that the stored one applies.
 func (s *Scanner) forget(key string) (news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -41,7 +41,7 @@ type Scanner struct {
 	Store    Store    // required
 	Programs Programs // required
 	Images   Images   // required
-	// Now is the clock; nil means time.Now.
+	// Now returns the current time. Default: time.Now.
 	Now func() time.Time
 	// Parallel is the maximum number of programs that run at once. Default: 2.
 	Parallel int
@@ -52,7 +52,7 @@ type Scanner struct {
 
 	mu   sync.Mutex
 	tags map[string]lookedUp
-	// failed are runs that could not be put on record.
+	// failed holds the records that could not be stored.
 	failed map[string]scan.Record
 }
 
@@ -140,7 +140,7 @@ func (s *Scanner) digest(ctx context.Context, sc check.Scan, a scan.Artifact, re
 	return scan.ResultOf(sc, a, scan.Waiting, "the program is shutting down")
 }
 
-// due reports whether a scan is to be run now, by what is on record.
+// due reports whether a scan has to run now, according to its record.
 func (s *Scanner) due(sc check.Scan, record scan.Record) bool {
 	at, ok := record.Due(sc)
 	return ok && !s.now().Before(at)
@@ -160,7 +160,7 @@ func (s *Scanner) record(ctx context.Context, key string) (scan.Record, error) {
 // Waiting is a scanner whose Results blocks until all scans have ended.
 type Waiting struct{ *Scanner }
 
-// Results returns the sorted results when no scan is running any more, or when the context ends.
+// Results returns the sorted results when no scan is running, or when the context ends.
 func (w Waiting) Results(ctx context.Context, scans []check.Scan, artifacts []scan.Artifact) []scan.Result {
 	for {
 		lookup, program := w.lookups.next(), w.programs.next()

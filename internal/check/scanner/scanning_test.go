@@ -20,11 +20,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/verify"
 )
 
-// world is a folder of records, a registry and a clock, with programs that note what they were run on.
+// world has a folder of records, a registry, a clock, and programs that record their runs.
 type world struct {
 	*testing.T
 	records string
-	// runs is where programs note each run.
+	// runs is the file in which programs record their runs.
 	runs string
 
 	mu   sync.Mutex
@@ -58,7 +58,7 @@ func (w *world) pass(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-// process is a scanner as one process has it.
+// process returns the scanner of one process.
 func (w *world) process() *scanner.Scanner {
 	w.Helper()
 	store, err := folder.New(w.records)
@@ -77,7 +77,8 @@ func (w *world) process() *scanner.Scanner {
 	return s
 }
 
-// scan is one by a script, which finds the reference as $1, the digest as $2, the folder as $3, and whatever it notes as runs in $0.
+// scan returns a scan that runs a script. It gets the reference as $1, the digest as $2, the folder as $3, and the
+// file for its runs as $0.
 func (w *world) scan(what check.Subject, script string) []check.Scan {
 	args := []string{"sh", "-c", "echo $2 >> $0; " + script, w.runs, "{reference}", "{digest}"}
 	if what == check.Charts {
@@ -86,7 +87,7 @@ func (w *world) scan(what check.Subject, script string) []check.Scan {
 	return []check.Scan{{Name: "counting", What: what, Args: args, Timeout: 100 * time.Second, Level: check.Refuse}}
 }
 
-// counted is how often programs ran.
+// counted returns how often programs ran.
 func (w *world) counted() int {
 	text, _ := os.ReadFile(w.runs)
 	return strings.Count(string(text), "\n")
@@ -114,7 +115,7 @@ func states(results []scan.Result) string {
 	return strings.Join(all, " ")
 }
 
-// TestEachDigestIsScannedOnce: over tags, rounds, processes at once and restarts.
+// TestEachDigestIsScannedOnce covers several tags, rounds, concurrent processes and restarts.
 func TestEachDigestIsScannedOnce(t *testing.T) {
 	w := newWorld(t)
 	scans := w.scan(check.Images, "sleep 0.2")
@@ -137,7 +138,7 @@ func TestEachDigestIsScannedOnce(t *testing.T) {
 	}
 	wait.Wait()
 	for _, s := range processes {
-		s.Close() // what is on record may be in its hands for a moment longer
+		s.Close() // a record may still be in use for a moment
 	}
 	for range 3 {
 		s := w.process()
@@ -157,7 +158,7 @@ func TestEachDigestIsScannedOnce(t *testing.T) {
 }
 
 func TestWhatScansFind(t *testing.T) {
-	// Made up, in two parts, so that nobody takes this file for a leak.
+	// Made up, and split so that secret scanners do not report this file.
 	const token = "ghp_" + "q7Zt3LmX9vBc2NkR8sWyD4fGh6JpE1uA0iTo"
 	for name, tc := range map[string]struct {
 		script string
@@ -192,7 +193,8 @@ func TestWhatScansFind(t *testing.T) {
 	}
 }
 
-// TestProgramsWithoutEnd: one that hangs, and one that never stops writing, end at their time with everything that they started.
+// TestProgramsWithoutEnd checks that programs that hang or write endlessly are stopped at the timeout, with all child
+// processes.
 func TestProgramsWithoutEnd(t *testing.T) {
 	for name, script := range map[string]string{"it hangs": "sleep 300 & sleep 300", "it writes": "yes 'all work and no play' & yes"} {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +214,7 @@ func TestProgramsWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestFailedRunsAreTriedAgain: after a pause, and not before, by whichever process.
+// TestFailedRunsAreTriedAgain checks that failed runs are retried after a pause, by any process.
 func TestFailedRunsAreTriedAgain(t *testing.T) {
 	w := newWorld(t)
 	scans, shop := w.scan(check.Images, "[ $(wc -l < $0) -ge 3 ] || exit 7"), images("registry.example/shop:1.4.0")
@@ -234,7 +236,7 @@ func TestFailedRunsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// TestWhatIsCutOffIsRunAgain: a process that ends in the middle leaves no record and no claim.
+// TestWhatIsCutOffIsRunAgain checks that a process that is killed during a run leaves neither record nor claim.
 func TestWhatIsCutOffIsRunAgain(t *testing.T) {
 	w := newWorld(t)
 	scans, shop := w.scan(check.Images, "[ $(wc -l < $0) -ge 2 ] || sleep 300"), images("registry.example/shop@"+digest("a"))
@@ -252,7 +254,8 @@ func TestWhatIsCutOffIsRunAgain(t *testing.T) {
 	}
 }
 
-// TestTagsThatLeadNowhere wait, and are asked for again; one that moves is scanned again.
+// TestTagsThatLeadNowhere checks that unknown tags wait and are looked up again, and that an image whose tag moves is
+// scanned again.
 func TestTagsThatLeadNowhere(t *testing.T) {
 	w := newWorld(t)
 	s := w.process()
@@ -284,7 +287,7 @@ func TestTagsThatLeadNowhere(t *testing.T) {
 		r := s.Results(t.Context(), scans, images("registry.example/nothing:1"))[0]
 		return r.State == scan.Passed && r.Digest == digest("d")
 	})
-	// A registry that does not answer any more changes nothing.
+	// If the registry stops answering, the results stay.
 	w.mu.Lock()
 	w.down = true
 	w.mu.Unlock()
@@ -308,7 +311,7 @@ func until(t *testing.T, done func() bool) {
 	}
 }
 
-// TestCharts: the program finds the files of the chart, and no path leads out of their folder.
+// TestCharts checks that the program gets the chart's files, and that no path leaves their folder.
 func TestCharts(t *testing.T) {
 	w := newWorld(t)
 	good := scan.Chart("shop", "0.1.0", digest("a"), []chart.File{{Path: "Chart.yaml", Content: []byte("name: shop\n")}, {Path: "templates/a.yaml", Content: []byte("b")}})
@@ -322,7 +325,7 @@ func TestCharts(t *testing.T) {
 	}
 }
 
-// TestProgramsThatNobodyAllowed are not run, and are run as soon as the operator lists them.
+// TestProgramsThatNobodyAllowed checks that programs run only once the operator allows them.
 func TestProgramsThatNobodyAllowed(t *testing.T) {
 	w := newWorld(t)
 	s := w.process()
@@ -337,7 +340,7 @@ func TestProgramsThatNobodyAllowed(t *testing.T) {
 	if records, _ := os.ReadDir(w.records); w.counted() != 0 || len(records) != 0 {
 		t.Errorf("%d runs, records %v", w.counted(), records)
 	}
-	// What another process may run counts here as well, as soon as it is asked for again.
+	// If another process can run the program, its result is used here, too, on the next call.
 	scans, shop := w.scan(check.Images, "true"), images("registry.example/shop:1.4.0")
 	s.Programs = &verify.Runner{}
 	if got := states(waitFor(s, scans, shop)); got != "waiting" {
@@ -352,7 +355,7 @@ func TestProgramsThatNobodyAllowed(t *testing.T) {
 	}
 }
 
-// TestTooManyImages: what nobody looks at has not passed.
+// TestTooManyImages checks that images over the limit do not pass.
 func TestTooManyImages(t *testing.T) {
 	w := newWorld(t)
 	var all []scan.Artifact
@@ -369,7 +372,7 @@ func TestTooManyImages(t *testing.T) {
 	}
 }
 
-// TestChangedIsTold when a look would find more.
+// TestChangedIsTold checks that Changed is called when results have changed.
 func TestChangedIsTold(t *testing.T) {
 	w := newWorld(t)
 	s := w.process()

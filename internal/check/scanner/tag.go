@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Tags move: a digest is looked up again after some time. Failed lookups are retried with doubling pauses.
+// Tags can move, so digests are looked up again after some time. Failed lookups are retried with doubling pauses.
 const (
 	believed      = 10 * time.Minute
 	firstAgain    = 30 * time.Second
@@ -18,16 +18,16 @@ const (
 	maxLookups    = 4
 )
 
-// lookedUp is what a tag leads to.
+// lookedUp is the result of looking up a tag.
 type lookedUp struct {
-	// digest is the last that was found, reason why none was ever found.
+	// digest is the last known digest. reason explains why there is none.
 	digest, reason string
-	// asked is when a registry answered last, failures how often in a row none did.
+	// asked is the time of the last answer, failures the number of failed lookups since.
 	asked    time.Time
 	failures int
 }
 
-// state is that of the scans of an image without a digest.
+// state returns the state of the scans of an image without a known digest.
 func (l lookedUp) state() (scan.State, string) {
 	if l.reason == "" {
 		return scan.Running, "its digest is looked up"
@@ -35,7 +35,7 @@ func (l lookedUp) state() (scan.State, string) {
 	return scan.Waiting, l.reason
 }
 
-// due reports whether the registry is to be asked.
+// due reports whether the tag has to be looked up.
 func (l lookedUp) due(now time.Time) bool {
 	pause := believed
 	if l.failures > 0 {

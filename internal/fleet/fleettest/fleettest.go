@@ -46,11 +46,11 @@ func FromTxtar(ar *txtar.Archive, env string) *fleet.Snapshot {
 //
 //	main/...                       the control plane's main branch
 //	env/...                        the environment branch
-//	workloads/<registration>/...   the repository of a workload, from the registered path on
-//	configs/<config repo>/...      a further configuration repository
+//	workloads/<registration>/...   the repository of a workload, below the registered path
+//	configs/<config repo>/...      an additional configuration repository
 //
-// Sources are named "main", or after the environment, the registration or the ConfigRepo.
-// A registration or ConfigRepo without a folder counts as unreachable.
+// Sources are named "main", or after the environment, the registration or the ConfigRepo. A registration or
+// ConfigRepo without a folder is unreachable.
 func Inputs(env string, files map[string]string) fleet.Inputs {
 	in := fleet.Inputs{
 		Environment: env,
@@ -83,7 +83,7 @@ func known(path string) bool {
 	return false
 }
 
-// below returns the files below a folder, with their paths from there on.
+// below returns the files below a folder, with paths relative to it.
 func below(files map[string]string, folder string) map[string]string {
 	inner := map[string]string{}
 	for path, content := range files {

@@ -125,7 +125,7 @@ func selector(s interface {
 	return fmt.Sprintf("%q", s)
 }
 
-// node writes a value in one line, with its quotes.
+// node formats a value on one line, with its quotes.
 func node(n *yaml.Node) string {
 	text, err := yaml.Marshal(n)
 	if err != nil {

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// scopes is the number of sets of labels that layers are written for, from the least to the most specific:
-// the environment, a region, the cluster types of one size in a region, one cluster type.
+// scopes is the number of label sets that layers are written for, from the least to the most specific: the
+// environment, a region, the cluster types of one size in a region, one cluster type.
 const scopes = 4
 
-// layersByScope divides the layers of an assignment among the scopes.
-// One layer is left for the workload.
+// layersByScope divides the layers of an assignment among the scopes. One layer is left for the workload.
 func (s Spec) layersByScope() []int {
 	counts := make([]int, scopes)
 	for i := range s.Layers - 1 {
@@ -38,7 +37,7 @@ func (s Spec) addConfigs(f Files) {
 	}
 }
 
-// addLayers adds a file to the environment branch, unless the fleet has too few layers for it.
+// addLayers adds a file to the environment branch, unless it would be empty because the fleet has too few layers.
 func (f Files) addLayers(path, content string) {
 	if content != "" {
 		f.Env[path] = content
@@ -65,13 +64,13 @@ func (s Spec) layers(scope int, name string, labels []string) string {
 	return strings.Join(documents, "---\n")
 }
 
-// workloadLayer returns the one layer that depends on the target.
+// workloadLayer returns the only layer that depends on the target.
 func (s Spec) workloadLayer(workload string) string {
 	data := fmt.Sprintf("QUEUE_URL: amqp://queue-%d.example.com/%s", s.number(workload, "queue"), workload)
 	return configMap(workload+"-config", []string{"workload: " + workload}, []string{data})
 }
 
-// entry returns one line of data. The values are of the sorts that people write: texts, URLs, numbers and booleans.
+// entry returns one line of data. The values are of typical kinds: texts, URLs, numbers and booleans.
 func (s Spec) entry(layer string, key int) string {
 	n := s.number(layer, fmt.Sprint(key))
 	switch key % 4 {
@@ -86,7 +85,7 @@ func (s Spec) entry(layer string, key int) string {
 	}
 }
 
-// number returns a small number that depends on the seed and the place it is used at.
+// number returns a small number that depends on the seed and parts.
 func (s Spec) number(parts ...string) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d/%s", s.Seed, strings.Join(parts, "/"))

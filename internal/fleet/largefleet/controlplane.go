@@ -8,19 +8,19 @@ import (
 //go:embed templates/*.yaml
 var templates embed.FS
 
-// Relative URLs are resolved against the location of the control plane, like those of Git's submodules,
-// so that a fleet works wherever it is written to.
+// Relative URLs are resolved against the location of the control plane, like those of Git submodules, so that a fleet
+// works in any folder.
 const (
-	controlPlaneURL = "." // itself, whatever its folder is called
+	controlPlaneURL = "." // itself, independent of the folder's name
 	gitOpsURL       = "../platform-gitops"
 	appsURL         = "../apps/"
 )
 
-// addMain writes what is promoted, but for the configuration.
+// addMain adds the promoted documents, except for the configuration.
 func (s Spec) addMain(f Files) {
 	f.Main[".environments/"+s.Environment+".yaml"] = header("Environment", s.Environment) +
 		fmt.Sprintf("spec:\n  controlPlane:\n    repo: %s\n    branch: %s\n    path: .\n", controlPlaneURL, s.Environment)
-	entries, _ := templates.ReadDir("templates") // embedded, cannot be missing
+	entries, _ := templates.ReadDir("templates") // cannot fail: it is embedded
 	for _, e := range entries {
 		text, _ := templates.ReadFile("templates/" + e.Name())
 		f.Main["templates/"+e.Name()] = string(text)
@@ -32,7 +32,7 @@ func (s Spec) addMain(f Files) {
 	}
 }
 
-// addEnvironment writes what belongs to the environment alone, but for the configuration.
+// addEnvironment adds the documents of the environment, except for the configuration.
 func (s Spec) addEnvironment(f Files) {
 	f.Env["main.yaml"] = header("BaseRepo", "main") +
 		fmt.Sprintf("spec:\n  repo: %s\n  branch: main\n  path: .\n", controlPlaneURL)

@@ -1,6 +1,6 @@
-// Package largefleet generates the files of a large control plane, in memory and of any size.
+// Package largefleet generates the files of a large control plane, in memory and of any size, for benchmarks and
+// demonstrations.
 //
-// It is for benchmarks and for trying the program.
 // [Generate] returns the same bytes for the same [Spec], in the formats that users write:
 //
 //	main                                  dev (the environment branch)
@@ -12,8 +12,8 @@
 //	apps/app-000
 //	  workload.yaml
 //
-// Every target is assigned to every cluster type: the policy of a team selects the targets of its workspace and
-// all managed cluster types. Every assignment has exactly [Spec.Layers] layers of configuration, and exactly one
-// of them depends on the target, so that targets of one workload share their configuration on a cluster type.
-// A generated fleet has no problems.
+// Every target is assigned to every cluster type: a team's policy selects the targets of its workspace and all
+// managed cluster types. Every assignment has exactly [Spec.Layers] layers of configuration, exactly one of which
+// depends on the target, so that targets of a workload share their configuration on a cluster type. A generated fleet
+// has no problems.
 package largefleet

@@ -37,9 +37,9 @@ func Generate(s Spec) Files {
 	return f
 }
 
-// ChangeValue returns the files with another value in the most specific layer of the first cluster type,
-// where it wins: the smallest change a platform team makes. Files that are not changed are shared.
-// A fleet of fewer than five layers has no layer of a single cluster type and stays as it is.
+// ChangeValue returns the files with another value in the most specific layer of the first cluster type, where it
+// takes precedence: the smallest change that a platform team makes. Unchanged files are shared. A fleet with fewer
+// than five layers has no layer for a single cluster type, and stays the same.
 func (f Files) ChangeValue() Files {
 	file := Spec{}.clusterType(0).configFile()
 	content, ok := f.Env[file]
@@ -52,8 +52,8 @@ func (f Files) ChangeValue() Files {
 	return f
 }
 
-// Sources returns the files as the sources that a loader reads: main, the environment branch and
-// the workload repositories by the name of the registration.
+// Sources returns the files as sources: main, the environment branch, and the workload repositories by the name of
+// the registration.
 func (f Files) Sources() (main, env fleet.Source, workloads map[string]fleet.Source) {
 	workloads = make(map[string]fleet.Source, len(f.Workloads))
 	for name, files := range f.Workloads {
@@ -78,7 +78,7 @@ func source(name, repo, branch string, files map[string]string) fleet.Source {
 	return s
 }
 
-// blobID returns the id that Git gives the content.
+// blobID returns the ID that Git gives the content.
 func blobID(content string) string {
 	sum := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(content), content))
 	return hex.EncodeToString(sum[:])

@@ -124,7 +124,7 @@ func TestSourcesCarryGitBlobIDs(t *testing.T) {
 	f := Generate(Spec{Targets: 1, ClusterTypes: 1})
 	f.Env = map[string]string{"hello.txt": "hello\n"}
 	_, env, workloads := f.Sources()
-	// The id is what "echo hello | git hash-object --stdin" prints.
+	// The expected ID is the output of "echo hello | git hash-object --stdin".
 	if got, want := env.Files[0].ID, "ce013625030ba8dba906f756967f9e9ca394464a"; got != want {
 		t.Errorf("blob id %s, want %s", got, want)
 	}
@@ -168,7 +168,7 @@ func applying(configs []corev1.ConfigMap, target target, ct v1alpha1.ClusterType
 	return layers
 }
 
-// keysOf counts the keys and checks that no two equally specific layers write the same one.
+// keysOf counts the keys, and checks that no two layers with the same specificity set the same one.
 func keysOf(t *testing.T, layers []corev1.ConfigMap) int {
 	t.Helper()
 	keys, written := map[string]bool{}, map[string]string{}

@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/placement"
 )
 
-// A benchmark on a fleet with problems would measure how problems are reported.
+// A benchmark of a fleet with problems would measure the reporting of problems.
 func TestFleetLoadsWithoutProblemsAndIsFullyAssigned(t *testing.T) {
 	const targets, clusterTypes = 100, 20
 	main, env, workloads := largefleet.Generate(largefleet.Spec{Targets: targets, ClusterTypes: clusterTypes}).Sources()

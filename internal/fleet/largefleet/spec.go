@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Spec says how large a fleet is. The zero value of a field stands for its default.
+// Spec is the size of a fleet. Zero fields have their default.
 type Spec struct {
 	// Environment is the name of the only environment. Default: dev.
 	Environment string
@@ -15,14 +15,15 @@ type Spec struct {
 	ClusterTypes int
 	// Layers is the number of configuration layers that apply to each assignment. Default: 20.
 	Layers int
-	// Keys is the number of keys in the configuration of an assignment. Default: 10.
-	// It grows when so many layers have to write different keys.
+	// Keys is the number of keys in the configuration of an assignment. Default: 10. It is increased if the layers
+	// need more different keys.
 	Keys int
-	// Policies is the number of scheduling policies, each of a team. Default: 10, but never more than workloads.
+	// Policies is the number of scheduling policies, one per team. Default: 10, but at most the number of workloads.
 	Policies int
-	// TargetsPerWorkload is the number of targets of each workload; the last one has the rest. Default: 5.
+	// TargetsPerWorkload is the number of targets of each workload; the last one has the remaining targets. Default:
+	// 5.
 	TargetsPerWorkload int
-	// Seed varies the configuration values and nothing else.
+	// Seed varies the configuration values only.
 	Seed uint64
 }
 
@@ -44,8 +45,8 @@ func (s Spec) withDefaults() Spec {
 	s.Layers = positive(s.Layers, 20)
 	s.TargetsPerWorkload = positive(s.TargetsPerWorkload, 5)
 	s.Policies = min(positive(s.Policies, 10), s.workloads())
-	// Layers of one scope are equally specific. Each needs a key of its own, or they would contradict each other;
-	// one more key is the workload's.
+	// Layers of one scope have the same specificity. Each needs its own key to avoid conflicts; one more key is for
+	// the workload.
 	s.Keys = max(positive(s.Keys, 10), slices.Max(s.layersByScope())+1)
 	return s
 }
@@ -61,7 +62,7 @@ func (s Spec) workloads() int {
 	return (s.Targets + s.TargetsPerWorkload - 1) / s.TargetsPerWorkload
 }
 
-// clusterType is one cluster type by its number: neighbours differ in region, then in size.
+// clusterType is one cluster type by its number: consecutive ones differ in region, then in size.
 type clusterType struct {
 	name, region, size string
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// addWorkloads writes the repositories of the application teams.
+// addWorkloads adds the repositories of the application teams.
 func (s Spec) addWorkloads(f Files) {
 	for i := range s.workloads() {
 		f.Workloads[workloadName(i)] = map[string]string{"workload.yaml": s.workload(i)}

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// manyFacts has runs with confirmations that are facts, because something else came after or between.
+// manyFacts tests runs with confirmations that are kept as facts, because other states came after or between.
 func manyFacts(t *testing.T, l ledger.Ledger) {
 	t.Helper()
 	for _, name := range []string{"large-02", "large-01"} {
@@ -23,7 +23,7 @@ func manyFacts(t *testing.T, l ledger.Ledger) {
 func compaction(t *testing.T, l ledger.Ledger) {
 	manyFacts(t, l)
 	before, states0 := story(t, l, "large-01"), states(t, l, ledger.StateQuery{})
-	for _, want := range []int64{2, 0} { // of each cluster the shop at 12, between 9 and 50
+	for _, want := range []int64{2, 0} { // the shop at minute 12 on each cluster, between 9 and 50
 		removed, err := l.Compact(t.Context(), ledger.Compaction{Before: at(100)})
 		must(t, err)
 		equal(t, "removed", removed, want)
@@ -43,12 +43,12 @@ func dropping(t *testing.T, l ledger.Ledger) {
 	})
 	was := states(t, l, ledger.StateQuery{Cluster: "large-01", Repository: platform, AsOf: at(26)})
 	equal(t, "as of", was[0].State, ledger.StateFailed)
-	// What was forgotten may come again.
+	// Deleted facts can be recorded again.
 	take(t, l, report("large-01", 60, 1, ledger.StateReady))
 	equal(t, "state", states(t, l, ledger.StateQuery{Cluster: "large-01", Repository: platform})[0].Revision, sha(1))
 }
 
-// fill puts something of everything into a ledger.
+// fill records facts of every kind.
 func fill(t *testing.T, l ledger.Ledger) {
 	t.Helper()
 	record(t, l, 1, ledger.Assignment{ClusterType: "large", Target: "shop-east"})

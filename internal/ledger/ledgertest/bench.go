@@ -14,17 +14,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/relational"
 )
 
-// The fleet of the benchmarks: every cluster has a reconciler that follows the platform branch, and one for each
-// of as many applications; each of them has become something new a number of times.
+// The benchmarks' fleet: every cluster has a reconciler that follows the platform branch, and one for each of several
+// applications. The state of each reconciler has changed several times.
 const (
 	reconcilers = 50
 	factsEach   = 10
-	// sizeVariable is how many clusters there are; 10000 is the size that the ledger is made for, and takes minutes to fill.
+	// sizeVariable sets the number of clusters. The ledger is designed for 10000, which take minutes to fill in.
 	sizeVariable = "LEDGER_CLUSTERS"
 	defaultSize  = 200
 )
 
-// fleetSQL fills a ledger, the quick way. :clusters is the size. Both databases understand it.
+// fleetSQL fills a ledger quickly. :clusters is the size. Both databases support it.
 const fleetSQL = `
 INSERT INTO branch (id, repository, ref, kind, environment, head)
 WITH RECURSIVE k (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM k WHERE k < :reconcilers)
@@ -59,7 +59,7 @@ SELECT r.id, (r.id - 1) % :reconcilers + 1, 1152921504606846976 + ((r.id - 1) % 
        :start + :facts * 3600000000, :start + :facts * 3600000000, :start + :facts * 3600000000 FROM reconciler r;
 ANALYZE;`
 
-// Bench runs the benchmarks on one ledger, which it fills. The size is that of the variable LEDGER_CLUSTERS.
+// Bench fills a ledger and runs the benchmarks on it. LEDGER_CLUSTERS sets the size.
 func Bench(b *testing.B, store *relational.Store) {
 	b.Helper()
 	clusters := Fill(b, store)
@@ -87,8 +87,8 @@ func Bench(b *testing.B, store *relational.Store) {
 	}
 }
 
-// Fill fills a ledger with the fleet of the benchmarks: clusters c100001 and so on, all of type large in prod, which follow
-// the platform branch, and a branch for each workload w2 to w50. It returns how many clusters there are.
+// Fill fills a ledger with the benchmarks' fleet: clusters c100001 and so on, all of type large in prod, which follow
+// the platform branch, and a branch for each workload w2 to w50. It returns the number of clusters.
 func Fill(b *testing.B, store *relational.Store) (clusters int) {
 	b.Helper()
 	clusters = size(b)
@@ -122,7 +122,7 @@ func fillFleet(b *testing.B, store *relational.Store, clusters int) {
 	b.Logf("filled with %d states and %d facts in %s", clusters*reconcilers, clusters*reconcilers*factsEach, time.Since(began).Round(time.Second))
 }
 
-// lastTuesday is in the middle of the facts.
+// lastTuesday is in the middle of the recorded time.
 var lastTuesday = start.Add(factsEach / 2 * time.Hour)
 
 func benchStates(b *testing.B, l ledger.Ledger, q ledger.StateQuery, want int) {
@@ -209,10 +209,11 @@ func benchDeployments(b *testing.B, l ledger.Ledger, _ int) {
 	}
 }
 
-// reportRound counts the rounds of reports, across benchmarks and their repetitions, so that each is later than all before.
+// reportRound counts the rounds of reports, across benchmarks and their repetitions, so that each is later than all
+// others.
 var reportRound atomic.Int64
 
-// clusterReports are what one cluster reports at once: about each of its reconcilers.
+// clusterReports returns the reports of one cluster about all its reconcilers.
 func clusterReports(cluster int, revision string, observed time.Time) []ledger.Report {
 	reports := make([]ledger.Report, reconcilers)
 	for k := range reports {
@@ -228,7 +229,7 @@ func clusterReports(cluster int, revision string, observed time.Time) []ledger.R
 	return reports
 }
 
-// ingest lets clusters report at the same time, 50 reports each.
+// ingest lets clusters report concurrently, 50 reports each.
 func ingest(b *testing.B, l ledger.Ledger, clusters int, revision func(round int64) string, observed func(round int64) time.Time) {
 	began := time.Now()
 	b.SetParallelism(32)
@@ -245,7 +246,7 @@ func ingest(b *testing.B, l ledger.Ledger, clusters int, revision func(round int
 	b.ReportMetric(float64(b.N*reconcilers)/time.Since(began).Seconds(), "reports/s")
 }
 
-// benchFrom is later than everything the fleet was filled with.
+// benchFrom is later than all recorded facts.
 var benchFrom = start.Add(1000 * time.Hour)
 
 func benchNews(b *testing.B, l ledger.Ledger, clusters int) {

@@ -1,2 +1,2 @@
-// Package ledgertest states the rules of package ledger as tests, which every adapter passes.
+// Package ledgertest has the conformance tests that all adapters of package ledger pass.
 package ledgertest

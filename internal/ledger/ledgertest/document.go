@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Document runs the queries that a page of the documentation shows: they have to be queries on every database.
+// Document runs the queries on a documentation page, which must work on every database.
 func Document(t *testing.T, db *sql.DB, page string) {
 	t.Helper()
 	text, err := os.ReadFile(page)

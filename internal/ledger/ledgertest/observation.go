@@ -34,7 +34,7 @@ func lessFavourableWins(t *testing.T, l ledger.Ledger) {
 	}
 	equal(t, "story", story(t, l, "large-01"), []string{"platform failed 5"})
 
-	// In the past as well.
+	// The same holds for the past.
 	takeEach(t, l, report("large-01", 9, 2, ledger.StateReady), report("large-01", 2, 1, ledger.StateReady), report("large-01", 2, 1, ledger.StateFailed))
 	equal(t, "story", story(t, l, "large-01"), []string{"platform ready 9", "platform failed 2-9"})
 }
@@ -46,7 +46,7 @@ func repetitionConfirms(t *testing.T, l ledger.Ledger) {
 	equal(t, "confirmed", minute(s.Confirmed), 8)
 	equal(t, "received", minute(s.Received), 9)
 
-	// An older report of the same moves the beginning.
+	// An older report of the same state moves its beginning.
 	take(t, l, report("large-01", 0, 1, ledger.StateReady))
 	equal(t, "since", minute(states(t, l, ledger.StateQuery{})[0].Since), 0)
 	equal(t, "story", story(t, l, "large-01"), []string{"platform ready 0"})
@@ -60,7 +60,7 @@ func lateReportSplits(t *testing.T, l ledger.Ledger) {
 	equal(t, "story", story(t, l, "large-01"), []string{"platform ready 9", "platform failed 4-9", "platform ready 1-4"})
 }
 
-// history draws what a reconciler became, with repetitions, up to some minutes from one report to the next.
+// history draws the reports of a reconciler, with repetitions, at most the given minutes apart.
 func history(t *rapid.T, minutes int) []ledger.Report {
 	var reports []ledger.Report
 	minute := 0
@@ -86,7 +86,7 @@ func shuffled(t *rapid.T, reports []ledger.Report) [][]ledger.Report {
 	return batches
 }
 
-// pair gives two clusters the same reports: one in order, the other in any.
+// pair records the same reports for two clusters: in order for one, in any order for the other.
 func pair(l ledger.Ledger, n int, reports []ledger.Report, batches [][]ledger.Report) (ordered, other string, err error) {
 	ordered, other = fmt.Sprintf("ordered-%d", n), fmt.Sprintf("other-%d", n)
 	for _, r := range reports {
@@ -103,7 +103,7 @@ func pair(l ledger.Ledger, n int, reports []ledger.Report, batches [][]ledger.Re
 	return ordered, other, err
 }
 
-// orderDoesNotMatter: reports of an hour lead to the same state and the same history in every order.
+// orderDoesNotMatter checks that the reports of an hour lead to the same state and history in every order.
 func orderDoesNotMatter(t *testing.T, l ledger.Ledger) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -122,7 +122,7 @@ func orderDoesNotMatter(t *testing.T, l ledger.Ledger) {
 	})
 }
 
-// anyOrderSameState: reports lead to the same state in every order, however late they are.
+// anyOrderSameState checks that reports lead to the same state in every order, however late they are.
 func anyOrderSameState(t *testing.T, l ledger.Ledger) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -137,7 +137,7 @@ func anyOrderSameState(t *testing.T, l ledger.Ledger) {
 	counted(t, l)
 }
 
-// counted: reconcilers that are counted by version are those that have it, or had it.
+// counted checks that the numbers of reconcilers by version equal those that have, or had, the version.
 func counted(t *testing.T, l ledger.Ledger) {
 	t.Helper()
 	version := shopVersion("1.0", 0)
@@ -181,7 +181,7 @@ func compareAsOf(t *rapid.T, l ledger.Ledger, ordered, other string, q ledger.St
 	}
 }
 
-// stateOf is the state of the only reconciler of a cluster, without its name; zero when there is none.
+// stateOf returns the state of a cluster's only reconciler, without its name; zero if there is none.
 func stateOf(t *rapid.T, l ledger.Ledger, q ledger.StateQuery) ledger.ReconcilerState {
 	page, err := l.States(context.Background(), q)
 	if err != nil {
@@ -219,7 +219,7 @@ func concurrentReports(t *testing.T, l ledger.Ledger) {
 	for c := range clusters {
 		wait.Go(func() {
 			for n := range rounds {
-				// All report about a shared cluster, too, each about a reconciler of its own.
+				// All of them also report about a shared cluster, each about its own reconciler.
 				shared := report("shared", n, n, ledger.StateReady)
 				shared.Reconciler.Name = fmt.Sprintf("r%d", c)
 				errs <- l.Report(t.Context(), report(fmt.Sprintf("c%d", c), n, n, ledger.StateReady), shared)

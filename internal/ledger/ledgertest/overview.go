@@ -166,7 +166,7 @@ func registered(t *testing.T, l ledger.Ledger) {
 	}
 }
 
-// recordedBetween: commits by when they were recorded and whether they are heads, and steps by their kind.
+// recordedBetween selects commits by the time of recording and by whether they are heads, and steps by kind.
 func recordedBetween(t *testing.T, l ledger.Ledger) {
 	for _, minute := range []int{1, 3, 5} {
 		record(t, l, minute)
@@ -190,7 +190,7 @@ func recordedBetween(t *testing.T, l ledger.Ledger) {
 	equal(t, "steps", steps, []ledger.Step{{PromotionID: id, Kind: "decided", At: start.Add(2 * time.Minute)}})
 }
 
-// sharedBranch is one that two environments share: it is of none, and what it wants says whose it is.
+// sharedBranch records a branch that two environments share. It has no environment; its assignments do.
 func sharedBranch(t *testing.T, l ledger.Ledger) {
 	dev := ledger.Assignment{ClusterType: "large", Target: "shop-east", Workload: "shop", Environment: "dev"}
 	stage := ledger.Assignment{ClusterType: "large", Target: "shop-east", Workload: "shop", Environment: "stage"}
@@ -202,7 +202,7 @@ func sharedBranch(t *testing.T, l ledger.Ledger) {
 	must(t, err)
 	equal(t, "assignments", c.Assignments, []ledger.Assignment{dev, stage})
 	theirs := stage
-	theirs.Environment = "" // it is that of the wanted assignment
+	theirs.Environment = "" // the environment is that of the assignment
 	for _, asOf := range []int{0, 5} {
 		q := ledger.WantedQuery{Environment: "stage"}
 		if asOf > 0 {

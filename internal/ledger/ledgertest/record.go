@@ -26,7 +26,7 @@ func registrations(t *testing.T, l ledger.Ledger) {
 	both := append(member("dev"), member("stage")...)
 	second := ledger.Registration{Cluster: "large-01", Memberships: member("prod"), At: at(20), By: "ann"}
 	first := ledger.Registration{Cluster: "large-01", Memberships: both, Labels: map[string]string{"region": "west"}, At: at(10)}
-	// The later one comes first, and twice: times decide.
+	// The later one arrives first, and twice. Only times matter.
 	for _, r := range []ledger.Registration{second, first, second} {
 		must(t, l.Register(t.Context(), r))
 	}
@@ -113,7 +113,7 @@ func clocks(t *testing.T, l ledger.Ledger) {
 }
 
 func sessions(t *testing.T, l ledger.Ledger) {
-	for _, until := range []int{20, 30} { // the second time changes nothing
+	for _, until := range []int{20, 30} { // the second call changes nothing
 		must(t, l.EndSession(t.Context(), "one", at(until)))
 	}
 	must(t, l.EndSession(t.Context(), "two", at(40)))
@@ -160,7 +160,7 @@ func commitContent(t *testing.T, l ledger.Ledger) {
 	record(t, l, 2, a, b)
 	record(t, l, 3, b)
 	record(t, l, 4, b, a)
-	record(t, l, 2) // known already: the content stays
+	record(t, l, 2) // already known: the content stays
 	for commit, want := range map[int][]ledger.Assignment{1: {a}, 2: {a, b}, 3: {b}, 4: {a, b}} {
 		c, err := l.Commit(t.Context(), platform, "prod", sha(commit))
 		must(t, err)
@@ -182,7 +182,7 @@ func commitContent(t *testing.T, l ledger.Ledger) {
 	equal(t, "commits", []string{all[0].SHA, all[1].SHA}, []string{sha(4), sha(3)})
 }
 
-// largeCommits has more assignments come and go than fit into one statement of any database.
+// largeCommits adds and removes more assignments than fit into one statement of any database.
 func largeCommits(t *testing.T, l ledger.Ledger) {
 	var many []ledger.Assignment
 	for i := range 1700 {

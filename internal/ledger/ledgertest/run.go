@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Run runs the suite. Every call of open opens an empty ledger that lives as long as its test.
+// Run runs the suite. open returns an empty ledger, which must stay open until its test ends.
 func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 	t.Helper()
 	for _, test := range []struct {
@@ -64,13 +64,13 @@ func Run(t *testing.T, open func(t *testing.T) ledger.Ledger) {
 	}
 }
 
-// start is when everything here begins.
+// start is the time at which all stories start.
 var start = time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 
-// at is some minutes after the start.
+// at returns the time some minutes after the start.
 func at(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
 
-// sha is a commit.
+// sha returns a commit hash.
 func sha(n int) string { return fmt.Sprintf("%040x", n) }
 
 const (
@@ -78,7 +78,7 @@ const (
 	shop     = "https://git.example.com/shop-gitops"
 )
 
-// report is one of a reconciler of a cluster that follows a folder of the platform branch prod.
+// report returns the report of a cluster's reconciler that follows a folder of the platform branch prod.
 func report(cluster string, minute, commit int, state ledger.State) ledger.Report {
 	return ledger.Report{
 		Reconciler: ledger.ReconcilerID{Cluster: cluster, Kind: "Kustomization", Namespace: "flux-system", Name: "platform"},
@@ -90,7 +90,7 @@ func report(cluster string, minute, commit int, state ledger.State) ledger.Repor
 	}
 }
 
-// shopReport is one of a reconciler that follows a folder of the shop's branch prod.
+// shopReport returns the report of a reconciler that follows a folder of the shop's branch prod.
 func shopReport(cluster string, minute, commit int, state ledger.State) ledger.Report {
 	r := report(cluster, minute, commit, state)
 	r.Reconciler.Name = "shop"
@@ -105,7 +105,7 @@ func take(t *testing.T, l ledger.Ledger, reports ...ledger.Report) {
 	}
 }
 
-// takeEach takes reports one by one.
+// takeEach records reports one by one.
 func takeEach(t *testing.T, l ledger.Ledger, reports ...ledger.Report) {
 	t.Helper()
 	for _, r := range reports {
@@ -122,7 +122,7 @@ func states(t *testing.T, l ledger.Ledger, q ledger.StateQuery) []ledger.Reconci
 	return page.States
 }
 
-// story is what a reconciler became and when, in short.
+// story formats the history of a cluster's reconciler.
 func story(t *testing.T, l ledger.Ledger, cluster string) []string {
 	t.Helper()
 	all, err := l.Transitions(t.Context(), ledger.TransitionQuery{Cluster: cluster})

@@ -17,7 +17,7 @@ func record(t *testing.T, l ledger.Ledger, commit int, assignments ...ledger.Ass
 	}))
 }
 
-// shopVersion is a version of the shop, built some minutes after the start.
+// shopVersion returns a version of the shop, built some minutes after the start.
 func shopVersion(version string, built int) ledger.Version {
 	return ledger.Version{
 		Workload: "shop", Workspace: "sales", Target: "east", Environment: "prod", Path: "./east/",

@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// Views checks that what is on branches that environments share is seen in each of them, by those who read views with SQL.
-// The ledger is empty, and db is its database.
+// Views checks that the SQL views show what is on shared branches for each environment that shares them. The ledger
+// is empty, and db is its database.
 func Views(t *testing.T, l ledger.Ledger, db *sql.DB) {
 	t.Helper()
 	must(t, l.RecordCommit(t.Context(), ledger.Commit{

@@ -1,5 +1,6 @@
-// Package postgrestest starts a real PostgreSQL server for tests, where one is installed.
+// Package postgrestest starts a real PostgreSQL server for tests, if one is installed.
 //
-// The server belongs to one test: it listens on a socket in a folder of its own, writes nothing durably, and ends with
-// the test. PostgreSQL refuses to run as root; then it runs as the user postgres or nobody, to whom the folder is given.
+// The server belongs to one test: it listens on a socket in its own folder, does not sync to disk, and stops when the
+// test ends. PostgreSQL refuses to run as root. In that case it runs as the user postgres or nobody, who becomes the
+// folder's owner.
 package postgrestest

@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// port is part of the name of the socket; nothing listens on the network.
+// port is part of the socket's name. The server does not listen on the network.
 const port = "5432"
 
 // Server is a running server.
@@ -30,19 +30,19 @@ type Server struct {
 	ended    <-chan error
 }
 
-// Start starts a server, or skips the test where none is installed.
+// Start starts a server, and stops it when the test ends. It skips the test if PostgreSQL is not installed.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
 	programs := find()
 	if programs == "" {
 		tb.Skip("no PostgreSQL server is installed: looked for initdb in PATH and /usr/lib/postgresql/*/bin")
 	}
-	// Not tb.TempDir, whose parent another user may not enter; and the name of a socket has to be short.
+	// Other users may have no access to the parent of tb.TempDir, and the path of a socket must be short.
 	folder, err := os.MkdirTemp("", "kalypso-pg-")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { _ = os.RemoveAll(folder) }) // what is left in a temporary folder does no harm
+	tb.Cleanup(func() { _ = os.RemoveAll(folder) }) // a leftover temporary folder is harmless
 	s := &Server{Programs: programs, folder: folder}
 	if s.as, err = user(folder); err != nil {
 		tb.Fatal(err)
@@ -53,7 +53,7 @@ func Start(tb testing.TB) *Server {
 	return s
 }
 
-// find returns the folder with the newest server's programs, or "".
+// find returns the folder with the programs of the newest installed server, or "".
 func find() string {
 	if initdb, err := exec.LookPath("initdb"); err == nil {
 		if real, err := filepath.EvalSymlinks(initdb); err == nil {
@@ -103,25 +103,25 @@ func (s *Server) run(tb testing.TB) {
 	}
 }
 
-// stop disconnects everybody and ends the server.
+// stop disconnects all clients and stops the server.
 func (s *Server) stop() {
 	_ = s.postgres.Process.Signal(os.Interrupt)
 	<-s.ended
 }
 
-// Restart ends the server in the middle of whatever it does, and starts it again.
+// Restart stops the server abruptly and starts it again.
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
 	s.stop()
 	s.run(tb)
 }
 
-// wait returns when the server takes connections.
+// wait waits until the server accepts connections.
 func (s *Server) wait(ended <-chan error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
-		// It says no for a while after it listens.
+		// The server rejects connections for a while after it starts to listen.
 		if conn, err := pgx.Connect(ctx, s.URL("public")); err == nil {
 			return conn.Close(ctx)
 		}
@@ -135,19 +135,19 @@ func (s *Server) wait(ended <-chan error) error {
 	}
 }
 
-// URL is where the ledger of a name is: in a schema of its own, which [Server.Create] makes.
+// URL returns the URL of a ledger in a schema, which [Server.Create] creates.
 func (s *Server) URL(schema string) string {
 	return fmt.Sprintf("postgres://kalypso@/postgres?host=%s&port=%s&options=-csearch_path%%3D%s", s.folder, port, schema)
 }
 
-// Create makes an empty schema and returns the URL of a ledger in it.
+// Create creates an empty schema and returns the URL of a ledger in it.
 func (s *Server) Create(tb testing.TB, schema string) string {
 	tb.Helper()
 	s.SQL(tb, "CREATE SCHEMA "+schema)
 	return s.URL(schema)
 }
 
-// SQL runs statements with psql and returns what they say.
+// SQL runs statements with psql and returns the output.
 func (s *Server) SQL(tb testing.TB, statements string) string {
 	tb.Helper()
 	psql := exec.Command(filepath.Join(s.Programs, "psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-", s.URL("public"))

@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// user returns as whom the server runs, and gives the folder to that user. Whoever is not root runs it himself.
+// user returns the credentials for the server if the test runs as root, and makes that user the folder's owner. Nil
+// otherwise.
 func user(folder string) (*syscall.SysProcAttr, error) {
 	if os.Getuid() != 0 {
 		return nil, nil

@@ -2,5 +2,5 @@ package postgrestest
 
 import "syscall"
 
-// user returns as whom the server runs: as the user of the test.
+// user returns nil: the server runs as the test's user.
 func user(string) (*syscall.SysProcAttr, error) { return nil, nil }

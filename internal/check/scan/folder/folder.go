@@ -89,7 +89,7 @@ func (s *Store) Keep(_ context.Context, key string, r scan.Record) error {
 	return os.Rename(temporary.Name(), at)
 }
 
-// again is the interval of attempts to claim a key.
+// again is the interval between attempts to claim a key.
 const again = 200 * time.Millisecond
 
 // Claim waits until no other goroutine or process has claimed a key, and claims it. Release ends the claim.
