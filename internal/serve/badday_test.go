@@ -67,9 +67,9 @@ func TestLogsHaveALineForEachThingDone(t *testing.T) {
 	i := item{task: doRound, controlPlane: controlPlane, environment: "dev"}
 	o := &schedule.Outcome{
 		PullRequest: &forge.PullRequest{Number: 7, URL: "https://forge.example.com/7"},
-		Did:    []string{"committed 1f0c2aa", "opened pull request 7"},
-		Waits:  "status build is pending",
-		Read:   []schedule.Location{{Repo: controlPlane, Branch: "dev"}},
+		Did:         []string{"committed 1f0c2aa", "opened pull request 7"},
+		Waits:       "status build is pending",
+		Read:        []schedule.Location{{Repo: controlPlane, Branch: "dev"}},
 	}
 	k.tell(i, o, k.remember(i, o))
 	o.Did = nil

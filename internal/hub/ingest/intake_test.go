@@ -113,7 +113,7 @@ func TestParseBatch(t *testing.T) {
 		kind error
 		text string
 	}{
-		"not JSON":          {"hello", ingest.ErrMalformed, "not JSON: byte 1"},
+		"not JSON":         {"hello", ingest.ErrMalformed, "not JSON: byte 1"},
 		"cut off":          {`{"id": "x"`, ingest.ErrMalformed, "not JSON"},
 		"another type":     {`{"id": {}}`, ingest.ErrInvalid, "id"},
 		"a list":           {`[]`, ingest.ErrInvalid, "the body: want"},

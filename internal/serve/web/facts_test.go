@@ -83,7 +83,7 @@ func (w *world) standings() query.ControlPlane {
 			},
 		}},
 		Scheduling: map[string]*query.Scheduled{"dev": {At: noon.Add(-time.Minute), Outcome: &schedule.Outcome{
-			Plan:   &plan.Plan{Environment: "dev", Counts: plan.Counts{Added: 2, Unchanged: 1}, Problems: []fleetpkg.Problem{problem}, Assignments: []plan.Change{{Op: plan.Added, ClusterType: "large", Target: "hello-test"}}},
+			Plan:        &plan.Plan{Environment: "dev", Counts: plan.Counts{Added: 2, Unchanged: 1}, Problems: []fleetpkg.Problem{problem}, Assignments: []plan.Change{{Op: plan.Added, ClusterType: "large", Target: "hello-test"}}},
 			PullRequest: &forge.PullRequest{Number: 12, Title: "dev: 2 added", URL: "javascript:alert(1)", CreatedAt: noon.Add(-10 * time.Minute)},
 		}}},
 	}
