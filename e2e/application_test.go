@@ -65,8 +65,10 @@ func (a *application) prepare(t *testing.T) {
 		must(t, a.repositories[repository].Grant(t.Context(), a.bot, "write")) // statuses, and pull requests
 	}
 	source := a.written(t, "app", "main")
-	for _, path := range []string{"workload/workload.yaml", "workload/delivery.yaml", "helm/Chart.yaml", "helm/values.yaml",
-		"helm/values.schema.json", "helm/templates/deployment.yaml", "helm/templates/service.yaml"} {
+	for _, path := range []string{
+		"workload/workload.yaml", "workload/delivery.yaml", "helm/Chart.yaml", "helm/values.yaml",
+		"helm/values.schema.json", "helm/templates/deployment.yaml", "helm/templates/service.yaml",
+	} {
 		text := strings.ReplaceAll(source[path], "../"+appGitOps, a.repositories[appGitOps].URL()) // clusters know no "../"
 		must(t, a.checkouts[sourceMain].Write(path, a.adapt(text)))
 	}

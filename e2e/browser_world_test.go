@@ -83,6 +83,7 @@ func clusterName(kind, i int) string { return fmt.Sprintf("%s-%02d", typeName(ki
 func workloadName(i int) string      { return fmt.Sprintf("workload-%03d", i) }
 func workloadTarget(i int) string    { return workloadName(i) + "-prod" }
 func minutesAgo(n float64) time.Time { return time.Now().Add(-time.Duration(n * float64(time.Minute))) }
+
 func sourceOf(path string) ledger.Source {
 	return ledger.Source{Repository: largeApps, Ref: "prod", Path: path}
 }

@@ -170,8 +170,11 @@ func nothingOfSamples(ctx context.Context, c *harness.Cluster) error {
 		kind schema.GroupVersionResource
 		like string
 	}{
-		{harness.Kustomizations, "-"}, {harness.GitRepositories, "-"}, {harness.Secrets, "kalypso-sample"},
-		{harness.Namespaces, "hello-world-app"}, {harness.Namespaces, agentNamespace},
+		{harness.Kustomizations, "-"},
+		{harness.GitRepositories, "-"},
+		{harness.Secrets, "kalypso-sample"},
+		{harness.Namespaces, "hello-world-app"},
+		{harness.Namespaces, agentNamespace},
 	} {
 		found, err := c.List(ctx, look.kind)
 		if err != nil {

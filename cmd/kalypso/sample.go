@@ -195,7 +195,7 @@ func (p *samplePlay) run(ctx context.Context, begun time.Time) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.t.Out, "stopped; kalypso sample up%[1]s goes on where it was, kalypso sample down%[1]s removes it\n", p.flag)
+	fmt.Fprintf(p.t.Out, "stopped; kalypso sample up%[1]s continues, kalypso sample down%[1]s removes it\n", p.flag)
 	return nil
 }
 
@@ -274,30 +274,30 @@ func (p *samplePlay) ready(ctx context.Context) error {
 	return nil
 }
 
-// welcome says where everything is, and what to do with it.
+// welcome prints where everything is, and what to try next.
 func (p *samplePlay) welcome(took time.Duration) {
 	s, site, dir := p.t.OutStyle, p.folder.State.Site, p.flag
 	fmt.Fprintf(p.t.Out, "%s the sample in %s: 7 repositories and %s, after %.1f s\n\n", s.Green("started"), shown(p.folder.Dir), p.clusterCount(), took.Seconds())
 	where := &terminal.Table{Indent: "  "}
-	where.Row(terminal.Plain("the fleet"), terminal.Painted(s.Bold, "http://"+p.folder.State.Listen+"/"))
-	where.Row(terminal.Plain("what the platform changes"), terminal.Plain(site.Repository(sample.ControlPlane)))
-	where.Row(terminal.Plain("what clusters run"), terminal.Plain(site.Repository(sample.GitOps)))
+	where.Row(terminal.Plain("fleet"), terminal.Painted(s.Bold, "http://"+p.folder.State.Listen+"/"))
+	where.Row(terminal.Plain("control plane"), terminal.Plain(site.Repository(sample.ControlPlane)))
+	where.Row(terminal.Plain("GitOps repository"), terminal.Plain(site.Repository(sample.GitOps)))
 	if _, err := p.clusters.Cluster("large"); err == nil {
 		where.Row(terminal.Plain("hello-world on a cluster"), terminal.Plain("http://"+p.folder.State.Listen+sample.Root+"/large/dev-large-hello-world-app-performance-test"))
 	}
-	where.Row(terminal.Plain("sign in with the token in"), terminal.Plain(shown(filepath.Join(p.folder.Data(), wiring.AdminTokenFile))))
-	where.Row(terminal.Plain("what the server says"), terminal.Plain(shown(p.folder.Log())))
+	where.Row(terminal.Plain("admin token, to sign in"), terminal.Plain(shown(filepath.Join(p.folder.Data(), wiring.AdminTokenFile))))
+	where.Row(terminal.Plain("server log"), terminal.Plain(shown(p.folder.Log())))
 	_ = where.Write(p.t.Out)
 	fmt.Fprintf(p.t.Out, "\ntry next, in another terminal:\n")
 	next := &terminal.Table{Indent: "  "}
-	next.Row(terminal.Plain("kalypso sample merge"+dir+" gitops stage"), terminal.Painted(s.Dim, "let in what waits for a person"))
-	next.Row(terminal.Plain("kalypso status --server http://"+p.folder.State.Listen), terminal.Painted(s.Dim, "see where every commit is, and why it waits"))
-	next.Row(terminal.Plain("kalypso sample greeting"+dir+" large"), terminal.Painted(s.Dim, "see what hello-world shows, with the configuration that reached it"))
+	next.Row(terminal.Plain("kalypso sample merge"+dir+" gitops stage"), terminal.Painted(s.Dim, "merge the pull request that waits for a review"))
+	next.Row(terminal.Plain("kalypso status --server http://"+p.folder.State.Listen), terminal.Painted(s.Dim, "show where each commit is, and why it waits"))
+	next.Row(terminal.Plain("kalypso sample greeting"+dir+" large"), terminal.Painted(s.Dim, "show hello-world with its current configuration"))
 	if all := p.clusters.Clusters(); len(all) > 0 {
-		next.Row(terminal.Plain("kalypso sample cluster"+dir+" "+all[len(all)-1].Name+" fail"), terminal.Painted(s.Dim, "let something go wrong; recover mends it"))
+		next.Row(terminal.Plain("kalypso sample cluster"+dir+" "+all[len(all)-1].Name+" fail"), terminal.Painted(s.Dim, "make a cluster fail; recover repairs it"))
 	}
 	_ = next.Write(p.t.Out)
-	fmt.Fprintf(p.t.Out, "\ndocs/tutorial.md tells the whole story. Ctrl-C stops the sample, kalypso sample down%s removes it.\n", dir)
+	fmt.Fprintf(p.t.Out, "\ndocs/tutorial.md has the whole tutorial. Ctrl-C stops the sample; kalypso sample down%s removes it.\n", dir)
 }
 
 // close ends what was begun.

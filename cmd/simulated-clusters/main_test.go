@@ -178,14 +178,14 @@ func TestRunRefuses(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	good := []string{"--gitops", "x", "--environment", "dev", "--type", "large"}
 	for want, args := range map[string][]string{
-		"are needed":            {},
-		"want 1 to 100000":      append(good[:6:6], "--count", "0"),
-		"an address of this":    append(good[:6:6], "--control", "0.0.0.0:8090"),
-		"is named twice":        append(good[:6:6], "--fail", "large-01", "--offline", "large-01"),
-		"only --fail knows":     append(good[:6:6], "--slow", "large-01=shop"),
-		"not a server address":  append(good[:6:6], "--server", "ftp://x"),
-		"unknown flag":          {"--typo"},
-		"nothing that a simula": {"cluster", "large-01", "dance"},
+		"are needed":           {},
+		"want 1 to 100000":     append(good[:6:6], "--count", "0"),
+		"an address of this":   append(good[:6:6], "--control", "0.0.0.0:8090"),
+		"is named twice":       append(good[:6:6], "--fail", "large-01", "--offline", "large-01"),
+		"only --fail knows":    append(good[:6:6], "--slow", "large-01=shop"),
+		"not a server address": append(good[:6:6], "--server", "ftp://x"),
+		"unknown flag":         {"--typo"},
+		`unknown mode "dance"`: {"cluster", "large-01", "dance"},
 	} {
 		var out bytes.Buffer
 		if code := run(t.Context(), args, &out, &out); code != 2 || !strings.Contains(out.String(), want) {

@@ -176,8 +176,13 @@ func TestHistory(t *testing.T) {
 		commits[fields[0]] = files{"name": line}.commit(t, objects, parents...)
 	}
 	for _, tc := range []struct{ a, b, want string }{
-		{"main", "feature", "a"}, {"main", "main", "main"}, {"main", "b", "b"}, {"later", "feature", "feature"},
-		{"later", "x", "x"}, {"root", "later", "root"}, {"other", "main", ""},
+		{"main", "feature", "a"},
+		{"main", "main", "main"},
+		{"main", "b", "b"},
+		{"later", "feature", "feature"},
+		{"later", "x", "x"},
+		{"root", "later", "root"},
+		{"other", "main", ""},
 	} {
 		for _, sides := range [][2]string{{tc.a, tc.b}, {tc.b, tc.a}} {
 			got, err := objects.mergeBase(t.Context(), commits[sides[0]], commits[sides[1]])

@@ -21,7 +21,7 @@ import (
 // Errors about clusters. Match with errors.Is.
 var (
 	// ErrNoFlux means that Flux is not installed on a cluster.
-	ErrNoFlux = errors.New("Flux is not installed on the cluster")
+	ErrNoFlux = errors.New("no Flux is installed on the cluster")
 	// ErrForeign means that an object with a name that the sample needs does not belong to the sample.
 	ErrForeign = errors.New("it exists already, and does not belong to this sample")
 	// ErrUnread means that the cluster has not read the repository yet; the error says why.
