@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger"
 )
 
-// manyFacts tests runs with confirmations that are kept as facts, because other states came after or between.
+// manyFacts records runs with confirmations that are kept as facts, because other states came after or between.
 func manyFacts(t *testing.T, l ledger.Ledger) {
 	t.Helper()
 	for _, name := range []string{"large-02", "large-01"} {
