@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// identity is an account, as everything of the API has it.
+// identity is an account as the API describes it.
 type identity struct {
 	ID          string `json:"id"`
 	UniqueName  string `json:"uniqueName"`
@@ -21,7 +21,7 @@ func (i *identity) name() string {
 	return or(i.UniqueName, i.DisplayName)
 }
 
-// Viewer returns the token's account, by the name it has in the configured organization.
+// Viewer returns the token's account, by its name in [Options.Organization].
 func (f *Forge) Viewer(ctx context.Context) (string, error) {
 	if f.organization == "" {
 		return "", nil
@@ -30,7 +30,7 @@ func (f *Forge) Viewer(ctx context.Context) (string, error) {
 	return i.name(), err
 }
 
-// viewer is our own account in an organization, whose name only the organization tells. It is asked for once.
+// viewer returns the token's account in an organization. Only the organization knows its name. It is requested once.
 func (f *Forge) viewer(ctx context.Context, organization string) (identity, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,5 +66,5 @@ func (f *Forge) viewer(ctx context.Context, organization string) (identity, erro
 	return f.accounts[organization], nil
 }
 
-// anonymous is everybody without a token.
+// anonymous is the account of requests without a token.
 const anonymous = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"

@@ -9,7 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// Annotate shows annotations as threads at lines. The forge takes every line, and moves threads along with later commits itself.
+// Annotate posts annotations as threads at lines.
+// Azure DevOps accepts any line, and moves threads along with later commits itself.
 func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotations) error {
 	there, err := r.standing(ctx, change)
 	if err != nil {
@@ -23,7 +24,7 @@ func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotatio
 	}, func(n forge.Note, body string, atLine bool) error { return r.startThread(ctx, change, n, body, atLine) })
 }
 
-// standing are our comments at lines.
+// standing returns our comments at lines.
 func (r *Repository) standing(ctx context.Context, change int) ([]forge.Standing, error) {
 	all, err := r.conversation(ctx, change, true)
 	if err != nil || len(all) == 0 {
@@ -42,7 +43,8 @@ func (r *Repository) standing(ctx context.Context, change int) ([]forge.Standing
 	return ours, nil
 }
 
-// startThread begins a thread at a line. Policies may demand that threads are resolved, and only a refusal may stop a merge.
+// startThread starts a thread at a line. Only a refusal stays open: policies may require resolved threads,
+// and nothing else must block a merge.
 func (r *Repository) startThread(ctx context.Context, change int, n forge.Note, body string, atLine bool) error {
 	place := map[string]any{"filePath": "/" + n.File}
 	if atLine {

@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// TestOnlyRefusalsHoldUpAMerge: policies may demand that threads are resolved.
+// Policies may require that threads are resolved.
 func TestOnlyRefusalsHoldUpAMerge(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("annotated")

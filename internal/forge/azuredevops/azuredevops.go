@@ -12,32 +12,32 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
-// Auth is what kind of token it is.
+// Auth is the kind of a token.
 type Auth string
 
 // The kinds of tokens. The zero value is a personal access token.
 const (
 	PersonalToken Auth = ""
-	BearerToken   Auth = "bearer" // of Microsoft Entra, or of a pipeline's job
+	BearerToken   Auth = "bearer" // from Microsoft Entra or a pipeline job
 )
 
-// Options say where an Azure DevOps is and who we are there.
+// Options configures the connection to an Azure DevOps.
 type Options struct {
-	// URL is the forge's: "https://dev.azure.com", "https://tfs.example.com/tfs".
+	// URL is the address of the forge: "https://dev.azure.com", "https://tfs.example.com/tfs".
 	URL   string // required
 	Token forge.Secret
 	Auth  Auth
-	// Organization is the one whose name of the token's account [Forge.Viewer] tells; without it, it tells none.
+	// Organization is where [Forge.Viewer] looks up the token's account. Without it, Viewer returns no name.
 	Organization string
-	// APIVersion is "7.1" when it is empty. Servers that are older know only lower ones, and parts of those only as "7.0-preview".
+	// APIVersion defaults to "7.1". Older servers support lower versions only, some parts only as "7.0-preview".
 	APIVersion string
-	// WorkItemType is the type of work item that issues are; "Issue" when it is empty.
+	// WorkItemType is the type of work item used for issues. It defaults to "Issue".
 	WorkItemType string
-	// Transport says how to talk to it; New fills in the site and the credential.
+	// Transport configures HTTP. New fills in the site and the credential.
 	Transport transport.Config
 }
 
-// Forge is an Azure DevOps.
+// Forge is the adapter to an Azure DevOps.
 type Forge struct {
 	site         forge.Site
 	client       rest.Client
@@ -47,18 +47,18 @@ type Forge struct {
 	organization string
 
 	mu       sync.Mutex
-	accounts map[string]identity    // our own, by organization
+	accounts map[string]identity    // our own account, by organization
 	states   map[string]stateByName // of work items, by organization and project
 }
 
-// New returns a forge. It asks nobody.
+// New returns a forge. It sends no request.
 func New(o Options) (*Forge, error) {
 	site, err := forge.ParseSite(o.URL)
 	if err != nil {
 		return nil, err
 	}
 	if strings.HasSuffix(site.Host, ".visualstudio.com") {
-		site = forge.Site{Scheme: "https", Host: "dev.azure.com"} // its name since 2018, which repositories' URLs are brought to
+		site = forge.Site{Scheme: "https", Host: "dev.azure.com"} // its name since 2018; URLs of repositories are rewritten to it
 	}
 	o.Transport.Site = site
 	if !o.Token.IsZero() {
@@ -87,7 +87,7 @@ func or(value, otherwise string) string {
 	return value
 }
 
-// header is the Authorization header. A personal access token is the password of nobody in particular.
+// header returns the Authorization header. A personal access token is a password without a user name.
 func (a Auth) header(token forge.Secret) string {
 	if a == BearerToken {
 		return "Bearer " + token.Reveal()
@@ -98,12 +98,12 @@ func (a Auth) header(token forge.Secret) string {
 // Kind returns [forge.AzureDevOps].
 func (f *Forge) Kind() forge.Kind { return forge.AzureDevOps }
 
-// Limits are those of pull requests, and of work items' titles. How long a status may be is not documented.
+// Limits returns the limits for pull requests and for titles of work items. The limit for statuses is not documented.
 func (f *Forge) Limits() forge.Limits {
 	return forge.Limits{Title: 255, Body: 4000, Comment: 150_000, StatusDescription: 250}
 }
 
-// Repository returns the repository of a URL.
+// Repository returns the repository at a URL.
 func (f *Forge) Repository(url string) (forge.Repository, error) {
 	id, err := f.site.Repository(url)
 	if err != nil {
@@ -127,8 +127,8 @@ func (f *Forge) repository(id forge.ID, parts []string) *Repository {
 	return &Repository{forge: f, id: id, organization: parts[0], project: parts[1], name: parts[2]}
 }
 
-// CreateRepository creates an empty repository in a project, which decides who may see it.
-// Its default branch becomes the one that is pushed first.
+// CreateRepository creates an empty repository in a project. The project decides who can read it.
+// The first branch pushed becomes the default branch.
 func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (forge.Repository, error) {
 	id := forge.ID{Host: f.site.Host, Path: n.Owner + "/" + n.Name}
 	parts := strings.Split(id.Path, "/")

@@ -24,8 +24,8 @@ var (
 	_ forge.Hooker     = (*azuredevops.Repository)(nil)
 )
 
-// TestRules hides from three rules what they take for granted and Azure DevOps has otherwise, so that they are skipped;
-// how it is there is tested beside.
+// TestRules hides abilities from three rules whose assumptions do not hold on Azure DevOps, so that they are skipped.
+// Other tests of this package cover the behavior there.
 func TestRules(t *testing.T) {
 	forgetest.Run(t, func(t *testing.T) forgetest.Harness {
 		_, h := azuredevopstest.Start(t)

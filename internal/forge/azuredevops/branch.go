@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// none is the commit of a branch that is not there.
+// none is the commit of a branch that does not exist.
 var none = strings.Repeat("0", 40)
 
 // CreateBranch creates a branch at a commit.
@@ -34,7 +34,7 @@ func (r *Repository) DeleteBranch(ctx context.Context, name string) error {
 	return r.move(ctx, "delete branch", name, at, none)
 }
 
-// head is where a branch is. The filter finds all that begin with a name.
+// head returns a branch's commit. The API's filter matches prefixes, so it returns other branches, too.
 func (r *Repository) head(ctx context.Context, name string) (string, error) {
 	var refs values[struct {
 		Name string `json:"name"`
@@ -52,7 +52,8 @@ func (r *Repository) head(ctx context.Context, name string) (string, error) {
 	return none, nil
 }
 
-// move moves a branch from one commit to another. What became of it is told by an answer that is otherwise fine.
+// move moves a branch from one commit to another.
+// The API answers 200 even if it fails; the result is in the body.
 func (r *Repository) move(ctx context.Context, op, name, from, to string) error {
 	var results values[struct {
 		Success bool   `json:"success"`

@@ -13,18 +13,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// thread is a piece of conversation. Ours have one comment each.
+// thread is a thread of comments. Ours have one comment each.
 type thread struct {
 	ID       int       `json:"id"`
 	Deleted  bool      `json:"isDeleted"`
 	Comments []comment `json:"comments"`
-	// Place is the file and line that it is about; nil for one about the whole pull request.
+	// Place is the file and line of a thread. Nil for a thread about the whole pull request.
 	Place *struct {
 		File string `json:"filePath"`
 	} `json:"threadContext"`
 }
 
-// comment is what somebody wrote, or what the forge itself says: that a reviewer was added.
+// comment is a comment by an account, or by the forge itself ("reviewer added").
 type comment struct {
 	ID          int       `json:"id"`
 	Author      *identity `json:"author"`
@@ -34,7 +34,7 @@ type comment struct {
 	PublishedAt time.Time `json:"publishedDate"`
 }
 
-// authored is a comment with its author's identity, by which we know our own.
+// authored is a comment with its author's identity, which tells our own comments from others.
 type authored struct {
 	forge.Comment
 	by string
@@ -52,7 +52,7 @@ func (r *Repository) comment(change, thread int, c comment) authored {
 	return a
 }
 
-// Comments reads the conversation on a pull request, without what the forge says in it and what is said at lines.
+// Comments reads a pull request's comments, without those by the forge itself and those at lines.
 func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment, error) {
 	all, err := r.conversation(ctx, change, false)
 	comments := make([]forge.Comment, 0, len(all))
@@ -62,7 +62,7 @@ func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment,
 	return comments, err
 }
 
-// conversation reads what people and programs say about the whole pull request or at lines, the oldest first.
+// conversation reads the comments by accounts, either about the whole pull request or at lines, oldest first.
 func (r *Repository) conversation(ctx context.Context, change int, atLines bool) ([]authored, error) {
 	var threads values[thread]
 	if err := r.do(ctx, rest.Request{Op: "read comments", Path: pull(change, "threads"), Out: &threads}); err != nil {
@@ -80,7 +80,8 @@ func (r *Repository) conversation(ctx context.Context, change int, atLines bool)
 	return all, nil
 }
 
-// UpsertComment keeps our comment with a marker up to date. Names are not unique here, so that identities are compared.
+// UpsertComment creates or updates our comment with a marker.
+// It compares identities, since names are not unique here.
 func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body string) (forge.Comment, error) {
 	limit := r.forge.Limits().Comment
 	body = fit(forge.Mark(body, marker, limit), limit)
@@ -123,7 +124,7 @@ func (r *Repository) ours(ctx context.Context, all []authored, marker string) (f
 	return forge.Comment{}, false, nil
 }
 
-// createComment begins a thread. It is closed from the start, since policies may demand that threads are resolved.
+// createComment starts a thread. It is closed from the start, since policies may require that threads are resolved.
 func (r *Repository) createComment(ctx context.Context, change int, body string) (forge.Comment, error) {
 	var created thread
 	err := r.do(ctx, rest.Request{

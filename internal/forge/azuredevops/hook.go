@@ -9,18 +9,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// The events that are delivered, by the forge's names for them. There are none for labels and statuses.
+// The events that are delivered. Azure DevOps has none for labels and statuses.
 const (
 	pushed    = "git.push"
 	opened    = "git.pullrequest.created"
 	updated   = "git.pullrequest.updated"
-	merged    = "git.pullrequest.merged" // or tried to
+	merged    = "git.pullrequest.merged" // or attempted to
 	commented = "ms.vss-code.git-pullrequest-comment-event"
 )
 
 var events = []string{pushed, opened, updated, merged, commented}
 
-// hookUser is the name that subscriptions sign in with; the secret is its password.
+// hookUser is the user name that subscriptions send; the hook's secret is the password.
 const hookUser = "kalypso"
 
 // subscription makes the forge deliver one kind of event to a URL.
@@ -35,7 +35,7 @@ type subscription struct {
 	ConsumerInputs   map[string]string `json:"consumerInputs"`
 }
 
-// EnsureHook subscribes a URL, once for each kind of event. Passwords are not told, so that they are set anew each time.
+// EnsureHook subscribes a URL, once for each kind of event. Passwords cannot be read, so they are set each time.
 func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) error {
 	ids, err := r.ids(ctx)
 	if err != nil {

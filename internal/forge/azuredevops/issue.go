@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// workItem is a work item as the API has it.
+// workItem is a work item as the API describes it.
 type workItem struct {
 	ID     int `json:"id"`
 	Fields struct {
@@ -35,7 +35,7 @@ const (
 	authorField      field = "System.CreatedBy"
 )
 
-// operation sets a field, in a JSON patch.
+// operation is one operation of a JSON patch; it sets a field.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -46,7 +46,7 @@ func set(f field, value string) operation { return operation{"add", "/fields/" +
 
 const patch = "application/json-patch+json"
 
-// tag is the one by which work items belong to this repository. Commas and semicolons separate tags.
+// tag returns the tag that links work items to this repository. It replaces commas and semicolons: they separate tags.
 func (r *Repository) tag() string {
 	return "repository " + strings.NewReplacer(",", " ", ";", " ").Replace(r.name)
 }
@@ -66,10 +66,10 @@ func (r *Repository) issue(w workItem, states stateByName) forge.Issue {
 	return i
 }
 
-// atOnce is how many work items can be read in one request.
+// atOnce is the most work items that one request can read.
 const atOnce = 200
 
-// FindIssues queries the work items that were opened for this repository, the newest first.
+// FindIssues queries the work items that were opened for this repository, newest first.
 func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) ([]forge.Issue, error) {
 	states, err := r.states(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) ([]for
 	return issues, nil
 }
 
-// query is in the forge's query language.
+// query returns a query in WIQL, the forge's query language.
 func (r *Repository) query(f forge.IssueFilter) string {
 	query := fmt.Sprintf("SELECT [System.Id] FROM WorkItems WHERE [System.TeamProject] = @project AND [System.WorkItemType] = %s"+
 		" AND [System.Tags] CONTAINS %s", quote(r.forge.workItemType), quote(r.tag()))
@@ -148,7 +148,8 @@ func (r *Repository) OpenIssue(ctx context.Context, n forge.NewIssue) (forge.Iss
 	return r.issue(created, states), nil
 }
 
-// EditIssue edits a work item. A state that means what is asked for already is left alone, since there are several such.
+// EditIssue edits a work item. Several states can mean open or closed;
+// EditIssue keeps the current state if it already means what is requested.
 func (r *Repository) EditIssue(ctx context.Context, number int, e forge.IssueEdit) error {
 	limits := r.forge.Limits()
 	var in []operation

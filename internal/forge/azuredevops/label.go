@@ -23,10 +23,10 @@ func labelNames(labels []label) []string {
 	return names
 }
 
-// EnsureLabel does nothing: labels come into being when they are added, and have neither colour nor description.
+// EnsureLabel does nothing. Labels are created when they are added, and have neither color nor description.
 func (r *Repository) EnsureLabel(context.Context, forge.Label) error { return nil }
 
-// AddLabels adds labels to a pull request, one by one. Adding one twice does no harm.
+// AddLabels adds labels to a pull request, one by one. Adding a label twice has no effect.
 func (r *Repository) AddLabels(ctx context.Context, change int, names ...string) error {
 	for _, name := range names {
 		err := r.do(ctx, rest.Request{
@@ -39,7 +39,7 @@ func (r *Repository) AddLabels(ctx context.Context, change int, names ...string)
 	return nil
 }
 
-// RemoveLabel takes a label from a pull request.
+// RemoveLabel removes a label from a pull request.
 func (r *Repository) RemoveLabel(ctx context.Context, change int, name string) error {
 	err := r.do(ctx, rest.Request{Op: "remove label", Method: http.MethodDelete, Path: pull(change, "labels", name)})
 	if errors.Is(err, forge.ErrNotFound) {

@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// The forge completes in the background; it is asked this often, and this far apart, whether it did.
+// The forge completes pull requests in the background. These are how often, and at which interval, to check for it.
 const (
 	looks = 20
 	apart = 500 * time.Millisecond
@@ -47,8 +47,8 @@ func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.M
 	return "", r.fail(forge.ErrConflict, "merge pull request", "the forge is still at it")
 }
 
-// AutoMerge asks the forge to complete a pull request once its policies allow it; at once when they do.
-// The forge does not keep the head: that a later push is judged anew is for the policies, as those of [Repository.Protect] do.
+// AutoMerge asks the forge to complete a pull request once its policies allow it; immediately if they already do.
+// The forge does not compare the head. Policies must reset on a later push, as those of [Repository.Protect] do.
 func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) error {
 	p, err := r.judged(ctx, "merge pull request later", number, m)
 	if err != nil || p.Status == completed {
@@ -63,7 +63,7 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) e
 	})
 }
 
-// judged reads a pull request that may be merged: one that is open, or merged already, at the head that was judged.
+// judged reads a pull request and checks that it can be merged: it is open or already merged, at the expected head.
 func (r *Repository) judged(ctx context.Context, op string, number int, m forge.Merge) (pullRequest, error) {
 	if m.Head == "" {
 		return pullRequest{}, r.fail(forge.ErrInvalid, op, "no commit was judged")
@@ -80,16 +80,16 @@ func (r *Repository) judged(ctx context.Context, op string, number int, m forge.
 	return p, nil
 }
 
-// complete asks the forge to complete a pull request. What is said about the head is repeated on it before,
-// in case that was missed when it was said. When the forge will not, that may be since it was merged already,
-// perhaps by an attempt of ours whose answer was lost.
+// complete asks the forge to complete a pull request. It first repeats the head's statuses on the pull request,
+// in case an earlier attempt failed. If the forge refuses, the pull request may already be merged,
+// perhaps by an earlier request of ours whose answer was lost.
 func (r *Repository) complete(ctx context.Context, op string, p pullRequest, in map[string]any) error {
 	if err := r.inform(ctx, p); err != nil {
 		return err
 	}
 	err := r.do(ctx, rest.Request{Op: op, Method: http.MethodPatch, Path: pull(p.Number), In: in})
 	var e *forge.Error
-	// A policy that is not fulfilled is answered like a missing right.
+	// The forge answers an unfulfilled policy like a missing permission.
 	if errors.As(err, &e) && errors.Is(e.Kind, forge.ErrDenied) && strings.Contains(strings.ToLower(e.Detail), "polic") {
 		e.Kind, e.Right, e.Hint = forge.ErrConflict, "", ""
 	}
@@ -102,7 +102,7 @@ func (r *Repository) complete(ctx context.Context, op string, p pullRequest, in 
 	return err
 }
 
-// completion says how to merge, and to leave branch and work items alone.
+// completion returns the options of a merge. They keep the branch and linked work items.
 func completion(m forge.Merge) map[string]any {
 	options := map[string]any{"mergeStrategy": "noFastForward", "deleteSourceBranch": false, "transitionWorkItems": false}
 	if m.Method == forge.MergeSquash {

@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-// world is a repository on a fake, with what tests need of it.
+// world is a repository on a fake, with what the tests need.
 type world struct {
 	*testing.T
 	*azuredevopstest.Server
@@ -112,7 +112,7 @@ func TestProtectionIsReadAsItWasSet(t *testing.T) {
 			forge.Protection{PullRequestsOnly: true, Checks: []string{"ci", "kalypso/deletions", "kalypso/plan"}},
 			forge.Protection{PullRequestsOnly: true, Checks: []string{"ci", "kalypso/deletions", "kalypso/plan"}},
 		},
-		// A policy forbids to push, whatever else it demands.
+		// Any policy forbids pushing, whatever else it requires.
 		{forge.Protection{Approvals: 2}, forge.Protection{PullRequestsOnly: true, Approvals: 2}},
 		{forge.Protection{Checks: []string{"ci"}}, forge.Protection{PullRequestsOnly: true, Checks: []string{"ci"}}},
 		{forge.Protection{}, forge.Protection{}},
@@ -147,7 +147,7 @@ func TestProtectingTwiceWritesOnce(t *testing.T) {
 	}
 }
 
-// Policies look at pull requests only, and at the head that was judged.
+// Policies only check pull requests, at the head that the status was posted for.
 func TestAStatusReachesPullRequests(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.repo.Protect(t.Context(), "main", forge.Protection{Checks: []string{"kalypso/plan"}}))
@@ -214,7 +214,7 @@ func TestAMergeThatSomebodyElseMadeIsOne(t *testing.T) {
 	}
 }
 
-// What was said while the forge did not know the head yet is made good for by who merges.
+// A status can be posted before the forge knows the head. Merging repeats it.
 func TestAMissedStatusIsRepeatedByWhoMerges(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.repo.Protect(t.Context(), "main", forge.Protection{Checks: []string{"ci"}}))
@@ -343,7 +343,7 @@ func TestRepositoriesAndTheirSpellings(t *testing.T) {
 	}
 }
 
-// A person's choice among several states that mean the same is left alone.
+// Several states have the same meaning. A user's choice among them is kept.
 func TestAStateThatMeansTheSameStays(t *testing.T) {
 	w := newWorld(t)
 	i, err := w.repo.OpenIssue(t.Context(), forge.NewIssue{Title: "T"})

@@ -12,14 +12,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// The types of policies, by the ids they have everywhere.
+// The types of policies. Their ids are the same on all servers.
 const (
 	reviewersPolicy     = "fa4e907d-c16b-4a4c-9dfa-4906e5d171dd"
 	statusPolicy        = "cbdc66da-9728-4af8-aada-9a5a32e4a226"
 	mergeStrategyPolicy = "fa4e907d-c16b-4a4c-9dfa-4916e5d171ab"
 )
 
-// policy is a demand on branches. One that blocks also forbids to push to them.
+// policy is a branch policy. A blocking policy also forbids pushing.
 type policy struct {
 	ID       int        `json:"id,omitempty"`
 	Enabled  bool       `json:"isEnabled"`
@@ -32,35 +32,35 @@ type policyType struct {
 	ID string `json:"id"`
 }
 
-// settings are those of all types of policies that we know.
+// settings are the settings of all policy types that the adapter knows.
 type settings struct {
 	Scope []scope `json:"scope"`
 
-	// Of reviewers.
+	// For reviewers.
 	Approvals     int  `json:"minimumApproverCount,omitempty"`
 	ResetOnPush   bool `json:"resetOnSourcePush,omitempty"`
 	CreatorCounts bool `json:"creatorVoteCounts,omitempty"`
 
-	// Of statuses.
+	// For statuses.
 	Genre        string `json:"statusGenre,omitempty"`
 	Name         string `json:"statusName,omitempty"`
 	ForEveryPush bool   `json:"invalidateOnSourceUpdate,omitempty"`
 
-	// Of merge strategies. All of them together restrict nothing, and still forbid to push.
+	// For merge strategies. All of them together restrict nothing, but still forbid pushing.
 	Squash        bool `json:"allowSquash,omitempty"`
 	NoFastForward bool `json:"allowNoFastForward,omitempty"`
 	Rebase        bool `json:"allowRebase,omitempty"`
 	RebaseMerge   bool `json:"allowRebaseMerge,omitempty"`
 }
 
-// scope is where a policy holds.
+// scope is where a policy applies.
 type scope struct {
 	Repository string `json:"repositoryId"`
 	Ref        string `json:"refName"`
 	Match      string `json:"matchKind"`
 }
 
-// Protection reads what a branch demands, whether of itself, of its folder, or of the whole project.
+// Protection reads a branch's requirements, including those of its folder and of the whole project.
 func (r *Repository) Protection(ctx context.Context, branch string) (forge.Protection, error) {
 	ids, err := r.ids(ctx)
 	if err != nil {
@@ -84,8 +84,8 @@ func (r *Repository) Protection(ctx context.Context, branch string) (forge.Prote
 	return demanded, nil
 }
 
-// Protect makes the policies of a branch itself demand what p says. Those of others, and of other kinds, stay.
-// What is missing is added before what is too much is removed, so that the branch is never open in between.
+// Protect changes the branch's own policies to require what p says. It keeps policies of other scopes and types.
+// It adds missing policies before it removes others, so that the branch is never unprotected in between.
 func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protection) error {
 	if p.CodeOwners {
 		e := r.fail(forge.ErrInvalid, "set protection", "Azure DevOps knows no owners of code")
@@ -127,7 +127,7 @@ func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protect
 	return nil
 }
 
-// wanted are the policies that make a protection.
+// wanted returns the policies for a protection.
 func wanted(p forge.Protection, here scope) []policy {
 	var all []policy
 	add := func(kind string, s settings) {
@@ -147,20 +147,20 @@ func wanted(p forge.Protection, here scope) []policy {
 	return all
 }
 
-// ours reports whether a policy is of a kind that a protection is made of. A choice of merge strategies is not.
+// ours reports whether a protection consists of policies of this type. A choice of merge strategies is not part of it.
 func (p policy) ours() bool {
 	s := p.Settings
 	return p.Type.ID == reviewersPolicy || p.Type.ID == statusPolicy ||
 		(p.Type.ID == mergeStrategyPolicy && s.Squash && s.NoFastForward && s.Rebase && s.RebaseMerge)
 }
 
-// sameDemand reports whether another policy of the same branch demands the same.
+// sameDemand reports whether another policy of the same branch has the same requirement.
 func (p policy) sameDemand(other policy) bool {
 	return p.Type == other.Type && p.Settings.Approvals == other.Settings.Approvals &&
 		p.Settings.Genre == other.Settings.Genre && p.Settings.Name == other.Settings.Name
 }
 
-// policies reads those that block a branch.
+// policies reads the policies that block a branch.
 func (r *Repository) policies(ctx context.Context, ids ids, branch string) ([]policy, error) {
 	query := url.Values{"repositoryId": {ids.Repository}, "refName": {heads + branch}}
 	var blocking []policy
@@ -186,7 +186,7 @@ func (r *Repository) policies(ctx context.Context, ids ids, branch string) ([]po
 	}
 }
 
-// ids are the names that policies and subscriptions have for a repository and its project.
+// ids identifies a repository and its project in policies and subscriptions.
 type ids struct{ Repository, Project string }
 
 func (r *Repository) ids(ctx context.Context) (ids, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// pullRequest is a pull request as the API has it.
+// pullRequest is a pull request as the API describes it.
 type pullRequest struct {
 	Number      int        `json:"pullRequestId"`
 	Status      string     `json:"status"`
@@ -27,7 +27,7 @@ type pullRequest struct {
 	Source      string     `json:"sourceRefName"`
 	Target      string     `json:"targetRefName"`
 	MergeStatus string     `json:"mergeStatus"`
-	// Head is the source's commit, Base the target's, Merge the one that joins them: on trial until the pull request is completed.
+	// Head is the source's commit, Base the target's. Merge joins them: a trial merge until the pull request is completed.
 	Head   commitRef  `json:"lastMergeSourceCommit"`
 	Base   commitRef  `json:"lastMergeTargetCommit"`
 	Merge  commitRef  `json:"lastMergeCommit"`
@@ -89,7 +89,7 @@ func (r *Repository) fork(p pullRequest) string {
 	return r.organization + "/" + source.Project.Name + "/" + source.Name
 }
 
-// fetch is the branch itself, which has the head that was judged. For the heads of forks there is only the trial merge,
+// fetch returns the ref to fetch the head from: the branch itself. For forks there is only the trial merge,
 // whose second parent is the head.
 func (r *Repository) fetch(p pullRequest) string {
 	if p.Fork == nil && p.Status == active {
@@ -109,14 +109,14 @@ func (p pullRequest) mergeable() forge.Mergeable {
 	return forge.MergeableUnknown
 }
 
-// statuses are the states of pull requests as filters have them.
+// statuses maps states of pull requests to those of filters.
 var statuses = map[forge.State]string{"": "all", forge.Open: active, forge.Closed: abandoned, forge.Merged: completed}
 
-// shortened is how long the texts in lists are at most.
+// shortened is the maximum length of texts in lists.
 const shortened = 400
 
-// FindPullRequests lists pull requests, the newest first. The whole text of those that were not merged is read one by one
-// where the list has only its beginning.
+// FindPullRequests lists pull requests, newest first. If the list has only the beginning of a text, the full text
+// is read separately, except for merged pull requests.
 func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
 	query := url.Values{"searchCriteria.status": {statuses[f.State]}}
 	if f.Head != "" {
@@ -150,7 +150,7 @@ func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFi
 	return changes, nil
 }
 
-// PullRequest reads a pull request, and its labels, which it is told without.
+// PullRequest reads a pull request and its labels, which take a second request.
 func (r *Repository) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
 	p, err := r.pullRequest(ctx, number)
 	if err != nil {
@@ -169,7 +169,7 @@ func (r *Repository) pullRequest(ctx context.Context, number int) (pullRequest, 
 	return p, r.do(ctx, rest.Request{Op: "read pull request", Path: pull(number), Out: &p})
 }
 
-// OpenPullRequest opens a pull request, and repeats on it what is said about its head already, for policies to see.
+// OpenPullRequest opens a pull request, and repeats its head's statuses on it, where policies see them.
 func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest) (forge.PullRequest, error) {
 	limits := r.forge.Limits()
 	var p pullRequest

@@ -19,10 +19,10 @@ type Repository struct {
 	organization, project, name string
 }
 
-// ID returns which repository it is.
+// ID returns the repository's ID.
 func (r *Repository) ID() forge.ID { return r.id }
 
-// The rights that requests need: a token's scope, and its account's permission in the repository.
+// The permissions that requests need: a token's scope, and its account's permission in the repository.
 const (
 	codeRead    = "scope Code (read)"
 	codeWrite   = "scope Code (read & write) and the permission Contribute to pull requests"
@@ -49,12 +49,12 @@ func (f *Forge) do(ctx context.Context, q rest.Request) (http.Header, error) {
 	return header, err
 }
 
-// preview is a version of what has no final one.
+// preview returns the preview version of an API, for parts without a final version.
 func preview(version string) url.Values {
 	return url.Values{"api-version": {strings.TrimSuffix(version, "-preview") + "-preview"}}
 }
 
-// do sends a request about this repository; its path is below the repository's.
+// do sends a request about this repository. Its path is relative to the repository's.
 func (r *Repository) do(ctx context.Context, q rest.Request) error {
 	q.Path = "/git/repositories" + rest.Path(r.name) + q.Path
 	if q.Right == "" && q.Method != "" {
@@ -72,16 +72,16 @@ func (r *Repository) inProject(ctx context.Context, q rest.Request) error {
 	return err
 }
 
-// values is how lists are wrapped.
+// values is how the API wraps lists.
 type values[T any] struct {
 	Value []T `json:"value"`
 }
 
-// pageSize is as long as we want pages.
+// pageSize is the size of pages to request.
 const pageSize = 100
 
-// list reads all pages of a list, or those until use returns false. A page that is not full is the last.
-// The names of the parameters differ: "$top" here, "top" there.
+// list reads all pages of a list, or stops when use returns false. A page that is not full is the last.
+// The names of the parameters differ: "$top" for some lists, "top" for others.
 func list[T any](ctx context.Context, r *Repository, q rest.Request, dollar string, use func(T) bool) error {
 	if q.Query == nil {
 		q.Query = url.Values{}
@@ -105,7 +105,7 @@ func list[T any](ctx context.Context, r *Repository, q rest.Request, dollar stri
 	}
 }
 
-// pull is the path of a pull request, or of something below it.
+// pull returns the path of a pull request, or of something below it.
 func pull(number int, more ...string) string {
 	return "/pullrequests/" + strconv.Itoa(number) + rest.Path(more...)
 }

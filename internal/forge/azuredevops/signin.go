@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// signIn takes the pages that ask people to sign in for what they mean to programs: that the token is not accepted.
+// signIn turns sign-in pages, meant for users, into what they mean for programs: the token was not accepted.
 type signIn struct{ next http.RoundTripper }
 
 // RoundTrip sends a request.

@@ -21,7 +21,7 @@ type status struct {
 	CreatedAt   *time.Time    `json:"creationDate,omitempty"`
 }
 
-// statusContext is the name under which something is said, "genre/name".
+// statusContext is the name of a status, "genre/name".
 type statusContext struct {
 	Genre string `json:"genre,omitempty"`
 	Name  string `json:"name"`
@@ -34,7 +34,7 @@ func contextOf(name string) statusContext {
 	return statusContext{"", name}
 }
 
-// String is how people read a context.
+// String returns the context as pages show it.
 func (c statusContext) String() string {
 	if c.Genre == "" {
 		return c.Name
@@ -42,12 +42,12 @@ func (c statusContext) String() string {
 	return c.Genre + "/" + c.Name
 }
 
-// said is how Azure DevOps says a state.
+// said maps states to those of Azure DevOps.
 var said = map[forge.StatusState]string{
 	forge.Pending: "pending", forge.Success: "succeeded", forge.Failure: "failed", forge.Errored: "error",
 }
 
-// stateOf brings a state to one that all forges know; what does not apply stops nobody.
+// stateOf maps a state to one that all forges have. "Not applicable" blocks nothing.
 func stateOf(state string) forge.StatusState {
 	switch state {
 	case "succeeded", "notApplicable":
@@ -60,8 +60,8 @@ func stateOf(state string) forge.StatusState {
 	return forge.Pending
 }
 
-// SetStatus says something about a commit. Policies look at pull requests, so that those with this head hear it first:
-// when that does not succeed, the commit does not look as if it had been said.
+// SetStatus posts a status for a commit. Policies check pull requests, so it is first posted on those with this head.
+// If that fails, it is not posted on the commit either.
 func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	var mine []pullRequest
 	open := rest.Request{Op: "find pull requests", Path: "/pullrequests", Query: url.Values{"searchCriteria.status": {active}}}
@@ -82,8 +82,8 @@ func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Statu
 	return r.post(ctx, "/commits"+rest.Path(commit, "statuses"), s)
 }
 
-// inform repeats on a pull request what was said about its head before it was there.
-// The forge may not have looked at the head of a new one yet; who merges makes up for that.
+// inform repeats a commit's earlier statuses on a new pull request.
+// The forge may not know the head of a new pull request yet; merging repeats them again.
 func (r *Repository) inform(ctx context.Context, p pullRequest) error {
 	if p.Head.ID == "" {
 		return nil
@@ -95,7 +95,7 @@ func (r *Repository) inform(ctx context.Context, p pullRequest) error {
 	return r.repeat(ctx, p, said...)
 }
 
-// repeat says on a pull request what is said about its head, for the iteration that has it.
+// repeat posts the head's statuses on a pull request, for the iteration with that head.
 func (r *Repository) repeat(ctx context.Context, p pullRequest, said ...forge.Status) error {
 	type iteration struct {
 		ID   int       `json:"id"`
@@ -119,7 +119,7 @@ func (r *Repository) repeat(ctx context.Context, p pullRequest, said ...forge.St
 	return r.fail(forge.ErrConflict, "set status", "the forge does not know the pull request's head yet")
 }
 
-// post says something. Saying it twice does no harm, so that it is repeated.
+// post posts a status. Posting twice has no effect, so the request is retried.
 func (r *Repository) post(ctx context.Context, path string, s forge.Status) error {
 	return r.do(ctx, rest.Request{
 		Op: "set status", Right: codeStatus, Method: http.MethodPost, Path: path, Repeatable: true,

@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// fit cuts a text to a limit of UTF-16 units, in which the forge counts, and keeps a marker in its last line.
+// fit truncates a text to a limit of UTF-16 units, which the forge counts, and keeps a marker in its last line.
 func fit(text string, limit int) string {
 	if units(text) <= limit {
 		return text
@@ -31,7 +31,7 @@ func fit(text string, limit int) string {
 	return forge.Cut(text, max(runes, 1)) + marker
 }
 
-// units is how long a text is for the forge.
+// units returns a text's length in UTF-16 units.
 func units(text string) int {
 	n := 0
 	for _, r := range text {
@@ -42,10 +42,10 @@ func units(text string) int {
 
 const preformatted, preformattedEnd = "<pre>", "</pre>"
 
-// toHTML writes a text for a field of HTML such that it can be read back.
+// toHTML encodes a text for an HTML field. fromHTML reverses it.
 func toHTML(text string) string { return preformatted + html.EscapeString(text) + preformattedEnd }
 
-// fromHTML reads a text that toHTML wrote. Others are given as they are.
+// fromHTML decodes a text that toHTML encoded. It returns other texts unchanged.
 func fromHTML(field string) string {
 	inner, ours := strings.CutPrefix(field, preformatted)
 	if !ours {

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// payload is what deliveries have in common.
+// payload holds the fields that all deliveries share.
 type payload struct {
 	ID        string    `json:"id"`
 	EventType string    `json:"eventType"`
@@ -32,16 +32,16 @@ type repository struct {
 	RemoteURL string `json:"remoteUrl"`
 }
 
-// update is what a push did to a ref.
+// update is a push's effect on a ref.
 type update struct {
 	Name  string `json:"name"`
 	After string `json:"newObjectId"`
 }
 
-// VerifyWebhook checks that a delivery comes from a subscription with our secret as its password, and says what it is about.
-// That covers nothing of the delivery: who has seen one can make others.
+// VerifyWebhook checks that a delivery comes from a subscription with our secret as its password, and returns its event.
+// The password does not cover the delivery's content: anyone who has seen one delivery can forge others.
 //
-// A push of several branches is one delivery, which tells the first.
+// A push of several branches is one delivery; the event names the first.
 func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
 	if !authentic(header, key) {
 		return forge.Event{}, &forge.Error{
@@ -61,14 +61,14 @@ func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret)
 	return e, nil
 }
 
-// authentic compares passwords in constant time. No secret lets nobody in.
+// authentic compares passwords in constant time. It rejects everything if no secret is set.
 func authentic(header http.Header, key forge.Secret) bool {
 	user, password, ok := (&http.Request{Header: header}).BasicAuth()
 	same := subtle.ConstantTimeCompare([]byte(password), []byte(key.Reveal())) == 1
 	return ok && same && user == hookUser && !key.IsZero()
 }
 
-// locate says what happened and where to look.
+// locate fills in the event's kind and location.
 func (p payload) locate(e *forge.Event) repository {
 	resource := p.Resource
 	at, change := resource.Repository, resource.pullRequest

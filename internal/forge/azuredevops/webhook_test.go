@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/azuredevops"
 )
 
-// push is a delivery as it is documented.
+// push is the documented example of a delivery.
 const push = `{"id":"03c164c2","eventType":"git.push","publisherId":"tfs","createdDate":"2014-05-02T19:17:13.3309587Z","resource":{` +
 	`"refUpdates":[{"name":"refs/tags/v1","newObjectId":"t"},{"name":"refs/heads/master","newObjectId":"33b55f7cb7e7e245323987634f960cf4a6e6bc74"}],` +
 	`"repository":{"name":"Fabrikam-Fiber-Git","remoteUrl":"https://fabrikam.visualstudio.com/DefaultCollection/_git/Fabrikam-Fiber-Git"},` +

@@ -9,19 +9,19 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// itemState is a state of work items. Each process names them its own way, and sorts them into categories that all have.
+// itemState is a state of work items. Each process has its own names, but sorts them into common categories.
 type itemState struct {
 	Name     string `json:"name"`
 	Category string `json:"category"`
 }
 
-// stateByName are the states that a type of work items has, in their order.
+// stateByName holds the states of a type of work items, in order.
 type stateByName []itemState
 
-// closes reports whether work items in this state are over.
+// closes reports whether work items in this state are closed.
 func (s itemState) closes() bool { return s.Category == "Completed" || s.Category == "Removed" }
 
-// of says what a state means to all forges.
+// of maps a state's name to one that all forges have.
 func (states stateByName) of(name string) forge.State {
 	for _, s := range states {
 		if s.Name == name && s.closes() {
@@ -31,7 +31,7 @@ func (states stateByName) of(name string) forge.State {
 	return forge.Open
 }
 
-// first is the name of the state that people would choose: the first proposed, or the first completed one.
+// first returns the default name for a state: the first proposed or the first completed one.
 func (states stateByName) first(state forge.State) string {
 	category := "Proposed"
 	if state == forge.Closed {
@@ -45,8 +45,8 @@ func (states stateByName) first(state forge.State) string {
 	return ""
 }
 
-// states reads which states the work items have that issues are; a project without the type says so.
-// The process of a project hardly ever changes, so that they are read once.
+// states reads the states of the work item type used for issues. A project without that type is an error.
+// A project's process rarely changes, so they are read once.
 func (r *Repository) states(ctx context.Context) (stateByName, error) {
 	r.forge.mu.Lock()
 	defer r.forge.mu.Unlock()

@@ -16,7 +16,7 @@ type Call struct {
 	Out http.ResponseWriter
 	// Actor is the account that sends it.
 	Actor string
-	// What the path names; nil where it names nothing of the kind.
+	// What the path names. Nil if it does not name one, or if it does not exist.
 	Repo    *Repo
 	Pull    *PullRequest
 	Issue   *Issue
@@ -25,7 +25,7 @@ type Call struct {
 	Hook    *forge.Hook
 }
 
-// JSON answers. A nil body is none.
+// JSON answers with a status and a body. A nil body sends an empty answer.
 func (c *Call) JSON(status int, body any) {
 	c.Out.Header().Set("Content-Type", "application/json; charset=utf-8")
 	c.Out.WriteHeader(status)
@@ -34,17 +34,17 @@ func (c *Call) JSON(status int, body any) {
 	}
 }
 
-// Read decodes the request's body; one that does not decode leaves in as it is.
+// Read decodes the request's body. If that fails, in stays unchanged.
 func (c *Call) Read(in any) { _ = json.NewDecoder(c.Body).Decode(in) }
 
-// Number is a part of the path that is a number; 0 when it is none.
+// Number returns a number in the path. It returns 0 if that part is not a number.
 func (c *Call) Number(name string) int {
 	n, _ := strconv.Atoi(c.PathValue(name))
 	return n
 }
 
-// Page returns the page of a list that is asked for, and names the next one in a header, as most forges do:
-// pages count from 1, and are as long as the parameter size says, and most at most.
+// Page returns the requested page of a list, and links the next one in a header, as most forges do.
+// Pages count from 1. The parameter called size sets their length, which is at most most.
 func Page[T any](c *Call, all []T, size string, most int) []T {
 	query := c.URL.Query()
 	limit, err := strconv.Atoi(query.Get(size))
@@ -57,7 +57,7 @@ func Page[T any](c *Call, all []T, size string, most int) []T {
 	from, to := min((page-1)*limit, len(all)), min(page*limit, len(all))
 	if to < len(all) {
 		query.Set("page", strconv.Itoa(page+1))
-		// The forge's own name for itself need not be ours for it.
+		// A forge's own address can differ from the one clients use.
 		next := fmt.Sprintf("http://forge.internal%s?%s", c.URL.Path, query.Encode())
 		c.Out.Header().Set("Link", "<"+next+`>; rel="next", <http://forge.internal/last>; rel="last"`)
 	}

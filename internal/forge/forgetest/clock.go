@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Clock is a clock whose sleepers wake at once: sleeping moves it on, and is remembered.
+// Clock is a clock for tests. Sleeping returns at once, moves the clock forward, and is recorded.
 type Clock struct {
 	mu    sync.Mutex
 	now   time.Time
 	slept []time.Duration
 }
 
-// NewClock returns a clock that stands at a time.
+// NewClock returns a clock set to a time.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
 // Now returns the clock's time.
@@ -23,7 +23,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Sleep moves the clock on.
+// Sleep moves the clock forward by d and returns at once.
 func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// Slept returns all sleeps since it was called last.
+// Slept returns all sleeps since its last call.
 func (c *Clock) Slept() []time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

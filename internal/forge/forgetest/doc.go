@@ -1,13 +1,13 @@
-// Package forgetest states the rules of package forge as tests, which every adapter passes.
+// Package forgetest states the rules of package forge as tests that every adapter passes.
 //
 //	func TestForge(t *testing.T) {
 //		forgetest.Run(t, func(t *testing.T) forgetest.Harness { ... })
 //	}
 //
-// A [Harness] is a forge to try the rules on: a real one, or a fake that is a real HTTP server with the published shapes
-// of the forge's API. Making commits is the harness's job, since forges want them pushed. What a forge or a harness
-// does not have is skipped, and the test says so.
+// A [Harness] is a forge to run the rules against: a real one, or a fake that is a real HTTP server with the published shapes
+// of the forge's API. The harness creates commits, since forges expect them to be pushed. Rules that need something
+// the forge or harness lacks are skipped, and the test log says so.
 //
-// To write a fake, translate between HTTP and a [World], which remembers what all forges do and knows their common rules;
-// put [Faults] in front of it, and give the adapter's transport a [Clock], so that nobody sleeps.
+// To write a fake, translate between HTTP and a [World], which holds the state and the rules that all forges share.
+// Put [Faults] in front of it, and give the adapter's transport a [Clock], so that tests never sleep.
 package forgetest

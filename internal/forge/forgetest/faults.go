@@ -12,26 +12,26 @@ import (
 
 // Fault is an answer that a forge gives instead of the right one.
 type Fault struct {
-	// Method is the requests' it applies to; empty means any.
+	// Method selects requests by method. Empty matches all.
 	Method string
-	// Path is a part of the requests' path it applies to.
+	// Path selects requests whose path contains it.
 	Path string
-	// Times is how many requests it applies to; 0 means one, a negative number all.
+	// Times is the number of requests to affect. 0 means one, a negative number all.
 	Times int
-	// After carries the request out before, so that only the answer is wrong.
+	// After runs the request first, so that only the answer is wrong.
 	After bool
-	// Answer is what the forge answers.
+	// Answer writes the answer.
 	Answer http.HandlerFunc // required
 }
 
-// Faults stands in front of a fake.
+// Faults is a middleware that makes requests fail.
 type Faults struct {
 	mu       sync.Mutex
 	pending  []Fault
 	requests []string
 }
 
-// Inject makes coming requests fail. Faults that were injected before come first.
+// Inject makes future requests fail. Faults that were injected earlier apply first.
 func (f *Faults) Inject(fault Fault) {
 	if fault.Times == 0 {
 		fault.Times = 1
@@ -41,14 +41,14 @@ func (f *Faults) Inject(fault Fault) {
 	f.pending = append(f.pending, fault)
 }
 
-// Clear ends all faults and forgets the requests.
+// Clear removes all faults and forgets recorded requests.
 func (f *Faults) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.pending, f.requests = nil, nil
 }
 
-// Requests returns the requests since [Faults.Clear] that have a method, as "METHOD /path"; empty means all.
+// Requests returns the requests with a method since [Faults.Clear], as "METHOD /path". An empty method returns all.
 func (f *Faults) Requests(method string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,7 +72,7 @@ func (f *Faults) Wrap(next http.Handler) http.Handler {
 			next.ServeHTTP(discard{http.Header{}}, r)
 			fault.Answer(w, r)
 		default:
-			// A server notices that its client went away only when it read the whole request.
+			// A server notices that its client has gone only after reading the whole request.
 			_, _ = io.Copy(io.Discard, r.Body)
 			fault.Answer(w, r)
 		}
@@ -94,14 +94,14 @@ func (f *Faults) take(r *http.Request) (Fault, bool) {
 	return Fault{}, false
 }
 
-// discard is an answer that gets lost.
+// discard is a response writer that discards everything.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d discard) WriteHeader(int)             {}
 
-// Answer is an HTTP answer with headers, given as name and value by turns.
+// Answer returns a handler with a fixed answer. headers alternates names and values.
 func Answer(status int, body string, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -116,7 +116,7 @@ func Answer(status int, body string, headers ...string) http.HandlerFunc {
 // Hang never answers.
 func Hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-// Drop ends the connection without an answer.
+// Drop closes the connection without an answer.
 func Drop(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 // TooManyRequests is the usual rate limit: 429 with Retry-After.
@@ -124,10 +124,10 @@ func TooManyRequests(wait time.Duration) Fault {
 	return Fault{Answer: Answer(http.StatusTooManyRequests, `{"message":"too many requests"}`, "Retry-After", Seconds(wait))}
 }
 
-// Seconds is a duration as headers have it.
+// Seconds formats a duration for a header.
 func Seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 
-// Huge answers with more than anybody wants to read.
+// Huge answers with a body of the given size, larger than clients accept.
 func Huge(bytes int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

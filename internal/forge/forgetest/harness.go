@@ -9,54 +9,54 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Harness is a forge to try the rules on.
+// Harness is a forge to run the rules against.
 type Harness struct {
-	// Forge is what is tried, with a credential that may do everything.
+	// Forge is the forge under test, with a credential that has all permissions.
 	Forge forge.Forge // required
 	// NewRepository creates a repository whose branch main has a commit, and returns its URL.
-	// Nobody else works in it.
+	// No other client uses it.
 	NewRepository func(t *testing.T) string // required
 	// Commit adds a commit to a branch and returns it. A branch that does not exist starts at main.
 	Commit func(t *testing.T, url, branch string) string // required
 
-	// Fork opens a pull request to main, from a branch of a fork that somebody else has, and returns its number; may be nil.
+	// Fork opens a pull request to main from a branch of another account's fork, and returns its number. Optional.
 	Fork func(t *testing.T, url, branch string) int
 
-	// Notes returns what is shown at places of a pull request; nil skips the rules about annotations.
+	// Notes returns the comments at lines of a pull request. Nil skips the rules about annotations.
 	Notes func(t *testing.T, url string, change int) []Note
-	// Put adds a commit with a file to a branch; nil for forges that do not look into files.
+	// Put adds a commit with a file to a branch. Nil for forges that do not read files.
 	Put func(t *testing.T, url, branch, file, text string)
 
-	// Person is the same forge, seen with the credential of somebody else who may write everywhere; may be nil.
+	// Person is the same forge with another user's credential, which can write everywhere. Optional.
 	Person forge.Forge
-	// Weak is the same forge, seen with a credential that may only read; may be nil.
+	// Weak is the same forge with a read-only credential. Optional.
 	Weak forge.Forge
-	// Owner is where repositories may be created; empty skips that rule.
+	// Owner is where repositories can be created. If empty, that rule is skipped.
 	Owner string
-	// Unsigned says that deliveries carry the secret itself and no signature of the body.
+	// Unsigned means that deliveries carry the secret itself, without a signature of the body.
 	Unsigned bool
-	// Eventually tries until done, for forges that do things in the background. Nil tries once.
+	// Eventually retries until done, for forges that work in the background. Nil tries once.
 	Eventually func(t *testing.T, done func() bool)
-	// Fake is how to make the forge fail; nil for a real one.
+	// Fake makes the forge fail. Nil for a real forge.
 	Fake *Fake
 }
 
-// Fake is a forge that fails on command.
+// Fake controls a forge that fails on demand.
 type Fake struct {
 	Faults *Faults // required
-	// Clock is that of the adapter's transport.
+	// Clock is the clock of the adapter's transport.
 	Clock *Clock // required
-	// RateLimits are the ways in which this forge says that it was asked too much, by name, each with a time to wait.
+	// RateLimits are the forge's ways to signal a rate limit, by name, each with a time to wait.
 	RateLimits map[string]func(wait time.Duration) Fault // required
-	// Impatient is the same forge, seen through a transport with a very short timeout.
+	// Impatient is the same forge through a transport with a very short timeout.
 	Impatient forge.Forge // required
-	// Stranger is the same forge, seen with a token that it does not know.
+	// Stranger is the same forge with an unknown token.
 	Stranger forge.Forge // required
-	// Secrets are what the credential of [Harness.Forge] consists of, which no error may contain.
+	// Secrets are the parts of [Harness.Forge]'s credential. No error may contain them.
 	Secrets []string // required
 }
 
-// suite is what a rule works with.
+// suite is the environment of a rule.
 type suite struct {
 	*testing.T
 	Harness
@@ -86,7 +86,7 @@ func (s *suite) must(err error) {
 	}
 }
 
-// wantKind checks an error's kind, and that it is one of package forge.
+// wantKind checks that an error is a *forge.Error of a kind.
 func (s *suite) wantKind(err, kind error) *forge.Error {
 	s.Helper()
 	var known *forge.Error
@@ -99,7 +99,7 @@ func (s *suite) wantKind(err, kind error) *forge.Error {
 	return known
 }
 
-// eventually tries until done, where the forge does things in the background.
+// eventually retries until done, for forges that work in the background.
 func (s *suite) eventually(what string, done func() bool) {
 	s.Helper()
 	if s.Eventually != nil {
@@ -138,7 +138,7 @@ func (s *suite) find(f forge.PullRequestFilter) []int {
 	return numbers
 }
 
-// merge merges a pull request, as soon as a forge that thinks in the background is ready for it.
+// merge merges a pull request, as soon as the forge is ready for it.
 func (s *suite) merge(r forge.Repository, c forge.PullRequest) string {
 	s.Helper()
 	var commit string
@@ -151,7 +151,7 @@ func (s *suite) merge(r forge.Repository, c forge.PullRequest) string {
 	return commit
 }
 
-// can finds an optional ability, or skips the rule.
+// can returns an optional ability, or skips the rule.
 func can[A any](s *suite, of any) A {
 	s.Helper()
 	ability, ok := of.(A)

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// Post delivers a body to a hook. sign is given the request and its body, to say whose it is.
-// As with all forges, it is the receiver's loss when something goes wrong.
+// Post delivers a body to a hook. sign adds the headers that authenticate the request and its body.
+// Like all forges, it ignores errors of the receiver.
 func Post(url string, body any, sign func(r *http.Request, body []byte)) {
 	encoded, err := json.Marshal(body)
 	if err != nil {

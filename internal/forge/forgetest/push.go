@@ -1,7 +1,7 @@
 package forgetest
 
-// Push makes a branch point to a commit that a real repository behind the fake has got; an empty one deletes the branch.
-// The world needs to be unlocked. Hooks are told.
+// Push sets a branch to a commit of a real repository behind the fake. An empty commit deletes the branch.
+// The caller must not hold the world's lock. Hooks are notified.
 func (w *World) Push(path, branch, commit, actor string) {
 	w.Do(func() {
 		r := w.Repo(path)

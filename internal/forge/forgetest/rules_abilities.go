@@ -83,7 +83,7 @@ var abilityRules = []rule{
 		if got, err := remover.Description(s.ctx); err != nil || got != "For a while" {
 			s.Errorf("it says about itself %q, %v", got, err)
 		}
-		// Who may create repositories in a group need not own it.
+		// An account that can create repositories in a group need not own it.
 		err = remover.Remove(s.ctx)
 		if s.Fake == nil && errors.Is(err, forge.ErrDenied) {
 			s.Skip(err)
@@ -94,7 +94,7 @@ var abilityRules = []rule{
 			_, err := remover.Description(s.ctx)
 			return errors.Is(err, forge.ErrNotFound)
 		})
-		s.must(s.repo.EnsureLabel(s.ctx, promoted)) // the other one is as it was
+		s.must(s.repo.EnsureLabel(s.ctx, promoted)) // the other label is unchanged
 	}},
 }
 
@@ -139,7 +139,7 @@ var hookRules = []rule{
 	}},
 }
 
-// receiver is where hooks deliver to.
+// receiver receives the deliveries of hooks.
 type receiver struct {
 	*httptest.Server
 	events chan forge.Event
@@ -170,7 +170,7 @@ func newReceiver(s *suite, v forge.WebhookVerifier, key forge.Secret) *receiver 
 	return r
 }
 
-// count says how many deliveries of a kind lie there that nobody waited for, and takes all away.
+// count returns the number of unread deliveries of a kind, and discards all deliveries.
 func (r *receiver) count(kind forge.EventKind) int {
 	n := 0
 	for {
@@ -185,7 +185,7 @@ func (r *receiver) count(kind forge.EventKind) int {
 	}
 }
 
-// wait waits until something was delivered; forges deliver other things as well, and in any order.
+// wait waits for a delivery. Forges deliver other events as well, in any order.
 func (r *receiver) wait(s *suite, want forge.Event) {
 	s.Helper()
 	want.Repository = s.repo.ID().Path

@@ -125,7 +125,8 @@ var annotationRules = []rule{
 	})},
 }
 
-// annotated runs a rule with a pull request of a long file, where the forge has the ability and the harness can look at it.
+// annotated runs a rule with a pull request that adds a long file.
+// The rule is skipped if the forge lacks the ability or the harness cannot read annotations.
 func annotated(check func(s *suite, c forge.PullRequest)) func(*suite) {
 	return func(s *suite) {
 		can[forge.Annotator](s, s.repo)
@@ -154,7 +155,7 @@ func (s *suite) annotate(c forge.PullRequest, all ...forge.Annotation) {
 	})
 }
 
-// wantNotes checks what is shown: each with its line and a part of its text.
+// wantNotes checks the comments: each with its line and a part of its text.
 func (s *suite) wantNotes(c forge.PullRequest, want ...string) {
 	s.Helper()
 	got := []string{}
@@ -162,7 +163,7 @@ func (s *suite) wantNotes(c forge.PullRequest, want ...string) {
 		found := fmt.Sprintf("%d %q", n.Line, n.Text)
 		for _, w := range want {
 			line, part, _ := strings.Cut(w, " ")
-			// Where there is no place at a file, the first line stands for it.
+			// Forges without comments at files use the first line instead.
 			if (strings.HasPrefix(found, line+" ") || line == "0" && n.Line == 1) && strings.Contains(n.Text, part) && n.File == annotatedFile {
 				found = w
 			}

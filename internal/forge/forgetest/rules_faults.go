@@ -52,7 +52,7 @@ var faultRules = []rule{
 			if got := s.change(c.Number); got.Number != c.Number {
 				s.Errorf("got %+v", got)
 			}
-			// Connections that are dropped are tried again once by package http itself, which does not wait.
+			// Package http itself retries dropped connections once, without waiting.
 			if slept := s.Fake.Clock.Slept(); len(slept) == 0 || len(slept) > 2 || slices.Min(slept) <= 0 || slices.Max(slept) > 5*time.Second {
 				s.Errorf("waited %v", slept)
 			}
@@ -175,7 +175,7 @@ var faultRules = []rule{
 	})},
 }
 
-// fake makes a rule of one that needs a forge that fails on command.
+// fake skips a rule if the forge cannot fail on demand.
 func fake(check func(s *suite)) func(s *suite) {
 	return func(s *suite) {
 		if s.Fake == nil {
@@ -186,7 +186,7 @@ func fake(check func(s *suite)) func(s *suite) {
 	}
 }
 
-// inject makes coming requests fail, and forgets those before.
+// inject makes future requests fail, and forgets recorded requests.
 func (s *suite) inject(f Fault) {
 	s.Fake.Faults.mu.Lock()
 	s.Fake.Faults.requests = nil

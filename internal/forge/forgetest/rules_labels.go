@@ -144,5 +144,5 @@ var statusRules = []rule{
 	}},
 }
 
-// branchNumber is a name that sorts like its number.
+// branchNumber returns a name that sorts like its number.
 func branchNumber(i int) string { return fmt.Sprintf("many-%03d", i) }

@@ -2,13 +2,13 @@ package forgetest
 
 import "testing"
 
-// rule is something that every forge does alike, in words.
+// rule is behavior that every forge shares.
 type rule struct {
 	name  string
 	check func(s *suite)
 }
 
-// Run tries all rules. start is called for each.
+// Run runs all rules. It calls start for each.
 func Run(t *testing.T, start func(t *testing.T) Harness) {
 	for _, group := range []struct {
 		name  string

@@ -14,9 +14,9 @@ import (
 
 // Tokens of the accounts that a [Server] has, and one that it does not know.
 const (
-	Token    = "token-of-the-bot-0123456789"    // kalypso-bot, has all permissions
-	Person   = "token-of-a-person-0123456789"   // a-person, has all permissions
-	Weak     = "token-of-a-reader-0123456789"   // a-reader, may only read
+	Token    = "token-of-the-bot-0123456789"    // kalypso-bot, all permissions
+	Person   = "token-of-a-person-0123456789"   // a-person, all permissions
+	Weak     = "token-of-a-reader-0123456789"   // a-reader, read-only
 	Stranger = "token-of-a-stranger-0123456789" // unknown
 )
 
@@ -33,22 +33,22 @@ type Server struct {
 	paths   map[string]string // of repositories, by URL
 }
 
-// Dialect is how the API of one forge reads requests, and refuses them.
+// Dialect is how one forge's API reads and refuses requests.
 type Dialect struct {
 	// Token returns the token of a request.
 	Token func(r *http.Request) string // required
-	// Repository returns the path or the number of the repository that a request is about; empty for other requests.
+	// Repository returns the path or number of a request's repository. Empty for other requests.
 	Repository func(r *http.Request) string // required
 	// Refuse answers a request that cannot be served.
 	Refuse func(c *Call, r Refusal) // required
-	// Page returns the path of a repository's page; nil means that it is the path of the repository.
+	// Page returns the path of a repository's page. Nil means that it equals the repository's path.
 	Page func(path string) string
 }
 
-// Refusal is why a request cannot be served.
+// Refusal is the reason why a request cannot be served.
 type Refusal string
 
-// The refusals. The names of what is missing are those that GitLab uses.
+// The refusals. The names of missing objects are those of GitLab.
 const (
 	UnknownToken  Refusal = "unknown token"
 	ReadOnly      Refusal = "the token may only read"
@@ -61,7 +61,7 @@ const (
 	NoHook        Refusal = "Hook"
 )
 
-// Start starts a server without routes, which ends with the test. deliver sends webhooks, see [World].
+// Start starts a server without routes, and stops it when the test ends. deliver sends webhooks; see [World].
 func Start(t *testing.T, d Dialect, deliver func(r *Repo, h forge.Hook, e Happening)) *Server {
 	t.Helper()
 	s := &Server{World: NewWorld(), Faults: &Faults{}, Mux: http.NewServeMux(), dialect: d, paths: map[string]string{}}
@@ -75,8 +75,8 @@ func Start(t *testing.T, d Dialect, deliver func(r *Repo, h forge.Hook, e Happen
 	return s
 }
 
-// Route serves requests of known accounts that match a pattern of [http.ServeMux]. The path parameters {pull}, {issue},
-// {comment}, {note} and {hook} must name something that exists, which serve finds in the call.
+// Route serves authenticated requests that match a pattern of [http.ServeMux]. The path parameters {pull}, {issue},
+// {comment}, {note} and {hook} must name existing objects, which serve finds in the call.
 func (s *Server) Route(pattern string, serve func(c *Call)) {
 	s.Mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		token := s.dialect.Token(r)
@@ -96,7 +96,7 @@ func (s *Server) Route(pattern string, serve func(c *Call)) {
 	})
 }
 
-// find looks up what the path of a request names, and returns what does not exist.
+// find looks up the objects that a request's path names. It returns the first that does not exist.
 func (c *Call) find(w *World, repository string) Refusal {
 	if repository == "" {
 		return ""

@@ -15,14 +15,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// World is what a fake forge remembers. A fake locks it for a request, so that its parts need no locks of their own.
+// World is the state of a fake forge. A fake locks it for each request, so its parts need no locks of their own.
 type World struct {
 	sync.Mutex
-	// Users are account names by token; Rights says what a token may do: "read", "write" or "admin".
+	// Users maps tokens to account names; Rights maps them to permissions: "read", "write" or "admin".
 	Users, Rights map[string]string
-	// SharedNumbers makes issues and pull requests count together.
+	// SharedNumbers makes issues and pull requests share one sequence of numbers.
 	SharedNumbers bool
-	// Deliver is called for everything that happens, with the world unlocked, once a request is over.
+	// Deliver is called for each event once its request is over. The world is unlocked then.
 	Deliver func(r *Repo, h forge.Hook, e Happening)
 
 	repos   map[string]*Repo
@@ -31,7 +31,7 @@ type World struct {
 	queue   []func()
 }
 
-// Happening is something that hooks are told about.
+// Happening is an event that hooks receive.
 type Happening struct {
 	Kind        forge.EventKind
 	Actor       string
@@ -51,19 +51,19 @@ func NewWorld() *World {
 	}
 }
 
-// Grant makes a token known.
+// Grant adds a token with an account and a permission.
 func (w *World) Grant(token, user, right string) {
 	w.Users[token], w.Rights[token] = user, right
 }
 
-// Serve answers requests, one after the other, and tells hooks about each before it is answered.
+// Serve serves requests one at a time, and notifies hooks before each answer.
 func (w *World) Serve(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		w.Do(func() { next.ServeHTTP(out, r) })
 	})
 }
 
-// Do does something to the world as a request would, and tells hooks about it.
+// Do modifies the world as a request would, and notifies hooks.
 func (w *World) Do(something func()) {
 	w.Lock()
 	defer func() {
@@ -77,20 +77,20 @@ func (w *World) Do(something func()) {
 	something()
 }
 
-// tick is a time that never comes twice.
+// tick returns a unique time.
 func (w *World) tick() time.Time {
 	w.now = w.now.Add(time.Second)
 	return w.now
 }
 
-// commit is an id that never comes twice.
+// commit returns a unique commit ID.
 func (w *World) commit() string {
 	w.counter++
 	sum := sha1.Sum(fmt.Append(nil, w.counter))
 	return hex.EncodeToString(sum[:])
 }
 
-// Repo returns a repository by its path or number; nil if it does not exist. Case does not matter.
+// Repo returns a repository by its path or number. It returns nil if it does not exist. Case does not matter.
 func (w *World) Repo(path string) *Repo {
 	if id, err := strconv.Atoi(path); err == nil {
 		for _, r := range w.repos {
@@ -102,7 +102,7 @@ func (w *World) Repo(path string) *Repo {
 	return w.repos[strings.ToLower(path)]
 }
 
-// AddRepo creates a repository without commits; nil when it exists.
+// AddRepo creates a repository without commits. It returns nil if it exists.
 func (w *World) AddRepo(path string) *Repo {
 	if w.Repo(path) != nil {
 		return nil
@@ -116,7 +116,7 @@ func (w *World) AddRepo(path string) *Repo {
 	return r
 }
 
-// Paths are those of all repositories, sorted.
+// Paths returns the paths of all repositories, sorted.
 func (w *World) Paths() []string {
 	var paths []string
 	for _, r := range w.repos {
@@ -140,7 +140,7 @@ type Repo struct {
 	Labels        []*LabelEntry
 	PullRequests  []*PullRequest
 	Issues        []*Issue
-	// Statuses are in the order in which they were set, by commit.
+	// Statuses maps commits to their statuses, in the order in which they were set.
 	Statuses    map[string][]forge.Status
 	Protections map[string]forge.Protection
 	Hooks       []forge.Hook
@@ -151,13 +151,13 @@ type Repo struct {
 	issues  int
 }
 
-// LabelEntry is a label with the number that forges give it.
+// LabelEntry is a label with the number that the forge assigned.
 type LabelEntry struct {
 	forge.Label
 	ID int
 }
 
-// Commit adds a commit to a branch; one that does not exist starts at the default branch.
+// Commit adds a commit to a branch. A branch that does not exist starts at the default branch.
 func (r *Repo) Commit(branch string) string {
 	parent, ok := r.Branches[branch]
 	if !ok {
@@ -169,10 +169,10 @@ func (r *Repo) Commit(branch string) string {
 	return commit
 }
 
-// HasCommit says whether there is such a commit.
+// HasCommit reports whether a commit exists.
 func (r *Repo) HasCommit(commit string) bool { _, ok := r.parents[commit]; return ok }
 
-// Move makes a branch point to a commit, or deletes it when the commit is empty.
+// Move sets a branch to a commit. An empty commit deletes the branch.
 func (r *Repo) Move(branch, commit, actor string) {
 	if commit == "" {
 		delete(r.Branches, branch)
@@ -202,10 +202,10 @@ func (r *Repo) Tell(h Happening) {
 	}
 }
 
-// BranchNames are sorted.
+// BranchNames returns the names of all branches, sorted.
 func (r *Repo) BranchNames() []string { return slices.Sorted(maps.Keys(r.Branches)) }
 
-// Label finds a label; nil when there is none. Case does not matter.
+// Label finds a label. It returns nil if it does not exist. Case does not matter.
 func (r *Repo) Label(name string) *LabelEntry {
 	for _, l := range r.Labels {
 		if strings.EqualFold(l.Name, name) {
@@ -215,7 +215,7 @@ func (r *Repo) Label(name string) *LabelEntry {
 	return nil
 }
 
-// AddLabel creates a label; one that exists is a conflict.
+// AddLabel creates a label. It returns a conflict if it exists.
 func (r *Repo) AddLabel(l forge.Label) (*LabelEntry, error) {
 	if r.Label(l.Name) != nil {
 		return nil, refuse(forge.ErrConflict, "label already exists")
@@ -226,7 +226,7 @@ func (r *Repo) AddLabel(l forge.Label) (*LabelEntry, error) {
 	return entry, nil
 }
 
-// number counts changes, and issues where they count together.
+// number returns the next number of a pull request or issue.
 func (r *Repo) number(issue bool) int {
 	if issue && !r.world.SharedNumbers {
 		r.issues++
@@ -236,5 +236,5 @@ func (r *Repo) number(issue bool) int {
 	return r.numbers
 }
 
-// refuse is a rule's no; fakes say it in their forge's words.
+// refuse returns the error of a rule. Fakes translate it for their API.
 func refuse(kind error, detail string) error { return &forge.Error{Kind: kind, Detail: detail} }

@@ -8,26 +8,26 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Note is something that is shown at a place of a pull request: a comment at a line.
+// Note is a comment at a line of a pull request.
 type Note struct {
 	ID, Author string
 	File       string
-	// Line is 0 for one at a file.
+	// Line is 0 for a comment at the file.
 	Line int
 	Text string
-	// Outdated says that the forge does not show it at its line any more.
+	// Outdated means that the forge no longer shows it at its line.
 	Outdated bool
-	// Resolved says that it does not stand in the way of a merge, where such a thing may.
+	// Resolved means that it does not block a merge, on forges where open comments can.
 	Resolved bool
 }
 
-// The difference that a pull request of a [World] makes has every file but those of a folder, and the first lines of each.
+// The diff of a [World]'s pull request has every file except those of one folder, and the first lines of each.
 const (
 	notInChange = "unchanged/"
 	lastLine    = 50
 )
 
-// AddNote adds a comment at a place, if the pull request has it.
+// AddNote adds a comment at a line, if the pull request's diff contains it.
 func (r *Repo) AddNote(c *PullRequest, commit string, n Note) (*Note, error) {
 	switch {
 	case commit != c.Head.Commit:
@@ -43,7 +43,7 @@ func (r *Repo) AddNote(c *PullRequest, commit string, n Note) (*Note, error) {
 	return &n, nil
 }
 
-// Note finds a comment at a place, and the pull request it is on; nil when there is none.
+// Note finds a comment at a line, and its pull request. It returns nil if it does not exist.
 func (r *Repo) Note(id string) (*Note, *PullRequest) {
 	for _, c := range r.PullRequests {
 		for _, n := range c.Notes {
@@ -55,14 +55,14 @@ func (r *Repo) Note(id string) (*Note, *PullRequest) {
 	return nil, nil
 }
 
-// RemoveNote deletes a comment at a place.
+// RemoveNote deletes a comment at a line.
 func (r *Repo) RemoveNote(n *Note) {
 	for _, c := range r.PullRequests {
 		c.Notes = slices.DeleteFunc(c.Notes, func(other *Note) bool { return other == n })
 	}
 }
 
-// Outdate makes what is shown at places of a pull request outdated, as when its lines are not in the difference any more.
+// Outdate marks a pull request's comments at lines as outdated, as if the diff no longer contained their lines.
 func (w *World) Outdate(path string, change int) {
 	w.Lock()
 	defer w.Unlock()

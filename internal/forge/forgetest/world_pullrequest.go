@@ -9,18 +9,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// PullRequest is a pull request of a [World], with its conversation and history.
+// PullRequest is a pull request of a [World], with its comments and history.
 type PullRequest struct {
 	forge.PullRequest
 	Comments []*forge.Comment
 	Notes    []*Note
 	History  []LabelEvent
-	// Auto is the merge that waits for the checks; nil when none does.
+	// Auto is the merge that waits for checks. Nil if none does.
 	Auto   *forge.Merge
 	autoBy string
 }
 
-// LabelEvent is something that happened to a label of a pull request.
+// LabelEvent records that a label was added or removed.
 type LabelEvent struct {
 	Label, Actor string
 	Added        bool
@@ -33,7 +33,7 @@ type Issue struct {
 	CreatedAt time.Time
 }
 
-// PullRequest finds a pull request; nil when there is none.
+// PullRequest finds a pull request. It returns nil if it does not exist.
 func (r *Repo) PullRequest(number int) *PullRequest {
 	for _, c := range r.PullRequests {
 		if c.Number == number {
@@ -43,7 +43,7 @@ func (r *Repo) PullRequest(number int) *PullRequest {
 	return nil
 }
 
-// OpenPullRequest opens a pull request, under the rules that all forges have.
+// OpenPullRequest opens a pull request, under the rules that all forges share.
 func (r *Repo) OpenPullRequest(actor string, n forge.NewPullRequest) (*PullRequest, error) {
 	head, base := r.Branches[n.Head], r.Branches[n.Base]
 	switch {
@@ -80,7 +80,7 @@ func (r *Repo) OpenFromFork(actor, fork, branch string) *PullRequest {
 	return c
 }
 
-// EditPullRequest edits a pull request, under the rules that all forges have.
+// EditPullRequest edits a pull request, under the rules that all forges share.
 func (r *Repo) EditPullRequest(actor string, c *PullRequest, e forge.PullRequestEdit) error {
 	if e.Base != nil && r.Branches[*e.Base] == "" {
 		return refuse(forge.ErrInvalid, "base branch does not exist")
@@ -109,7 +109,7 @@ func (r *Repo) EditPullRequest(actor string, c *PullRequest, e forge.PullRequest
 	return nil
 }
 
-// Merge merges a pull request, under the rules that all forges have.
+// Merge merges a pull request, under the rules that all forges share.
 func (r *Repo) Merge(actor string, c *PullRequest, m forge.Merge) error {
 	switch {
 	case c.State != forge.Open:
@@ -127,7 +127,7 @@ func (r *Repo) Merge(actor string, c *PullRequest, m forge.Merge) error {
 	return nil
 }
 
-// missing are the required checks that have not succeeded.
+// missing returns the required checks that have not succeeded.
 func (r *Repo) missing(c *PullRequest) []string {
 	latest := forge.LatestStatuses(r.Statuses[c.Head.Commit])
 	var missing []string
@@ -153,7 +153,7 @@ func (r *Repo) AutoMerge(actor string, c *PullRequest, m forge.Merge) error {
 	return nil
 }
 
-// SetStatus says something about a commit, which may be what an automatic merge waited for.
+// SetStatus sets a status of a commit, and runs automatic merges that waited for it.
 func (r *Repo) SetStatus(actor, commit string, s forge.Status) error {
 	if !r.HasCommit(commit) {
 		return refuse(forge.ErrInvalid, "No commit found for SHA: "+commit)
@@ -169,7 +169,7 @@ func (r *Repo) SetStatus(actor, commit string, s forge.Status) error {
 	return nil
 }
 
-// AddLabelTo tags a pull request; the label exists.
+// AddLabelTo adds an existing label to a pull request.
 func (r *Repo) AddLabelTo(actor string, c *PullRequest, label string) {
 	if c.HasLabel(label) {
 		return
@@ -179,7 +179,7 @@ func (r *Repo) AddLabelTo(actor string, c *PullRequest, label string) {
 	r.Tell(Happening{Kind: forge.EventLabel, Actor: actor, Action: "labeled", PullRequest: c, Label: label})
 }
 
-// RemoveLabelFrom takes a tag away, and says whether it was there.
+// RemoveLabelFrom removes a label from a pull request, and reports whether it had it.
 func (r *Repo) RemoveLabelFrom(actor string, c *PullRequest, label string) bool {
 	if !c.HasLabel(label) {
 		return false
@@ -190,7 +190,7 @@ func (r *Repo) RemoveLabelFrom(actor string, c *PullRequest, label string) bool 
 	return true
 }
 
-// AddComment adds to the conversation.
+// AddComment adds a comment to a pull request.
 func (r *Repo) AddComment(actor string, c *PullRequest, body string) *forge.Comment {
 	r.world.counter++
 	comment := &forge.Comment{ID: strconv.Itoa(r.world.counter), Author: actor, Body: body, CreatedAt: r.world.tick()}
@@ -199,7 +199,7 @@ func (r *Repo) AddComment(actor string, c *PullRequest, body string) *forge.Comm
 	return comment
 }
 
-// Comment finds a comment, and the pull request it is on; nil when there is none.
+// Comment finds a comment, and its pull request. It returns nil if it does not exist.
 func (r *Repo) Comment(id string) (*forge.Comment, *PullRequest) {
 	for _, change := range r.PullRequests {
 		for _, c := range change.Comments {
@@ -211,7 +211,7 @@ func (r *Repo) Comment(id string) (*forge.Comment, *PullRequest) {
 	return nil, nil
 }
 
-// Issue finds an issue; nil when there is none.
+// Issue finds an issue. It returns nil if it does not exist.
 func (r *Repo) Issue(number int) *Issue {
 	for _, i := range r.Issues {
 		if i.Number == number {
@@ -233,7 +233,7 @@ func (r *Repo) OpenIssue(actor string, n forge.NewIssue) (*Issue, error) {
 	return i, nil
 }
 
-// Edit edits an issue, under the rules that all forges have.
+// Edit edits an issue, under the rules that all forges share.
 func (i *Issue) Edit(e forge.IssueEdit) {
 	if e.Title != nil {
 		i.Title = *e.Title

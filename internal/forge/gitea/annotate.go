@@ -11,21 +11,22 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// review is what somebody said at several lines at once.
+// review is a set of comments at lines, posted together.
 type review struct {
 	ID   int    `json:"id"`
 	User user   `json:"user"`
 	Body string `json:"body"`
 }
 
-// reviewComment is a part of a review that is to be written.
+// reviewComment is one comment of a review to be posted.
 type reviewComment struct {
 	Path string `json:"path"`
 	Body string `json:"body"`
 	Line int    `json:"new_position"`
 }
 
-// Annotate shows annotations as one review, since only whole reviews can be deleted. It takes every line of every file.
+// Annotate posts annotations as one review, since only whole reviews can be deleted.
+// Any line of any file is accepted.
 func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotations) error {
 	path := numbered("/pulls", change, "reviews")
 	there, err := r.reviews(ctx, path)
@@ -51,7 +52,7 @@ func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotatio
 	}
 	var comments []reviewComment
 	for _, n := range a.Notes() {
-		// There is no place at a file; the first line stands for it.
+		// Comments at files do not exist; the first line is used instead.
 		comments = append(comments, reviewComment{n.File, n.Body(true), max(n.Line, 1)})
 	}
 	return r.do(ctx, rest.Request{
@@ -60,7 +61,7 @@ func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotatio
 	})
 }
 
-// reviews are ours.
+// reviews returns our reviews.
 func (r *Repository) reviews(ctx context.Context, path string) ([]review, error) {
 	var all []review
 	err := listUnlinked(ctx, r, rest.Request{Op: "read annotations", Path: path}, func(v review) { all = append(all, v) })

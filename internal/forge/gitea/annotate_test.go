@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/gitea/giteatest"
 )
 
-// TestOurReviewIsFoundBeyondTheFirstPage, of which the API names no next one.
+// The API does not link the next page.
 func TestOurReviewIsFoundBeyondTheFirstPage(t *testing.T) {
 	h := giteatest.Harness(t)
 	url := h.NewRepository(t)

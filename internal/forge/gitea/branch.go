@@ -67,7 +67,7 @@ func (r *Repository) Protection(ctx context.Context, branch string) (forge.Prote
 	return result, nil
 }
 
-// Protect sets the rule of a branch, and leaves what the rule says besides.
+// Protect sets the rule of a branch, and keeps the rule's other settings.
 func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protection) error {
 	path := "/branch_protections" + rest.Path(branch)
 	if !p.Protected() {

@@ -25,7 +25,7 @@ func (c comment) comment() forge.Comment {
 	}
 }
 
-// Comments reads the conversation on a pull request; the API has it in one piece.
+// Comments reads a pull request's comments. The API returns them in one page.
 func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment, error) {
 	var comments []forge.Comment
 	path := numbered("/issues", change, "comments")
@@ -33,7 +33,7 @@ func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment,
 		comments = append(comments, c.comment())
 		return true
 	})
-	// Of a pull request that does not exist, the API says that it fails itself.
+	// If the pull request does not exist, the API answers with an internal error.
 	if errors.Is(err, forge.ErrUnavailable) {
 		if _, missing := r.pull(ctx, change); errors.Is(missing, forge.ErrNotFound) {
 			return nil, missing
@@ -42,7 +42,7 @@ func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment,
 	return comments, err
 }
 
-// UpsertComment keeps our comment with a marker up to date.
+// UpsertComment creates or updates our comment with a marker.
 func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body string) (forge.Comment, error) {
 	body = forge.Mark(body, marker, r.forge.Limits().Comment)
 	all, err := r.Comments(ctx, change)

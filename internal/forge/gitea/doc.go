@@ -1,11 +1,11 @@
-// Package gitea is the adapter to Gitea and Forgejo, by their REST API, version 1.
+// Package gitea is the adapter to Gitea and Forgejo. It uses version 1 of their REST API.
 //
-// What is peculiar to them:
+// Differences from other forges:
 //
-//   - Pull requests can be listed by base branch and not by head, so that heads are compared here.
-//   - Closed is what was merged, too.
-//   - Labels are taken from a pull request by number, not by name.
-//   - Who closed a pull request, and who added a label, stands in its timeline.
-//   - A pull request is merged only after its mergeability was computed in the background; until then, a merge is a conflict.
-//   - Owners of code are asked for their review; demanding it is blocking on official review requests.
+//   - Pull requests can be listed by base branch but not by head, so the adapter filters by head.
+//   - Merged pull requests are closed, too.
+//   - Labels are removed from a pull request by number, not by name.
+//   - The timeline tells who closed a pull request, and who added a label.
+//   - A pull request can be merged only after its mergeability was computed in the background. Until then, a merge is a conflict.
+//   - Code owners get review requests. Requiring their approval means blocking merges on official review requests.
 package gitea

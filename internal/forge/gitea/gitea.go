@@ -11,17 +11,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
-// Options say where a Gitea is and who we are there.
+// Options configures the connection to a Gitea.
 type Options struct {
-	// URL is the forge's: "https://codeberg.org".
+	// URL is the address of the forge: "https://codeberg.org".
 	URL string // required
-	// Token has the scopes write:repository, write:issue and read:user.
+	// Token needs the scopes write:repository, write:issue and read:user.
 	Token forge.Secret
-	// Transport says how to talk to it; New fills in the site and the credential.
+	// Transport configures HTTP. New fills in the site and the credential.
 	Transport transport.Config
 }
 
-// Forge is a Gitea or Forgejo.
+// Forge is the adapter to a Gitea or Forgejo.
 type Forge struct {
 	site   forge.Site
 	client rest.Client
@@ -30,7 +30,7 @@ type Forge struct {
 	viewer string
 }
 
-// New returns a forge. It asks nobody.
+// New returns a forge. It sends no request.
 func New(o Options) (*Forge, error) {
 	site, err := forge.ParseSite(o.URL)
 	if err != nil {
@@ -51,12 +51,12 @@ func New(o Options) (*Forge, error) {
 // Kind returns [forge.Gitea].
 func (f *Forge) Kind() forge.Kind { return forge.Gitea }
 
-// Limits are those of the database's columns; texts have none, and are bounded to what people can read.
+// Limits returns the sizes of database columns. Texts have no limit there; theirs is what users can reasonably read.
 func (f *Forge) Limits() forge.Limits {
 	return forge.Limits{Title: 255, Body: 262_144, Comment: 262_144, StatusDescription: 255}
 }
 
-// Repository returns the repository of a URL.
+// Repository returns the repository at a URL.
 func (f *Forge) Repository(url string) (forge.Repository, error) {
 	id, err := f.site.Repository(url)
 	if err != nil {
@@ -65,7 +65,7 @@ func (f *Forge) Repository(url string) (forge.Repository, error) {
 	return &Repository{forge: f, id: id}, nil
 }
 
-// Viewer returns the token's account. It is asked for once.
+// Viewer returns the token's account. It is requested once.
 func (f *Forge) Viewer(ctx context.Context) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,16 +107,16 @@ func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (fo
 	return &Repository{forge: f, id: id}, nil
 }
 
-// requiredScope is how a Gitea says what a token lacks.
+// requiredScope matches Gitea's message about a missing token scope.
 var requiredScope = regexp.MustCompile(`required=\[([^\]]+)\]`)
 
-// do sends a request; the forge's own word on what is missing is better than ours.
+// do sends a request. Errors about missing permissions use the forge's message, which is more precise than ours.
 func (f *Forge) do(ctx context.Context, r rest.Request) error {
 	_, err := f.client.Do(ctx, r)
 	return explain(err)
 }
 
-// user is an account, as everything of the API has it.
+// user is an account as the API describes it.
 type user struct {
 	Login string `json:"login"`
 }

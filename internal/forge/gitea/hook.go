@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// hookEvents are what [forge.Event] knows; the forge reads "pull_request" as everything about pull requests.
+// hookEvents are the events that [forge.Event] knows. "pull_request" includes all events about pull requests.
 var hookEvents = []string{
 	"push", "create", "delete", "pull_request", "pull_request_label", "pull_request_sync", "pull_request_comment",
 	"issue_comment", "status",

@@ -28,7 +28,7 @@ func (i issue) issue() forge.Issue {
 	}
 }
 
-// FindIssues lists issues. The API ignores labels that do not exist, so that they are compared here as well.
+// FindIssues lists issues. The API ignores labels that do not exist, so FindIssues checks them again.
 func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) ([]forge.Issue, error) {
 	query := url.Values{"type": {"issues"}, "state": {"all"}}
 	if f.State != "" {
@@ -51,7 +51,7 @@ func hasLabel(i forge.Issue, name string) bool {
 	return slices.ContainsFunc(i.Labels, func(l string) bool { return strings.EqualFold(l, name) })
 }
 
-// OpenIssue opens an issue. The API wants labels by number when it creates, and by name when it adds.
+// OpenIssue opens an issue. The API takes labels by number on creation, and by name when adding them.
 func (r *Repository) OpenIssue(ctx context.Context, n forge.NewIssue) (forge.Issue, error) {
 	limits := r.forge.Limits()
 	var opened issue

@@ -44,7 +44,7 @@ func (r *Repository) AddLabels(ctx context.Context, change int, names ...string)
 	})
 }
 
-// RemoveLabel takes a label from a pull request.
+// RemoveLabel removes a label from a pull request.
 func (r *Repository) RemoveLabel(ctx context.Context, change int, name string) error {
 	var labels []label
 	err := r.do(ctx, rest.Request{Op: "read labels", Path: numbered("/issues", change, "labels"), Out: &labels})
@@ -63,7 +63,7 @@ func (r *Repository) RemoveLabel(ctx context.Context, change int, name string) e
 	return nil
 }
 
-// LabeledBy reads from the timeline who added a label last. An entry's body is "1" where a label was added.
+// LabeledBy reads from the timeline who added a label last. An entry's body is "1" if the label was added.
 func (r *Repository) LabeledBy(ctx context.Context, change int, name string) (string, error) {
 	who := ""
 	err := r.timeline(ctx, change, func(e event) {

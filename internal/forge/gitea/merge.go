@@ -10,8 +10,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// MergePullRequest merges a pull request. The API answers without the commit, and says in many ways that it cannot:
-// what the pull request is afterwards decides.
+// MergePullRequest merges a pull request. The API's answer lacks the commit, and its refusals vary.
+// The result therefore depends on the pull request's state afterwards.
 func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.Merge) (string, error) {
 	err := r.merge(ctx, number, "merge pull request", m, false)
 	if err != nil && !errors.Is(err, forge.ErrConflict) && !errors.Is(err, forge.ErrNotFound) {
@@ -31,8 +31,8 @@ func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.M
 	return "", err
 }
 
-// AutoMerge asks for a merge once the checks are there. The API does not compare the head, so that it is compared before;
-// who pushes later takes the merge back.
+// AutoMerge requests a merge once the checks succeed. The API does not compare the head, so AutoMerge does so first.
+// A later push cancels the merge.
 func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) error {
 	p, err := r.pull(ctx, number)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// pull is a pull request as the API has it.
+// pull is a pull request as the API describes it.
 type pull struct {
 	Number      int        `json:"number"`
 	HTMLURL     string     `json:"html_url"`
@@ -32,7 +32,7 @@ type pull struct {
 	ClosedAt    *time.Time `json:"closed_at"`
 }
 
-// end is one end of a pull request. Label is the branch's name even when the branch is gone, where Ref is another one.
+// end is the head or base of a pull request. Label keeps the branch's name after its deletion; Ref does not.
 type end struct {
 	Label string `json:"label"`
 	SHA   string `json:"sha"`
@@ -64,7 +64,7 @@ func (p pull) pullRequest() forge.PullRequest {
 	return c
 }
 
-// fork is where the head is, when it is elsewhere.
+// fork returns the head's repository if it is a fork.
 func (p pull) fork() string {
 	switch {
 	case p.Head.Repo == nil:
@@ -75,7 +75,7 @@ func (p pull) fork() string {
 	return p.Head.Repo.FullName
 }
 
-// FindPullRequests lists pull requests, the newest first, as the API does by itself.
+// FindPullRequests lists pull requests, newest first, which is the API's order.
 func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
 	query := url.Values{"state": {"all"}}
 	switch f.State {
@@ -106,7 +106,7 @@ func (r *Repository) PullRequest(ctx context.Context, number int) (forge.PullReq
 	c := p.pullRequest()
 	switch c.State {
 	case forge.Open:
-		// That it cannot be merged may also mean that nobody computed it yet.
+		// Not mergeable can also mean that the forge has not computed it yet.
 		if p.Mergeable {
 			c.Mergeable = forge.MergeableYes
 		}
@@ -125,7 +125,7 @@ func (r *Repository) pull(ctx context.Context, number int) (pull, error) {
 	return p, r.do(ctx, rest.Request{Op: "read pull request", Path: numbered("/pulls", number), Out: &p})
 }
 
-// event is something that happened to a pull request.
+// event is an entry of a pull request's timeline.
 type event struct {
 	Type  string `json:"type"`
 	User  user   `json:"user"`
@@ -133,12 +133,12 @@ type event struct {
 	Label *label `json:"label"`
 }
 
-// timeline hands everything that happened to use, the oldest first.
+// timeline passes all events to use, oldest first.
 func (r *Repository) timeline(ctx context.Context, number int, use func(event)) error {
 	return listUnlinked(ctx, r, rest.Request{Op: "read timeline", Path: numbered("/issues", number, "timeline")}, use)
 }
 
-// OpenPullRequest opens a pull request. A draft is one whose title says so.
+// OpenPullRequest opens a pull request. A prefix of its title marks a draft.
 func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest) (forge.PullRequest, error) {
 	limits := r.forge.Limits()
 	if n.Draft {
@@ -166,7 +166,7 @@ func (r *Repository) EditPullRequest(ctx context.Context, number int, e forge.Pu
 	return r.do(ctx, rest.Request{Op: "edit pull request", Method: http.MethodPatch, Path: numbered("/pulls", number), In: in})
 }
 
-// edit is what pull requests and issues have in common.
+// edit returns the fields that pull requests and issues share.
 func (r *Repository) edit(title, body *string, state *forge.State) map[string]any {
 	limits := r.forge.Limits()
 	in := map[string]any{}

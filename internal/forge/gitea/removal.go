@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// Description is what the repository says about itself.
+// Description returns the repository's description.
 func (r *Repository) Description(ctx context.Context) (string, error) {
 	var found struct {
 		Description string `json:"description"`
@@ -18,7 +18,7 @@ func (r *Repository) Description(ctx context.Context) (string, error) {
 	return found.Description, err
 }
 
-// Remove deletes the repository. Its owner alone may do so, or an owner of its organization.
+// Remove deletes the repository. Only its owner, or an owner of its organization, can do so.
 func (r *Repository) Remove(ctx context.Context) error {
 	err := r.do(ctx, rest.Request{Op: "delete repository", Right: writeRepository + " of an owner", Method: http.MethodDelete})
 	if errors.Is(err, forge.ErrNotFound) {

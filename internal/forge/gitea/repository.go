@@ -16,22 +16,22 @@ type Repository struct {
 	id    forge.ID
 }
 
-// ID returns which repository it is.
+// ID returns the repository's ID.
 func (r *Repository) ID() forge.ID { return r.id }
 
-// CodeOwnersPath is where Gitea looks for the owners of code, besides the root and docs.
+// CodeOwnersPath returns where Gitea looks for code owners, besides the root and docs.
 func (r *Repository) CodeOwnersPath() string { return ".gitea/CODEOWNERS" }
 
-// The scopes of tokens that requests need.
+// The token scopes that requests need.
 const (
 	writeRepository = "write:repository"
 	writeIssue      = "write:issue"
 )
 
-// pageSize is as long as pages get where the administrator did not say otherwise.
+// pageSize is the maximum size of pages by default. Administrators can change it.
 const pageSize = "50"
 
-// request completes a request about this repository; its path is below the repository's.
+// request completes a request about this repository. Its path is relative to the repository's.
 func (r *Repository) request(q rest.Request) rest.Request {
 	q.Where = r.id.String()
 	q.Path = "/repos" + rest.Path(r.id.Owner(), r.id.Name()) + q.Path
@@ -45,7 +45,7 @@ func (r *Repository) do(ctx context.Context, q rest.Request) error {
 	return r.forge.do(ctx, r.request(q))
 }
 
-// list reads all pages of a list, or those until use returns false.
+// list reads all pages of a list, or stops when use returns false.
 func list[T any](ctx context.Context, r *Repository, q rest.Request, use func(T) bool) error {
 	if q.Query == nil {
 		q.Query = url.Values{}
@@ -54,8 +54,8 @@ func list[T any](ctx context.Context, r *Repository, q rest.Request, use func(T)
 	return explain(rest.Pages(ctx, &r.forge.client, r.request(q), use))
 }
 
-// listUnlinked reads all of a list whose pages name no next one, and are shorter than asked for where something may not be seen:
-// an empty one is the last.
+// listUnlinked reads a whole list whose pages do not link the next one. Pages can be shorter than requested
+// if some entries are hidden, so only an empty page is the last.
 func listUnlinked[T any](ctx context.Context, r *Repository, q rest.Request, use func(T)) error {
 	for page := 1; ; page++ {
 		var elements []T
@@ -69,7 +69,7 @@ func listUnlinked[T any](ctx context.Context, r *Repository, q rest.Request, use
 	}
 }
 
-// explain puts the forge's own word on what a token lacks in the place of ours.
+// explain replaces our hint about missing permissions with the forge's own.
 func explain(err error) error {
 	var e *forge.Error
 	if !errors.As(err, &e) || !errors.Is(e.Kind, forge.ErrDenied) {
@@ -81,7 +81,7 @@ func explain(err error) error {
 	return err
 }
 
-// numbered is a path that ends in a number: "/pulls/1".
+// numbered returns a path that ends in a number: "/pulls/1".
 func numbered(path string, number int, more ...string) string {
 	return path + "/" + strconv.Itoa(number) + rest.Path(more...)
 }

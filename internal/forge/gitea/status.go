@@ -20,7 +20,7 @@ type status struct {
 	UpdatedAt   time.Time `json:"updated_at"`
 }
 
-// SetStatus says something about a commit. Saying it twice does no harm, so that it is repeated.
+// SetStatus posts a status for a commit. Posting twice has no effect, so the request is retried.
 func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	return r.do(ctx, rest.Request{
 		Op: "set status", Method: http.MethodPost, Path: "/statuses" + rest.Path(commit), Repeatable: true,
@@ -50,7 +50,7 @@ func (r *Repository) Statuses(ctx context.Context, commit string) ([]forge.Statu
 	return statuses, explain(err)
 }
 
-// stateOf brings what only Gitea can say to what all forges can: a warning does not let a pull request through.
+// stateOf maps Gitea's states to those that all forges have. A warning blocks a merge.
 func stateOf(state string) forge.StatusState {
 	switch state {
 	case "warning":

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// payload is what deliveries have in common.
+// payload holds the fields that all deliveries share.
 type payload struct {
 	Ref         string    `json:"ref"`
 	RefType     string    `json:"ref_type"`
@@ -26,12 +26,12 @@ type payload struct {
 	Sender user `json:"sender"`
 }
 
-// VerifyWebhook checks a delivery and says what it is about.
+// VerifyWebhook checks a delivery's signature and returns its event.
 func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
 	return VerifyWebhook(header, body, key)
 }
 
-// VerifyWebhook checks that a delivery was signed with a secret, and says what it is about.
+// VerifyWebhook checks that a delivery was signed with key, and returns its event.
 func VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
 	if !forge.Signed(header.Get("X-Gitea-Signature"), body, key) {
 		return forge.Event{}, &forge.Error{
@@ -67,7 +67,7 @@ func kindOf(header http.Header) forge.EventKind {
 	return forge.EventOther
 }
 
-// locate says where to look.
+// locate fills in the event's location.
 func (p payload) locate(e *forge.Event) {
 	switch e.Kind {
 	case forge.EventPush:

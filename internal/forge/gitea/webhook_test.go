@@ -18,7 +18,7 @@ import (
 
 const key = "a shared secret"
 
-// delivery has the headers of a delivery of Gitea.
+// delivery returns the headers of a delivery of Gitea.
 func delivery(kind, body string) http.Header {
 	mac := hmac.New(sha256.New, []byte(key))
 	_, _ = mac.Write([]byte(body))

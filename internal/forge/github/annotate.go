@@ -10,8 +10,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Annotate shows annotations as review comments, which every token that may write pull requests can make.
-// Check runs would carry them as well, but only apps may make those.
+// Annotate posts annotations as review comments. Any token that can write pull requests can create those.
+// Check runs would work as well, but only apps can create them.
 func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotations) error {
 	there, err := r.notes(ctx, change)
 	if err != nil {
@@ -24,7 +24,7 @@ func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotatio
 		})
 }
 
-// notes are our review comments.
+// notes returns our review comments.
 func (r *Repository) notes(ctx context.Context, change int) ([]forge.Standing, error) {
 	owner, name := r.names()
 	var all []*github.PullRequestComment
@@ -43,7 +43,7 @@ func (r *Repository) notes(ctx context.Context, change int) ([]forge.Standing, e
 	}
 	var ours []forge.Standing
 	for _, c := range all {
-		// The token of a CI job does not say whose it is; then it is a bot's, and people's comments are not ours in any case.
+		// The token of a CI job does not reveal its account. Then every comment by a bot counts as ours, and none by users.
 		if viewer == "" && c.GetUser().GetType() == "Bot" || viewer != "" && strings.EqualFold(c.GetUser().GetLogin(), viewer) {
 			outdated := c.GetSubjectType() != "file" && c.Line == nil
 			ours = append(ours, forge.Standing{ID: strconv.FormatInt(c.GetID(), 10), Body: c.GetBody(), Outdated: outdated})

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/github/githubtest"
 )
 
-// annotating is a fake with a pull request, and what a token sees of it.
+// annotating is a fake with a pull request, and an adapter with a given token.
 type annotating struct {
 	*githubtest.Fake
 	t      *testing.T
@@ -47,7 +47,7 @@ func (a *annotating) notes() []forgetest.Note {
 	return a.Notes(a.URL+"/acme/gitops", a.change.Number)
 }
 
-// TestAnOutdatedReviewCommentIsReplaced: GitHub folds it away.
+// GitHub collapses outdated comments.
 func TestAnOutdatedReviewCommentIsReplaced(t *testing.T) {
 	a := newAnnotating(t, githubtest.Token)
 	for range 2 {
@@ -61,7 +61,7 @@ func TestAnOutdatedReviewCommentIsReplaced(t *testing.T) {
 	}
 }
 
-// TestAHeadThatGitHubHasNotNoticedIsWaitedFor instead of leaving everything out.
+// Annotate waits until GitHub knows the head, instead of skipping all annotations.
 func TestAHeadThatGitHubHasNotNoticedIsWaitedFor(t *testing.T) {
 	a := newAnnotating(t, githubtest.Token)
 	if err := a.annotate("another", "has no limits"); !errors.Is(err, forge.ErrConflict) {
@@ -69,7 +69,7 @@ func TestAHeadThatGitHubHasNotNoticedIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestTheTokenOfAJobHasNoName, so that what bots wrote is ours, and what people wrote is not.
+// Without a name, comments by bots count as ours, and those by users do not.
 func TestTheTokenOfAJobHasNoName(t *testing.T) {
 	a := newAnnotating(t, githubtest.Token)
 	if err := a.annotate(a.change.Head.Commit, "a person's"); err != nil {

@@ -23,7 +23,7 @@ import (
 
 // App is a GitHub App that is installed for an account.
 type App struct {
-	// ID is the app's client id or number.
+	// ID is the app's client ID or number.
 	ID string // required
 	// Installation is the number of the installation.
 	Installation int64 // required
@@ -31,7 +31,7 @@ type App struct {
 	PrivateKey forge.Secret // required
 }
 
-// installation gets tokens for an installed app. They live an hour, and one is used until shortly before its end.
+// installation fetches tokens for an installed app. They are valid for an hour; each is used until shortly before that.
 type installation struct {
 	app    App
 	key    *rsa.PrivateKey
@@ -43,7 +43,7 @@ type installation struct {
 	expires time.Time
 }
 
-// early is how long before its end a token is replaced: longer than a request with all its attempts takes.
+// early is how long before its expiry a token is replaced: longer than a request with all its retries takes.
 const early = 5 * time.Minute
 
 func newInstallation(app App, api string, c transport.Config) (*installation, error) {
@@ -112,8 +112,8 @@ func (i *installation) current(ctx context.Context) (forge.Secret, error) {
 	return i.token, nil
 }
 
-// GitCredential returns the name and the password with which the app reads and writes its repositories by Git.
-// The password is replaced every hour: ask for each conversation. It is empty where a token is used instead of an app.
+// GitCredential returns the user name and password for Git access to the app's repositories.
+// The password is replaced every hour: call GitCredential for each connection. Both are empty with a token instead of an app.
 func (f *Forge) GitCredential(ctx context.Context) (user string, password forge.Secret, err error) {
 	if f.app == nil {
 		return "", forge.Secret{}, nil
@@ -122,14 +122,14 @@ func (f *Forge) GitCredential(ctx context.Context) (user string, password forge.
 	return "x-access-token", password, err
 }
 
-// secrets are the token in use.
+// secrets returns the token in use.
 func (i *installation) secrets() []forge.Secret {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return []forge.Secret{i.token}
 }
 
-// login is the name under which an app opens and comments.
+// login returns the account name of an app.
 func (i *installation) login(ctx context.Context) (string, error) {
 	var answer struct {
 		Slug string `json:"slug"`
@@ -138,7 +138,7 @@ func (i *installation) login(ctx context.Context) (string, error) {
 	return answer.Slug + "[bot]", err
 }
 
-// signIn adds a token that the app itself issued: a JWT, valid for minutes. It is issued a minute ago,
+// signIn adds a token that the app itself issues: a JWT, valid for minutes. Its issue time is a minute ago,
 // since GitHub's clock may be behind ours.
 func (i *installation) signIn(r *http.Request) error {
 	now := i.clock.Now()

@@ -23,7 +23,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
-// apps is GitHub's side of an app: it checks the app's own tokens and gives out the installation's.
+// apps serves GitHub's API for apps: it checks the app's own tokens and issues installation tokens.
 type apps struct {
 	t     *testing.T
 	fake  *githubtest.Fake
@@ -121,7 +121,7 @@ func TestApp(t *testing.T) {
 	}
 }
 
-// A token is for the API: who configured it says elsewhere what Git uses.
+// A token is for the API. Credentials for Git are configured separately.
 func TestWithoutAppThereIsNoGitCredential(t *testing.T) {
 	_, password, err := githubtest.New(t).Forge(t, github.Options{Token: forge.NewSecret(githubtest.Token)}).GitCredential(t.Context())
 	if !password.IsZero() || err != nil {
@@ -138,7 +138,7 @@ func TestAppKey(t *testing.T) {
 	}
 }
 
-// TestEndpoints: where the API is for each edition.
+// The address of the API depends on the edition.
 func TestEndpoints(t *testing.T) {
 	for site, want := range map[string]string{
 		"":                           "https://api.github.com/repos/o/r/pulls/1",

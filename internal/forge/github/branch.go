@@ -28,7 +28,7 @@ func (r *Repository) CreateBranch(ctx context.Context, branch, commit string) er
 	return err
 }
 
-// DeleteBranch deletes a branch. Of one that is not there, GitHub says that the request is wrong.
+// DeleteBranch deletes a branch. GitHub answers 422 if it does not exist.
 func (r *Repository) DeleteBranch(ctx context.Context, branch string) error {
 	owner, name := r.names()
 	answer, err := r.forge.client.Git.DeleteRef(deleteBranch.on(ctx), owner, name, "refs/heads/"+branch)
@@ -38,7 +38,7 @@ func (r *Repository) DeleteBranch(ctx context.Context, branch string) error {
 	return r.explain(deleteBranch, answer, err)
 }
 
-// Protection reads what a branch demands.
+// Protection reads a branch's requirements.
 func (r *Repository) Protection(ctx context.Context, branch string) (forge.Protection, error) {
 	owner, name := r.names()
 	p, answer, err := r.forge.client.Repositories.GetBranchProtection(readProtection.on(ctx), owner, name, branch)
@@ -59,7 +59,7 @@ func (r *Repository) Protection(ctx context.Context, branch string) (forge.Prote
 	return result, nil
 }
 
-// Protect sets what a branch demands. Administrators may do without, as where GitHub's pages set it up.
+// Protect sets a branch's requirements. Administrators can bypass them, which is GitHub's default.
 func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protection) error {
 	owner, name := r.names()
 	if !p.Protected() {

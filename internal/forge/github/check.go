@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Checks reads statuses and check runs, which is what GitHub Actions and most apps report by.
+// Checks reads statuses and check runs. GitHub Actions and most apps report check runs.
 func (r *Repository) Checks(ctx context.Context, commit string) ([]forge.Status, error) {
 	statuses, err := r.Statuses(ctx, commit)
 	if err != nil {
@@ -34,7 +34,7 @@ func (r *Repository) Checks(ctx context.Context, commit string) ([]forge.Status,
 	return statuses, err
 }
 
-// stateOfRun is what a check run says: what is not over is pending, and what did not end well lets nothing through.
+// stateOfRun returns the state of a check run: unfinished runs are pending, and unsuccessful ones block.
 func stateOfRun(run *github.CheckRun) forge.StatusState {
 	if run.GetStatus() != "completed" {
 		return forge.Pending

@@ -16,7 +16,7 @@ func commentOf(c *github.IssueComment) forge.Comment {
 	}
 }
 
-// Comments reads the conversation on a pull request.
+// Comments reads a pull request's comments.
 func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment, error) {
 	owner, name := r.names()
 	var comments []forge.Comment
@@ -29,7 +29,7 @@ func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment,
 	return comments, err
 }
 
-// UpsertComment keeps our comment with a marker up to date.
+// UpsertComment creates or updates our comment with a marker.
 func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body string) (forge.Comment, error) {
 	body = forge.Mark(body, marker, r.forge.Limits().Comment)
 	all, err := r.Comments(ctx, change)

@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// explain brings an error of the client into the vocabulary of forges.
+// explain translates the client's error to one of package forge.
 func (f *Forge) explain(o operation, where string, answer *github.Response, err error) error {
 	if err == nil {
 		return nil
@@ -41,7 +41,7 @@ func (f *Forge) explain(o operation, where string, answer *github.Response, err 
 	return e
 }
 
-// inUse are the credentials that the forge may quote.
+// inUse returns the credentials that the forge may quote.
 func (f *Forge) inUse() []forge.Secret {
 	if f.app == nil {
 		return f.secrets
@@ -49,7 +49,7 @@ func (f *Forge) inUse() []forge.Secret {
 	return f.app.secrets()
 }
 
-// message is what GitHub says, without the URL that the client puts before.
+// message returns GitHub's message, without the URL that the client prepends.
 func message(err error) string {
 	var said *github.ErrorResponse
 	if !errors.As(err, &said) {
@@ -67,7 +67,7 @@ func message(err error) string {
 	return strings.Join(words, ": ")
 }
 
-// isConflict tells from what a failed validation says whether it could succeed another time.
+// isConflict reports whether a failed validation is a conflict, so that a later attempt can succeed.
 func isConflict(detail string) bool {
 	for _, said := range []string{"already exists", "cannot be reopened", "cannot be changed", "base branch was modified", "is not part of the pull request"} {
 		if strings.Contains(detail, said) {

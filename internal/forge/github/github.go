@@ -13,20 +13,20 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
-// Options say where a GitHub is and who we are there.
+// Options configures the connection to a GitHub.
 type Options struct {
-	// URL is the forge's; empty means "https://github.com".
+	// URL is the address of the forge. It defaults to "https://github.com".
 	URL string
-	// Token is a personal, fine-grained or CI job's token. Rights it needs: contents, pull requests, issues and commit
-	// statuses, to write; administration, to write, only to protect branches.
+	// Token is a personal, fine-grained or CI job's token. It needs write access to contents, pull requests, issues and
+	// commit statuses; and to administration, only to protect branches.
 	Token forge.Secret
-	// App is who we are instead of a token; may be nil.
+	// App authenticates as a GitHub App instead of a token. Optional.
 	App *App
-	// Transport says how to talk to it; New fills in the site and the credential.
+	// Transport configures HTTP. New fills in the site and the credential.
 	Transport transport.Config
 }
 
-// Forge is a GitHub.
+// Forge is the adapter to a GitHub.
 type Forge struct {
 	site    forge.Site
 	client  *github.Client
@@ -38,7 +38,7 @@ type Forge struct {
 	viewer *string
 }
 
-// New returns a forge. It asks nobody.
+// New returns a forge. It sends no request.
 func New(o Options) (*Forge, error) {
 	if o.URL == "" {
 		o.URL = "https://github.com"
@@ -71,7 +71,7 @@ func New(o Options) (*Forge, error) {
 	return f, err
 }
 
-// endpoints are the URLs of the two APIs, and the host they are on where it is another one than the site's.
+// endpoints returns the URLs of both APIs, and their host if it differs from the site's.
 func endpoints(s forge.Site) (api, graphQL, host string) {
 	if s.Host == "github.com" || strings.HasSuffix(s.Host, ".ghe.com") {
 		host = "api." + s.Host
@@ -83,12 +83,12 @@ func endpoints(s forge.Site) (api, graphQL, host string) {
 // Kind returns [forge.GitHub].
 func (f *Forge) Kind() forge.Kind { return forge.GitHub }
 
-// Limits are those that the API enforces.
+// Limits returns the limits that the API enforces.
 func (f *Forge) Limits() forge.Limits {
 	return forge.Limits{Title: 256, Body: 65_536, Comment: 65_536, StatusDescription: 140}
 }
 
-// Repository returns the repository of a URL.
+// Repository returns the repository at a URL.
 func (f *Forge) Repository(url string) (forge.Repository, error) {
 	id, err := f.site.Repository(url)
 	if err != nil {
@@ -97,7 +97,7 @@ func (f *Forge) Repository(url string) (forge.Repository, error) {
 	return &Repository{forge: f, id: id}, nil
 }
 
-// Viewer returns the account of the token or app; empty for a token that cannot say, as those of CI jobs. It is asked once.
+// Viewer returns the account of the token or app. Empty if the token cannot read it, as in CI jobs. It is requested once.
 func (f *Forge) Viewer(ctx context.Context) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,6 +139,6 @@ func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (fo
 	if err := f.explain(createRepository, id.String(), answer, err); err != nil {
 		return nil, err
 	}
-	// The default branch of an empty repository is the first that is pushed.
+	// The first branch pushed to an empty repository becomes the default branch.
 	return &Repository{forge: f, id: id}, nil
 }

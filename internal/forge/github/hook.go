@@ -8,10 +8,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// hookEvents are what [forge.Event] knows.
+// hookEvents are the events that [forge.Event] knows.
 var hookEvents = []string{"push", "pull_request", "issue_comment", "status"}
 
-// EnsureHook subscribes a URL. The secret cannot be read, so that it is always set.
+// EnsureHook subscribes a URL. The secret cannot be read, so it is set each time.
 func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) error {
 	owner, name := r.names()
 	var existing *github.Hook

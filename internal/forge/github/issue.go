@@ -18,7 +18,7 @@ func issueOf(i *github.Issue) forge.Issue {
 	}
 }
 
-// FindIssues lists issues, the newest first.
+// FindIssues lists issues, newest first.
 func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) ([]forge.Issue, error) {
 	options := &github.IssueListByRepoOptions{State: "all", Sort: "created", Direction: "desc"}
 	if f.State != "" {

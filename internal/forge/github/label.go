@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// EnsureLabel creates a label; that it is there is what GitHub says then.
+// EnsureLabel creates a label. A label that exists is not an error.
 func (r *Repository) EnsureLabel(ctx context.Context, l forge.Label) error {
 	if l.Color == "" {
 		l.Color = forge.DefaultColor
@@ -42,10 +42,10 @@ func (r *Repository) AddLabels(ctx context.Context, change int, names ...string)
 	return r.explain(addLabels, answer, err)
 }
 
-// RemoveLabel takes a label from a pull request. GitHub also does not find one that the pull request does not have.
+// RemoveLabel removes a label from a pull request. GitHub answers 404 if the pull request does not have it.
 func (r *Repository) RemoveLabel(ctx context.Context, change int, label string) error {
 	owner, name := r.names()
-	// The client escapes branches and not labels, which may have slashes as well.
+	// The client escapes branches but not labels, which can contain slashes as well.
 	answer, err := r.forge.client.Issues.RemoveLabelForIssue(removeLabel.on(ctx), owner, name, change, url.PathEscape(label))
 	if answer != nil && answer.StatusCode == http.StatusNotFound && strings.Contains(message(err), "Label does not exist") {
 		return nil
@@ -53,7 +53,7 @@ func (r *Repository) RemoveLabel(ctx context.Context, change int, label string) 
 	return r.explain(removeLabel, answer, err)
 }
 
-// LabeledBy reads from the events of a pull request who added a label last.
+// LabeledBy reads from a pull request's events who added a label last.
 func (r *Repository) LabeledBy(ctx context.Context, change int, label string) (string, error) {
 	owner, name := r.names()
 	who := ""

@@ -12,8 +12,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// MergePullRequest merges a pull request. A refusal may mean that it was merged already, for instance by our own request
-// whose answer was lost: what the pull request is decides.
+// MergePullRequest merges a pull request. A refusal can mean that it is already merged, for example by an earlier
+// request whose answer was lost, so the pull request's state decides.
 func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.Merge) (string, error) {
 	if m.Head == "" {
 		return "", r.unjudged(mergePullRequest)
@@ -44,8 +44,8 @@ const enableAutoMerge = `mutation($input: EnablePullRequestAutoMergeInput!) {
   enablePullRequestAutoMerge(input: $input) { clientMutationId }
 }`
 
-// AutoMerge asks for a merge once checks and reviews are there. GitHub refuses it for what could be merged now,
-// which is then merged.
+// AutoMerge requests a merge once checks and reviews succeed. GitHub refuses that if the pull request can be merged now;
+// then AutoMerge merges it.
 func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) error {
 	if m.Head == "" {
 		return r.unjudged(mergeLater)

@@ -6,14 +6,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
-// operation is something we ask for, with the permission it needs as GitHub names it.
+// operation is a kind of request, with the permission it needs in GitHub's terms.
 type operation struct {
 	name, right string
-	// repeatable is set where a POST may be repeated.
+	// repeatable means that a POST can be retried.
 	repeatable bool
 }
 
-// What we ask for.
+// The operations.
 var (
 	readAccount      = operation{name: "read own account", right: "metadata=read"}
 	createRepository = operation{name: "create repository", right: "administration=write"}

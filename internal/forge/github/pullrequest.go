@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// pullRequestOf is a pull request in the words of forges. What is null in an answer is nothing.
+// pullRequestOf converts a pull request. Null values become zero values.
 func pullRequestOf(p *github.PullRequest) forge.PullRequest {
 	if p == nil {
 		return forge.PullRequest{}
@@ -34,7 +34,7 @@ func pullRequestOf(p *github.PullRequest) forge.PullRequest {
 	return c
 }
 
-// forkOf is where the head is, when it is elsewhere.
+// forkOf returns the head's repository if it is a fork.
 func forkOf(p *github.PullRequest) string {
 	head, base := p.GetHead().GetRepo(), p.GetBase().GetRepo()
 	switch {
@@ -55,7 +55,7 @@ func labelNames(labels []*github.Label) []string {
 	return names
 }
 
-// FindPullRequests lists pull requests, the newest first.
+// FindPullRequests lists pull requests, newest first.
 func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
 	options := &github.PullRequestListOptions{State: "all", Base: f.Base, Sort: "created", Direction: "desc"}
 	switch f.State {
@@ -72,7 +72,7 @@ func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFi
 	err := pages(ctx, r, findPullRequests, func(ctx context.Context, at github.ListOptions) ([]*github.PullRequest, *github.Response, error) {
 		options.ListOptions = at
 		if f.Limit > 0 {
-			// Bodies are long: what is not wanted is not worth its way.
+			// Bodies are long, so do not fetch more than needed.
 			options.PerPage = min(f.Limit, pageSize)
 		}
 		return r.forge.client.PullRequests.List(ctx, owner, name, options)

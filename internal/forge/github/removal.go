@@ -7,14 +7,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Description is what the repository says about itself.
+// Description returns the repository's description.
 func (r *Repository) Description(ctx context.Context) (string, error) {
 	owner, name := r.names()
 	found, answer, err := r.forge.client.Repositories.Get(readRepository.on(ctx), owner, name)
 	return found.GetDescription(), r.explain(readRepository, answer, err)
 }
 
-// Remove deletes the repository. Classic tokens need the scope delete_repo for that.
+// Remove deletes the repository. Classic tokens need the scope delete_repo.
 func (r *Repository) Remove(ctx context.Context) error {
 	owner, name := r.names()
 	answer, err := r.forge.client.Repositories.Delete(removeRepository.on(ctx), owner, name)

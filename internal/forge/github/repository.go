@@ -14,23 +14,23 @@ type Repository struct {
 	id    forge.ID
 }
 
-// ID returns which repository it is.
+// ID returns the repository's ID.
 func (r *Repository) ID() forge.ID { return r.id }
 
-// CodeOwnersPath is where GitHub looks first for the owners of code.
+// CodeOwnersPath returns where GitHub looks first for code owners.
 func (r *Repository) CodeOwnersPath() string { return ".github/CODEOWNERS" }
 
-// names are the arguments that most calls begin with.
+// names returns the first arguments of most calls.
 func (r *Repository) names() (owner, name string) { return r.id.Owner(), r.id.Name() }
 
 func (r *Repository) explain(o operation, answer *github.Response, err error) error {
 	return r.forge.explain(o, r.id.String(), answer, err)
 }
 
-// pageSize is the longest that pages get.
+// pageSize is the maximum size of pages.
 const pageSize = 100
 
-// pages reads all pages of a list, or those until use returns false.
+// pages reads all pages of a list, or stops when use returns false.
 func pages[T any](
 	ctx context.Context, r *Repository, o operation,
 	read func(context.Context, github.ListOptions) ([]T, *github.Response, error), use func(T) bool,

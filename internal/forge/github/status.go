@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// SetStatus says something about a commit. Saying it twice does no harm, so that it is repeated.
+// SetStatus posts a status for a commit. Posting twice has no effect, so the request is retried.
 func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	owner, name := r.names()
 	status := github.RepoStatus{
@@ -24,7 +24,7 @@ func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Statu
 	return r.explain(setStatus, answer, err)
 }
 
-// Statuses reads the latest status of each context, which GitHub calls the combined one.
+// Statuses reads the latest status of each context: GitHub's combined status.
 func (r *Repository) Statuses(ctx context.Context, commit string) ([]forge.Status, error) {
 	owner, name := r.names()
 	var statuses []forge.Status

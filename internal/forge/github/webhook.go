@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// payload is what deliveries have in common.
+// payload holds the fields that all deliveries share.
 type payload struct {
 	Action      string              `json:"action"`
 	Ref         string              `json:"ref"`
@@ -32,12 +32,12 @@ type payload struct {
 	} `json:"sender"`
 }
 
-// VerifyWebhook checks a delivery and says what it is about.
+// VerifyWebhook checks a delivery's signature and returns its event.
 func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
 	return VerifyWebhook(header, body, key)
 }
 
-// VerifyWebhook checks that a delivery was signed with a secret, and says what it is about.
+// VerifyWebhook checks that a delivery was signed with key, and returns its event.
 func VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
 	signature, found := strings.CutPrefix(header.Get("X-Hub-Signature-256"), "sha256=")
 	if !found || !forge.Signed(signature, body, key) {
@@ -60,7 +60,7 @@ func VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Eve
 	return e, nil
 }
 
-// locate says what happened and where to look.
+// locate fills in the event's kind and location.
 func (p payload) locate(kind string, e *forge.Event) {
 	switch kind {
 	case "push":

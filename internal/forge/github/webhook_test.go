@@ -17,7 +17,7 @@ import (
 
 const key = "a shared secret"
 
-// delivery has the headers of a delivery of GitHub.
+// delivery returns the headers of a delivery of GitHub.
 func delivery(kind, body string) http.Header {
 	mac := hmac.New(sha256.New, []byte(key))
 	_, _ = mac.Write([]byte(body))

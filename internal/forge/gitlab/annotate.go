@@ -10,8 +10,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// Annotate shows annotations as threads at lines. Reports of code quality would be an alternative,
-// but only the jobs of a pipeline can make those.
+// Annotate posts annotations as threads at lines. Code quality reports would be an alternative,
+// but only pipeline jobs can create them.
 func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotations) error {
 	m, err := r.mergeRequest(ctx, change)
 	if err != nil {
@@ -38,7 +38,7 @@ func (r *Repository) Annotate(ctx context.Context, change int, a forge.Annotatio
 	})
 }
 
-// standing are our comments at lines. One that could not be carried over to the newest difference is outdated.
+// standing returns our comments at lines. A comment is outdated if GitLab could not move it to the newest diff.
 func (r *Repository) standing(ctx context.Context, m mergeRequest) ([]forge.Standing, error) {
 	var all []note
 	err := r.notes(ctx, m.Number, func(n note) {
@@ -63,7 +63,7 @@ func (r *Repository) standing(ctx context.Context, m mergeRequest) ([]forge.Stan
 	return ours, nil
 }
 
-// demandsResolved reports whether the project merges only what has no open threads. Then only refusals may leave some.
+// demandsResolved reports whether the project requires resolved threads to merge. If so, only refusals stay open.
 func (r *Repository) demandsResolved(ctx context.Context) (bool, error) {
 	var project struct {
 		Resolved bool `json:"only_allow_merge_if_all_discussions_are_resolved"`

@@ -19,7 +19,7 @@ func (w *world) annotate(c forge.PullRequest, levels ...forge.AnnotationLevel) {
 	w.must(w.repo.Annotate(w.Context(), c.Number, a))
 }
 
-// TestOnlyRefusalsHoldUpAMerge, where a project demands that threads are resolved.
+// A project may require that threads are resolved.
 func TestOnlyRefusalsHoldUpAMerge(t *testing.T) {
 	for _, demanded := range []bool{false, true} {
 		w := newWorld(t)
@@ -36,7 +36,7 @@ func TestOnlyRefusalsHoldUpAMerge(t *testing.T) {
 	}
 }
 
-// TestAnOutdatedThreadIsReplaced: GitLab could not carry it over to the newest difference.
+// GitLab could not move the thread to the newest diff.
 func TestAnOutdatedThreadIsReplaced(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("annotated")
@@ -48,7 +48,7 @@ func TestAnOutdatedThreadIsReplaced(t *testing.T) {
 	}
 }
 
-// TestADifferenceOfAnotherCommitIsWaitedFor: GitLab computes it in the background.
+// GitLab computes diffs in the background.
 func TestADifferenceOfAnotherCommitIsWaitedFor(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("annotated")
@@ -58,7 +58,7 @@ func TestADifferenceOfAnotherCommitIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestWhoDeletedAThreadMeanwhile leaves nothing to do.
+// A thread that was deleted meanwhile needs no work.
 func TestWhoDeletedAThreadMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	c := w.open("annotated")

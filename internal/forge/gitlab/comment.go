@@ -13,14 +13,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// note is a comment, or what GitLab itself writes into the conversation: "added label".
+// note is a comment, or an entry that GitLab itself writes: "added label".
 type note struct {
 	ID        int       `json:"id"`
 	Author    *user     `json:"author"`
 	Body      string    `json:"body"`
 	System    bool      `json:"system"`
 	CreatedAt time.Time `json:"created_at"`
-	// Type is diffNote for one at a place in the difference, of which Position says where; else it is not told, or another.
+	// Type is diffNote for a comment in the diff, at Position. For others it is empty or something else.
 	Type     string    `json:"type"`
 	Position *diffRefs `json:"position"`
 }
@@ -34,7 +34,7 @@ func (r *Repository) comment(change int, n note) forge.Comment {
 	}
 }
 
-// Comments reads the conversation on a merge request, without what GitLab says in it and what is said at lines.
+// Comments reads a merge request's comments, without those by GitLab itself and those at lines.
 func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment, error) {
 	var comments []forge.Comment
 	err := r.notes(ctx, change, func(n note) {
@@ -45,7 +45,7 @@ func (r *Repository) Comments(ctx context.Context, change int) ([]forge.Comment,
 	return comments, err
 }
 
-// notes reads what people and programs say about a merge request, the oldest first.
+// notes reads a merge request's comments by accounts, oldest first.
 func (r *Repository) notes(ctx context.Context, change int, use func(note)) error {
 	request := rest.Request{
 		Op: "read comments", Path: numbered("/merge_requests", change, "notes"),
@@ -59,7 +59,7 @@ func (r *Repository) notes(ctx context.Context, change int, use func(note)) erro
 	})
 }
 
-// UpsertComment keeps our comment with a marker up to date.
+// UpsertComment creates or updates our comment with a marker.
 func (r *Repository) UpsertComment(ctx context.Context, change int, marker, body string) (forge.Comment, error) {
 	body = forge.Mark(body, marker, r.forge.Limits().Comment)
 	all, err := r.Comments(ctx, change)

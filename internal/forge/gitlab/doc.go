@@ -1,20 +1,20 @@
-// Package gitlab is the adapter to GitLab, gitlab.com and self-managed, by its REST API, version 4.
+// Package gitlab is the adapter to GitLab, gitlab.com and self-managed. It uses version 4 of the REST API.
 //
-// A pull request is a merge request and its number the one people see, "!5". A comment is a note. A repository is a project,
-// which may lie in any depth of groups.
+// A pull request is a merge request, with the number that pages show, "!5". A comment is a note. A repository is a project,
+// at any depth of groups.
 //
-// What is peculiar to it:
+// Differences from other forges:
 //
-//   - A status cannot become what it is already: pending after pending is refused. A pending status is then said to be
-//     running, which means the same here, and a running one keeps its words.
-//   - No branch can demand a status by name. What there is, is a setting of the whole project, that pipelines must succeed:
-//     all statuses of a commit together are its pipeline, so that no status may fail. Reading tells it as the check "*".
-//   - Required approvals are the project's as well, and they and owners of code need GitLab Premium.
-//     What is the whole project's is only ever made stricter here, never given up for one branch's sake.
-//   - Who may not merge is told so by 401, as if the token were wrong.
-//   - A hook has a token, which travels as it is; GitLab 19 and later sign deliveries besides. See [VerifyWebhook].
-//   - A draft is marked in its title.
+//   - A status cannot be set to its current state: pending after pending is refused. The adapter then sets a pending status
+//     to running, which means the same here. A running status keeps its description.
+//   - A branch cannot require a status by name. Instead, the whole project can require that pipelines succeed: all statuses
+//     of a commit form its pipeline, so none may fail. The adapter reads this as the check "*".
+//   - Required approvals belong to the project as well. They, and code owners, need GitLab Premium.
+//     The adapter only ever makes project settings stricter. It never relaxes them for a branch.
+//   - An account that cannot merge gets 401, as if its token were wrong.
+//   - A hook sends a token in plain text; GitLab 19 and later also sign deliveries. See [VerifyWebhook].
+//   - A prefix of the title marks a draft.
 //
-// A token needs the scope api; of a project's own tokens, the role Developer for pull requests and Maintainer for protection
-// and hooks. The token of a CI job may read; nearly nothing of what is written here is open to it.
+// A token needs the scope api. A project's token needs the role Developer for pull requests, and Maintainer for protection
+// and hooks. The token of a CI job can read; it can do almost none of the writes.
 package gitlab

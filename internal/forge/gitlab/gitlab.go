@@ -10,28 +10,28 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
-// Auth is what kind of token it is.
+// Auth is the kind of a token.
 type Auth string
 
-// The kinds of tokens. The zero value is a token of a person, project or group.
+// The kinds of tokens. The zero value is a token of a user, project or group.
 const (
 	PrivateToken Auth = ""
 	OAuthToken   Auth = "oauth"
 	JobToken     Auth = "job" // CI_JOB_TOKEN
 )
 
-// Options say where a GitLab is and who we are there.
+// Options configures the connection to a GitLab.
 type Options struct {
-	// URL is the forge's: "https://gitlab.com".
+	// URL is the address of the forge: "https://gitlab.com".
 	URL string // required
-	// Token has the scope api.
+	// Token needs the scope api.
 	Token forge.Secret
 	Auth  Auth
-	// Transport says how to talk to it; New fills in the site and the credential.
+	// Transport configures HTTP. New fills in the site and the credential.
 	Transport transport.Config
 }
 
-// Forge is a GitLab.
+// Forge is the adapter to a GitLab.
 type Forge struct {
 	site   forge.Site
 	auth   Auth
@@ -41,7 +41,7 @@ type Forge struct {
 	viewer string
 }
 
-// New returns a forge. It asks nobody.
+// New returns a forge. It sends no request.
 func New(o Options) (*Forge, error) {
 	site, err := forge.ParseSite(o.URL)
 	if err != nil {
@@ -59,7 +59,7 @@ func New(o Options) (*Forge, error) {
 	}}, nil
 }
 
-// set puts a token where tokens of its kind belong.
+// set puts a token into the header for its kind.
 func (a Auth) set(h http.Header, token forge.Secret) {
 	switch a {
 	case OAuthToken:
@@ -74,12 +74,12 @@ func (a Auth) set(h http.Header, token forge.Secret) {
 // Kind returns [forge.GitLab].
 func (f *Forge) Kind() forge.Kind { return forge.GitLab }
 
-// Limits are GitLab's own.
+// Limits returns GitLab's limits.
 func (f *Forge) Limits() forge.Limits {
 	return forge.Limits{Title: 255, Body: 1_000_000, Comment: 1_000_000, StatusDescription: 255}
 }
 
-// Repository returns the repository of a URL.
+// Repository returns the repository at a URL.
 func (f *Forge) Repository(url string) (forge.Repository, error) {
 	id, err := f.site.Repository(url)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *Forge) Repository(url string) (forge.Repository, error) {
 	return &Repository{forge: f, id: id}, nil
 }
 
-// Viewer returns the token's account; that of a CI job has none. It is asked for once.
+// Viewer returns the token's account. Empty for the token of a CI job. It is requested once.
 func (f *Forge) Viewer(ctx context.Context) (string, error) {
 	if f.auth == JobToken {
 		return "", nil
@@ -144,12 +144,12 @@ func (f *Forge) do(ctx context.Context, r rest.Request) error {
 	return err
 }
 
-// user is an account, as everything of the API has it.
+// user is an account as the API describes it.
 type user struct {
 	Username string `json:"username"`
 }
 
-// name is an account's name; there may be none where an account was deleted.
+// name returns an account's name. Empty if the account was deleted.
 func (u *user) name() string {
 	if u == nil {
 		return ""

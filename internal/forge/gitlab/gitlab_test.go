@@ -27,9 +27,9 @@ var (
 	_ forge.Hooker         = (*gitlab.Repository)(nil)
 )
 
-// TestRules hides the ability to protect from two rules, so that they are skipped: they take for granted that a branch
-// demands a status by its name, which can be read back, and that is there to be waited for before anybody set it.
-// What GitLab can do is tested beside.
+// TestRules hides the ability to protect branches from two rules, so that they are skipped. They assume that a branch
+// can require a status by name, that it can be read back, and that a merge waits for it before it was ever set.
+// Other tests of this package cover GitLab's protection.
 func TestRules(t *testing.T) {
 	forgetest.Run(t, func(t *testing.T) forgetest.Harness {
 		_, h := gitlabtest.Start(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// EnsureHook subscribes a URL. The forge signs its deliveries, or shows the secret as its token where it cannot sign.
+// EnsureHook subscribes a URL. The forge signs its deliveries, or sends the secret as a token if it cannot sign.
 func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) error {
 	type hook struct {
 		ID  int    `json:"id"`

@@ -32,7 +32,7 @@ func (i issue) issue() forge.Issue {
 	}
 }
 
-// FindIssues lists issues, the newest first.
+// FindIssues lists issues, newest first.
 func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) ([]forge.Issue, error) {
 	query := url.Values{"state": {states[f.State]}, "order_by": {"created_at"}, "sort": {"desc"}}
 	if f.Label != "" {

@@ -24,7 +24,7 @@ func (r *Repository) EnsureLabel(ctx context.Context, l forge.Label) error {
 		In: map[string]any{"name": l.Name, "color": "#" + l.Color, "description": l.Description},
 	})
 	if errors.Is(err, forge.ErrConflict) {
-		return nil // somebody else was faster
+		return nil // created by another client meanwhile
 	}
 	return err
 }
@@ -40,7 +40,7 @@ func (r *Repository) AddLabels(ctx context.Context, change int, names ...string)
 	})
 }
 
-// RemoveLabel takes a label from a merge request.
+// RemoveLabel removes a label from a merge request.
 func (r *Repository) RemoveLabel(ctx context.Context, change int, name string) error {
 	return r.do(ctx, rest.Request{
 		Op: "remove label", Method: http.MethodPut, Path: numbered("/merge_requests", change),
@@ -48,7 +48,7 @@ func (r *Repository) RemoveLabel(ctx context.Context, change int, name string) e
 	})
 }
 
-// LabeledBy reads who added a label last. The events of a label that was deleted have none.
+// LabeledBy reads who added a label last. Events of deleted labels do not name the label.
 func (r *Repository) LabeledBy(ctx context.Context, change int, name string) (string, error) {
 	type event struct {
 		User   *user  `json:"user"`

@@ -9,8 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// MergePullRequest merges a merge request. When the forge will not, that may be since it was merged already,
-// perhaps by an attempt of ours whose answer was lost.
+// MergePullRequest merges a merge request. If the forge refuses, it may already be merged,
+// perhaps by an earlier request of ours whose answer was lost.
 func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.Merge) (string, error) {
 	merged, err := r.merge(ctx, number, "merge pull request", m, false)
 	if errors.Is(err, forge.ErrConflict) || errors.Is(err, forge.ErrUnavailable) {
@@ -29,9 +29,9 @@ func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.M
 	return merged.commit(), nil
 }
 
-// AutoMerge asks for a merge once the pipeline succeeded and what else is required is there.
-// GitLab refuses to wait when there is no pipeline to wait for. Then the merge is tried at once,
-// which it refuses as well when something required is missing.
+// AutoMerge requests a merge once the pipeline succeeds and all other requirements are met.
+// GitLab refuses to wait if there is no pipeline. Then AutoMerge tries to merge at once,
+// which GitLab also refuses if a requirement is missing.
 func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) error {
 	_, err := r.merge(ctx, number, "merge pull request later", m, true)
 	var e *forge.Error
@@ -60,7 +60,7 @@ func (r *Repository) merge(ctx context.Context, number int, op string, m forge.M
 	return merged, explainMerge(err)
 }
 
-// commitMessage joins what other forges want apart. The body alone is no message.
+// commitMessage joins title and body, which other forges take separately. A body alone is not a message.
 func commitMessage(m forge.Merge) string {
 	if m.Title == "" || m.Message == "" {
 		return m.Title
@@ -68,8 +68,8 @@ func commitMessage(m forge.Merge) string {
 	return m.Title + "\n\n" + m.Message
 }
 
-// explainMerge reads the answers that merging has for itself: 401 for who may not merge, 406 and 422 for branches that conflict.
-// 401 is also the answer to a wrong token, which says both.
+// explainMerge handles the answers specific to merging: 401 if the account cannot merge, 406 and 422 for conflicts.
+// 401 is also the answer to a wrong token, so the error mentions both.
 func explainMerge(err error) error {
 	var e *forge.Error
 	if !errors.As(err, &e) {

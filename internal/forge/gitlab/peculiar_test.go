@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/gitlab/gitlabtest"
 )
 
-// world is a project on a fake, with what tests need of it.
+// world is a project on a fake, with what the tests need.
 type world struct {
 	*testing.T
 	*gitlabtest.Server
@@ -71,7 +71,7 @@ func TestProtectionIsReadAsItWasSet(t *testing.T) {
 		{forge.Protection{}, forge.Protection{}},
 		{forge.Protection{Approvals: 1}, forge.Protection{Approvals: 1}},
 		{forge.Protection{Approvals: 2, Checks: []string{"ci"}}, forge.Protection{Approvals: 2, Checks: []string{gitlab.AllChecks}}},
-		// What is the whole project's is never given up.
+		// Project settings are never relaxed.
 		{forge.Protection{Approvals: 1}, forge.Protection{Approvals: 2, Checks: []string{gitlab.AllChecks}}},
 		{forge.Protection{}, forge.Protection{Approvals: 2, Checks: []string{gitlab.AllChecks}}},
 	} {

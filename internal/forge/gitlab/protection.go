@@ -10,17 +10,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// AllChecks is the check that reading a protection tells when the project's pipelines must succeed.
+// AllChecks is the check that Protection returns if the project requires pipelines to succeed.
 const AllChecks = "*"
 
-// The access levels that protection is about.
+// The access levels used in protection.
 const (
 	nobody      = 0
 	developers  = 30
 	maintainers = 40
 )
 
-// protectedBranch is what a branch itself can demand. The zero value stands for one that is not protected.
+// protectedBranch is a branch's own protection. The zero value is an unprotected branch.
 type protectedBranch struct {
 	Name       string   `json:"name"`
 	Push       []access `json:"push_access_levels"`
@@ -28,12 +28,12 @@ type protectedBranch struct {
 	CodeOwners bool     `json:"code_owner_approval_required"`
 }
 
-// access is who may do something: a role, or an account or group that has no level.
+// access is who can do something: a role, or an account or group, which has no level.
 type access struct {
 	Level *int `json:"access_level"`
 }
 
-// pullRequestsOnly reports whether nobody may push.
+// pullRequestsOnly reports whether pushing is forbidden for all.
 func (p protectedBranch) pullRequestsOnly() bool {
 	for _, push := range p.Push {
 		if push.Level == nil || *push.Level != nobody {
@@ -43,7 +43,7 @@ func (p protectedBranch) pullRequestsOnly() bool {
 	return p.Name != ""
 }
 
-// merger is the role that may merge; that of whoever can open merge requests where nobody chose another one.
+// merger returns the role that can merge. It defaults to the role that can open merge requests.
 func (p protectedBranch) merger() int {
 	for _, merge := range p.Merge {
 		if merge.Level != nil {
@@ -53,7 +53,7 @@ func (p protectedBranch) merger() int {
 	return developers
 }
 
-// approvalRule is how many people have to approve. The one of type any_approver is for everybody.
+// approvalRule is a number of required approvals. The type any_approver accepts approvals by any user.
 type approvalRule struct {
 	ID        int    `json:"id"`
 	Type      string `json:"rule_type"`
@@ -63,7 +63,7 @@ type approvalRule struct {
 	} `json:"protected_branches"`
 }
 
-// Protection reads what a branch and its project demand.
+// Protection reads the requirements of a branch and its project.
 func (r *Repository) Protection(ctx context.Context, branch string) (forge.Protection, error) {
 	p, err := r.protectedBranch(ctx, branch)
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *Repository) Protection(ctx context.Context, branch string) (forge.Prote
 	return demanded, nil
 }
 
-// applies reports whether a rule is about a branch; one that names none is about all.
+// applies reports whether a rule applies to a branch. A rule without branches applies to all.
 func (a approvalRule) applies(branch string) bool {
 	for _, b := range a.Branches {
 		if b.Name == branch {
@@ -99,7 +99,7 @@ func (a approvalRule) applies(branch string) bool {
 	return len(a.Branches) == 0
 }
 
-// Protect makes a branch demand what p says. What only a whole project can demand is made stricter where it has to be.
+// Protect makes a branch require what p says. Project settings are made stricter if necessary.
 func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protection) error {
 	if err := r.protectBranch(ctx, branch, p); err != nil {
 		return err
@@ -130,9 +130,9 @@ func (r *Repository) protectedBranch(ctx context.Context, branch string) (protec
 	return p, err
 }
 
-// protectBranch sets what is the branch's own. Who may push cannot be edited in every tier, so that it is set anew when it
-// differs; in the moment between, the branch is as open as it was before anybody protected it.
-// A protection that restricts pushing to some, as GitLab gives to default branches, demands nothing that we know, and stays.
+// protectBranch sets the branch's own protection. Not every tier can edit who can push, so a protection that differs
+// is deleted and created again; in between, the branch is unprotected.
+// A protection that restricts pushing to some roles, GitLab's default for default branches, is left alone.
 func (r *Repository) protectBranch(ctx context.Context, branch string, p forge.Protection) error {
 	now, err := r.protectedBranch(ctx, branch)
 	if err != nil || (now.pullRequestsOnly() == p.PullRequestsOnly && now.CodeOwners == p.CodeOwners) {
@@ -168,14 +168,14 @@ func (r *Repository) createProtection(ctx context.Context, branch string, p forg
 	if err != nil {
 		return err
 	}
-	// A tier without owners of code takes the demand and forgets it.
+	// A tier without code owners accepts the setting but ignores it.
 	if p.CodeOwners && !after.CodeOwners {
 		return r.needsPremium("the approval of code owners")
 	}
 	return nil
 }
 
-// approvalRules reads the project's; a tier without them has none.
+// approvalRules reads the project's approval rules. A tier without them returns none.
 func (r *Repository) approvalRules(ctx context.Context) ([]approvalRule, error) {
 	var rules []approvalRule
 	err := list(ctx, r, rest.Request{Op: "read approval rules", Path: "/approval_rules"}, func(rule approvalRule) bool {
@@ -188,7 +188,7 @@ func (r *Repository) approvalRules(ctx context.Context) ([]approvalRule, error) 
 	return rules, err
 }
 
-// requireApprovals raises how many people have to approve, whoever they are.
+// requireApprovals raises the number of required approvals by any user.
 func (r *Repository) requireApprovals(ctx context.Context, approvals int) error {
 	if approvals == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// mergeRequest is a merge request as the API has it. Only a single one has refs.
+// mergeRequest is a merge request as the API describes it. Only a single one has refs.
 type mergeRequest struct {
 	Number        int        `json:"iid"`
 	WebURL        string     `json:"web_url"`
@@ -42,14 +42,14 @@ type mergeRequest struct {
 	Refs          diffRefs   `json:"diff_refs"`
 }
 
-// diffRefs are the commits that a difference is between.
+// diffRefs are the commits that a diff compares.
 type diffRefs struct {
 	Base  string `json:"base_sha"`
 	Head  string `json:"head_sha"`
 	Start string `json:"start_sha"` // the base branch's head
 }
 
-// draftPrefix is how a title says that a merge request is a draft.
+// draftPrefix marks the title of a draft.
 const draftPrefix = "Draft: "
 
 func (m mergeRequest) pullRequest() forge.PullRequest {
@@ -71,7 +71,7 @@ func (m mergeRequest) pullRequest() forge.PullRequest {
 	return c
 }
 
-// fork says that the head is elsewhere. Where that is, is for [Repository.PullRequest] to look up.
+// fork reports that the head is in a fork. [Repository.PullRequest] looks up which.
 func (m mergeRequest) fork() string {
 	if m.SourceProject != nil && *m.SourceProject == m.TargetProject {
 		return ""
@@ -86,7 +86,8 @@ func (m mergeRequest) mergedBy() string {
 	return m.MergedBy.name()
 }
 
-// commit is what a merge put on the base branch: in projects without merge commits, the squashed commit or the head itself.
+// commit returns the commit that a merge added to the base branch: the squashed commit or the head itself
+// in projects without merge commits.
 func (m mergeRequest) commit() string {
 	for _, commit := range []string{m.MergeCommit, m.SquashCommit} {
 		if commit != "" {
@@ -115,10 +116,10 @@ func at(t *time.Time) time.Time {
 	return *t
 }
 
-// states are the states of pull requests as filters of lists have them.
+// states maps states of pull requests to those of list filters.
 var states = map[forge.State]string{"": "all", forge.Open: "opened", forge.Closed: "closed", forge.Merged: "merged"}
 
-// FindPullRequests lists merge requests, the newest first.
+// FindPullRequests lists merge requests, newest first.
 func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) ([]forge.PullRequest, error) {
 	query := url.Values{"state": {states[f.State]}, "order_by": {"created_at"}, "sort": {"desc"}}
 	if f.Head != "" {
@@ -127,7 +128,7 @@ func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFi
 	if f.Base != "" {
 		query.Set("target_branch", f.Base)
 	}
-	// Forks have branches of the same names, so that a page with a head may hold others' as well.
+	// Forks can have branches with the same name, so a page filtered by head can include theirs.
 	if f.Head == "" && f.Limit > 0 {
 		query.Set("per_page", strconv.Itoa(min(f.Limit, pageSize)))
 	}
@@ -142,7 +143,7 @@ func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFi
 	return changes, err
 }
 
-// PullRequest reads a merge request and, when its head is in a fork, where that is.
+// PullRequest reads a merge request and, if its head is in a fork, looks up which.
 func (r *Repository) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
 	m, err := r.mergeRequest(ctx, number)
 	if err != nil {
@@ -190,7 +191,7 @@ func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest
 	return m.pullRequest(), nil
 }
 
-// title is a title as GitLab wants it.
+// title returns a title in GitLab's format.
 func (r *Repository) title(title string, draft bool) string {
 	limit := r.forge.Limits().Title
 	if draft {
@@ -199,7 +200,7 @@ func (r *Repository) title(title string, draft bool) string {
 	return forge.OneLine(title, limit)
 }
 
-// EditPullRequest edits a merge request. Its title also says whether it is a draft, which a new one has to keep.
+// EditPullRequest edits a merge request. The title marks a draft, so a new title keeps the prefix.
 func (r *Repository) EditPullRequest(ctx context.Context, number int, e forge.PullRequestEdit) error {
 	if e.Empty() {
 		return nil
@@ -223,14 +224,14 @@ func (r *Repository) EditPullRequest(ctx context.Context, number int, e forge.Pu
 	if err != nil {
 		return err
 	}
-	// What cannot be done to the state is left undone without a word.
+	// GitLab silently ignores a transition that is not possible.
 	if state := after.pullRequest().State; e.State != nil && state != *e.State {
 		return r.fail(forge.ErrConflict, "edit pull request", "it is "+string(state))
 	}
 	return nil
 }
 
-// edit is what merge requests and issues have in common.
+// edit returns the fields that merge requests and issues share.
 func (r *Repository) edit(title *string, draft bool, body *string, state *forge.State) map[string]any {
 	in := map[string]any{}
 	if title != nil {

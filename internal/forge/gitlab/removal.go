@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/rest"
 )
 
-// Description is what the project says about itself.
+// Description returns the project's description.
 func (r *Repository) Description(ctx context.Context) (string, error) {
 	var found struct {
 		Description string `json:"description"`
@@ -18,7 +18,7 @@ func (r *Repository) Description(ctx context.Context) (string, error) {
 	return found.Description, err
 }
 
-// Remove deletes the project. A GitLab that keeps deleted projects for some days does that with this one as well.
+// Remove deletes the project. A GitLab with delayed deletion keeps it for some days.
 func (r *Repository) Remove(ctx context.Context) error {
 	err := r.do(ctx, rest.Request{Op: "delete repository", Right: "scope api and the role Owner", Method: http.MethodDelete})
 	if err = conflictIf(err, "already been marked for deletion"); errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrConflict) {

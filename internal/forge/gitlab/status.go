@@ -17,17 +17,17 @@ type status struct {
 	Description string    `json:"description"`
 	TargetURL   string    `json:"target_url"`
 	CreatedAt   time.Time `json:"created_at"`
-	// MayFail says of a job that its pipeline succeeds without it.
+	// MayFail means that the pipeline can succeed without this job.
 	MayFail bool `json:"allow_failure"`
 }
 
-// said is how GitLab says a state. A status that could not be found out is canceled: it lets nothing through either.
+// said maps states to GitLab's. A state that could not be determined is canceled, which blocks as well.
 var said = map[forge.StatusState]string{
 	forge.Pending: "pending", forge.Success: "success", forge.Failure: "failed", forge.Errored: "canceled",
 }
 
-// state brings a state to one that all forges know; all that are not over are pending.
-// What was skipped stops nobody, nor does a job that may fail when it failed or waits for a person.
+// state maps a state to one that all forges have. All unfinished ones are pending.
+// A skipped status blocks nothing, nor does a job that may fail and has failed or waits for a user.
 func (s status) state() forge.StatusState {
 	switch {
 	case s.Status == "success", s.Status == "skipped",
@@ -41,11 +41,11 @@ func (s status) state() forge.StatusState {
 	return forge.Pending
 }
 
-// SetStatus says something about a commit. Saying it twice does no harm, so that it is repeated.
+// SetStatus posts a status for a commit. Posting twice has no effect, so the request is retried.
 //
-// GitLab takes each state as a step that a status makes, and refuses the one to where it stands, even with new words.
-// Only what waits can stand still: waiting for a start or running makes no difference to us, so that one follows the other,
-// and when there is no step left, the state at least is as asked.
+// GitLab treats each state as a transition, and refuses one to the current state, even with a new description.
+// Pending and running mean the same to us, so one follows the other.
+// If no transition is left, at least the state is as requested.
 func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	err := r.setStatus(ctx, commit, said[s.State], s)
 	if s.State == forge.Pending && standsStill(err) {
@@ -69,7 +69,7 @@ func (r *Repository) setStatus(ctx context.Context, commit, state string, s forg
 	})
 }
 
-// standsStill reports whether a status could not become what it is: "Cannot transition status via :run from :running".
+// standsStill reports whether a status already had the state: "Cannot transition status via :run from :running".
 // From any other state, that is a real refusal.
 func standsStill(err error) bool {
 	var e *forge.Error
@@ -84,7 +84,7 @@ func standsStill(err error) bool {
 	return false
 }
 
-// Statuses reads the latest status of each context. Jobs of pipelines are among them.
+// Statuses reads the latest status of each context. They include pipeline jobs.
 func (r *Repository) Statuses(ctx context.Context, commit string) ([]forge.Status, error) {
 	var statuses []forge.Status
 	path := "/repository/commits" + rest.Path(commit) + "/statuses"

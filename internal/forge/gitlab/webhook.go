@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// payload is what deliveries have in common.
+// payload holds the fields that all deliveries share.
 type payload struct {
 	Kind    string `json:"object_kind"`
 	Ref     string `json:"ref"`
@@ -31,7 +31,7 @@ type payload struct {
 	} `json:"changes"`
 }
 
-// attributes are those of the merge request or of the pipeline that a delivery is about.
+// attributes describe the merge request or pipeline of a delivery.
 type attributes struct {
 	mergeAttribute
 	SHA    string `json:"sha"`
@@ -39,7 +39,7 @@ type attributes struct {
 	OldRev string `json:"oldrev"` // the head before a push
 }
 
-// mergeAttribute is a merge request as deliveries have it.
+// mergeAttribute is a merge request as deliveries describe it.
 type mergeAttribute struct {
 	Number     int    `json:"iid"`
 	Base       string `json:"target_branch"`
@@ -48,16 +48,16 @@ type mergeAttribute struct {
 	} `json:"last_commit"`
 }
 
-// VerifyWebhook checks a delivery and says what it is about.
+// VerifyWebhook checks a delivery and returns its event.
 func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
 	return VerifyWebhook(header, body, key)
 }
 
-// VerifyWebhook checks that a delivery comes from a hook with our secret, and says what it is about.
+// VerifyWebhook checks that a delivery comes from a hook with our secret, and returns its event.
 //
-// A delivery with a signature has to have a right one, which covers its id, time and body, as the Standard Webhooks
-// specification has it. Without a signature it has to show the secret as its token, which covers nothing: who has seen
-// one such delivery can make others.
+// If a delivery has a signature, it must be valid. It covers the delivery's ID, time and body, as the Standard Webhooks
+// specification defines. Without a signature, the delivery must carry the secret as its token, which covers nothing:
+// anyone who has seen one such delivery can forge others.
 func VerifyWebhook(header http.Header, body []byte, key forge.Secret) (forge.Event, error) {
 	if !authentic(header, body, key) {
 		return forge.Event{}, &forge.Error{
@@ -86,7 +86,7 @@ func authentic(header http.Header, body []byte, key forge.Secret) bool {
 	return subtle.ConstantTimeCompare([]byte(header.Get("X-Gitlab-Token")), []byte(key.Reveal())) == 1
 }
 
-// signed reports whether one of several signatures is right; there are several while a secret is being replaced.
+// signed reports whether one of several signatures is valid. There are several while a secret is being replaced.
 func signed(header http.Header, signatures []string, body []byte, key forge.Secret) bool {
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(signingToken(key).Reveal(), signingPrefix))
 	if err != nil {
@@ -105,7 +105,7 @@ func signed(header http.Header, signatures []string, body []byte, key forge.Secr
 
 const signingPrefix = "whsec_"
 
-// signingToken is the key for signatures in the form that GitLab wants, 32 bytes. A secret that has it is one already.
+// signingToken returns the signing key in GitLab's format, 32 bytes. A secret in that format is used unchanged.
 func signingToken(key forge.Secret) forge.Secret {
 	if strings.HasPrefix(key.Reveal(), signingPrefix) {
 		return key
@@ -114,7 +114,7 @@ func signingToken(key forge.Secret) forge.Secret {
 	return forge.NewSecret(signingPrefix + base64.StdEncoding.EncodeToString(sum[:]))
 }
 
-// deliveryOf is the name of a delivery that stays the same when it is repeated.
+// deliveryOf returns the ID of a delivery, which stays the same when it is repeated.
 func deliveryOf(header http.Header) string {
 	for _, name := range []string{"Webhook-Id", "Idempotency-Key", "X-Gitlab-Event-Uuid"} {
 		if id := header.Get(name); id != "" {
@@ -124,7 +124,7 @@ func deliveryOf(header http.Header) string {
 	return ""
 }
 
-// timeOf is when a delivery was signed.
+// timeOf returns when a delivery was signed.
 func timeOf(header http.Header) time.Time {
 	seconds, err := strconv.ParseInt(header.Get("Webhook-Timestamp"), 10, 64)
 	if err != nil {
@@ -140,7 +140,7 @@ func (p payload) sender() string {
 	return p.Pusher
 }
 
-// locate says what happened and where to look.
+// locate fills in the event's kind and location.
 func (p payload) locate(e *forge.Event) {
 	switch p.Kind {
 	case "push":
@@ -154,7 +154,7 @@ func (p payload) locate(e *forge.Event) {
 		}
 	case "merge_request":
 		e.Kind, e.PullRequest, e.Branch, e.Commit = forge.EventPullRequest, p.Attributes.Number, p.Attributes.Base, p.Attributes.LastCommit.ID
-		// A push into a merge request may tell its labels as changed, though they were not.
+		// A push to a merge request can report its labels as changed even if they were not.
 		if p.Attributes.Action == "update" && p.Attributes.OldRev == "" && p.Changes.Labels != nil {
 			e.Kind = forge.EventLabel
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/gitlab"
 )
 
-// push is a delivery as GitLab documents it.
+// push is the example of a delivery in GitLab's documentation.
 const push = `{"object_kind":"push","ref":"refs/heads/main","after":"da1560886d4f094c3e6c9ef40349f7d38b5d27d7",` +
 	`"user_username":"jsmith","project":{"path_with_namespace":"mike/diaspora"}}`
 
@@ -84,7 +84,7 @@ func TestADeliveryThatIsNoJSONIsInvalid(t *testing.T) {
 	}
 }
 
-// The signature is the one that "openssl dgst -sha256 -hmac" gives for "id-1.1700000000.{}" and the 32 bytes "0123456789abcdef" twice.
+// The signature is the output of "openssl dgst -sha256 -hmac" for "id-1.1700000000.{}" and the 32 bytes "0123456789abcdef" twice.
 const (
 	signingSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 	signature     = "v1,F/Su1HuegvE9AXAayirHonzNJfMn+2L9ErTw6MmXAFM="
@@ -155,7 +155,7 @@ func FuzzVerifyWebhook(f *testing.F) {
 	})
 }
 
-// A delivery of a forge that does not sign shows the secret itself.
+// A forge that does not sign sends the secret itself.
 func ExampleVerifyWebhook() {
 	event, err := gitlab.VerifyWebhook(http.Header{"X-Gitlab-Token": {"a shared secret"}}, []byte(push), forge.NewSecret("a shared secret"))
 	fmt.Println(event.Kind, event.Repository, event.Branch, err)

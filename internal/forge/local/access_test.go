@@ -143,7 +143,7 @@ func TestNamesOfRepositories(t *testing.T) {
 	}
 }
 
-// FuzzPaths: no path of a request leads to a folder outside of the repositories.
+// No path of a request leads to a folder outside of the repositories.
 func FuzzPaths(f *testing.F) {
 	for _, path := range []string{"/team/shop/info/refs", "/team/shop.git/git-receive-pack", "/../x/info/refs", "/a/../../b/info/refs", "/a/b.git.git/info/refs", "/a//info/refs"} {
 		f.Add(path)
@@ -165,7 +165,7 @@ func FuzzPaths(f *testing.F) {
 	})
 }
 
-// TestDeliveriesAreRepeated: a receiver that fails is tried again, and one that is gone does not keep the forge from ending.
+// A failed delivery is retried, and an unreachable receiver does not keep the forge from closing.
 func TestDeliveriesAreRepeated(t *testing.T) {
 	var tries atomic.Int64
 	delivered := make(chan string, 10)
@@ -217,7 +217,7 @@ func TestTheEndOfTheContextIsTold(t *testing.T) {
 	}
 }
 
-// TestNewerDatabase: a database of a newer program is left alone.
+// A database of a newer program is not modified.
 func TestNewerDatabase(t *testing.T) {
 	dir := t.TempDir()
 	f := newForge(t, Options{Dir: dir})

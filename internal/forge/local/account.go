@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// Right is what an account may do. Each includes those before it.
+// Right is what an account can do. Each right includes those before it.
 type Right string
 
 // The rights.
 const (
 	Read Right = "read"
-	// Write is to push, and to open, label, comment, approve and merge changes.
+	// Write allows pushing, and opening, labeling, commenting on, approving and merging pull requests.
 	Write Right = "write"
-	// Admin is to create repositories, protect branches and subscribe to events.
+	// Admin allows creating repositories, protecting branches and subscribing to events.
 	Admin Right = "admin"
 )
 
-// includes reports whether a right is at least another one. Unknown rights include nothing.
+// includes reports whether a right includes another one. Unknown rights include nothing.
 func (r Right) includes(needed Right) bool {
 	rank := map[Right]int{Read: 1, Write: 2, Admin: 3}
 	return rank[r] > 0 && rank[r] >= rank[needed]
 }
 
-// Account is who does something.
+// Account is the identity behind an action.
 type Account struct {
 	Name  string // required
 	Right Right  // required
@@ -32,7 +32,7 @@ type Account struct {
 	Below string
 }
 
-// may reports whether the account has a right in the repository of a path.
+// may reports whether the account has a right in the repository at a path.
 func (a Account) may(needed Right, path string) bool {
 	return a.Right.includes(needed) && a.reaches(path)
 }
@@ -44,13 +44,13 @@ func (a Account) reaches(path string) bool {
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 
-// validName reports whether a name of an owner or repository is safe as a folder's and in URLs.
+// validName reports whether the name of an owner or repository is safe in folders and URLs.
 func validName(name string) bool {
 	return namePattern.MatchString(name) && !strings.Contains(name, "..") &&
 		!strings.HasSuffix(name, ".") && !strings.HasSuffix(name, ".git") && !strings.HasSuffix(name, ".lock")
 }
 
-// splitPath returns owner and name of a repository's path. It is not ok for what can be no repository here.
+// splitPath returns the owner and name in a repository's path. ok is false if the path is not valid here.
 func splitPath(path string) (owner, name string, ok bool) {
 	owner, name, ok = strings.Cut(path, "/")
 	return owner, name, ok && validName(owner) && validName(name)

@@ -21,7 +21,7 @@ func scanAnnotation(s scanner) (a forge.Annotation, err error) {
 	return a, err
 }
 
-// Annotate replaces what this account says under a name about places in a pull request. The page of the pull request shows it.
+// Annotate replaces this account's annotations of a pull request under a name. The pull request's page shows them.
 func (r *Repository) Annotate(ctx context.Context, number int, a forge.Annotations) (err error) {
 	defer r.explain("annotate change", &err)
 	shown := a.Shown()
@@ -52,7 +52,7 @@ func (r *Repository) Annotate(ctx context.Context, number int, a forge.Annotatio
 	})
 }
 
-// annotations are what everybody says about places in a pull request.
+// annotations returns all annotations of a pull request, by any account.
 func (in *installation) annotations(ctx context.Context, e entry, number int) ([]forge.Annotation, error) {
 	return queryAll(ctx, in.db, scanAnnotation, selectAnnotations, e.id, number)
 }

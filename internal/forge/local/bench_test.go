@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// BenchmarkChanges: what a server asks in every round, in a repository with a thousand changes.
+// BenchmarkChanges measures the queries of a round, in a repository with a thousand pull requests.
 func BenchmarkChanges(b *testing.B) {
 	f := newForge(b, Options{})
 	r := newRepository(b, f)

@@ -71,10 +71,10 @@ func (r *Repository) DeleteBranch(ctx context.Context, name string) (err error) 
 	})
 }
 
-// moved is a branch that is now at a commit, or gone.
+// moved is a branch that now points to a commit, or was deleted.
 type moved struct{ branch, to string }
 
-// pushed follows up on branches that moved: it tells, brings changes in line, and merges what waited for them.
+// pushed updates the forge after branches moved: it publishes events, updates pull requests, and runs waiting merges.
 // The caller holds the repository's lock.
 func (in *installation) pushed(ctx context.Context, e entry, actor string, all []moved) error {
 	branches := map[string]bool{}
@@ -93,7 +93,7 @@ const (
 	deleteProtection  = `DELETE FROM protection WHERE repository = ? AND branch = ?`
 )
 
-// Protection returns what a branch demands.
+// Protection returns a branch's requirements.
 func (r *Repository) Protection(ctx context.Context, branch string) (_ forge.Protection, err error) {
 	defer r.explain("read branch protection", &err)
 	e, err := r.enter(ctx, Read)
@@ -115,7 +115,7 @@ func (in *installation) protection(ctx context.Context, e entry, branch string) 
 	return p, err
 }
 
-// Protect makes a branch demand exactly this.
+// Protect replaces a branch's requirements.
 func (r *Repository) Protect(ctx context.Context, branch string, p forge.Protection) (err error) {
 	defer r.explain("protect branch", &err)
 	if !receivepack.ValidRef(branchRef(branch)) || p.Approvals < 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // ownerRules are the lines of a CODEOWNERS file: a pattern as in .gitignore, then accounts, with or without an "@".
-// The last line that matches a file counts; one without accounts says that nobody has to be asked.
+// The last line that matches a file applies. A line without accounts means that no approval is required.
 type ownerRules []ownerRule
 
 type ownerRule struct {
@@ -19,7 +19,7 @@ type ownerRule struct {
 	accounts []string
 }
 
-// codeOwners reads who owns files on a branch. A commit without the file has no owners.
+// codeOwners reads the code owners at a commit. A commit without the file has none.
 func codeOwners(objects bare, commit plumbing.Hash) (ownerRules, error) {
 	tree, err := treeOf(objects, commit)
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 	updateComment  = `UPDATE comment SET body = ? WHERE id = ?`
 )
 
-// Comments returns the comments on a pull request, the oldest first.
+// Comments returns the comments on a pull request, oldest first.
 func (r *Repository) Comments(ctx context.Context, number int) (_ []forge.Comment, err error) {
 	defer r.explain("list comments", &err)
 	e, err := r.enter(ctx, Read)
@@ -27,7 +27,7 @@ func (r *Repository) Comments(ctx context.Context, number int) (_ []forge.Commen
 	return r.comments(ctx, e, number, "pulls")
 }
 
-// comments are those on a pull request or an issue; page is the folder of its page.
+// comments returns the comments on a pull request or an issue. page is the folder of its page.
 func (r *Repository) comments(ctx context.Context, e entry, number int, page string) ([]forge.Comment, error) {
 	return queryAll(ctx, r.forge.db, func(s scanner) (c forge.Comment, err error) {
 		var created int64
@@ -38,7 +38,7 @@ func (r *Repository) comments(ctx context.Context, e entry, number int, page str
 	}, selectComments, e.id, number)
 }
 
-// UpsertComment makes the one comment with a marker, among those of this account, say body.
+// UpsertComment creates or updates this account's comment with a marker.
 func (r *Repository) UpsertComment(ctx context.Context, number int, marker, body string) (comment forge.Comment, err error) {
 	defer r.explain("comment", &err)
 	body = forge.Mark(body, marker, limits.Comment)

@@ -16,7 +16,7 @@ func TestAPushByAnAdministratorCreatesTheRepository(t *testing.T) {
 	for name, tc := range map[string]struct {
 		right Right
 		path  string
-		want  string // what git says; empty when it may
+		want  string // git's message; empty if allowed
 	}{
 		"administrator":         {Admin, "new/thing", ""},
 		"again":                 {Admin, "new/thing", ""},

@@ -20,12 +20,12 @@ var schema string
 // schemaVersion is the user_version of databases with this schema.
 const schemaVersion = 1
 
-// pragmas let readers proceed beside the writer, keep what was committed when the process dies, and make writers wait
-// at the start of a transaction instead of failing in its middle.
+// pragmas let readers proceed beside a writer, keep committed data when the process dies, and make writers wait
+// at the start of a transaction instead of failing during it.
 const pragmas = "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_txlock=immediate"
 
 func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
-	// Only the owner may read it, because it has secrets of webhooks. SQLite gives its other files the same mode.
+	// Only the owner can read it, because it holds secrets of webhooks. SQLite gives its other files the same mode.
 	created, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create database: %w", err)
@@ -33,7 +33,7 @@ func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
 	if err := created.Close(); err != nil {
 		return nil, fmt.Errorf("create database: %w", err)
 	}
-	// The name is a URI, so that special characters of the folder's name need escaping.
+	// The name is a URI, so special characters in the folder's name must be escaped.
 	name := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file)
 	db, err := sql.Open("sqlite", "file:"+name+pragmas)
 	if err != nil {
@@ -64,7 +64,7 @@ func prepare(ctx context.Context, db *sql.DB) error {
 	})
 }
 
-// inTransaction commits what do did, or rolls it back after an error.
+// inTransaction commits the changes of do, or rolls them back after an error.
 func inTransaction(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

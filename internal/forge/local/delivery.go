@@ -43,7 +43,7 @@ func sign(body []byte, key forge.Secret) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// VerifyWebhook checks a delivery of this forge.
+// VerifyWebhook checks a delivery of this forge, and returns its event.
 func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret) (event forge.Event, err error) {
 	defer explain("verify delivery", "", &err)
 	if key.IsZero() || !hmac.Equal([]byte(header.Get(signatureHeader)), []byte(sign(body, key))) {
@@ -59,8 +59,8 @@ func (f *Forge) VerifyWebhook(header http.Header, body []byte, key forge.Secret)
 	}, nil
 }
 
-// deliveries carries events to hooks. They are hints: what waits when the process ends, or finds the queue full, is lost,
-// and whoever gets them looks from time to time anyway.
+// deliveries sends events to hooks. Events are hints: those that wait when the process ends, or that find the queue full,
+// are lost. Receivers poll as well.
 type deliveries struct {
 	queue  chan delivery
 	client *http.Client
@@ -68,7 +68,7 @@ type deliveries struct {
 	ctx    context.Context //nolint:containedctx // ends with the forge
 	cancel context.CancelFunc
 	done   sync.WaitGroup
-	// pause is how long to wait before the second attempt.
+	// pause is the time before the second attempt.
 	pause time.Duration
 }
 
@@ -116,7 +116,7 @@ func (d *deliveries) work() {
 	}
 }
 
-// deliver tries three times, with growing pauses.
+// deliver tries three times, with increasing pauses.
 func (d *deliveries) deliver(one delivery) {
 	pause := d.pause
 	for attempt := range 3 {
@@ -153,7 +153,7 @@ func (d *deliveries) post(one delivery) error {
 	if err != nil {
 		return fmt.Errorf("post event: %w", err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // nothing of it is read
+	defer answer.Body.Close() //nolint:errcheck // the body is not read
 	if answer.StatusCode >= 300 {
 		return fmt.Errorf("post event: status %d", answer.StatusCode)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/local/syntax"
 )
 
-// Shown at most, so that a page stays one: files of a pull request, and lines of all.
+// Limits of a page: files of a pull request, and lines of all files.
 const (
 	maxDiffFiles = 500
 	maxDiffLines = 20_000
@@ -26,27 +26,27 @@ const (
 
 const tooManyLines = "The change has too many lines to show them all."
 
-// diff is what a pull request does.
+// diff is a pull request's diff.
 type diff struct {
 	Files []fileDiff
-	// Changed is how many files there are, of which More are not shown.
+	// Changed is the number of files, of which More are not shown.
 	Changed, More  int
 	Added, Removed int
 }
 
-// fileDiff is what a pull request does to a file.
+// fileDiff is the diff of one file.
 type fileDiff struct {
 	Name string
-	// What happened: "added", "changed", "removed".
+	// What is the kind of change: "added", "changed", "removed".
 	What string
-	// Kind is what kind of file it is, where that was another before; empty for a new one that is plain.
+	// Kind is the file's type if it changed. Empty for a new regular file.
 	Kind           string
 	Added, Removed int
-	// Hidden says why lines are not shown; empty when they are.
+	// Hidden is the reason why lines are not shown. Empty if they are.
 	Hidden string
 	Folded bool
 	Hunks  []hunk
-	// Notes are what is to be said about the file, or about lines of it that are not shown.
+	// Notes are annotations of the file, or of lines that are not shown.
 	Notes []forge.Annotation
 }
 
@@ -57,19 +57,19 @@ type hunk struct {
 }
 
 type diffLine struct {
-	// Class is how it looks: "same", "added", "removed".
+	// Class is the line's style: "same", "added", "removed".
 	Class string
-	// Old and New are line numbers; 0 on the side that does not have the line.
+	// Old and New are line numbers; 0 on the side that lacks the line.
 	Old, New int
 	Sign     string
 	Text     string
-	// Code is the text in colours; empty when it has none.
+	// Code is the highlighted text. Empty without highlighting.
 	Code template.HTML
-	// Notes are what is to be said about the line of the head.
+	// Notes are the annotations of the head's line.
 	Notes []forge.Annotation
 }
 
-// diffOf computes what a head changed since it left the base.
+// diffOf computes the changes from the merge base to the head.
 func diffOf(ctx context.Context, objects bare, base, head plumbing.Hash) (diff, error) {
 	changes, err := changesSince(ctx, objects, base, head)
 	if err != nil {
@@ -89,7 +89,7 @@ func diffOf(ctx context.Context, objects bare, base, head plumbing.Hash) (diff, 
 	return d, nil
 }
 
-// diffFile computes what happened to one file. Of one that has more lines than are left, only the numbers are shown.
+// diffFile computes the diff of one file. If it has more than left lines, they are only counted.
 func diffFile(objects bare, c *object.Change, left int) (fileDiff, error) {
 	f := fileDiff{Name: c.To.Name, What: "changed", Kind: newKind(c)}
 	switch {
@@ -125,7 +125,7 @@ func diffFile(objects bare, c *object.Change, left int) (fileDiff, error) {
 	return f, nil
 }
 
-// newKind is what kind of file one is now, where it was another kind before. Its lines do not tell: those of a link are where it leads.
+// newKind returns a file's new type if it changed. The lines do not show that: a link's content is its target.
 func newKind(c *object.Change) string {
 	before, now := cmp.Or(c.From.TreeEntry.Mode, filemode.Regular), c.To.TreeEntry.Mode
 	switch {
@@ -167,7 +167,7 @@ func (f *fileDiff) addHunks(unified udiff.UnifiedDiff) {
 	}
 }
 
-// paint colours what is shown. Either side of a hunk is read as a text of its own.
+// paint highlights the visible lines. Each side of a hunk is parsed as a separate text.
 func (d *diff) paint(p *syntax.Painter) {
 	for _, f := range d.Files {
 		for _, h := range f.Hunks {
@@ -177,7 +177,8 @@ func (d *diff) paint(p *syntax.Painter) {
 	}
 }
 
-// paintSide colours the lines of one side that have no colours yet; leave is the class of those that only the other side has.
+// paintSide highlights the lines of one side that are not highlighted yet. It skips lines with the class leave,
+// which only the other side has.
 func paintSide(p *syntax.Painter, name string, all []diffLine, leave string) {
 	var text strings.Builder
 	var side []*diffLine
@@ -199,7 +200,7 @@ func paintSide(p *syntax.Painter, name string, all []diffLine, leave string) {
 	}
 }
 
-// Findings is how many annotations the file has.
+// Findings returns the file's number of annotations.
 func (f fileDiff) Findings() int {
 	n := len(f.Notes)
 	for _, h := range f.Hunks {
@@ -210,7 +211,7 @@ func (f fileDiff) Findings() int {
 	return n
 }
 
-// annotate puts annotations at the lines that they are about, or at their files. Those of other files are left out.
+// annotate adds annotations to their lines or files. Annotations of other files are dropped.
 func (d *diff) annotate(all []forge.Annotation) {
 	for _, a := range all {
 		for i := range d.Files {

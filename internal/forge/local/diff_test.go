@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// TestDifferenceHasColours: both sides of a pull request do, and files of no language and texts of others stay text.
+// Both sides of a diff are highlighted. Files in unknown languages stay plain text.
 func TestDifferenceHasColours(t *testing.T) {
 	f := serve(t, Options{PublicRead: true})
 	r := newRepository(t, f)
@@ -39,7 +39,7 @@ func TestDifferenceHasColours(t *testing.T) {
 	}
 }
 
-// TestAnnotationsAreShownAtTheirLines, or at their file where the line is not shown; their texts mean nothing.
+// Annotations are shown at their lines, or at their file if the line is not shown. Their texts are escaped.
 func TestAnnotationsAreShownAtTheirLines(t *testing.T) {
 	f := serve(t, Options{PublicRead: true})
 	r := newRepository(t, f)

@@ -1,31 +1,31 @@
-// Package local is the forge that the server brings along: the default where there is no account anywhere.
+// Package local is the embedded forge: the server's default, which needs no account elsewhere.
 //
-//	<dir>/repos/<owner>/<name>.git   bare repositories, which any git program can read
-//	<dir>/forge.db                   changes, statuses, labels, comments, issues, tokens: SQLite
+//	<dir>/repos/<owner>/<name>.git   bare repositories, readable by any git program
+//	<dir>/forge.db                   pull requests, statuses, labels, comments, issues, tokens: SQLite
 //
-// One [Forge] serves both: to programs as [forge.Forge], to git over smart HTTP, and to people as pages, the last two by
-// [Forge.Handler].
+// One [Forge] serves both: to programs as [forge.Forge], to git over smart HTTP, and to browsers as pages. [Forge.Handler]
+// serves the last two.
 //
-// # Who may do what
+// # Permissions
 //
-// An [Account] has a name and a [Right], in all repositories or below a path. Code in the process acts as an account of
-// its choice, see [Forge.As]; everybody else shows a token, see [Forge.CreateToken].
+// An [Account] has a name and a [Right], in all repositories or below a path. Code in the process acts as any account,
+// see [Forge.As]; all other clients present a token, see [Forge.CreateToken].
 //
-// A push by an administrator to a repository that does not exist creates it.
+// If an administrator pushes to a repository that does not exist, it is created.
 //
-// # What is true
+// # Consistency
 //
-// Branches are the truth about commits, the database about everything else. Pushes and merges are followed by the same
-// level-triggered step, which derives from the branches what can be derived. It also runs at the start, and as [Forge.Sync]
-// for those who move branches in the folder themselves:
+// Branches are authoritative for commits, the database for everything else. After pushes and merges, the same
+// level-triggered step derives pull requests' states from the branches. It also runs at the start, and as [Forge.Sync]
+// after other programs moved branches in the folder:
 //
 //	head branch moved          the pull request has the new head; approvals and waiting merges of the old one are void
 //	head branch back at base   the pull request is closed: nothing is left of it
 //	head branch deleted        the pull request keeps its last head, at refs/pull/<number>/head
 //	base contains the head     the pull request is merged
-//	base has the merge commit  the pull request is merged, by whom was written down before the branch moved
+//	base has the merge commit  the pull request is merged; who merged it was stored before the branch moved
 //	base branch deleted        the pull request stays open and cannot be merged
 //
-// All that writes to a repository does so one after the other. A push is received into a file before its turn comes,
-// so that nobody waits for a slow client.
+// Writes to a repository run one at a time. A push is received into a file before it takes the lock,
+// so a slow client does not block others.
 package local

@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// events tells subscribers in the process at once, and hooks in the background.
+// events notifies subscribers in the process at once, and hooks in the background.
 type events struct {
 	mu          sync.Mutex
 	subscribers map[int]func(forge.Event)
@@ -21,8 +21,8 @@ func newEvents(in *installation) *events {
 
 func (v *events) close() { v.deliveries.close() }
 
-// Subscribe calls a function for everything that happens on the forge, until the subscription is cancelled.
-// It is called while a repository is being changed: it must not block, and not call the forge.
+// Subscribe calls tell for each event on the forge, until the subscription is canceled.
+// The call happens during a write to a repository: tell must not block, and must not call the forge.
 func (f *Forge) Subscribe(tell func(forge.Event)) (cancel func()) {
 	v := f.events
 	v.mu.Lock()
@@ -49,7 +49,7 @@ func scanHook(s scanner) (h forge.Hook, err error) {
 	return h, err
 }
 
-// EnsureHook delivers everything that happens in the repository to a URL.
+// EnsureHook delivers all events of the repository to a URL.
 func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) (err error) {
 	defer r.explain("subscribe to events", &err)
 	if h.Secret.IsZero() {
@@ -66,7 +66,7 @@ func (r *Repository) EnsureHook(ctx context.Context, h forge.Hook) (err error) {
 	return err
 }
 
-// tell publishes what happened in a repository.
+// tell publishes an event of a repository.
 func (in *installation) tell(ctx context.Context, e entry, event forge.Event) error {
 	event.Repository, event.Time = e.path(), in.now()
 	event.Delivery = newDelivery()
@@ -87,7 +87,7 @@ func (in *installation) tell(ctx context.Context, e entry, event forge.Event) er
 
 const selectPlace = `SELECT base, head_commit FROM pull_request WHERE repository = ? AND number = ?`
 
-// tellAbout publishes what happened to a pull request.
+// tellAbout publishes an event of a pull request.
 func (in *installation) tellAbout(ctx context.Context, e entry, kind forge.EventKind, number int, actor string) error {
 	event := forge.Event{Kind: kind, PullRequest: number, Sender: actor}
 	if err := in.db.QueryRowContext(ctx, selectPlace, e.id, number).Scan(&event.Branch, &event.Commit); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// explain makes *err one of package forge, and says what was attempted where. Deferred at the start of every operation.
+// explain converts *err to an error of package forge, and adds operation and location. Defer it in every operation.
 func explain(op, where string, err *error) {
 	if *err == nil {
 		return

@@ -15,35 +15,36 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Options say where the forge is and who may look.
+// Options configures the embedded forge.
 type Options struct {
-	// Dir is the folder of everything; it is created when it is missing. One process at a time uses it.
+	// Dir is the folder for all data. It is created if missing. Only one process can use it at a time.
 	Dir string // required
-	// URL is where people and programs reach the forge: "http://localhost:8080/git". [Forge.Handler] answers below its path.
+	// URL is the forge's public address: "http://localhost:8080/git". [Forge.Handler] serves below its path.
 	URL string // required
-	// Reserved are names that no owner of repositories has, because other pages of the same server are there. Case does not matter.
+	// Reserved are names that owners of repositories cannot have, because the server uses them for other pages.
+	// Case does not matter.
 	Reserved []string
-	// Places are links in front of every page: the other pages of the same server.
+	// Places are links at the top of every page: the server's other pages.
 	Places []Place
-	// Search is the address of the search of the same server, which takes what to look for as q; empty for none.
+	// Search is the address of the server's search, with the query as parameter q. Optional.
 	Search string
-	// Visitor says who looks at a page, and what the forms on it carry in the field csrf, for a server that signs people in
-	// itself, at /-/sign-in and /-/sign-out. The form is empty when nobody is signed in. Nil means that people sign in with
-	// the forge's own tokens, as git does in any case.
+	// Visitor returns the account that views a page, and the csrf field for the page's forms. It is for a server that
+	// signs users in itself, at /-/sign-in and /-/sign-out. form is empty if the user is not signed in.
+	// If Visitor is nil, users sign in with the forge's own tokens, as git always does.
 	Visitor func(r *http.Request) (a Account, form string, err error)
-	// PublicRead lets everybody read repositories that are not private, without a token.
+	// PublicRead allows reading repositories that are not private without a token.
 	PublicRead bool
-	// Account is who the returned forge acts as, with all rights; empty means "kalypso".
+	// Account is the account of the returned forge, with all rights. It defaults to "kalypso".
 	Account string
-	// Git is the git program, version 2.38 or later; empty means the one on the PATH.
+	// Git is the git program, version 2.38 or later. It defaults to git on the PATH.
 	Git string
-	// MaxPush is how many bytes one push may have; 0 means 2 GiB.
+	// MaxPush is the maximum size of a push in bytes. It defaults to 2 GiB.
 	MaxPush int64
-	// Timeout bounds how long a client may take for one request of git; 0 means 15 minutes.
+	// Timeout is the maximum time for one request of git. It defaults to 15 minutes.
 	Timeout time.Duration
-	// Log is told what nobody else can be told; nil means nobody.
+	// Log receives errors that no caller gets. Nil discards them.
 	Log *slog.Logger
-	// Now is the clock; nil means the machine's.
+	// Now is the clock. It defaults to the system's.
 	Now func() time.Time
 }
 
@@ -55,13 +56,13 @@ type Place struct {
 // limits are generous: they bound what a page has to show.
 var limits = forge.Limits{Title: 250, Body: 200_000, Comment: 200_000, StatusDescription: 250}
 
-// Forge is the embedded forge, seen by an account. It is safe for concurrent use.
+// Forge is the embedded forge as seen by an account. It is safe for concurrent use.
 type Forge struct {
 	*installation
 	account Account
 }
 
-// installation is what all views of a forge share.
+// installation is the state that all views of a forge share.
 type installation struct {
 	Options
 	site   forge.Site
@@ -80,7 +81,7 @@ var (
 	_ forge.WebhookVerifier = (*Forge)(nil)
 )
 
-// Open opens a forge, creates it when it is new, and repairs what a sudden end may have left half done.
+// Open opens a forge. It creates a new one if necessary, and repairs the effects of a crash.
 func Open(ctx context.Context, o Options) (f *Forge, err error) {
 	defer explain("open local forge", o.Dir, &err)
 	site, err := forge.ParseSite(o.URL)
@@ -114,8 +115,8 @@ func Open(ctx context.Context, o Options) (f *Forge, err error) {
 	return f, nil
 }
 
-// prepareFolders creates the folders, which only their owner may read.
-// What was being received when the process ended is thrown away.
+// prepareFolders creates the folders, which only their owner can read.
+// It deletes what was being received when the process ended.
 func (in *installation) prepareFolders() error {
 	if err := os.RemoveAll(in.temporary()); err != nil {
 		return err
@@ -136,28 +137,28 @@ func (in *installation) now() time.Time {
 	if in.Now != nil {
 		now = in.Now
 	}
-	return now().UTC().Truncate(time.Microsecond) // as exact as the database is
+	return now().UTC().Truncate(time.Microsecond) // the database's precision
 }
 
-// Close ends deliveries that wait and closes the database. Requests that are under way fail.
+// Close stops pending deliveries and closes the database. Requests in progress fail.
 func (f *Forge) Close() error {
 	f.events.close()
 	return f.db.Close()
 }
 
-// As returns the same forge, seen by another account. Whoever has the value may do so: it is code of this process.
+// As returns the same forge as seen by another account. It checks no permission: callers are code of this process.
 func (f *Forge) As(a Account) *Forge { return &Forge{f.installation, a} }
 
-// Kind is [forge.Local].
+// Kind returns [forge.Local].
 func (f *Forge) Kind() forge.Kind { return forge.Local }
 
-// Limits are the same for all.
+// Limits returns the forge's limits, which are the same for all.
 func (f *Forge) Limits() forge.Limits { return limits }
 
 // Viewer returns the account's name.
 func (f *Forge) Viewer(context.Context) (string, error) { return f.account.Name, nil }
 
-// Repository returns the repository of a URL, as a [*Repository].
+// Repository returns the repository at a URL, as a [*Repository].
 func (f *Forge) Repository(url string) (forge.Repository, error) {
 	id, err := f.site.Repository(url)
 	if err != nil {
@@ -166,7 +167,7 @@ func (f *Forge) Repository(url string) (forge.Repository, error) {
 	return &Repository{forge: f, id: id}, nil
 }
 
-// at returns the repository of a path.
+// at returns the repository at a path.
 func (f *Forge) at(path string) *Repository {
 	return &Repository{forge: f, id: forge.ID{Host: f.site.Host, Path: path}}
 }

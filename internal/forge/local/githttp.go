@@ -21,10 +21,10 @@ const (
 	receive = "git-receive-pack"
 )
 
-// maxWants bounds what a fetch may ask for; a clone of a repository with very many branches asks for a few megabytes.
+// maxWants bounds the request of a fetch. Cloning a repository with very many branches takes a few megabytes.
 const maxWants = 64 << 20
 
-// gitPath takes the path of a request of git apart. The objects themselves are not served as files.
+// gitPath splits the path of a git request. Objects are not served as files.
 func gitPath(path string) (repository, service string, ok bool) {
 	for _, service := range []string{"/info/refs", "/" + upload, "/" + receive} {
 		if repository, ok := strings.CutSuffix(path, service); ok && strings.Count(repository, "/") == 2 {
@@ -34,14 +34,14 @@ func gitPath(path string) (repository, service string, ok bool) {
 	return "", "", false
 }
 
-// gitHandler serves git over smart HTTP: it decides who may do what, and hands over to git's own program.
+// gitHandler serves git over smart HTTP: it checks permissions, and passes requests to the git program.
 type gitHandler struct{ *Forge }
 
-// call is a request of git that was let in.
+// call is an authorized git request.
 type call struct {
 	entry
 	account Account
-	// service is upload or receive, action what of it is asked for.
+	// service is upload or receive, action its requested part.
 	service, action string
 }
 
@@ -82,15 +82,15 @@ func (in *installation) timeout() time.Duration {
 	return 15 * time.Minute
 }
 
-// hurry ends connections of clients that send or read too slowly. Writers without deadlines have none to be set.
+// hurry sets deadlines, so that slow clients are disconnected. Writers without deadlines are ignored.
 func (g gitHandler) hurry(w http.ResponseWriter) {
 	control, end := http.NewResponseController(w), time.Now().Add(g.timeout())
 	_ = control.SetReadDeadline(end)
 	_ = control.SetWriteDeadline(end)
 }
 
-// admit lets a request in, or returns the status and the message of the refusal.
-// To those who may not see it, a repository that exists and one that does not look the same.
+// admit authorizes a request, or returns the status and message of the refusal.
+// For clients that cannot read a repository, it looks as if it did not exist.
 func (g gitHandler) admit(ctx context.Context, r *http.Request, path, service string) (call, int, string) {
 	account, known, err := g.visitor(ctx, r)
 	if err != nil {
@@ -115,21 +115,21 @@ func (g gitHandler) admit(ctx context.Context, r *http.Request, path, service st
 	return call{entry: e, account: account, service: service}, 0, ""
 }
 
-// createFor creates the repository that an administrator pushes to and that is not there yet.
-// Two pushes at once may both try; the second finds what the first made.
+// createFor creates the missing repository that an administrator pushes to.
+// Of two concurrent pushes, the second uses the repository that the first created.
 func (g gitHandler) createFor(ctx context.Context, account Account, path string) (entry, error) {
 	owner, name, _ := strings.Cut(path, "/")
 	_, err := g.As(account).CreateRepository(ctx, forge.NewRepository{Owner: owner, Name: name})
 	switch {
 	case errors.Is(err, forge.ErrInvalid):
-		return entry{}, forge.ErrNotFound // a repository of this name cannot be
+		return entry{}, forge.ErrNotFound // not a valid repository name
 	case err != nil && !errors.Is(err, forge.ErrConflict):
 		return entry{}, err
 	}
 	return g.find(ctx, path)
 }
 
-// run receives what the client sends and serves it.
+// run receives the request and serves it.
 func (g gitHandler) run(ctx context.Context, w http.ResponseWriter, r *http.Request, c call) error {
 	if c.action == "info/refs" {
 		g.handOver(w, r, c, nil, 0)
@@ -164,8 +164,8 @@ func (g gitHandler) run(ctx context.Context, w http.ResponseWriter, r *http.Requ
 
 var errTooLarge = errors.New("the request is too large")
 
-// spool receives a request into a file, unpacked: git's program wants to know the length,
-// and nobody shall wait for a slow client.
+// spool receives a request into a file, uncompressed. The git program needs the length,
+// and a slow client must not block others.
 func (g gitHandler) spool(r *http.Request, limit int64) (*os.File, int64, error) {
 	var source io.Reader = r.Body
 	switch encoding := r.Header.Get("Content-Encoding"); encoding {
@@ -196,7 +196,7 @@ func (g gitHandler) spool(r *http.Request, limit int64) (*os.File, int64, error)
 	return file, size, nil
 }
 
-// push checks what a push asks for, lets git do it, and follows up on what was done.
+// push checks a push, runs git, and processes the result.
 func (g gitHandler) push(ctx context.Context, w http.ResponseWriter, r *http.Request, c call, body *os.File, size int64) error {
 	request, err := receivepack.Read(body)
 	if err != nil {
@@ -221,11 +221,11 @@ func (g gitHandler) push(ctx context.Context, w http.ResponseWriter, r *http.Req
 		return g.refuse(w, request, reasons)
 	}
 	g.handOver(w, r, c, body, size)
-	// The client may be gone; what git did counts all the same.
+	// The client may have disconnected; git's result still counts.
 	return g.followUp(context.WithoutCancel(ctx), c, request)
 }
 
-// refusals says which commands of a push are not allowed, and why.
+// refusals returns the commands of a push that are not allowed, with reasons.
 func (g gitHandler) refusals(ctx context.Context, c call, request receivepack.Request) (map[string]string, error) {
 	reasons := map[string]string{}
 	for _, command := range request.Commands {
@@ -253,7 +253,7 @@ func (g gitHandler) refusals(ctx context.Context, c call, request receivepack.Re
 
 const advice = "Nothing was pushed. Protected branches move only by merging pull requests;\npush to another branch and open a pull request from it."
 
-// refuse answers a push in git's words, or in HTTP's to clients that would not understand these.
+// refuse answers a push in git's protocol, or with HTTP for clients that do not support that.
 func (g gitHandler) refuse(w http.ResponseWriter, request receivepack.Request, reasons map[string]string) error {
 	var answer strings.Builder
 	if understood, err := request.Refuse(&answer, reasons, advice); err != nil || !understood {
@@ -266,7 +266,7 @@ func (g gitHandler) refuse(w http.ResponseWriter, request receivepack.Request, r
 	return err
 }
 
-// followUp finds out which branches a push has moved.
+// followUp processes the branches that a push moved.
 func (g gitHandler) followUp(ctx context.Context, c call, request receivepack.Request) error {
 	objects := g.open(c.entry)
 	var done []moved

@@ -20,13 +20,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// client is somebody with git and a token.
+// client is a git client with a token.
 type client struct {
 	*testing.T
 	dir, url string
 }
 
-// newClient returns somebody with a right on a repository, in an empty folder.
+// newClient returns a client with a right on a repository, in an empty folder.
 func newClient(t *testing.T, r *Repository, right Right) *client {
 	t.Helper()
 	token := ""
@@ -41,7 +41,7 @@ func newClient(t *testing.T, r *Repository, right Right) *client {
 	return &client{t, t.TempDir(), strings.Replace(url, "http://", "http://dev:"+token+"@", 1)}
 }
 
-// try runs git and returns what it says.
+// try runs git and returns its output.
 func (c *client) try(args ...string) (string, error) {
 	command := exec.Command("git", args...)
 	command.Dir = c.dir
@@ -62,7 +62,7 @@ func (c *client) run(args ...string) string {
 	return output
 }
 
-// clone clones the repository and works in it from now on.
+// clone clones the repository. Later commands run in the clone.
 func (c *client) clone() *client {
 	c.Helper()
 	c.run("clone", "-q", c.url, "work")
@@ -149,7 +149,7 @@ func TestWhoMayPushAndFetch(t *testing.T) {
 		repository *Repository
 		right      Right
 		fetch      bool
-		push       string // what git says; empty when it may
+		push       string // git's message; empty if allowed
 	}{
 		"anonymous, public":  {public, "", true, "Authentication failed"},
 		"reader, public":     {public, Read, true, "needs the right write"},
@@ -234,7 +234,7 @@ func TestProtectedBranchesAreNotPushed(t *testing.T) {
 	}
 }
 
-// TestPushStorm: many push at once, to their own branches and to one; the forge ends where git does.
+// Concurrent pushes, to separate branches and to the same one, leave the forge in git's state.
 func TestPushStorm(t *testing.T) {
 	f := serve(t, Options{})
 	r := newRepository(t, f)
@@ -281,7 +281,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// TestRequestsThatAreNoneOfGit: limits and paths.
+// Limits and paths of requests that git does not send.
 func TestRequestsThatAreNoneOfGit(t *testing.T) {
 	f := serve(t, Options{MaxPush: 1000})
 	r := newRepository(t, f)
@@ -336,7 +336,7 @@ func TestRequestsThatAreNoneOfGit(t *testing.T) {
 	}
 }
 
-// TestGitSeesNothingOfUs: the program that serves git gets neither tokens nor our environment.
+// The git program gets neither tokens nor our environment.
 func TestGitSeesNothingOfUs(t *testing.T) {
 	t.Setenv("FORGE_PASSWORD", "of the server")
 	dir := t.TempDir()
@@ -378,7 +378,7 @@ func TestWithoutGit(t *testing.T) {
 	}
 }
 
-// TestSlowClientHoldsNobodyUp: others write while somebody dawdles, who is then cut off.
+// A slow client does not block other writers, and is disconnected eventually.
 func TestSlowClientHoldsNobodyUp(t *testing.T) {
 	f := serve(t, Options{Timeout: 300 * time.Millisecond})
 	r := newRepository(t, f)

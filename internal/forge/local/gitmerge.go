@@ -43,8 +43,8 @@ func checkGit(ctx context.Context, program string) error {
 	return nil
 }
 
-// neutral is an empty repository. Git runs in it when it works on the objects of another repository,
-// and so reads nothing else of that one: no configuration, attributes, hooks or references.
+// neutral returns an empty repository. Git runs in it to work on another repository's objects,
+// so it reads nothing else from that one: no configuration, attributes, hooks or references.
 func (in *installation) neutral() string { return filepath.Join(in.Dir, "neutral.git") }
 
 func (in *installation) prepareNeutral() error {
@@ -55,7 +55,7 @@ func (in *installation) prepareNeutral() error {
 	return err
 }
 
-// baseEnvironment lets git read no configuration but the settings, and ask no questions.
+// baseEnvironment prevents git from reading configuration other than settings, and from prompting.
 func (in *installation) baseEnvironment(settings ...[2]string) []string {
 	env := []string{
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "HOME=" + in.temporary(),
@@ -67,8 +67,8 @@ func (in *installation) baseEnvironment(settings ...[2]string) []string {
 	return env
 }
 
-// run runs git on the repository's objects. New objects go to the folder written; an empty one is the repository itself.
-// A clean exit with code 1 returns ok false and no error: git's way to say no.
+// run runs git on the repository's objects. It stores new objects in the folder written, or in the repository if empty.
+// Exit code 1 without an error message is git's negative answer: ok is false and err is nil.
 func (b bare) run(ctx context.Context, written string, args ...string) (output string, ok bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, mergeTimeout)
 	defer cancel()
@@ -96,12 +96,12 @@ func (b bare) run(ctx context.Context, written string, args ...string) (output s
 	return string(text), true, nil
 }
 
-// quoted protects a path in a list that git splits at colons.
+// quoted escapes a path for a list that git splits at colons.
 func quoted(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
-// mergeBase returns the best common ancestor of two commits; the zero hash if there is none.
+// mergeBase returns the best common ancestor of two commits. It returns the zero hash if there is none.
 func (b bare) mergeBase(ctx context.Context, one, other plumbing.Hash) (plumbing.Hash, error) {
 	output, ok, err := b.run(ctx, "", "merge-base", one.String(), other.String())
 	if err != nil || !ok {
@@ -110,7 +110,7 @@ func (b bare) mergeBase(ctx context.Context, one, other plumbing.Hash) (plumbing
 	return plumbing.NewHash(strings.TrimSpace(output)), nil
 }
 
-// contains reports whether a commit is another one or has it among its ancestors. The zero hash contains nothing.
+// contains reports whether a commit equals or descends from another. The zero hash contains nothing.
 func (b bare) contains(ctx context.Context, commit, other plumbing.Hash) (bool, error) {
 	if commit.IsZero() || commit == other {
 		return commit == other && !commit.IsZero(), nil
@@ -119,8 +119,8 @@ func (b bare) contains(ctx context.Context, commit, other plumbing.Hash) (bool, 
 	return ok, err
 }
 
-// mergeTrees merges two commits and returns the tree, which it stores in the folder written; an empty one is the repository.
-// [forge.ErrConflict] names the files that both changed in ways that do not fit together.
+// mergeTrees merges two commits and returns the tree. It stores the tree in the folder written, or in the repository if empty.
+// The error [forge.ErrConflict] names the files with conflicting changes.
 func (b bare) mergeTrees(ctx context.Context, written string, base, head plumbing.Hash) (plumbing.Hash, error) {
 	output, ok, err := b.run(ctx, written, "merge-tree", "--write-tree", "--allow-unrelated-histories", "--name-only", "--no-messages", "-z",
 		base.String(), head.String())
@@ -137,8 +137,8 @@ func (b bare) mergeTrees(ctx context.Context, written string, base, head plumbin
 	return plumbing.NewHash(tree), nil
 }
 
-// editedAndRemoved returns the files that one side edited and the other removed. Git takes such a file for renamed when a similar
-// one was added, and edits that one; among generated manifests, which all look alike, this guess edits the wrong cluster.
+// editedAndRemoved returns the files that one side edited and the other removed. If a similar file was added, git assumes
+// a rename and edits that file. Generated manifests are all similar, so this would edit the wrong cluster's.
 func (b bare) editedAndRemoved(ctx context.Context, base, head plumbing.Hash) ([]string, error) {
 	common, err := b.mergeBase(ctx, base, head)
 	if err != nil {
@@ -152,7 +152,7 @@ func (b bare) editedAndRemoved(ctx context.Context, base, head plumbing.Hash) ([
 	if err != nil {
 		return nil, err
 	}
-	gone := map[string]bool{} // by the name of a file that exists at the common commit
+	gone := map[string]bool{} // by the name of a file in the merge base
 	for _, c := range ours {
 		gone[c.From.Name] = c.To.Name == ""
 	}
@@ -165,7 +165,7 @@ func (b bare) editedAndRemoved(ctx context.Context, base, head plumbing.Hash) ([
 	return files, nil
 }
 
-// conflictsIn names the first few files. Git appends the side to a file that is a folder on the other one.
+// conflictsIn names the first few files. Git appends the side to a file that is a folder on the other side.
 func conflictsIn(files []string, sides ...plumbing.Hash) string {
 	const some = 5
 	for i := range files {

@@ -20,7 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// files are contents by path. A content that begins with "x:" is executable, one with "l:" a symbolic link.
+// files maps paths to contents. The prefix "x:" makes a file executable, "l:" a symbolic link.
 type files map[string]string
 
 // write stores a tree.
@@ -161,7 +161,7 @@ func TestConflictsNamesTheFirstFiles(t *testing.T) {
 	}
 }
 
-// TestHistory: the merge base, and what a commit contains.
+// The merge base, and which commits a commit contains.
 func TestHistory(t *testing.T) {
 	objects := emptyRepository(t)
 	commits := map[string]plumbing.Hash{}
@@ -204,8 +204,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestMergeRunsNoPrograms: neither the configuration nor the attributes of a repository have an effect on a merge,
-// and asking whether something merges stores nothing.
+// A repository's configuration and attributes do not affect a merge,
+// and checking whether a merge is possible stores nothing.
 func TestMergeRunsNoPrograms(t *testing.T) {
 	t.Setenv("GIT_CONFIG_PARAMETERS", "'merge.evil.driver=touch ran'")
 	objects := emptyRepository(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// handOver lets git's own program answer. It sees nothing of the request but what it needs, and nothing of this
-// process' environment.
+// handOver lets the git program answer. It passes only what the program needs of the request, and nothing of this
+// process's environment.
 func (g gitHandler) handOver(w http.ResponseWriter, r *http.Request, c call, body io.ReadCloser, size int64) {
 	inner := r.Clone(r.Context())
 	inner.URL = &url.URL{Path: "/" + c.path() + ".git/" + c.action}
@@ -35,7 +35,7 @@ func (g gitHandler) handOver(w http.ResponseWriter, r *http.Request, c call, bod
 	program.ServeHTTP(w, inner)
 }
 
-// environment is all that git's program knows of the world: no configuration but this, no hooks, nobody to ask.
+// environment returns the git program's environment: no other configuration, no hooks, no prompts.
 func (g gitHandler) environment(c call) []string {
 	return append(g.baseEnvironment(
 		[2]string{"safe.directory", "*"},
@@ -43,7 +43,7 @@ func (g gitHandler) environment(c call) []string {
 		[2]string{"http.receivepack", "true"},
 		[2]string{"receive.hideRefs", "refs/pull"},
 		[2]string{"receive.fsckObjects", "true"},
-		// Git packs objects while the repository is locked, not in the background.
+		// Git repacks while the repository is locked, not in the background.
 		[2]string{"gc.autoDetach", "false"},
 		[2]string{"maintenance.autoDetach", "false"},
 		// A pinned commit can be fetched by its hash.
@@ -51,7 +51,7 @@ func (g gitHandler) environment(c call) []string {
 	), "GIT_PROJECT_ROOT="+g.repositories(), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER="+c.account.Name)
 }
 
-// logWriter logs what a program complains about.
+// logWriter logs a program's error output.
 type logWriter struct {
 	log        *slog.Logger
 	repository string

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Handler serves git and the pages below the path of [Options.URL]. Everything else is not found.
+// Handler serves git and the pages below the path of [Options.URL]. It answers 404 for other paths.
 func (f *Forge) Handler() http.Handler {
 	git, pages := gitHandler{f}, newPages(f)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -23,7 +23,7 @@ func (f *Forge) Handler() http.Handler {
 	})
 }
 
-// base is in front of every path: empty, or "/git".
+// base returns the prefix of every path: empty, or "/git".
 func (in *installation) base() string {
 	if in.site.Prefix == "" {
 		return ""
@@ -31,8 +31,8 @@ func (in *installation) base() string {
 	return "/" + in.site.Prefix
 }
 
-// visitor returns who sends a request of git: the owner of the token it shows, or nobody.
-// The token is the password of basic authentication, whatever the user, or a bearer token.
+// visitor returns the account behind a git request: the owner of its token, or none.
+// The token is the password of basic authentication, with any user name, or a bearer token.
 func (f *Forge) visitor(ctx context.Context, r *http.Request) (Account, bool, error) {
 	secret, shown := forge.NewSecret(""), false
 	if _, password, ok := r.BasicAuth(); ok {
@@ -50,7 +50,7 @@ func (f *Forge) visitor(ctx context.Context, r *http.Request) (Account, bool, er
 	return token.Account, err == nil, err
 }
 
-// statusOf is the HTTP status that a kind of error means.
+// statusOf returns the HTTP status for a kind of error.
 func statusOf(err error) int {
 	switch {
 	case errors.Is(err, forge.ErrNotFound):

@@ -22,7 +22,7 @@ func scanIssue(s scanner) (i forge.Issue, err error) {
 	return i, err
 }
 
-// FindIssues returns the issues that a filter lets through, the newest first.
+// FindIssues returns the issues that match a filter, newest first.
 func (r *Repository) FindIssues(ctx context.Context, f forge.IssueFilter) (found []forge.Issue, err error) {
 	defer r.explain("list issues", &err)
 	e, err := r.enter(ctx, Read)
@@ -96,7 +96,7 @@ func (r *Repository) OpenIssue(ctx context.Context, n forge.NewIssue) (opened fo
 	return opened, err
 }
 
-// EditIssue makes an issue what the edit says.
+// EditIssue edits an issue.
 func (r *Repository) EditIssue(ctx context.Context, number int, edit forge.IssueEdit) (err error) {
 	defer r.explain("edit issue", &err)
 	return r.write(ctx, Write, func(e entry) error {

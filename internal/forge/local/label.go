@@ -69,7 +69,7 @@ func (r *Repository) AddLabels(ctx context.Context, number int, names ...string)
 	})
 }
 
-// tag gives labels to a pull request or an issue, and says whether one of them was new.
+// tag adds labels to a pull request or an issue, and reports whether one of them was new.
 func (r *Repository) tag(ctx context.Context, tx *sql.Tx, e entry, number int, names []string) (added bool, err error) {
 	for _, name := range names {
 		var known string
@@ -93,7 +93,7 @@ func (r *Repository) tag(ctx context.Context, tx *sql.Tx, e entry, number int, n
 	return added, nil
 }
 
-// RemoveLabel takes a label from a pull request.
+// RemoveLabel removes a label from a pull request.
 func (r *Repository) RemoveLabel(ctx context.Context, number int, name string) (err error) {
 	defer r.explain("remove label", &err)
 	return r.write(ctx, Write, func(e entry) error {

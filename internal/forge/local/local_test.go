@@ -17,7 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-// TestRules: the embedded forge keeps the rules of all forges.
+// The embedded forge follows the rules of all forges.
 func TestRules(t *testing.T) {
 	forgetest.Run(t, func(t *testing.T) forgetest.Harness {
 		f := newForge(t, Options{})
@@ -49,7 +49,7 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// notes are the annotations of a pull request.
+// notes returns the annotations of a pull request.
 func notes(t *testing.T, f *Forge, url string, change int) []forgetest.Note {
 	t.Helper()
 	r, err := f.Repository(url)
@@ -75,7 +75,7 @@ func notes(t *testing.T, f *Forge, url string, change int) []forgetest.Note {
 	return notes
 }
 
-// newForge opens a forge that ends with the test.
+// newForge opens a forge, and closes it when the test ends.
 func newForge(t testing.TB, o Options) *Forge {
 	t.Helper()
 	if o.Dir == "" {
@@ -92,7 +92,7 @@ func newForge(t testing.TB, o Options) *Forge {
 	return f
 }
 
-// serve opens a forge behind a server on this machine.
+// serve opens a forge behind a local server.
 func serve(t testing.TB, o Options) *Forge {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
@@ -118,7 +118,7 @@ func newRepository(t testing.TB, f *Forge) *Repository {
 }
 
 // commit adds a commit to a branch, as a push would. A branch that does not exist starts at main.
-// files are written, or one that no other commit has.
+// The commit adds files, or a unique file if there are none.
 func commit(t testing.TB, r *Repository, branch string, files map[string]string) string {
 	t.Helper()
 	if files == nil {
@@ -150,7 +150,7 @@ func commit(t testing.TB, r *Repository, branch string, files map[string]string)
 	return made
 }
 
-// writeCommit stores a commit that adds files without folders to its parent's.
+// writeCommit stores a commit that adds files, all in the root, to its parent's tree.
 func writeCommit(t testing.TB, objects bare, parent plumbing.Hash, files map[string]string) plumbing.Hash {
 	t.Helper()
 	before, err := treeOf(objects, parent)

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// locks let one after the other write to a repository.
+// locks serializes writes to a repository.
 type locks struct {
 	mu  sync.Mutex
 	all map[int64]chan struct{}
 }
 
-// lock waits for its turn, or for the end of the context.
+// lock waits for the lock, or until the context ends.
 func (l *locks) lock(ctx context.Context, repository int64) (unlock func(), err error) {
 	l.mu.Lock()
 	if l.all == nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/visible"
 )
 
-// markdown renders other people's text. Of HTML it lets through what folds ("details", "summary"), small print ("sub") and
-// line breaks; comments, such as markers, are left out, and everything else is shown as the text it is.
-// What texts of ours keep apart, so that forges find no mentions, is nothing to be marked: none is looked for here.
+// markdown renders untrusted text. It keeps HTML for folding ("details", "summary"), small print ("sub") and
+// line breaks, removes comments such as markers, and escapes all other HTML.
+// Our own texts separate characters so that forges find no mentions. Nothing is marked there, since no mentions are parsed.
 func markdown(text string) template.HTML {
 	m := goldmark.New(
 		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList),
@@ -29,13 +29,13 @@ func markdown(text string) template.HTML {
 	if err := m.Convert([]byte(visible.Text(ours.Rejoin(text))), &out); err != nil {
 		return template.HTML("<pre>" + html.EscapeString(text) + "</pre>") //nolint:gosec // escaped
 	}
-	return template.HTML(strings.ReplaceAll(out.String(), "\u200b", "&#8203;")) //nolint:gosec // goldmark escapes, and tamedHTML lets little through
+	return template.HTML(strings.ReplaceAll(out.String(), "\u200b", "&#8203;")) //nolint:gosec // goldmark escapes, and tamedHTML allows little
 }
 
 // tamedHTML renders HTML in Markdown.
 type tamedHTML struct{}
 
-// RegisterFuncs takes over both forms in which HTML appears.
+// RegisterFuncs handles both kinds of nodes that contain HTML.
 func (t tamedHTML) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindHTMLBlock, t.block)
 	r.Register(ast.KindRawHTML, t.inline)
@@ -67,7 +67,7 @@ var (
 	harmless    = regexp.MustCompile(`</?(details|summary|sub)>|<details open>|<br ?/?>`)
 )
 
-// tame escapes all HTML but comments, which vanish, and harmless elements without attributes.
+// tame escapes all HTML except harmless elements without attributes. It removes comments.
 func tame(text string) string {
 	text = htmlComment.ReplaceAllString(text, "")
 	var out strings.Builder

@@ -22,7 +22,7 @@ const (
 	setAuto    = `UPDATE pull_request SET auto_merge = ?, auto_by = ? WHERE repository = ? AND number = ?`
 )
 
-// MergePullRequest merges a pull request and returns the commit that is then on the base branch.
+// MergePullRequest merges a pull request and returns the new commit of the base branch.
 func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.Merge) (commit string, err error) {
 	defer r.explain("merge pull request", &err)
 	if m.Head == "" {
@@ -43,7 +43,7 @@ func (r *Repository) MergePullRequest(ctx context.Context, number int, m forge.M
 	return commit, err
 }
 
-// current returns a pull request after it was brought in line with its branches.
+// current returns a pull request after updating it from its branches.
 func (r *Repository) current(ctx context.Context, e entry, number int) (pullRequest, error) {
 	c, err := r.pullRequest(ctx, r.forge.db, e, number)
 	if err != nil || c.State != forge.Open {
@@ -55,7 +55,7 @@ func (r *Repository) current(ctx context.Context, e entry, number int) (pullRequ
 	return r.pullRequest(ctx, r.forge.db, e, number)
 }
 
-// AutoMerge merges a pull request once what is missing is there; at once when nothing is.
+// AutoMerge merges a pull request once its requirements are met; immediately if they already are.
 func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) (err error) {
 	defer r.explain("merge pull request automatically", &err)
 	return r.write(ctx, Write, func(e entry) error {
@@ -83,7 +83,7 @@ func (r *Repository) AutoMerge(ctx context.Context, number int, m forge.Merge) (
 	})
 }
 
-// judged refuses to merge something else than what was judged.
+// judged returns an error if the head is not the expected one.
 func judged(c pullRequest, m forge.Merge) error {
 	switch {
 	case c.State != forge.Open:
@@ -96,8 +96,8 @@ func judged(c pullRequest, m forge.Merge) error {
 	return nil
 }
 
-// mergeWaiting merges the pull requests that waited for what has just been said about a commit.
-// That one cannot be merged is no concern of who said it.
+// mergeWaiting merges the pull requests that waited for a commit's statuses or approvals.
+// If a merge fails, that is not an error for the caller.
 func (in *installation) mergeWaiting(ctx context.Context, e entry, commit string) error {
 	changes, err := queryAll(ctx, in.db, scanPullRequest, selectOpenPullRequests, e.id)
 	if err != nil {
@@ -116,8 +116,8 @@ func (in *installation) mergeWaiting(ctx context.Context, e entry, commit string
 
 // merge merges an open pull request. The caller holds the repository's lock.
 //
-// The merge is written down before the branch moves, and carried out after: a process that dies in between leaves either
-// a branch that has not moved, and nothing happened, or one that has, and the next start finds the pull request merged.
+// The merge is stored before the branch moves, and completed afterwards. If the process dies in between, either the branch
+// has not moved and nothing happened, or it has, and the next start marks the pull request as merged.
 func (in *installation) merge(ctx context.Context, e entry, c pullRequest, m forge.Merge, actor string) (string, error) {
 	if err := judged(c, m); err != nil {
 		return "", err
@@ -140,7 +140,7 @@ func (in *installation) merge(ctx context.Context, e entry, c pullRequest, m for
 	if err := objects.move(branchRef(c.Base.Branch), base, commit); err != nil {
 		return "", err
 	}
-	// The branch has moved: what is left is done even if nobody waits for it any more.
+	// The branch has moved, so finish even if the caller has gone.
 	ctx = context.WithoutCancel(ctx)
 	if err := in.merged(ctx, e, c, commit.String(), actor); err != nil {
 		return "", err
@@ -187,13 +187,13 @@ func mergeMessage(c pullRequest, m forge.Merge) string {
 	return strings.TrimSpace(title+"\n\n"+text) + "\n"
 }
 
-// mergeCache remembers what merges: two commits always merge, or never do.
+// mergeCache caches which commits can be merged: the answer for two commits never changes.
 type mergeCache struct {
 	mu    sync.Mutex
 	known map[[2]string]forge.Mergeable
 }
 
-// mergeable tells whether the branches of an open pull request merge.
+// mergeable reports whether the branches of an open pull request can be merged.
 func (in *installation) mergeable(ctx context.Context, e entry, c forge.PullRequest) (forge.Mergeable, error) {
 	key := [2]string{c.Base.Commit, c.Head.Commit}
 	if c.Base.Commit == "" {
@@ -205,12 +205,12 @@ func (in *installation) mergeable(ctx context.Context, e entry, c forge.PullRequ
 	if ok || ctx.Err() != nil {
 		return known, ctx.Err()
 	}
-	// What git stores to find out is thrown away.
+	// The objects that git stores for this are deleted.
 	scratch, err := os.MkdirTemp(in.temporary(), "merge-")
 	if err != nil {
 		return forge.MergeableUnknown, err
 	}
-	defer os.RemoveAll(scratch) //nolint:errcheck // cleaned at the next start
+	defer os.RemoveAll(scratch) //nolint:errcheck // cleaned up at the next start
 	_, err = in.open(e).mergeTrees(ctx, scratch, plumbing.NewHash(c.Base.Commit), plumbing.NewHash(c.Head.Commit))
 	answer := forge.MergeableYes
 	if errors.Is(err, forge.ErrConflict) {

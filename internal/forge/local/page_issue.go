@@ -58,7 +58,7 @@ func (p *pages) issue(r *request) error {
 	return p.render(r, http.StatusOK, "issue", data.Title, data)
 }
 
-// issueForm closes an issue or opens it again.
+// issueForm closes or reopens an issue.
 func (p *pages) issueForm(r *request) error {
 	number, repo, e, err := p.one(r, "issues")
 	if err != nil {

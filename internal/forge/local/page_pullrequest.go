@@ -17,17 +17,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/local/syntax"
 )
 
-// maxListed is how many changes or issues a list shows.
+// maxListed is how many pull requests or issues a list shows.
 const maxListed = 200
 
-// listPage lists changes or issues.
+// listPage lists pull requests or issues.
 type listPage struct {
 	// Kind is the folder of the pages: "pulls" or "issues".
 	Kind  string
 	State forge.State
 	Tabs  []forge.State
 	Lines []listLine
-	// Cut says that older ones are not listed.
+	// Cut means that older ones are not listed.
 	Cut bool
 }
 
@@ -41,7 +41,7 @@ type listLine struct {
 	Labels []forge.Label
 }
 
-// stateOf is the state that a list is asked for; the open ones if none is.
+// stateOf returns the requested state of a list. It defaults to open.
 func stateOf(r *request, states []forge.State) (forge.State, error) {
 	state := forge.State(cmp.Or(r.FormValue("state"), string(forge.Open)))
 	if !slices.Contains(states, state) {
@@ -76,7 +76,7 @@ func (p *pages) pullRequests(r *request) error {
 	return p.render(r, http.StatusOK, "pullrequests", "Pull requests of "+e.path(), data)
 }
 
-// pathOf is the link to the page of a pull request or an issue.
+// pathOf returns the link to the page of a pull request or an issue.
 func (p *pages) pathOf(e entry, kind string, number int) string {
 	return p.base() + "/" + e.path() + "/" + kind + "/" + strconv.Itoa(number)
 }
@@ -107,15 +107,15 @@ type pullRequestPage struct {
 	Link   string
 	Body   template.HTML
 	Labels []forge.Label
-	// Offered are labels that it could get.
+	// Offered are labels that can be added.
 	Offered   []string
 	Checks    []forge.Status
 	Approvals []string
-	// Missing is what the base branch demands before a merge.
+	// Missing are the base branch's requirements that are not met.
 	Missing []string
-	// Waiting says that it is merged as soon as nothing is missing.
+	// Waiting means that it is merged as soon as all requirements are met.
 	Waiting bool
-	// Unfinished is how many checks did not succeed, whether or not the base branch demands them.
+	// Unfinished is the number of checks that have not succeeded, required or not.
 	Unfinished int
 	CanMerge   bool
 	CanApprove bool
@@ -128,10 +128,10 @@ type commentBox struct {
 	Text template.HTML
 }
 
-// allowDeletions is offered in every repository, because a person has to give it and nobody remembers its name.
+// allowDeletions is offered in every repository, because a user has to add it and its name is hard to remember.
 const allowDeletions = "kalypso/allow-deletions"
 
-// one returns the number of the pull request or issue that a page is about, and its repository as [pages.the] does.
+// one returns the number of a page's pull request or issue, and its repository like [pages.the].
 func (p *pages) one(r *request, tab string) (int, *Repository, entry, error) {
 	number, err := strconv.Atoi(r.PathValue("number"))
 	if err != nil {
@@ -211,7 +211,7 @@ func (p *pages) addComments(ctx context.Context, repo *Repository, e entry, data
 	return err
 }
 
-// addDiff shows what would be merged, or was: a merged pull request is compared with what its base was before.
+// addDiff adds the diff that a merge applies. A merged pull request is compared with its base before the merge.
 func (p *pages) addDiff(ctx context.Context, _ *Repository, e entry, data *pullRequestPage) error {
 	objects := p.open(e)
 	base, err := objects.branch(data.Base.Branch)
@@ -232,17 +232,17 @@ func (p *pages) addDiff(ctx context.Context, _ *Repository, e entry, data *pullR
 	return nil
 }
 
-// paintFor is how long a page may take to colour what it shows. What is left then has no colours.
+// paintFor limits the time for highlighting a page. The rest stays plain.
 const paintFor = 300 * time.Millisecond
 
-// addNotes puts annotations into the difference.
+// addNotes adds annotations to the diff.
 func (p *pages) addNotes(ctx context.Context, _ *Repository, e entry, data *pullRequestPage) error {
 	all, err := p.annotations(ctx, e, data.Number)
 	data.Diff.annotate(all)
 	return err
 }
 
-// pullRequestForm does what a form of the page asks for, and returns to the page.
+// pullRequestForm handles the page's forms, and redirects back to the page.
 func (p *pages) pullRequestForm(r *request) error {
 	number, repo, e, err := p.one(r, "pulls")
 	if err != nil {

@@ -21,16 +21,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/local/syntax"
 )
 
-// Shown at most, so that a page stays one.
+// Limits of a page.
 const (
 	maxShownFile    = 1 << 20
 	maxShownEntries = 2000
 )
 
-// repositoriesPage lists what the visitor may see.
+// repositoriesPage lists the repositories that the visitor can read.
 type repositoriesPage struct {
 	Repositories []repositoryLine
-	// New is what makes the first one.
+	// New is the command that creates the first one.
 	New string
 }
 
@@ -56,14 +56,14 @@ func (p *pages) repositories(r *request) error {
 	return p.render(r, http.StatusOK, "repositories", "Repositories", data)
 }
 
-// folderPage is a folder of a branch; filePage a file. A repository's own page is the first folder of its default branch.
+// folderPage is a folder of a branch; filePage a file. A repository's main page is the root folder of its default branch.
 type folderPage struct {
 	place
 	CloneURL string
 	Empty    bool
 	Branches []link
 	Entries  []treeLine
-	// More is how many entries are not shown.
+	// More is the number of entries that are not shown.
 	More   int
 	Readme template.HTML
 }
@@ -72,11 +72,11 @@ type filePage struct {
 	place
 	Lines []codeLine
 	Size  int64
-	// Hidden says why the content is not shown; empty when it is.
+	// Hidden is the reason why the content is not shown. Empty if it is.
 	Hidden string
 }
 
-// place is where in a repository a page is.
+// place is a page's location in a repository.
 type place struct {
 	Ref, Commit string
 	Crumbs      []link
@@ -105,7 +105,7 @@ func (p *pages) files(r *request) error {
 	return p.showPath(r, e, r.FormValue("ref"), strings.Trim(r.PathValue("path"), "/"))
 }
 
-// showPath shows a file or folder at a branch or commit; an empty ref means the default branch.
+// showPath shows a file or folder at a branch or commit. An empty ref means the default branch.
 func (p *pages) showPath(r *request, e entry, ref, file string) error {
 	objects := p.open(e)
 	at := place{Ref: ref}
@@ -143,7 +143,7 @@ func (p *pages) showPath(r *request, e entry, ref, file string) error {
 	return p.showFile(r, objects, at, found, file)
 }
 
-// noBranch says which branches there are instead.
+// noBranch returns an error that lists existing branches.
 func noBranch(objects bare, ref string) error {
 	branches, err := objects.branches()
 	if err != nil {
@@ -208,7 +208,7 @@ func (p *pages) showFolder(r *request, e entry, objects bare, at place, tree *ob
 	return p.render(r, http.StatusOK, "repository", title, data)
 }
 
-// kindOf names what an entry is; folders sort first.
+// kindOf returns the kind of an entry. Folders sort first.
 func kindOf(mode filemode.FileMode) string {
 	switch mode {
 	case filemode.Dir:
@@ -236,7 +236,7 @@ func (p *pages) showFile(r *request, objects bare, at place, found *object.TreeE
 	return p.render(r, http.StatusOK, "files", file, data)
 }
 
-// codeLine is a line of a file, with its text in colours unless it has none.
+// codeLine is a line of a file, highlighted if possible.
 type codeLine struct {
 	Text string
 	Code template.HTML
@@ -255,7 +255,7 @@ func linesOf(ctx context.Context, file, text string) []codeLine {
 	return lines
 }
 
-// readText reads a blob as text, or says why it cannot be shown.
+// readText reads a blob as text, or returns the reason why it cannot be shown.
 func readText(objects bare, hash plumbing.Hash) (text, hidden string, err error) {
 	if hash.IsZero() {
 		return "", "", nil

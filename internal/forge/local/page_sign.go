@@ -11,7 +11,7 @@ import (
 
 // signInData is the page to sign in.
 type signInData struct {
-	// To is where to go afterwards.
+	// To is where to redirect afterwards.
 	To      string
 	Refused bool
 }
@@ -41,7 +41,7 @@ func (p *pages) signOutForm(r *request) error {
 	return p.back(r, p.base()+"/")
 }
 
-// ours is an address on this forge; what leads elsewhere leads to the front page.
+// ours returns an address if it is on this forge, and the front page otherwise.
 func (p *pages) ours(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(to, p.base()+"/") ||

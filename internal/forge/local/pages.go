@@ -22,52 +22,52 @@ import (
 //go:embed pages
 var pageFiles embed.FS
 
-// maxForm is how large a form may be: a comment in the longest spelling.
+// maxForm is the maximum size of a form: a comment in its longest encoding.
 const maxForm = 4 << 20
 
-// pages shows the forge to people. It works without scripts, and nothing of it is loaded from elsewhere.
+// pages serves the forge's pages. They work without scripts, and load nothing from elsewhere.
 type pages struct {
 	*Forge
 	templates map[string]*template.Template
 }
 
-// frame is what every page has around it.
+// frame is the data that all pages share.
 type frame struct {
 	Title string
-	// Base is in front of every link.
+	// Base is the prefix of every link.
 	Base string
-	// Places are other pages of the server.
+	// Places are the server's other pages.
 	Places []Place
-	// Search is where one can look for everything; empty for nowhere.
+	// Search is the address of the server's search. Optional.
 	Search  string
 	Account string
 	CSRF    string
-	// Here is this page, to return to.
+	// Here is this page's address, to return to.
 	Here string
-	// Repository is nil on pages that are about none.
+	// Repository is nil on pages without a repository.
 	Repository *heading
-	// Tab is which part of the repository is shown.
+	// Tab is the visible part of the repository.
 	Tab string
 	// Page is the page's own data.
 	Page any
 }
 
-// heading says which repository a page is about.
+// heading is the repository of a page.
 type heading struct {
 	Owner, Name, Link, Description string
 	Private                        bool
 	OpenPullRequests, OpenIssues   int
-	// Writable says that the visitor may act.
+	// Writable means that the visitor can write.
 	Writable bool
 }
 
-// problemPage says what went wrong, and what to do.
+// problemPage shows an error, and what to do.
 type problemPage struct {
 	Status       int
 	Name, Detail string
 }
 
-// newPages prepares the pages: each has a folder with a template, which the layout surrounds.
+// newPages parses the templates: each page has a folder with one, which the layout surrounds.
 func newPages(f *Forge) http.Handler {
 	p := &pages{f, parsePages()}
 	mux := http.NewServeMux()
@@ -107,7 +107,7 @@ func parsePages() map[string]*template.Template {
 }
 
 func serveStyle(w http.ResponseWriter, _ *http.Request) {
-	style, _ := pageFiles.ReadFile("pages/style.css") // it is embedded
+	style, _ := pageFiles.ReadFile("pages/style.css") // embedded
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "max-age=300")
@@ -122,7 +122,7 @@ type request struct {
 	frame frame
 }
 
-// handler finds out who visits, refuses forms that are not ours, and shows what goes wrong.
+// handler authenticates visitors, rejects forged forms, and shows errors.
 func (p *pages) handler(show func(*request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -137,7 +137,7 @@ func (p *pages) handler(show func(*request) error) http.Handler {
 	})
 }
 
-// enter finds out who visits. A form needs somebody who is signed in, but for signing in itself.
+// enter authenticates the visitor. All forms except signing in need a signed-in user.
 func (p *pages) enter(r *request) (err error) {
 	if r.visit, err = p.visitOf(r.Request); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (p *pages) enter(r *request) (err error) {
 	return nil
 }
 
-// the returns the repository that a page is about, as the visitor sees it, and puts it above the page.
+// the returns a page's repository as the visitor sees it, and adds its heading to the page.
 func (p *pages) the(r *request, tab string) (*Repository, entry, error) {
 	repo := p.As(r.visit.account).at(r.PathValue("owner") + "/" + r.PathValue("name"))
 	e, err := repo.enter(r.Context(), Read)
@@ -170,8 +170,8 @@ func (p *pages) the(r *request, tab string) (*Repository, entry, error) {
 const countOpen = `SELECT (SELECT count(*) FROM pull_request WHERE repository = ?1 AND state = 'open'),
 	(SELECT count(*) FROM issue WHERE repository = ?1 AND state = 'open')`
 
-// render shows a page. It is executed completely before anything is sent, so that no page ends in its middle.
-// Whoever decides about a pull request has to see what is in it, so that marks stand wherever there is something that browsers do not show.
+// render writes a page. It executes the template completely first, so that an error never truncates a page.
+// Reviewers must see everything in a pull request, so render marks characters that browsers do not show.
 func (p *pages) render(r *request, status int, name, title string, data any) error {
 	r.frame.Title, r.frame.Page = title, data
 	var page bytes.Buffer
@@ -193,13 +193,13 @@ func (p *pages) render(r *request, status int, name, title string, data any) err
 	return nil
 }
 
-// problem shows what went wrong. Who is not signed in and finds nothing may find it after signing in.
+// problem shows an error. If visitors who are not signed in get "not found", the page offers to sign in.
 func (p *pages) problem(r *request, err error) {
 	explain("show page", "", &err)
 	var known *forge.Error
 	data := problemPage{Status: statusOf(err), Detail: "The request ended."}
 	if errors.As(err, &known) {
-		// It may quote what was asked for, in whatever length.
+		// It can quote the request, in any length.
 		data.Detail = strings.Trim(forge.OneLine(known.Detail, 300)+"; "+forge.OneLine(known.Hint, 300), "; ")
 	}
 	data.Name = http.StatusText(data.Status)
@@ -208,7 +208,7 @@ func (p *pages) problem(r *request, err error) {
 		return
 	}
 	if data.Status >= http.StatusInternalServerError {
-		data.Detail = "this cannot be read or written at the moment; the log of the server says why" // in words that name folders
+		data.Detail = "this cannot be read or written at the moment; the log of the server says why" // the message names folders
 		p.log.Error("show page", "path", r.URL.Path, "error", err)
 	}
 	if err := p.render(r, data.Status, "problem", data.Name, data); err != nil {
@@ -216,7 +216,7 @@ func (p *pages) problem(r *request, err error) {
 	}
 }
 
-// back returns to a page after a form.
+// back redirects to a page after a form.
 func (p *pages) back(r *request, to string) error {
 	http.Redirect(r.w, r.Request, to, http.StatusSeeOther)
 	return nil
@@ -233,7 +233,7 @@ func short(commit string) string {
 	return commit
 }
 
-// stateName is a state or the result of a check as people read it.
+// stateName returns a state or the result of a check as pages show it.
 func stateName(state any) string {
 	text := fmt.Sprint(state)
 	if text == "" {
@@ -242,7 +242,7 @@ func stateName(state any) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// sentence begins with a capital letter and ends with a full stop.
+// sentence adds a capital letter and a full stop.
 func sentence(text string) string {
 	if text == "" {
 		return ""
@@ -251,5 +251,5 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
 }
 
-// next is the number of the line with an index.
+// next returns the line number for an index.
 func next(index int) int { return index + 1 }

@@ -17,7 +17,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// TestTemplatesFitTheirPages: every branch of every template works on its page's data, full and empty.
+// Every branch of every template works with its page's data, full and empty.
 func TestTemplatesFitTheirPages(t *testing.T) {
 	label := forge.Label{Name: "promoted", Color: "0e8a16"}
 	change := func(state forge.State, m forge.Mergeable) pullRequestPage {
@@ -87,7 +87,7 @@ func newBrowser(t *testing.T, f *Forge) *browser {
 	return &browser{t, http.Client{Jar: jar}, f.site.URL()}
 }
 
-// signIn signs in with a token that has a right, under a name.
+// signIn signs in with a token that has a right, as an account.
 func (b *browser) signIn(f *Forge, name string, right Right) {
 	b.Helper()
 	secret, _, err := f.CreateToken(b.Context(), "browser", Account{Name: name, Right: right})
@@ -126,7 +126,7 @@ func (b *browser) read(answer *http.Response, err error) (int, string) {
 
 var formField = regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`)
 
-// submit sends the form of a page that has an action, with the fields it carries, and some typed in.
+// submit sends a page's form by its action, with its hidden fields and the typed ones.
 func (b *browser) submit(page, action string, typed url.Values) (int, string) {
 	b.Helper()
 	_, text := b.get(page)
@@ -205,7 +205,7 @@ func TestChangeIsHandledOnItsPage(t *testing.T) {
 	}
 }
 
-// Whoever looks for what is not there is told what is, and nobody which folders the server has.
+// An error page lists what exists, and never names the server's folders.
 func TestPagesSayWhatThereIs(t *testing.T) {
 	f := serve(t, Options{PublicRead: true})
 	r := newRepository(t, f)
@@ -355,7 +355,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestHostileTextIsShown: titles, branches, files and texts of others are text on every page.
+// Titles, branches, files and texts are escaped on every page.
 func TestHostileTextIsShown(t *testing.T) {
 	const evil = `<script>alert("1")</script>'"><img src=x onerror=alert(1)>`
 	f := serve(t, Options{PublicRead: true})

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// TestBesideOtherPages: on a server with pages of its own, the forge leads to them and leaves their addresses alone.
+// On a server with other pages, the forge links to them and does not use their addresses.
 func TestBesideOtherPages(t *testing.T) {
 	f, err := Open(t.Context(), Options{
 		Dir: t.TempDir(), URL: "http://127.0.0.1:8080", PublicRead: true,
@@ -37,7 +37,7 @@ func TestBesideOtherPages(t *testing.T) {
 	}
 }
 
-// TestWithoutRepositoriesItSaysHowToMakeOne: the first push of an administrator makes a repository.
+// The first push of an administrator creates a repository.
 func TestWithoutRepositoriesItSaysHowToMakeOne(t *testing.T) {
 	f := serve(t, Options{})
 	b := newBrowser(t, f)

@@ -38,7 +38,7 @@ func (r *Repository) OpenPullRequest(ctx context.Context, n forge.NewPullRequest
 		if err != nil {
 			return err
 		}
-		// If the process dies before the reference is there, the next start makes it.
+		// If the process dies before the reference exists, the next start creates it.
 		if err := r.forge.keepHead(e, number, head); err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (r *Repository) insertPullRequest(ctx context.Context, tx *sql.Tx, e entry,
 	return number, err
 }
 
-// unique refuses a second open pull request from the same head to the same base.
+// unique returns an error if another open pull request has the same head and base.
 func unique(ctx context.Context, tx *sql.Tx, e entry, head, base string, except int) error {
 	others, err := queryAll(ctx, tx, scanText, selectOpenBetween, e.id, head, base, except)
 	if err == nil && len(others) > 0 {
@@ -71,7 +71,7 @@ func unique(ctx context.Context, tx *sql.Tx, e entry, head, base string, except 
 	return err
 }
 
-// changed returns the commit of a head branch that has something which the base branch does not.
+// changed returns the commit of a head branch. It is an error if the base branch already contains it.
 func (in *installation) changed(ctx context.Context, e entry, head, base string) (string, error) {
 	objects := in.open(e)
 	from, err := objects.branch(head)
@@ -94,7 +94,7 @@ func (in *installation) changed(ctx context.Context, e entry, head, base string)
 	return from.String(), nil
 }
 
-// EditPullRequest makes a pull request what the edit says.
+// EditPullRequest edits a pull request.
 func (r *Repository) EditPullRequest(ctx context.Context, number int, edit forge.PullRequestEdit) (err error) {
 	defer r.explain("edit pull request", &err)
 	return r.write(ctx, Write, func(e entry) error {
@@ -119,7 +119,7 @@ func (r *Repository) EditPullRequest(ctx context.Context, number int, edit forge
 		if err != nil || !told {
 			return err
 		}
-		// Another base may have the head already, and a pull request that opens again may have missed its branch move.
+		// A new base may already have the head, and a reopened pull request may have missed pushes to its branch.
 		if err := r.forge.sync(ctx, e, r.who(), nil); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (r *Repository) EditPullRequest(ctx context.Context, number int, edit forge
 	})
 }
 
-// applyText applies what is said about the title and the body.
+// applyText applies an edit's title and body.
 func (r *Repository) applyText(c *pullRequest, edit forge.PullRequestEdit) error {
 	if edit.Title != nil {
 		if c.Title = forge.OneLine(*edit.Title, limits.Title); c.Title == "" {
@@ -140,12 +140,12 @@ func (r *Repository) applyText(c *pullRequest, edit forge.PullRequestEdit) error
 	return nil
 }
 
-// moves reports whether an edit says that the state or the base is another.
+// moves reports whether an edit changes the state or the base.
 func (r *Repository) moves(c pullRequest, edit forge.PullRequestEdit) bool {
 	return edit.State != nil && *edit.State != c.State || edit.Base != nil && *edit.Base != c.Base.Branch
 }
 
-// applyState applies what is said about the state and the base; a merge that waited is void.
+// applyState applies an edit's state and base. It cancels a waiting merge.
 func (r *Repository) applyState(ctx context.Context, tx *sql.Tx, e entry, c pullRequest, edit forge.PullRequestEdit) error {
 	if c.State == forge.Merged {
 		return conflict("the change is merged")
@@ -181,7 +181,7 @@ func (r *Repository) applyState(ctx context.Context, tx *sql.Tx, e entry, c pull
 	return err
 }
 
-// Ready makes a draft a pull request like any other. One that is none stays as it is.
+// Ready marks a draft as ready for review. Other pull requests stay unchanged.
 func (r *Repository) Ready(ctx context.Context, number int) (err error) {
 	defer r.explain("mark change as ready", &err)
 	return r.write(ctx, Write, func(e entry) error {
@@ -199,7 +199,7 @@ func (r *Repository) Ready(ctx context.Context, number int) (err error) {
 	})
 }
 
-// publishPullRequest publishes that something about a pull request is different.
+// publishPullRequest publishes that a pull request was edited.
 func (r *Repository) publishPullRequest(ctx context.Context, e entry, number int) error {
 	return r.forge.tellAbout(ctx, e, forge.EventPullRequest, number, r.who())
 }

@@ -14,7 +14,7 @@ const (
 		head, head_commit, base, merge_commit, merging, merging_by, auto_merge, auto_by FROM pull_request`
 	selectPullRequestNumbered = selectPullRequest + ` WHERE repository = ? AND number = ?`
 	selectOpenPullRequests    = selectPullRequest + ` WHERE repository = ? AND state = 'open' ORDER BY number`
-	// A limit of -1 is none. For the pull requests of a head, SQLite has to be told to use the index.
+	// A limit of -1 means no limit. SQLite needs a hint to use the index for the pull requests of a head.
 	selectPullRequests     = selectPullRequest + ` WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3) ORDER BY number DESC LIMIT ?4`
 	selectPullRequestsFrom = selectPullRequest + ` INDEXED BY pull_request_head WHERE repository = ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR base = ?3)
 		AND head = ?5 ORDER BY number DESC LIMIT ?4`
@@ -22,12 +22,12 @@ const (
 	selectLabeled = `SELECT number, labeled.label FROM labeled WHERE repository = ? AND number BETWEEN ? AND ? ORDER BY number, label`
 )
 
-// pullRequest is a pull request as the database has it: with the merges that are under way or wait.
+// pullRequest is a pull request in the database, with its running and waiting merges.
 type pullRequest struct {
 	forge.PullRequest
-	// merging is the commit that a merge was about to put on the base branch, mergingBy whose merge it was.
+	// merging is the commit that a merge was about to put on the base branch, mergingBy the account that merged.
 	merging, mergingBy string
-	// auto waits for what is missing; nil when nothing does.
+	// auto is the merge that waits for requirements. Nil if none does.
 	auto   *forge.Merge
 	autoBy string
 }
@@ -45,7 +45,7 @@ func scanPullRequest(s scanner) (c pullRequest, err error) {
 	return c, err
 }
 
-// FindPullRequests returns the pull requests that a filter lets through.
+// FindPullRequests returns the pull requests that match a filter.
 func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFilter) (found []forge.PullRequest, err error) {
 	defer r.explain("list pull requests", &err)
 	e, err := r.enter(ctx, Read)
@@ -71,8 +71,8 @@ func (r *Repository) FindPullRequests(ctx context.Context, f forge.PullRequestFi
 	return found, r.complete(ctx, e, found)
 }
 
-// complete adds what is kept elsewhere: labels, addresses, and where the base branches are.
-// The changes are sorted by descending number.
+// complete adds what is stored elsewhere: labels, addresses, and the commits of base branches.
+// The pull requests are sorted by descending number.
 func (r *Repository) complete(ctx context.Context, e entry, changes []forge.PullRequest) error {
 	if len(changes) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func (in *installation) labelsOf(ctx context.Context, e entry, first, last int) 
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // Err tells
+	defer rows.Close() //nolint:errcheck // Err reports it
 	labels := map[int][]string{}
 	for rows.Next() {
 		var number int

@@ -20,7 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git/reflock"
 )
 
-// bare is a bare repository on disk. It is opened for each operation, since git packs objects behind our back.
+// bare is a bare repository on disk. It is opened for each operation, since git can repack objects at any time.
 type bare struct {
 	*filesystem.Storage
 	dir string
@@ -35,8 +35,8 @@ func (in *installation) open(e entry) bare {
 func branchRef(branch string) string { return "refs/heads/" + branch }
 func pullRef(number int) string      { return fmt.Sprintf("refs/pull/%d/head", number) }
 
-// commit returns where a reference points to; the zero hash when there is none.
-// git's lock files and half written references do not disturb.
+// commit returns a reference's commit. It returns the zero hash if the reference does not exist.
+// It ignores git's lock files and incomplete references.
 func (b bare) commit(ref string) (plumbing.Hash, error) {
 	if !receivepack.ValidRef(ref) {
 		return plumbing.ZeroHash, nil
@@ -51,7 +51,7 @@ func (b bare) commit(ref string) (plumbing.Hash, error) {
 
 func (b bare) branch(name string) (plumbing.Hash, error) { return b.commit(branchRef(name)) }
 
-// packed returns the references that git has put into one file.
+// packed returns the references that git has packed into one file.
 func (b bare) packed() (map[string]plumbing.Hash, error) {
 	text, err := os.ReadFile(filepath.Join(b.dir, "packed-refs"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -97,7 +97,7 @@ func (b bare) branches() (map[string]plumbing.Hash, error) {
 	return heads, err
 }
 
-// defaultBranch is the branch that HEAD names.
+// defaultBranch returns the branch that HEAD names.
 func (b bare) defaultBranch() string {
 	text, _ := os.ReadFile(filepath.Join(b.dir, "HEAD"))
 	branch, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: refs/heads/")
@@ -107,8 +107,8 @@ func (b bare) defaultBranch() string {
 	return branch
 }
 
-// move makes a reference point to a commit if it points to old, which is the zero hash for none.
-// It is done the way git does it: whoever creates the lock file beside the reference may compare and replace.
+// move sets a reference to a commit if it points to old. The zero hash as old means that it must not exist.
+// It locks like git: the process that creates the lock file beside the reference can compare and replace.
 func (b bare) move(ref string, old, to plumbing.Hash) error {
 	if !receivepack.ValidRef(ref) {
 		return invalid("no reference can have this name")
@@ -121,11 +121,11 @@ func (b bare) move(ref string, old, to plumbing.Hash) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Release() //nolint:errcheck // what could not be released is taken over
+	defer lock.Release() //nolint:errcheck // a lock that was not released is taken over
 	if now, err := b.commit(ref); err != nil || now != old {
 		return cmp.Or(err, conflict("the branch has moved meanwhile"))
 	}
-	// What is deleted leaves empty folders behind, of which one may have this name.
+	// Deleted references leave empty folders behind, and one may have this name.
 	if info, err := os.Lstat(file); err == nil && info.IsDir() {
 		if os.Remove(file) != nil {
 			return conflict("a branch below this name is in the way")
@@ -134,7 +134,7 @@ func (b bare) move(ref string, old, to plumbing.Hash) error {
 	return lock.Replace(to.String() + "\n")
 }
 
-// take locks a file of references. What a git command left behind long ago is taken over as well.
+// take locks a file of references. It takes over locks that a git command left behind long ago.
 func take(file string) (*reflock.Lock, error) {
 	const abandoned = 10 * time.Minute
 	lock, err := reflock.Take(file)
@@ -158,7 +158,7 @@ func (b bare) remove(ref string, old plumbing.Hash) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Release() //nolint:errcheck // what could not be released is taken over
+	defer lock.Release() //nolint:errcheck // a lock that was not released is taken over
 	if now, err := b.commit(ref); err != nil || now != old {
 		return cmp.Or(err, conflict("the branch has moved meanwhile"))
 	}
@@ -171,7 +171,7 @@ func (b bare) remove(ref string, old plumbing.Hash) error {
 	return nil
 }
 
-// unpack takes a reference out of the packed ones.
+// unpack removes a reference from the packed ones.
 func (b bare) unpack(ref string) error {
 	file := filepath.Join(b.dir, "packed-refs")
 	text, err := os.ReadFile(file)
@@ -185,11 +185,11 @@ func (b bare) unpack(ref string) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Release() //nolint:errcheck // what could not be released is taken over
+	defer lock.Release() //nolint:errcheck // a lock that was not released is taken over
 	var kept strings.Builder
 	skipped := false
 	for line := range strings.Lines(string(text)) {
-		// A line that begins with a caret says what the tag above it points to.
+		// A line that begins with a caret is the commit of the tag above it.
 		skipped = strings.HasSuffix(line, " "+ref+"\n") || skipped && strings.HasPrefix(line, "^")
 		if !skipped {
 			kept.WriteString(line)
@@ -198,13 +198,13 @@ func (b bare) unpack(ref string) error {
 	return lock.Replace(kept.String())
 }
 
-// has reports whether there is such a commit.
+// has reports whether a commit exists.
 func (b bare) has(hash plumbing.Hash) bool {
 	_, err := object.GetCommit(b, hash)
 	return err == nil
 }
 
-// parent is the first parent of a commit; the zero hash when it has none.
+// parent returns the first parent of a commit. It returns the zero hash if the commit has none.
 func (b bare) parent(hash plumbing.Hash) (plumbing.Hash, error) {
 	commit, err := object.GetCommit(b, hash)
 	if err != nil || len(commit.ParentHashes) == 0 {

@@ -68,7 +68,7 @@ func TestGitHoldsTheLock(t *testing.T) {
 	}
 }
 
-// TestPackedReferences: what git packs away is found, moved and removed like everything else.
+// Packed references can be read, moved and removed like all others.
 func TestPackedReferences(t *testing.T) {
 	f := newForge(t, Options{})
 	r := newRepository(t, f)

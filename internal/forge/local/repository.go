@@ -18,7 +18,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Repository is one repository, seen by an account.
+// Repository is a repository as seen by an account.
 type Repository struct {
 	forge *Forge
 	id    forge.ID
@@ -35,7 +35,7 @@ var (
 	_ forge.CodeOwned      = (*Repository)(nil)
 )
 
-// entry is a repository as the database has it.
+// entry is a repository in the database.
 type entry struct {
 	id          int64
 	owner, name string
@@ -58,13 +58,13 @@ func scanRepository(s scanner) (e entry, err error) {
 	return e, err
 }
 
-// ID says which repository it is.
+// ID returns the repository's ID.
 func (r *Repository) ID() forge.ID { return r.id }
 
-// CodeOwnersPath is the file that names who owns files.
+// CodeOwnersPath returns the path of the file with code owners.
 func (r *Repository) CodeOwnersPath() string { return ".github/CODEOWNERS" }
 
-// find returns the entry of a path; [forge.ErrNotFound] when there is none.
+// find returns the entry for a path. It returns [forge.ErrNotFound] if it does not exist.
 func (in *installation) find(ctx context.Context, path string) (entry, error) {
 	owner, name, ok := splitPath(path)
 	if !ok {
@@ -77,13 +77,13 @@ func (in *installation) find(ctx context.Context, path string) (entry, error) {
 	return e, err
 }
 
-// mayRead reports whether an account may see a repository.
+// mayRead reports whether an account can read a repository.
 func (in *installation) mayRead(a Account, e entry) bool {
 	return a.may(Read, e.path()) || (in.PublicRead && !e.private)
 }
 
 // enter returns the repository's entry if the account has a right in it.
-// A repository that the account may not see does not exist for it.
+// If the account cannot read the repository, the error is the same as if it did not exist.
 func (r *Repository) enter(ctx context.Context, needed Right) (entry, error) {
 	e, err := r.forge.find(ctx, r.id.Path)
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *Repository) enter(ctx context.Context, needed Right) (entry, error) {
 	return e, nil
 }
 
-// write enters a repository to change it, when it is this caller's turn.
+// write runs do with the repository's lock, if the account has a right in it.
 func (r *Repository) write(ctx context.Context, needed Right, do func(entry) error) error {
 	e, err := r.enter(ctx, needed)
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *Repository) write(ctx context.Context, needed Right, do func(entry) err
 
 func (r *Repository) explain(op string, err *error) { explain(op, r.id.String(), err) }
 
-// who is the account's name.
+// who returns the account's name.
 func (r *Repository) who() string { return r.forge.account.Name }
 
 // CreateRepository creates an empty repository.
@@ -145,7 +145,7 @@ func (f *Forge) CreateRepository(ctx context.Context, n forge.NewRepository) (_ 
 	return f.at(path), nil
 }
 
-// initialize makes a bare repository beside, and moves it into place when it is complete.
+// initialize creates a bare repository in a temporary folder, and moves it into place when it is complete.
 func (in *installation) initialize(n forge.NewRepository) error {
 	branch := plumbing.NewBranchReferenceName(cmp.Or(n.DefaultBranch, "main"))
 	if err := branch.Validate(); err != nil {
@@ -155,7 +155,7 @@ func (in *installation) initialize(n forge.NewRepository) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(beside) //nolint:errcheck // it is usually gone, and cleaned at the next start
+	defer os.RemoveAll(beside) //nolint:errcheck // usually gone; cleaned up at the next start
 	if _, err := git.PlainInitWithOptions(beside, &git.PlainInitOptions{
 		Bare: true, InitOptions: git.InitOptions{DefaultBranch: branch},
 	}); err != nil {
@@ -173,7 +173,7 @@ func (in *installation) initialize(n forge.NewRepository) error {
 	return nil
 }
 
-// register makes a bare repository known; one that is known stays as it is, and is a conflict.
+// register adds a bare repository to the database. A known repository is a conflict, and stays unchanged.
 func (in *installation) register(ctx context.Context, e entry) (entry, error) {
 	err := in.db.QueryRowContext(ctx, insertRepository, e.owner, e.name, e.description, e.private).Scan(&e.id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -182,12 +182,12 @@ func (in *installation) register(ctx context.Context, e entry) (entry, error) {
 	return e, err
 }
 
-// folder is where a repository is.
+// folder returns a repository's folder.
 func (in *installation) folder(e entry) string {
 	return filepath.Join(in.repositories(), e.owner, e.name+".git")
 }
 
-// pageURL is the address of a page of a repository.
+// pageURL returns the address of a repository's page.
 func (in *installation) pageURL(e entry, parts ...string) string {
 	for i := range parts {
 		parts[i] = url.PathEscape(parts[i])

@@ -18,7 +18,7 @@ const (
 	selectApprovals = `SELECT account FROM approval WHERE repository = ? AND number = ? AND commit_id = ? ORDER BY account`
 )
 
-// Approve says that the account agrees with a pull request as it is at head. Nobody approves a pull request of their own.
+// Approve approves a pull request at head. Authors cannot approve their own pull requests.
 func (r *Repository) Approve(ctx context.Context, number int, head string) (err error) {
 	defer r.explain("approve change", &err)
 	return r.write(ctx, Write, func(e entry) error {
@@ -42,7 +42,7 @@ func (r *Repository) Approve(ctx context.Context, number int, head string) (err 
 	})
 }
 
-// Approvals returns who approves of a pull request as it is, sorted.
+// Approvals returns the accounts that approved a pull request's current head, sorted.
 func (r *Repository) Approvals(ctx context.Context, number int) (_ []string, err error) {
 	defer r.explain("list approvals", &err)
 	e, err := r.enter(ctx, Read)
@@ -60,7 +60,7 @@ func (in *installation) approvals(ctx context.Context, e entry, c pullRequest) (
 	return queryAll(ctx, in.db, scanText, selectApprovals, e.id, c.Number, c.Head.Commit)
 }
 
-// missing says in words what the base branch demands and an open pull request does not have yet.
+// missing describes the base branch's requirements that an open pull request does not meet.
 func (in *installation) missing(ctx context.Context, e entry, c pullRequest) ([]string, error) {
 	var missing []string
 	if c.Draft {
@@ -96,7 +96,7 @@ func (in *installation) missing(ctx context.Context, e entry, c pullRequest) ([]
 	return missing, nil
 }
 
-// unapproved says whose approval is missing for which files.
+// unapproved describes whose approval is missing for which files.
 func (in *installation) unapproved(ctx context.Context, e entry, c pullRequest, approvals []string) ([]string, error) {
 	objects := in.open(e)
 	base, err := objects.branch(c.Base.Branch)
@@ -125,7 +125,7 @@ func containsFold(all []string, one string) bool {
 	return slices.ContainsFunc(all, func(s string) bool { return strings.EqualFold(s, one) })
 }
 
-// changedFiles are the paths that a head changed since it left the base, old names of moved files included.
+// changedFiles returns the paths that changed from the merge base to the head, including old names of moved files.
 func changedFiles(ctx context.Context, objects bare, base, head plumbing.Hash) ([]string, error) {
 	changes, err := changesSince(ctx, objects, base, head)
 	if err != nil {
@@ -139,7 +139,7 @@ func changedFiles(ctx context.Context, objects bare, base, head plumbing.Hash) (
 	return slices.Sorted(maps.Keys(files)), nil
 }
 
-// changesSince is what a head changed since it left the base.
+// changesSince returns the changes from the merge base to the head.
 func changesSince(ctx context.Context, objects bare, base, head plumbing.Hash) (object.Changes, error) {
 	common, err := objects.mergeBase(ctx, base, head)
 	if err != nil {
@@ -148,7 +148,7 @@ func changesSince(ctx context.Context, objects bare, base, head plumbing.Hash) (
 	return changesBetween(objects, common, head)
 }
 
-// changesBetween returns the differences between two commits. A renamed file is removed and added.
+// changesBetween returns the differences between two commits. A renamed file counts as removed and added.
 func changesBetween(objects bare, old, new plumbing.Hash) (object.Changes, error) {
 	from, err := treeOf(objects, old)
 	if err != nil {
@@ -161,7 +161,7 @@ func changesBetween(objects bare, old, new plumbing.Hash) (object.Changes, error
 	return object.DiffTree(from, to)
 }
 
-// treeOf is the tree of a commit; an empty one of none.
+// treeOf returns the tree of a commit. It returns an empty tree for the zero hash.
 func treeOf(objects bare, hash plumbing.Hash) (*object.Tree, error) {
 	if hash.IsZero() {
 		return &object.Tree{}, nil

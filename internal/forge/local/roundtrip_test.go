@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 )
 
-// TestOurOwnGit: the program's own git reads from this forge and writes to it.
+// The program's own git reads from this forge and writes to it.
 func TestOurOwnGit(t *testing.T) {
 	f := serve(t, Options{})
 	r := newRepository(t, f)

@@ -25,8 +25,8 @@ const (
 		WHERE session.hash = ? AND expires_at > ? AND revoked_at = 0`
 )
 
-// signIn starts a session for the owner of a token. The browser gets a secret of its own, so that the token itself
-// is nowhere kept.
+// signIn starts a session for the owner of a token. The browser gets a separate secret, so that the token itself
+// is not stored anywhere.
 func (f *Forge) signIn(ctx context.Context, w http.ResponseWriter, token forge.Secret) error {
 	t, err := f.Authenticate(ctx, token)
 	if err != nil {
@@ -41,19 +41,19 @@ func (f *Forge) signIn(ctx context.Context, w http.ResponseWriter, token forge.S
 	return nil
 }
 
-// signOut ends the session of a request, and all that are over.
+// signOut ends a request's session, and deletes all expired ones.
 func (f *Forge) signOut(w http.ResponseWriter, r *http.Request) error {
 	cookie, err := r.Cookie(sessionCookie)
 	if err != nil {
-		return nil //nolint:nilerr // nobody is signed in
+		return nil //nolint:nilerr // not signed in
 	}
 	http.SetCookie(w, f.cookie("", -1))
 	_, err = f.db.ExecContext(r.Context(), deleteSession, hashOf(forge.NewSecret(cookie.Value)), microseconds(f.now()))
 	return err
 }
 
-// cookie is for this forge only. Following a link from elsewhere shows the page as who one is;
-// acting from elsewhere is refused by the forms' own token.
+// cookie returns a cookie for this forge only. Links from other sites open pages as the signed-in user;
+// forms from other sites are rejected by their missing csrf token.
 func (f *Forge) cookie(value string, age int) *http.Cookie {
 	return &http.Cookie{
 		Name: sessionCookie, Value: value, Path: "/" + f.site.Prefix, MaxAge: age,
@@ -61,16 +61,16 @@ func (f *Forge) cookie(value string, age int) *http.Cookie {
 	}
 }
 
-// visit is who looks at a page.
+// visit is the visitor of a page.
 type visit struct {
 	account Account
-	// csrf is what forms of this session carry; empty when nobody is signed in.
+	// csrf is the token for forms of this session. Empty if the visitor is not signed in.
 	csrf string
 }
 
 func (v visit) signedIn() bool { return v.csrf != "" }
 
-// visitOf returns who sends a request of a browser.
+// visitOf returns the visitor behind a browser's request.
 func (f *Forge) visitOf(r *http.Request) (visit, error) {
 	if f.Visitor != nil {
 		a, form, err := f.Visitor(r)
@@ -78,7 +78,7 @@ func (f *Forge) visitOf(r *http.Request) (visit, error) {
 	}
 	cookie, err := r.Cookie(sessionCookie)
 	if err != nil || cookie.Value == "" {
-		return visit{}, nil //nolint:nilerr // nobody is signed in
+		return visit{}, nil //nolint:nilerr // not signed in
 	}
 	var a Account
 	err = f.db.QueryRowContext(r.Context(), selectSession, hashOf(forge.NewSecret(cookie.Value)), microseconds(f.now())).
@@ -89,7 +89,7 @@ func (f *Forge) visitOf(r *http.Request) (visit, error) {
 	return visit{a, formToken(cookie.Value)}, err
 }
 
-// formToken is what the forms of a session carry. It follows from the session's secret, which pages of others do not know,
+// formToken returns the csrf token of a session. It is derived from the session's secret, which other sites do not know,
 // and does not reveal it.
 func formToken(session string) string {
 	mac := hmac.New(sha256.New, []byte(session))
@@ -97,7 +97,7 @@ func formToken(session string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// sentByUs reports whether a form is one of this session's.
+// sentByUs reports whether a form carries this session's csrf token.
 func (v visit) sentByUs(r *http.Request) bool {
 	return v.signedIn() && hmac.Equal([]byte(r.PostFormValue("csrf")), []byte(v.csrf))
 }

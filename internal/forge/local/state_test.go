@@ -26,7 +26,7 @@ func open(t testing.TB, r *Repository, head string, files map[string]string) for
 	return c
 }
 
-// point makes a branch point to a commit, as a forced push would; the empty commit deletes it.
+// point sets a branch to a commit, as a forced push would. An empty commit deletes it.
 func point(t testing.TB, r *Repository, branch, to string) {
 	t.Helper()
 	err := r.write(t.Context(), Write, func(e entry) error {
@@ -63,13 +63,13 @@ func head(t testing.TB, r *Repository, branch string) string {
 	return hash.String()
 }
 
-// TestBranchesDecide: what happens to a pull request when its branches move.
+// When its branches move, a pull request's state follows.
 func TestBranchesDecide(t *testing.T) {
 	for name, tc := range map[string]struct {
 		happens   func(t *testing.T, r *Repository, c forge.PullRequest)
 		state     forge.State
 		mergeable forge.Mergeable
-		// moved says that the head is another commit than before.
+		// moved means that the head is a different commit than before.
 		moved bool
 	}{
 		"nothing":        {func(*testing.T, *Repository, forge.PullRequest) {}, forge.Open, forge.MergeableYes, false},
@@ -110,7 +110,7 @@ func TestBranchesDecide(t *testing.T) {
 	}
 }
 
-// nextOf is a commit on top of the feature's, on another branch.
+// nextOf returns a commit on top of the feature's, on another branch.
 func nextOf(t *testing.T, r *Repository) string {
 	t.Helper()
 	if err := r.CreateBranch(t.Context(), "next", head(t, r, "feature")); err != nil {
@@ -125,7 +125,7 @@ func orphan(t *testing.T, r *Repository) string {
 	return writeCommit(t, r.forge.open(e), plumbing.ZeroHash, map[string]string{"other": "x\n"}).String()
 }
 
-// TestSuddenEnds: the process dies between two steps of something, and is started again.
+// The process can die between any two steps; the next start recovers.
 func TestSuddenEnds(t *testing.T) {
 	merge := func(t *testing.T, r *Repository, c forge.PullRequest) (entry, bare, plumbing.Hash, plumbing.Hash) {
 		e := must(r.enter(t.Context(), Read))
@@ -224,7 +224,7 @@ func TestSuddenEnds(t *testing.T) {
 	}
 }
 
-// TestMergesAtOnce: of many merges into one branch, each happens once and none is lost, while others push.
+// Of many concurrent merges into one branch, each happens once and none is lost, even during pushes.
 func TestMergesAtOnce(t *testing.T) {
 	f := newForge(t, Options{})
 	r := newRepository(t, f)
@@ -281,7 +281,7 @@ func TestWhatAMergeDemands(t *testing.T) {
 	commit(t, r, "main", map[string]string{"go.mod": "m\n"})
 	e := must(r.enter(t.Context(), Read))
 	objects := f.open(e)
-	// CODEOWNERS lies in a folder: the commit is made of a tree that has one.
+	// CODEOWNERS is in a folder, so the commit's tree needs one.
 	owned := codeOwnersCommit(t, objects, plumbing.NewHash(head(t, r, "main")), "* @nobody-special\n*.md @ada @bob\n*.txt\n")
 	point(t, r, "main", owned)
 	if err := r.Protect(t.Context(), "main", forge.Protection{CodeOwners: true, Approvals: 1}); err != nil {

@@ -21,7 +21,7 @@ func scanStatus(s scanner) (t forge.Status, err error) {
 	return t, err
 }
 
-// SetStatus sets what is said about a commit, which may be what a merge waits for.
+// SetStatus posts a status for a commit, and runs merges that waited for it.
 func (r *Repository) SetStatus(ctx context.Context, commit string, s forge.Status) (err error) {
 	defer r.explain("set status", &err)
 	s.Context = forge.OneLine(s.Context, 200)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestContrast: code can be read in all its colours, light and dark, on lines that were added and removed as well
+// All colors of code are readable, light and dark, also on added and removed lines
 // (WCAG 2.2 AA: 4.5 to 1).
 func TestContrast(t *testing.T) {
 	style, err := pageFiles.ReadFile("pages/style.css")
@@ -40,7 +40,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// luminance is how bright a colour is, from 0 to 1, as WCAG defines it.
+// luminance returns the brightness of a color, from 0 to 1, as WCAG defines it.
 func luminance(t *testing.T, colour string) float64 {
 	t.Helper()
 	n, err := strconv.ParseUint(colour[min(1, len(colour)):], 16, 32)

@@ -20,7 +20,7 @@ const (
 	forgetMerge = `UPDATE pull_request SET merging = '', merging_by = '' WHERE repository = ? AND number = ?`
 )
 
-// recover registers repositories that lie in the folder, and brings all pull requests in line with the branches.
+// recover registers repositories found in the folder, and updates all pull requests from the branches.
 func (f *Forge) recover(ctx context.Context) error {
 	folders, err := filepath.Glob(filepath.Join(f.repositories(), "*", "*.git"))
 	if err != nil {
@@ -34,8 +34,8 @@ func (f *Forge) recover(ctx context.Context) error {
 	return f.Sync(ctx)
 }
 
-// adopt makes a bare repository known that somebody put into the folder, or that was created just before a sudden end.
-// Nobody said that everybody may read it.
+// adopt registers a bare repository that was copied into the folder, or created just before a crash.
+// It is private, since public reading was not requested.
 func (f *Forge) adopt(ctx context.Context, folder string) error {
 	owner, name := filepath.Base(filepath.Dir(folder)), strings.TrimSuffix(filepath.Base(folder), ".git")
 	if !validName(owner) || !validName(name) {
@@ -53,8 +53,8 @@ func (f *Forge) adopt(ctx context.Context, folder string) error {
 	return err
 }
 
-// Sync brings all pull requests in line with the branches. It is needed only after something else than this forge has moved them.
-// One repository that is damaged does not keep the others back; it is logged.
+// Sync updates all pull requests from the branches. It is only needed after other programs moved branches.
+// Damaged repositories are logged and skipped.
 func (f *Forge) Sync(ctx context.Context) (err error) {
 	defer explain("bring changes in line with branches", "", &err)
 	all, err := queryAll(ctx, f.db, scanRepository, selectRepositories)
@@ -80,8 +80,8 @@ func (f *Forge) syncOne(ctx context.Context, e entry) error {
 	return f.sync(ctx, e, f.account.Name, nil)
 }
 
-// sync derives from the branches what they say about the open pull requests: all of them, or those that begin or end at one
-// of the given branches. The caller holds the repository's lock.
+// sync updates open pull requests from the branches: all, or those whose head or base is one of the given branches.
+// The caller holds the repository's lock.
 func (in *installation) sync(ctx context.Context, e entry, actor string, moved map[string]bool) error {
 	changes, err := queryAll(ctx, in.db, scanPullRequest, selectOpenPullRequests, e.id)
 	if err != nil {
@@ -99,7 +99,7 @@ func (in *installation) sync(ctx context.Context, e entry, actor string, moved m
 	return nil
 }
 
-// follow brings one open pull request in line with its branches.
+// follow updates one open pull request from its branches.
 func (in *installation) follow(ctx context.Context, e entry, objects bare, c pullRequest, actor string) error {
 	head, err := objects.branch(c.Head.Branch)
 	if err != nil {
@@ -126,7 +126,7 @@ func (in *installation) follow(ctx context.Context, e entry, objects bare, c pul
 		_, err = in.settle(ctx, e, objects, c, base, actor)
 		return err
 	}
-	// A head that went back to what the base has anyway was not merged: nothing is left of the pull request.
+	// A head that was reset to a commit of the base was not merged: nothing is left of the pull request.
 	empty, err := objects.contains(ctx, base, head)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (in *installation) follow(ctx context.Context, e entry, objects bare, c pul
 	return in.tellAbout(ctx, e, forge.EventPullRequest, c.Number, actor)
 }
 
-// settle marks a pull request as merged if its base branch says so.
+// settle marks a pull request as merged if its base branch contains it.
 func (in *installation) settle(ctx context.Context, e entry, objects bare, c pullRequest, base plumbing.Hash, actor string) (bool, error) {
 	if base.IsZero() {
 		return false, nil
@@ -165,7 +165,7 @@ func (in *installation) settle(ctx context.Context, e entry, objects bare, c pul
 	return true, in.merged(ctx, e, c, base.String(), actor)
 }
 
-// merged writes down that a pull request is merged.
+// merged stores that a pull request is merged.
 func (in *installation) merged(ctx context.Context, e entry, c pullRequest, commit, actor string) error {
 	if _, err := in.db.ExecContext(ctx, setEnded, commit, actor, microseconds(in.now()), e.id, c.Number); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (in *installation) merged(ctx context.Context, e entry, c pullRequest, comm
 	return in.tellAbout(ctx, e, forge.EventPullRequest, c.Number, actor)
 }
 
-// closed writes down that a pull request has come to nothing.
+// closed stores that a pull request was closed because nothing is left of it.
 func (in *installation) closed(ctx context.Context, e entry, c pullRequest, actor string) error {
 	if _, err := in.db.ExecContext(ctx, setClosed, actor, microseconds(in.now()), e.id, c.Number); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (in *installation) closed(ctx context.Context, e entry, c pullRequest, acto
 	return in.tellAbout(ctx, e, forge.EventPullRequest, c.Number, actor)
 }
 
-// keepHead makes refs/pull/<number>/head point to a pull request's head, so that it can be fetched for ever.
+// keepHead sets refs/pull/<number>/head to a pull request's head, so that it can always be fetched.
 func (in *installation) keepHead(e entry, number int, commit string) error {
 	objects := in.open(e)
 	now, err := objects.commit(pullRef(number))

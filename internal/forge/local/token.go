@@ -13,30 +13,30 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Token is a credential, without what makes it secret.
+// Token is a credential without its secret.
 type Token struct {
 	ID int64
-	// Name is what it is for, in words of who made it.
+	// Name describes its purpose, for users.
 	Name string
-	// Account is who shows it, and what they may do.
+	// Account is its owner, with the owner's permissions.
 	Account   Account
 	CreatedAt time.Time
-	// RevokedAt is zero as long as it is valid.
+	// RevokedAt is zero while it is valid.
 	RevokedAt time.Time
 }
 
-// tokenPrefix makes tokens recognizable, also to programs that look for leaked ones.
+// tokenPrefix identifies tokens, for example to programs that scan for leaked ones.
 const tokenPrefix = "kalypso_"
 
 const (
 	insertToken = `INSERT INTO token (account, name, rights, below, hash, created_at) VALUES (?, ?, ?, ?, ?, ?) RETURNING id`
 	selectToken = `SELECT id, name, account, rights, below, created_at, revoked_at FROM token`
 	revokeToken = `UPDATE token SET revoked_at = ? WHERE id = ? AND revoked_at = 0`
-	// What was signed in with a token ends with it.
+	// Revoking a token ends its sessions.
 	endSessionsOfToken = `DELETE FROM session WHERE token = ?`
 )
 
-// CreateToken makes a token for an account. The secret is returned only here; the database has its hash.
+// CreateToken creates a token for an account. The secret is only returned here; the database has its hash.
 func (f *Forge) CreateToken(ctx context.Context, name string, a Account) (secret forge.Secret, t Token, err error) {
 	defer explain("create token", "", &err)
 	if !validName(a.Name) || !a.Right.includes(Read) {
@@ -50,13 +50,13 @@ func (f *Forge) CreateToken(ctx context.Context, name string, a Account) (secret
 	return secret, t, err
 }
 
-// Tokens returns all tokens, the oldest first, revoked ones included.
+// Tokens returns all tokens, oldest first, including revoked ones.
 func (f *Forge) Tokens(ctx context.Context) (all []Token, err error) {
 	defer explain("list tokens", "", &err)
 	return queryAll(ctx, f.db, scanToken, selectToken+` ORDER BY id`)
 }
 
-// RevokeToken ends a token, and what was signed in with it. One that is revoked stays so.
+// RevokeToken revokes a token, and ends its sessions. Revoking it again has no effect.
 func (f *Forge) RevokeToken(ctx context.Context, id int64) (err error) {
 	defer explain("revoke token", "", &err)
 	return inTransaction(ctx, f.db, func(tx *sql.Tx) error {
@@ -68,7 +68,7 @@ func (f *Forge) RevokeToken(ctx context.Context, id int64) (err error) {
 	})
 }
 
-// Authenticate returns whose token a secret is. The error is of kind [forge.ErrDenied] when it is none's.
+// Authenticate returns the account of a secret. The error is of kind [forge.ErrDenied] if no token has it.
 func (f *Forge) Authenticate(ctx context.Context, secret forge.Secret) (t Token, err error) {
 	defer explain("authenticate", "", &err)
 	t, err = scanToken(f.db.QueryRowContext(ctx, selectToken+` WHERE hash = ? AND revoked_at = 0`, hashOf(secret)))
@@ -89,7 +89,7 @@ func scanToken(s scanner) (Token, error) {
 	return t, err
 }
 
-// newSecret returns 256 random bits as text, and the hash under which they are found again.
+// newSecret returns 256 random bits as text, and the hash to look it up.
 func newSecret(prefix string) (forge.Secret, []byte) {
 	var bits [32]byte
 	_, _ = rand.Read(bits[:]) // never fails

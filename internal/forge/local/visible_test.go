@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// Nothing in a pull request reads otherwise than it is: not its title, the names of its branches and files, nor what is in them.
+// Invisible characters in a pull request are marked: in its title, branches, files and their contents.
 func TestAChangeHidesNothing(t *testing.T) {
 	f := serve(t, Options{PublicRead: true})
 	r := newRepository(t, f)
@@ -48,7 +48,7 @@ func TestAChangeHidesNothing(t *testing.T) {
 	}
 }
 
-// What was a file may be a link now, or something that is run, without a line being another.
+// The diff shows when a file becomes a link or executable, even if no line changes.
 func TestADifferenceTellsWhatKindOfFileOneIsNow(t *testing.T) {
 	f := serve(t, Options{})
 	r := newRepository(t, f)

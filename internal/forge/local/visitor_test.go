@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// TestVisitorOfServer: who is signed in to the server that the forge is part of is signed in here, and forms are the server's.
+// Users who are signed in to the surrounding server are signed in here, and forms carry the server's csrf token.
 func TestVisitorOfServer(t *testing.T) {
 	var visitor Account
 	form := ""

@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// thread has one comment, whose number in it is 1.
+// thread returns a thread with one comment, number 1.
 func thread(c *forge.Comment, kind string) map[string]any {
 	id, _ := strconv.Atoi(c.ID)
 	return map[string]any{
@@ -18,7 +18,7 @@ func thread(c *forge.Comment, kind string) map[string]any {
 	}
 }
 
-// listThreads tells what the forge itself says as well.
+// listThreads includes the comments that the forge itself writes.
 func (c *call) listThreads() {
 	change := c.Pull
 	all := []map[string]any{thread(&forge.Comment{ID: "1", Author: "system", Body: "The reference was updated.", CreatedAt: change.CreatedAt}, "system")}
@@ -80,7 +80,7 @@ type statusContext struct {
 
 func (s statusContext) name() string { return s.Genre + "\n" + s.Name }
 
-// states are what all forges know.
+// states maps the API's names of states to those of package forge.
 var states = map[string]forge.StatusState{
 	"pending": forge.Pending, "succeeded": forge.Success, "failed": forge.Failure, "error": forge.Errored,
 }

@@ -16,7 +16,7 @@ type subscription struct {
 	ConsumerInputs  map[string]string `json:"consumerInputs"`
 }
 
-// listSubscriptions does not tell passwords.
+// listSubscriptions leaves out passwords.
 func (c *call) listSubscriptions() {
 	all := []map[string]any{}
 	for _, s := range c.subscriptions {
@@ -39,7 +39,7 @@ func (c *call) subscribe() {
 	s.ID = guid(3, c.next())
 	c.subscriptions = append(c.subscriptions, s)
 	if len(repo.Hooks) == 0 {
-		repo.Hooks = []forge.Hook{{}} // who is told is in the subscriptions
+		repo.Hooks = []forge.Hook{{}} // the receivers are in the subscriptions
 	}
 	c.JSON(http.StatusOK, s)
 }
@@ -56,14 +56,14 @@ func (c *call) resubscribe() {
 	c.refuse(http.StatusNotFound, "SubscriptionNotFoundException", "The subscription was not found.")
 }
 
-// Subscriptions returns how many there are.
+// Subscriptions returns the number of subscriptions.
 func (s *Server) Subscriptions() int {
 	s.World.Lock()
 	defer s.World.Unlock()
 	return len(s.subscriptions)
 }
 
-// deliver tells subscriptions what happened, in the forge's words.
+// deliver sends an event to its subscriptions, in the forge's format.
 func (s *Server) deliver(r *forgetest.Repo, _ forge.Hook, e forgetest.Happening) {
 	event, resource := s.resource(r, e)
 	for _, sub := range s.subscriptions {

@@ -11,13 +11,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
-// Token is that of an account with all permissions.
+// Token belongs to an account with all permissions.
 const Token = forgetest.Token
 
-// Organization is the one that [Start] makes.
+// Organization is the organization that [Start] creates.
 const Organization = "fabrikam"
 
-// Start starts an Azure DevOps and a harness around it.
+// Start starts an Azure DevOps and returns a harness for it.
 func Start(t *testing.T) (*Server, forgetest.Harness) {
 	s := New(t)
 	h := s.Harness(Organization+"/Fleet", func(token string, c transport.Config) forge.Forge { return s.Connect(t, token, c) })
@@ -31,7 +31,7 @@ func Start(t *testing.T) (*Server, forgetest.Harness) {
 	return s, h
 }
 
-// Connect returns the adapter to this server.
+// Connect returns an adapter to this server.
 func (s *Server) Connect(t *testing.T, token string, c transport.Config) *azuredevops.Forge {
 	t.Helper()
 	f, err := azuredevops.New(azuredevops.Options{URL: s.URL, Token: forge.NewSecret(token), Organization: Organization, Transport: c})

@@ -23,7 +23,7 @@ func (w *workItem) tagged(tag string) bool {
 	return slices.ContainsFunc(strings.Split(tags, "; "), func(t string) bool { return strings.EqualFold(t, tag) })
 }
 
-// listStates has the states of the process that is called Basic, whose only types are Issue and Task.
+// listStates returns the states of the process "Basic", whose only types are Issue and Task.
 func (c *call) listStates() {
 	if c.PathValue("type") != "Issue" {
 		c.refuse(http.StatusNotFound, "WorkItemTypeNotFoundException", "VS402323: The work item type was not found.")
@@ -36,7 +36,7 @@ func (c *call) listStates() {
 
 var contains = regexp.MustCompile(`\[System\.Tags\] CONTAINS '((?:[^']|'')*)'`)
 
-// query understands conditions on tags.
+// query supports conditions on tags.
 func (c *call) query() {
 	var in struct {
 		Query string `json:"query"`
@@ -73,7 +73,7 @@ func (c *call) readItems() {
 	c.list(all)
 }
 
-// item is the one that the path names; nil when there is none, which is answered.
+// item returns the work item that the path names. If it does not exist, item answers the request and returns nil.
 func (c *call) item() *workItem {
 	for _, w := range c.items {
 		if w.id == c.Number("item") {
@@ -91,7 +91,7 @@ func (c *call) readItem() {
 	}
 }
 
-// patched carries a JSON patch out, and says whether it was one.
+// patched applies a JSON patch and reports whether the request was one.
 func (c *call) patched(w *workItem) bool {
 	if c.Header.Get("Content-Type") != "application/json-patch+json" {
 		c.Out.WriteHeader(http.StatusUnsupportedMediaType)

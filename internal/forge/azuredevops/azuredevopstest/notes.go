@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-// place is where in a difference a thread is. A path begins with a slash; lines and offsets count from 1.
+// place is a thread's position in a diff. A path begins with a slash; lines and offsets count from 1.
 type place struct {
 	File  string    `json:"filePath"`
 	Start *position `json:"rightFileStart"`
@@ -19,7 +19,7 @@ type position struct {
 	Offset int `json:"offset"`
 }
 
-// threadAt is a thread at a place.
+// threadAt returns a thread at a position.
 func threadAt(n *forgetest.Note) map[string]any {
 	t := thread(&forge.Comment{ID: n.ID, Author: n.Author, Body: n.Text}, "text")
 	at := place{File: "/" + n.File}
@@ -30,7 +30,7 @@ func threadAt(n *forgetest.Note) map[string]any {
 	return t
 }
 
-// createThreadAt takes any line, as the forge does.
+// createThreadAt accepts any line, as the forge does.
 func (c *call) createThreadAt(change *forgetest.PullRequest, at place, status, text string) {
 	n := forgetest.Note{Author: c.Actor, Text: text, Resolved: status != "active"}
 	if len(at.File) < 2 || at.File[0] != '/' || at.Start != nil && (at.Start.Line < 1 || at.Start.Offset < 1 || at.End == nil) {
@@ -40,7 +40,7 @@ func (c *call) createThreadAt(change *forgetest.PullRequest, at place, status, t
 	n.File = at.File[1:]
 	added, err := c.Repo.AddNote(change, change.Head.Commit, n)
 	if err != nil {
-		added = &forgetest.Note{ID: "0", File: n.File} // it is nowhere to be seen
+		added = &forgetest.Note{ID: "0", File: n.File} // not visible anywhere
 	}
 	if at.Start != nil {
 		added.Line = at.Start.Line
@@ -48,7 +48,7 @@ func (c *call) createThreadAt(change *forgetest.PullRequest, at place, status, t
 	c.JSON(http.StatusOK, threadAt(added))
 }
 
-// deleteComment deletes the only comment of a thread at a place, and with it the thread.
+// deleteComment deletes the only comment of a thread at a line, and with it the thread.
 func (c *call) deleteComment() {
 	if c.Note.Author != c.Actor {
 		c.refuse(http.StatusForbidden, "GitNeedsPermissionException", "Only its author can delete a comment.")

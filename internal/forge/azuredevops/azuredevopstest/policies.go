@@ -14,7 +14,7 @@ const (
 	statusPolicy    = "cbdc66da-9728-4af8-aada-9a5a32e4a226"
 )
 
-// byID finds a repository by the id in policies; nil when there is none.
+// byID finds a repository by the id used in policies. It returns nil if it does not exist.
 func (s *Server) byID(id string) *forgetest.Repo {
 	for repo := range s.repos {
 		if guid(1, repo.ID) == id {
@@ -24,7 +24,7 @@ func (s *Server) byID(id string) *forgetest.Repo {
 	return nil
 }
 
-// at is a value in nested objects and lists: at(p, "settings", "scope", 0, "refName").
+// at returns a value from nested objects and lists: at(p, "settings", "scope", 0, "refName").
 func at(value any, path ...any) any {
 	for _, step := range path {
 		switch v := value.(type) {
@@ -44,7 +44,7 @@ func at(value any, path ...any) any {
 	return value
 }
 
-// listPolicies has pages of two, to be asked for by a token.
+// listPolicies returns pages of two, with a continuation token.
 func (c *call) listPolicies() {
 	query := c.Request.URL.Query()
 	found := []map[string]any{}
@@ -85,7 +85,7 @@ func (c *call) deletePolicy() {
 	c.Out.WriteHeader(http.StatusNoContent)
 }
 
-// unfulfilled are the policies that keep a pull request from being completed.
+// unfulfilled returns the policies that block a pull request's completion.
 func (c *call) unfulfilled(change *forgetest.PullRequest) []string {
 	var names []string
 	for _, p := range c.more.policies {

@@ -13,7 +13,7 @@ const heads = "refs/heads/"
 
 var stateNames = map[forge.State]string{forge.Open: "active", forge.Closed: "abandoned", forge.Merged: "completed"}
 
-// pull is a pull request as it is read alone: without labels.
+// pull returns a single pull request, which has no labels.
 func (c *call) pull(change *forgetest.PullRequest) map[string]any {
 	ref := func(commit string) map[string]any { return map[string]any{"commitId": commit} }
 	p := map[string]any{
@@ -45,7 +45,7 @@ func (c *call) pull(change *forgetest.PullRequest) map[string]any {
 	return p
 }
 
-// listPulls tells no more than the beginnings of texts.
+// listPulls returns only the beginnings of texts.
 func (c *call) listPulls() {
 	query := c.Request.URL.Query()
 	found := []map[string]any{}
@@ -68,7 +68,7 @@ func (c *call) listPulls() {
 
 func differs(ref, branch string) bool { return ref != "" && ref != heads+branch }
 
-// readPull also is the moment when merges in the background happen: at the second look.
+// readPull also runs merges in the background: they happen at the second read.
 func (c *call) readPull() {
 	change := c.Pull
 	if queued := c.more.queued[change]; queued != nil {
@@ -103,7 +103,7 @@ func (c *call) openPull() {
 	c.JSON(http.StatusCreated, c.pull(change))
 }
 
-// tooLong refuses what is longer than 4,000 UTF-16 units.
+// tooLong refuses texts longer than 4,000 UTF-16 units.
 func (c *call) tooLong(title, description string) bool {
 	long := utf16Len(title) > 400 || utf16Len(description) > 4000
 	if long {
@@ -123,7 +123,7 @@ func utf16Len(text string) int {
 	return n
 }
 
-// edit is what a pull request is to be.
+// edit is a request to change a pull request.
 type edit struct {
 	Title       *string `json:"title"`
 	Description *string `json:"description"`
@@ -196,7 +196,7 @@ func (c *call) completeLater(change *forgetest.PullRequest, by string) {
 	c.JSON(http.StatusOK, c.pull(change))
 }
 
-// completeWaiting completes what waited for policies that are fulfilled now.
+// completeWaiting completes pull requests whose policies are now fulfilled.
 func (c *call) completeWaiting() {
 	for change, m := range c.more.auto {
 		if change.State == forge.Open && len(c.unfulfilled(change)) == 0 {
@@ -206,7 +206,7 @@ func (c *call) completeWaiting() {
 	}
 }
 
-// iterations are the heads of a pull request that somebody looked at.
+// iterations returns the heads that a pull request had when it was read.
 func (c *call) iterations(change *forgetest.PullRequest) []string {
 	known := c.more.iterations[change]
 	if len(known) == 0 || known[len(known)-1] != change.Head.Commit {

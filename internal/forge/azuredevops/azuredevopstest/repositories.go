@@ -16,7 +16,7 @@ func (c *call) connectionData() {
 
 func (c *call) readRepository() { c.JSON(http.StatusOK, c.shape(c.Repo)) }
 
-// shape is a repository as the API has it.
+// shape returns a repository as the API describes it.
 func (s *Server) shape(r *forgetest.Repo) map[string]any {
 	parts := strings.Split(r.Path, "/")
 	return map[string]any{
@@ -50,7 +50,7 @@ func (c *call) listRefs() {
 
 var none = strings.Repeat("0", 40)
 
-// moveRefs moves branches, and tells of each whether it did.
+// moveRefs moves branches, and reports the result for each.
 func (c *call) moveRefs() {
 	var in []struct {
 		Name string `json:"name"`

@@ -24,19 +24,19 @@ type Server struct {
 	counter       int
 }
 
-// repository is what a repository has beyond what all forges know.
+// repository is the state of a repository that [forgetest.Repo] lacks.
 type repository struct {
 	policies []map[string]any
 	// iterations are the heads that each pull request had.
 	iterations map[*forgetest.PullRequest][]string
-	// statuses of pull requests, by context.
+	// statuses holds each pull request's statuses, by context.
 	statuses map[*forgetest.PullRequest]map[string]said
-	// queued are the merges that the forge has not come to yet, auto those that wait for policies.
+	// queued holds merges that run in the background later, auto those that wait for policies.
 	queued map[*forgetest.PullRequest]*merge
 	auto   map[*forgetest.PullRequest]merge
 }
 
-// said is a status of a pull request, and the head it is about.
+// said is the status of a pull request, and the head it applies to.
 type said struct{ state, head string }
 
 type merge struct {
@@ -44,7 +44,7 @@ type merge struct {
 	looks       int
 }
 
-// New starts an Azure DevOps, which ends with the test.
+// New starts an Azure DevOps, and stops it when the test ends.
 func New(t *testing.T) *Server {
 	s := &Server{repos: map[*forgetest.Repo]*repository{}}
 	s.Server = forgetest.Start(t, forgetest.Dialect{
@@ -68,7 +68,7 @@ func New(t *testing.T) *Server {
 	return s
 }
 
-// routes are the requests about organizations and projects that the fake answers.
+// routes are the requests about organizations and projects that the fake serves.
 var routes = map[string]func(*call){
 	"GET /_apis/connectionData":                              (*call).connectionData,
 	"GET /_apis/hooks/subscriptions":                         (*call).listSubscriptions,
@@ -86,7 +86,7 @@ var routes = map[string]func(*call){
 	"DELETE /{project}/_apis/policy/configurations/{policy}": (*call).deletePolicy,
 }
 
-// repositoryRoutes are the requests about repositories that the fake answers.
+// repositoryRoutes are the requests about repositories that the fake serves.
 var repositoryRoutes = map[string]func(*call){
 	"GET /pullrequests":                                         (*call).listPulls,
 	"POST /pullrequests":                                        (*call).openPull,
@@ -141,7 +141,7 @@ type call struct {
 	more *repository
 }
 
-// route serves requests that name a version of the API.
+// route serves requests that specify an API version.
 func (s *Server) route(pattern string, serve func(c *call)) {
 	s.Route(pattern, func(plain *forgetest.Call) {
 		c := &call{Call: plain, Server: s}
@@ -166,13 +166,13 @@ func (s *Server) extra(repo *forgetest.Repo) *repository {
 	return s.repos[repo]
 }
 
-// next is a number that never comes twice.
+// next returns a unique number.
 func (s *Server) next() int { s.counter++; return s.counter }
 
-// guid makes an id of a number.
+// guid returns an id for a number.
 func guid(kind, n int) string { return fmt.Sprintf("%08d-0000-4000-8000-%012d", kind, n) }
 
-// account is an identity as the API has it; nil for nobody.
+// account returns an identity as the API describes it. It returns nil for an empty name.
 func account(name string) any {
 	if name == "" {
 		return nil
@@ -188,7 +188,7 @@ func (c *call) refuse(status int, key, message string) {
 	})
 }
 
-// no says a rule's no.
+// no answers with the error of a rule.
 func (c *call) no(err error) {
 	var e *forge.Error
 	if errors.As(err, &e) && errors.Is(e.Kind, forge.ErrConflict) {
@@ -202,7 +202,7 @@ func (c *call) list(all []map[string]any) {
 	c.JSON(http.StatusOK, map[string]any{"count": len(all), "value": slices.Concat([]map[string]any{}, all)})
 }
 
-// part is what top and skip leave of a list.
+// part returns the page of a list that top and skip select.
 func (c *call) part(all []map[string]any, dollar string) {
 	query := c.Request.URL.Query()
 	top, err := strconv.Atoi(query.Get(dollar + "top"))

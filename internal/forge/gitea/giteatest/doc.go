@@ -1,3 +1,2 @@
-// Package giteatest has two Giteas to try the rules of package forgetest on: a fake, for every day,
-// and a real one that runs somewhere.
+// Package giteatest provides two Giteas for the rules of package forgetest: a fake, and a real one that runs elsewhere.
 package giteatest

@@ -21,7 +21,7 @@ type Fake struct {
 	counter int
 }
 
-// Tokens that the fake knows: of an account with all permissions, and of one that may only read.
+// Tokens that the fake knows: one with all permissions, and a read-only one.
 const (
 	Token = forgetest.Token
 	Weak  = forgetest.Weak
@@ -73,7 +73,7 @@ func (f *Fake) Connect(t *testing.T, token string, c transport.Config) *gitea.Fo
 	return adapter
 }
 
-// Harness starts a fake to try the rules on.
+// Harness starts a fake to run the rules against.
 func Harness(t *testing.T) forgetest.Harness {
 	f := New(t)
 	h := f.Server.Harness("acme", func(token string, c transport.Config) forge.Forge { return f.Connect(t, token, c) })
@@ -87,7 +87,7 @@ type call struct {
 	fake *Fake
 }
 
-// routes are the requests about repositories that the fake answers.
+// routes are the requests about repositories that the fake serves.
 var routes = map[string]func(*call){
 	"GET ":                                 (*call).getRepository,
 	"DELETE ":                              (*call).removeRepository,
@@ -129,7 +129,7 @@ func (c *call) fail(status int, message string) {
 	c.JSON(status, map[string]any{"message": message, "url": "https://gitea.example.com/api/swagger"})
 }
 
-// refuse says a rule's no in the forge's words.
+// refuse answers with the error of a rule, in the forge's format.
 func (c *call) refuse(err error) bool {
 	var e *forge.Error
 	if !errors.As(err, &e) {

@@ -47,7 +47,7 @@ func (c *call) deleteBranch() {
 	c.JSON(204, nil)
 }
 
-// rule is a branch protection as the API has it.
+// rule is a branch protection as the API describes it.
 type rule struct {
 	Name     string   `json:"rule_name"`
 	Push     bool     `json:"enable_push"`
@@ -98,7 +98,7 @@ func (c *call) deleteProtection() {
 	c.JSON(204, nil)
 }
 
-// hookOf does not have the secret, which the API never shows.
+// hookOf leaves out the secret, which the API never returns.
 func hookOf(number int, h forge.Hook) object {
 	return object{"id": number, "type": "gitea", "active": true, "config": object{"url": h.URL, "content_type": "json"}}
 }
@@ -127,7 +127,7 @@ func (c *call) deleteHook() {
 	c.JSON(204, nil)
 }
 
-// deliver tells a hook what happened, as the forge does.
+// deliver sends an event to a hook, in the forge's format.
 func deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening) {
 	kind, body := describe(r, e)
 	body["repository"], body["sender"] = repoOf(r), userOf(e.Actor)

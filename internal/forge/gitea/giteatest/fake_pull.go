@@ -31,7 +31,7 @@ func (c *call) removeRepository() {
 	c.JSON(204, nil)
 }
 
-// pullOf is a pull request as the API has it: merged ones are closed.
+// pullOf returns a pull request as the API describes it: merged ones are closed.
 func pullOf(base string, r *forgetest.Repo, p *forgetest.PullRequest) object {
 	state := string(p.State)
 	if p.State == forge.Merged {
@@ -135,7 +135,7 @@ func (c *call) mergePull() {
 	}
 	p := c.Pull
 	c.Read(&in)
-	// What is to be merged later is not compared with the head, and cannot be refused for what is missing.
+	// An automatic merge is not compared with the head, and not refused for missing checks.
 	if in.Later && c.Repo.AutoMerge(c.Actor, p, forge.Merge{}) == nil {
 		c.JSON(201, nil)
 		return

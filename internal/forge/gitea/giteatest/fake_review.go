@@ -6,7 +6,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-// review is what somebody said at several lines at once.
+// review is a set of comments at lines, posted together.
 type review struct {
 	id           int
 	author, body string
@@ -17,7 +17,7 @@ func (v *review) object() object {
 	return object{"id": v.id, "user": userOf(v.author), "state": "COMMENT", "body": v.body, "comments_count": len(v.notes)}
 }
 
-// listReviews names no next page, as the forge does.
+// listReviews does not link the next page, like the forge.
 func (c *call) listReviews() {
 	p := c.Pull
 	all := []object{}
@@ -29,7 +29,7 @@ func (c *call) listReviews() {
 	c.JSON(200, page)
 }
 
-// createReview takes every line of every file, as the forge does; what is not in the difference is not seen.
+// createReview accepts any line of any file, like the forge. Lines outside the diff are not shown.
 func (c *call) createReview() {
 	var in struct {
 		Event, Body string

@@ -34,7 +34,7 @@ func (c *call) pullLabels() {
 	c.JSON(200, labelsOf(c.Repo, c.Pull.Labels))
 }
 
-// addLabels ignores names of labels that do not exist, as the forge does.
+// addLabels ignores names of labels that do not exist, like the forge.
 func (c *call) addLabels() {
 	var in struct{ Labels []string }
 	c.Read(&in)
@@ -73,7 +73,7 @@ func commentOf(c *forge.Comment) object {
 	return object{"id": id, "user": userOf(c.Author), "body": c.Body, "created_at": c.CreatedAt, "html_url": "https://gitea.example.com/c"}
 }
 
-// listComments has no pages, and fails by itself where there is nothing to comment on.
+// listComments has no pages, and answers with an internal error if the pull request does not exist.
 func (c *call) listComments() {
 	p := c.Repo.PullRequest(c.Number("number"))
 	if p == nil {
@@ -108,7 +108,7 @@ func (c *call) issueOf(i *forgetest.Issue) object {
 	}
 }
 
-// listIssues ignores a label that does not exist, as the forge does.
+// listIssues ignores a label that does not exist, like the forge.
 func (c *call) listIssues() {
 	query := c.URL.Query()
 	label, state := query.Get("labels"), query.Get("state")
@@ -145,7 +145,7 @@ func statusOf(s forge.Status) object {
 	}
 }
 
-// setStatus fails by itself where there is no such commit.
+// setStatus answers with an internal error if the commit does not exist.
 func (c *call) setStatus() {
 	var in struct {
 		Context, Description string

@@ -16,16 +16,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
-// Real is a Gitea that runs somewhere, with accounts that exist.
+// Real is a running Gitea with existing accounts.
 type Real struct {
 	URL string // required
-	// Token may do everything; Person is somebody else's, who is an administrator; Weak may only read.
+	// Token has all permissions; Person belongs to another user, an administrator; Weak is read-only.
 	Token, Person, Weak forge.Secret // required
-	// Organization exists, and the token may create repositories in it.
+	// Organization exists, and the token can create repositories in it.
 	Organization string // required
 }
 
-// Harness returns the forge to try the rules on. Repositories are named after the time, and stay.
+// Harness returns the forge to run the rules against. Repositories are named after the time, and are not deleted.
 func (real Real) Harness(t *testing.T) forgetest.Harness {
 	h := &realHarness{real: real, counter: time.Now().UnixNano()}
 	return forgetest.Harness{
@@ -105,7 +105,7 @@ func (h *realHarness) get(t *testing.T, url, path string, out any) {
 	}
 }
 
-// fork opens a pull request from a person's fork.
+// fork opens a pull request from a user's fork.
 func (h *realHarness) fork(t *testing.T, url, branch string) int {
 	t.Helper()
 	id, err := forge.ParseID(url)
@@ -188,7 +188,7 @@ func (h *realHarness) client(t *testing.T, token forge.Secret) *rest.Client {
 	}).Client()}
 }
 
-// eventually asks again, since a real forge thinks in the background.
+// eventually retries, since a real forge works in the background.
 func eventually(t *testing.T, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

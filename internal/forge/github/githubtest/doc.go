@@ -1,3 +1,3 @@
-// Package githubtest is a GitHub in memory with an HTTP server in front, that answers with the shapes of the published
-// API as GitHub Enterprise Server has it, below /api/v3.
+// Package githubtest provides a fake GitHub in memory, behind a real HTTP server. It answers with the shapes of the
+// published API as GitHub Enterprise Server serves it, below /api/v3.
 package githubtest

@@ -17,13 +17,13 @@ import (
 // Fake is a GitHub in memory.
 type Fake struct {
 	*forgetest.Server
-	// CheckRuns are the check runs of a commit, as the API has them.
+	// CheckRuns maps commits to check runs, as the API describes them.
 	CheckRuns map[string][]map[string]any
-	// Apps answers requests about apps; optional.
+	// Apps serves requests about apps. Optional.
 	Apps http.Handler
 }
 
-// Token is that of an account with all permissions.
+// Token belongs to an account with all permissions.
 const Token = forgetest.Token
 
 // New starts a fake, and stops it when the test ends.
@@ -77,7 +77,7 @@ func (f *Fake) Forge(t *testing.T, o github.Options) *github.Forge {
 	return adapter
 }
 
-// Harness starts a fake to try the rules on.
+// Harness starts a fake to run the rules against.
 func Harness(t *testing.T) forgetest.Harness {
 	f := New(t)
 	h := f.Server.Harness("acme", func(token string, c transport.Config) forge.Forge {
@@ -87,12 +87,12 @@ func Harness(t *testing.T) forgetest.Harness {
 	return h
 }
 
-// limits are the ways in which GitHub says that it was asked too much.
+// limits are the ways in which GitHub signals a rate limit.
 func limits(clock *forgetest.Clock) map[string]func(time.Duration) forgetest.Fault {
 	return map[string]func(time.Duration) forgetest.Fault{
 		"too many": forgetest.TooManyRequests,
 		"primary": func(wait time.Duration) forgetest.Fault {
-			// The header counts in seconds, and a second is waited for good measure.
+			// The header counts in seconds, and the adapter waits one second more.
 			reset := strconv.FormatInt(clock.Now().Add(wait-time.Second).Unix()+1, 10)
 			return forgetest.Fault{Answer: forgetest.Answer(403,
 				`{"message":"API rate limit exceeded for user ID 1.","documentation_url":"https://docs.github.com/rest/rate-limits"}`,
@@ -121,7 +121,7 @@ func (c *call) fail(status int, message string, errors ...object) {
 	c.JSON(status, body)
 }
 
-// refuse says a rule's no in GitHub's words: nearly always that validation failed.
+// refuse answers with the error of a rule, in GitHub's format: nearly always a failed validation.
 func (c *call) refuse(resource string, err error) bool {
 	var e *forge.Error
 	if !errors.As(err, &e) {

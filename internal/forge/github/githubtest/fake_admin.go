@@ -103,7 +103,7 @@ func (c *call) removeProtection() {
 	c.JSON(204, nil)
 }
 
-// hookOf hides the secret, as GitHub does.
+// hookOf hides the secret, like GitHub.
 func hookOf(number int, h forge.Hook) object {
 	return object{
 		"id": number, "name": "web", "active": true, "config": object{"url": h.URL, "content_type": "json", "secret": "********"},
@@ -137,7 +137,7 @@ func (c *call) editHook() {
 	c.JSON(200, hookOf(c.Number("hook"), *c.Hook))
 }
 
-// deliver tells a hook what happened, as GitHub does.
+// deliver sends an event to a hook, in GitHub's format.
 func deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening) {
 	kind, body := describe(r, e)
 	body["repository"], body["sender"] = repoOf(r), userOf(e.Actor)

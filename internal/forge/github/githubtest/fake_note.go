@@ -6,7 +6,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-// noteOf is a review comment, which has no line when it is outdated or at a file.
+// noteOf returns a review comment. It has no line if it is outdated or at a file.
 func noteOf(n *forgetest.Note) object {
 	id, _ := strconv.Atoi(n.ID)
 	out := object{"id": id, "user": userOf(n.Author), "body": n.Text, "path": n.File, "subject_type": "line", "line": nil}
@@ -28,7 +28,7 @@ func (c *call) listNotes() {
 	page(c, all)
 }
 
-// createNote refuses a line that the difference does not show, as GitHub does.
+// createNote refuses a line outside the diff, like GitHub.
 func (c *call) createNote() {
 	var in struct {
 		Body, Path, Side string

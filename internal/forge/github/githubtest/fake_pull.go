@@ -47,7 +47,7 @@ func (c *call) removeRepository() {
 	c.JSON(204, nil)
 }
 
-// pullOf is a pull request as a list has it: merged ones are closed, and who merged is not told.
+// pullOf returns a pull request as in a list: merged ones are closed, and the merging account is missing.
 func pullOf(r *forgetest.Repo, p *forgetest.PullRequest) object {
 	end := func(ref forge.Ref) object {
 		repo := repoOf(r)
@@ -75,7 +75,7 @@ func pullOf(r *forgetest.Repo, p *forgetest.PullRequest) object {
 	return out
 }
 
-// fullPullOf is a pull request as it is read alone.
+// fullPullOf returns a single pull request.
 func fullPullOf(r *forgetest.Repo, p *forgetest.PullRequest) object {
 	out := pullOf(r, p)
 	out["merged"], out["merged_by"], out["mergeable"] = p.State == forge.Merged, nil, nil
@@ -127,7 +127,7 @@ func (c *call) getPull() {
 	c.JSON(200, fullPullOf(c.Repo, c.Pull))
 }
 
-// openPull refuses texts that are too long, as GitHub does.
+// openPull refuses texts that are too long, like GitHub.
 func (c *call) openPull() {
 	var in struct {
 		Head, Base, Title, Body string
@@ -196,7 +196,7 @@ func (c *call) mergePull() {
 	}
 }
 
-// graphQL knows one mutation.
+// graphQL supports one mutation.
 func (c *call) graphQL() {
 	var in struct {
 		Query     string

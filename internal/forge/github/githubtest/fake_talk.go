@@ -25,7 +25,7 @@ func (c *call) createLabel() {
 	c.JSON(201, labelOf(l))
 }
 
-// addLabels creates what does not exist, as GitHub does.
+// addLabels creates labels that do not exist, like GitHub.
 func (c *call) addLabels() {
 	var in []string
 	p := c.Pull
@@ -105,7 +105,7 @@ func (c *call) issueOf(i *forgetest.Issue) object {
 	}
 }
 
-// pullIssueOf is the issue that every pull request is as well.
+// pullIssueOf returns the issue that belongs to a pull request.
 func (c *call) pullIssueOf(p *forgetest.PullRequest) object {
 	out := object{
 		"id": p.Number, "number": p.Number, "title": p.Title, "body": p.Body, "state": stateOf(p.State), "user": userOf(p.Author),
@@ -162,7 +162,7 @@ func statusOf(s forge.Status) object {
 	return out
 }
 
-// setStatus refuses descriptions that are too long, as GitHub does.
+// setStatus refuses descriptions that are too long, like GitHub.
 func (c *call) setStatus() {
 	var in struct {
 		Context, Description string

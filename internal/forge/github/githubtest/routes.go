@@ -1,6 +1,6 @@
 package githubtest
 
-// routes are the requests about repositories that the fake answers; escaped slashes belong to their segment.
+// routes are the requests about repositories that the fake serves. Escaped slashes belong to their segment.
 var routes = map[string]func(*call){
 	"GET ":                                 (*call).getRepository,
 	"DELETE ":                              (*call).removeRepository,

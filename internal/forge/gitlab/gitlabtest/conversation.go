@@ -17,7 +17,7 @@ func note(n *forge.Comment, system bool) map[string]any {
 	}
 }
 
-// listNotes tells what GitLab itself says into a conversation as well.
+// listNotes includes the entries that GitLab itself writes.
 func (c *call) listNotes() {
 	change := c.Pull
 	notes := []map[string]any{note(&forge.Comment{ID: "1", Body: "assigned to @somebody", Author: "gitlab", CreatedAt: change.CreatedAt}, true)}

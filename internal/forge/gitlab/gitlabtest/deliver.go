@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-// deliver tells a hook what happened, in GitLab's words.
+// deliver sends an event to a hook, in GitLab's format.
 func (s *Server) deliver(r *forgetest.Repo, h forge.Hook, e forgetest.Happening) {
 	event, payload := s.payload(r, e)
 	if event == "" {
@@ -85,7 +85,7 @@ func (s *Server) payload(r *forgetest.Repo, e forgetest.Happening) (event string
 	return "", nil
 }
 
-// actions are GitLab's words for what happened to a merge request.
+// actions maps events of merge requests to GitLab's names.
 var actions = map[string]string{
 	"opened": "open", "closed": "close", "reopened": "reopen", "edited": "update", "synchronized": "update",
 	"labeled": "update", "unlabeled": "update",

@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/transport"
 )
 
-// Start starts a GitLab and a harness around it.
+// Start starts a GitLab and returns a harness for it.
 func Start(t *testing.T) (*Server, forgetest.Harness) {
 	s := New(t)
 	h := s.Harness("platform/teams", func(token string, c transport.Config) forge.Forge { return s.Connect(t, token, c) })
@@ -20,7 +20,7 @@ func Start(t *testing.T) (*Server, forgetest.Harness) {
 	return s, h
 }
 
-// Connect returns the adapter to this server.
+// Connect returns an adapter to this server.
 func (s *Server) Connect(t *testing.T, token string, c transport.Config) *gitlab.Forge {
 	t.Helper()
 	f, err := gitlab.New(gitlab.Options{URL: s.URL, Token: forge.NewSecret(token), Transport: c})
@@ -30,7 +30,7 @@ func (s *Server) Connect(t *testing.T, token string, c transport.Config) *gitlab
 	return f
 }
 
-// rateLimits are the ways in which GitLab, and the proxies in front of gitlab.com, say that we asked too much.
+// rateLimits are the ways in which GitLab, and the proxies in front of gitlab.com, signal a rate limit.
 func rateLimits(clock *forgetest.Clock) map[string]func(time.Duration) forgetest.Fault {
 	return map[string]func(time.Duration) forgetest.Fault{
 		"retry-after": func(wait time.Duration) forgetest.Fault {

@@ -10,10 +10,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-// stateNames are GitLab's.
+// stateNames maps states to GitLab's names.
 var stateNames = map[forge.State]string{forge.Open: "opened", forge.Closed: "closed", forge.Merged: "merged"}
 
-// mergeRequest is one as lists have it.
+// mergeRequest returns a merge request as in a list.
 func (c *call) mergeRequest(change *forgetest.PullRequest) map[string]any {
 	m := map[string]any{
 		"id": change.Number + 1000, "iid": change.Number, "project_id": c.Repo.ID, "title": change.Title,
@@ -44,7 +44,7 @@ func (c *call) mergeRequest(change *forgetest.PullRequest) map[string]any {
 	return m
 }
 
-// single is a merge request as it is read alone.
+// single returns a single merge request.
 func (c *call) single(change *forgetest.PullRequest) map[string]any {
 	m := c.mergeRequest(change)
 	m["diff_refs"] = map[string]any{
@@ -115,7 +115,7 @@ func (c *call) optional(name string) *string {
 	return new(c.text(name))
 }
 
-// state is what an event makes of a state. GitLab ignores events that lead nowhere.
+// state returns the state after an event. GitLab ignores events that do not apply.
 func (c *call) state(now forge.State) *forge.State {
 	switch event := c.text("state_event"); {
 	case event == "close" && now == forge.Open:

@@ -7,14 +7,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge/forgetest"
 )
 
-// Demand makes the project with a URL demand that threads are resolved.
+// Demand makes the project at a URL require resolved threads.
 func (s *Server) Demand(url string) {
 	s.World.Lock()
 	defer s.World.Unlock()
 	s.projectAt(url).threads = true
 }
 
-// diffNote is a comment in the difference, whose position moves along with it while it is not outdated.
+// diffNote returns a comment in the diff. Its position moves with later diffs until it is outdated.
 func diffNote(change *forgetest.PullRequest, n *forgetest.Note) map[string]any {
 	position := map[string]any{"head_sha": change.Head.Commit, "new_path": n.File, "new_line": nil, "position_type": "file"}
 	if n.Line > 0 {
@@ -28,7 +28,7 @@ func diffNote(change *forgetest.PullRequest, n *forgetest.Note) map[string]any {
 	return out
 }
 
-// startDiscussion refuses a line that the difference does not show, as GitLab does.
+// startDiscussion refuses a line outside the diff, like GitLab.
 func (c *call) startDiscussion() {
 	change := c.Pull
 	position, _ := c.in["position"].(map[string]any)

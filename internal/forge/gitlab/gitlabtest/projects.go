@@ -6,7 +6,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// namespace is the number of a group, which knows its path.
+// namespace returns the number of a group.
 func (s *Server) namespace(path string) int {
 	for i, known := range s.namespaces {
 		if known == path {
@@ -42,7 +42,7 @@ func (c *call) readProject() {
 	})
 }
 
-// removeProject deletes later, as GitLab does.
+// removeProject deletes with a delay, like GitLab.
 func (c *call) removeProject() {
 	c.World.RemoveRepo(c.Repo)
 	c.JSON(http.StatusAccepted, map[string]any{"message": "202 Accepted"})

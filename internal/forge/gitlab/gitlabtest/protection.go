@@ -16,7 +16,7 @@ type approvalRule struct {
 	approvals int
 }
 
-// premium hides what a tier does not have.
+// premium hides features that a tier lacks.
 func premium(serve func(*call)) func(*call) {
 	return func(c *call) {
 		if !c.Premium {
@@ -103,14 +103,14 @@ func (c *call) editRule() {
 	c.notFound("Approval Rule")
 }
 
-// ProtectByHand protects a branch of the project with a URL, as people do.
+// ProtectByHand protects a branch of the project at a URL, as a user would.
 func (s *Server) ProtectByHand(url, branch string, push, merge int) {
 	s.World.Lock()
 	defer s.World.Unlock()
 	s.projectAt(url).protected[branch] = &protectedBranch{push: push, merge: merge}
 }
 
-// Protected says which roles may do what with a branch of the project with a URL; empty when all may.
+// Protected returns which roles can push to and merge into a branch of the project at a URL. Empty if unprotected.
 func (s *Server) Protected(url, branch string) string {
 	s.World.Lock()
 	defer s.World.Unlock()

@@ -15,9 +15,9 @@ import (
 // Server is a GitLab in memory.
 type Server struct {
 	*forgetest.Server
-	// Premium says whether there are required approvals and owners of code.
+	// Premium enables required approvals and code owners.
 	Premium bool
-	// Signing says whether deliveries are signed, as since GitLab 19.
+	// Signing makes the fake sign deliveries, like GitLab 19 and later.
 	Signing bool
 
 	projects   map[*forgetest.Repo]*project
@@ -25,15 +25,15 @@ type Server struct {
 	counter    int
 }
 
-// project is what a project has beyond what all forges know.
+// project is the state of a project that [forgetest.Repo] lacks.
 type project struct {
 	protected map[string]*protectedBranch
 	rules     []*approvalRule
-	// pipelines says that they must succeed, threads that they must be resolved.
+	// pipelines requires that pipelines succeed, threads that threads are resolved.
 	pipelines, threads bool
-	// auto are the merges that wait for a pipeline.
+	// auto holds the merges that wait for a pipeline.
 	auto map[*forgetest.PullRequest]autoMerge
-	// signing are the hooks' keys, by URL.
+	// signing holds the hooks' keys, by URL.
 	signing map[string]string
 }
 
@@ -42,7 +42,7 @@ type autoMerge struct {
 	merge forge.Merge
 }
 
-// New starts a GitLab, which ends with the test.
+// New starts a GitLab, and stops it when the test ends.
 func New(t *testing.T) *Server {
 	s := &Server{Premium: true, Signing: true, projects: map[*forgetest.Repo]*project{}}
 	s.Server = forgetest.Start(t, forgetest.Dialect{
@@ -61,7 +61,7 @@ func New(t *testing.T) *Server {
 	return s
 }
 
-// routes are the requests about projects that the fake answers.
+// routes are the requests about projects that the fake serves.
 var routes = map[string]func(*call){
 	"GET /merge_requests":                              (*call).listMergeRequests,
 	"POST /merge_requests":                             (*call).openMergeRequest,
@@ -153,7 +153,7 @@ func (s *Server) projectOf(repo *forgetest.Repo) *project {
 	return s.projects[repo]
 }
 
-// next is a number that never comes twice.
+// next returns a unique number.
 func (s *Server) next() int { s.counter++; return s.counter }
 
 func (c *call) text(name string) string { text, _ := c.in[name].(string); return text }
@@ -168,7 +168,7 @@ func (c *call) words(name string) []string {
 	return strings.FieldsFunc(c.text(name), func(r rune) bool { return r == ',' })
 }
 
-// refuse says a rule's no as GitLab says it.
+// refuse answers with the error of a rule, in GitLab's format.
 func (c *call) refuse(err error) {
 	var e *forge.Error
 	status := http.StatusInternalServerError
@@ -182,7 +182,7 @@ func (c *call) refuse(err error) {
 
 func (c *call) notFound(what string) { c.say(http.StatusNotFound, "404 "+what+" Not Found") }
 
-// say answers with a message, as most refusals are.
+// say answers with a message, like most refusals.
 func (c *call) say(status int, message string) { c.JSON(status, map[string]any{"message": message}) }
 
 // pages answers with one page of a list.
@@ -190,7 +190,7 @@ func pages[T any](c *call, list []T) {
 	c.JSON(http.StatusOK, forgetest.Page(c.Call, list, "per_page", 100))
 }
 
-// account is a user as the API has it; nil for nobody.
+// account returns a user as the API describes it. It returns nil for an empty name.
 func account(name string) any {
 	if name == "" {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
-// steps are the ways into a state, and from where each does not lead. What is over begins anew.
+// steps are the transitions into a state, and the states from which each is refused. Finished statuses can start again.
 var steps = map[string]struct {
 	step string
 	from []string
@@ -17,7 +17,7 @@ var steps = map[string]struct {
 	"running": {"run", []string{"running"}},
 }
 
-// known are the states as all forges have them. The fake remembers what waits with the word for how it does.
+// known maps the API's states to those of package forge. The fake stores pending statuses under GitLab's exact state.
 var known = map[string]forge.StatusState{
 	"pending": forge.Pending, "running": "running", "success": forge.Success, "failed": forge.Failure, "canceled": forge.Errored,
 }
@@ -53,7 +53,7 @@ func (c *call) setStatus() {
 	c.JSON(http.StatusCreated, map[string]any{"name": status.Context, "status": state, "sha": commit})
 }
 
-// latest are the states by context, in GitLab's words.
+// latest returns the states by context, as GitLab names them.
 func (c *call) latest(commit string) map[string]string {
 	states := map[string]string{}
 	for _, s := range c.Repo.Statuses[commit] {
@@ -71,7 +71,7 @@ func word(state forge.StatusState) string {
 	return ""
 }
 
-// pipeline is what all statuses of a commit make together; empty when there are none.
+// pipeline returns the combined state of a commit's statuses. Empty if there are none.
 func (c *call) pipeline(commit string) string {
 	result := ""
 	for _, state := range c.latest(commit) {
@@ -87,7 +87,7 @@ func (c *call) pipeline(commit string) string {
 	return result
 }
 
-// mergeWaiting merges what waited for a commit's pipeline.
+// mergeWaiting runs the merges that waited for a commit's pipeline.
 func (c *call) mergeWaiting(commit string) {
 	for change, auto := range c.project.auto {
 		if change.Head.Commit == commit && c.pipeline(commit) == "success" {

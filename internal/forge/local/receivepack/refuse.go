@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Refuse writes the answer to a push of which nothing was done. reasons say why, by reference; the other commands
-// of the push are refused because of these. advice is for people and may be empty.
-// It reports whether the client understands such an answer; if not, nothing was written.
+// Refuse writes the answer to a refused push. reasons maps references to reasons; the push's other commands
+// are refused because of these. advice is a message for users and can be empty.
+// Refuse returns false and writes nothing if the client does not support such an answer.
 func (r Request) Refuse(w io.Writer, reasons map[string]string, advice string) (bool, error) {
 	if !slices.Contains(r.Capabilities, "report-status") && !slices.Contains(r.Capabilities, "report-status-v2") {
 		return false, nil
@@ -31,7 +31,7 @@ func (r Request) Refuse(w io.Writer, reasons map[string]string, advice string) (
 	return true, sideBand(w, report.String(), advice)
 }
 
-// sideBand wraps a report in the first channel, after advice in the second, which clients print.
+// sideBand wraps a report in the first channel, and advice in the second, which clients print.
 func sideBand(w io.Writer, report, advice string) error {
 	const most = 65000
 	var answer strings.Builder

@@ -10,36 +10,36 @@ import (
 	"strings"
 )
 
-// Zero is the commit of a reference that is not there.
+// Zero is the commit of a reference that does not exist.
 const Zero = "0000000000000000000000000000000000000000"
 
-// MaxCommands is how many references one push may move.
+// MaxCommands is the maximum number of references in one push.
 const MaxCommands = 10_000
 
-// ErrMalformed means that it is no push that we understand.
+// ErrMalformed means that a push could not be parsed.
 var ErrMalformed = errors.New("malformed push")
 
-// Command asks to move a reference.
+// Command moves a reference.
 type Command struct{ Old, New, Ref string }
 
-// Creates reports whether the reference is to be made, Deletes whether it is to be removed.
+// Creates reports whether the command creates the reference.
 func (c Command) Creates() bool { return c.Old == Zero }
 
-// Deletes reports whether the reference is to be removed.
+// Deletes reports whether the command deletes the reference.
 func (c Command) Deletes() bool { return c.New == Zero }
 
-// Branch returns the name of the branch that the command is about, if it is about one.
+// Branch returns the name of the command's branch. ok is false for other references.
 func (c Command) Branch() (string, bool) { return strings.CutPrefix(c.Ref, "refs/heads/") }
 
-// Request is what a push asks for.
+// Request is the first part of a push.
 type Request struct {
-	// Commands are in the order of the push; none when the client only tries whether it is let in.
+	// Commands are in the order of the push. Empty if the client only checks for access.
 	Commands []Command
-	// Capabilities are what the client understands.
+	// Capabilities are the protocol features that the client supports.
 	Capabilities []string
 }
 
-// Read reads the commands of a push and leaves the objects unread. Its error is [ErrMalformed], or the reader's.
+// Read reads the commands of a push but not the objects. Its error is [ErrMalformed], or the reader's.
 func Read(r io.Reader) (Request, error) {
 	var request Request
 	for {
@@ -85,7 +85,7 @@ func readLine(r io.Reader) ([]byte, error) {
 	return line, nil
 }
 
-// short tells a push that ends too early from one that cannot be read.
+// short converts an unexpected end of input to [ErrMalformed], and returns other errors unchanged.
 func short(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: it ends too early", ErrMalformed)
@@ -105,7 +105,7 @@ func isHash(s string) bool {
 	return len(s) == len(Zero) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// ValidRef reports whether a name is a reference's, by git's rules, below "refs/".
+// ValidRef reports whether a name is valid for a reference below "refs/", by git's rules.
 func ValidRef(name string) bool {
 	rest, ok := strings.CutPrefix(name, "refs/")
 	if !ok || !strings.Contains(rest, "/") || len(name) > 1000 {

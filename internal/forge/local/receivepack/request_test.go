@@ -105,7 +105,7 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever is sent, what is read are commands that are safe to act on.
+// Whatever the input, commands are safe to act on.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("0000"))
 	f.Add([]byte(packet(one+" "+two+" refs/heads/main\x00report-status\n") + "0000PACK"))

@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/chroma/v2"
 )
 
-// writer writes parts of lines; neighbours of one class become one span.
+// writer writes parts of lines. Adjacent parts with the same class become one span.
 type writer struct {
 	lines []template.HTML
 	line  strings.Builder
@@ -23,7 +23,7 @@ func (w *writer) token(t chroma.Token) {
 	}
 }
 
-// end returns all lines. What follows the last line end is one, if it is anything.
+// end returns all lines, including a last one without line end unless it is empty.
 func (w *writer) end() []template.HTML {
 	if w.line.Len() > 0 {
 		w.endLine()
@@ -57,7 +57,7 @@ func (w *writer) endLine() {
 	w.line.Reset()
 }
 
-// classOf is how a token looks: languages have many kinds of them, and eyes tell few colours apart.
+// classOf returns the class of a token. Languages have many kinds of tokens, but readers distinguish few colors.
 func classOf(t chroma.TokenType) string {
 	switch {
 	case t.InSubCategory(chroma.CommentPreproc), t == chroma.NameDecorator, t == chroma.NameEntity:

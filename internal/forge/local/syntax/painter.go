@@ -10,30 +10,30 @@ import (
 	"github.com/alecthomas/chroma/v2/lexers"
 )
 
-// What is coloured at most: bytes of a text, bytes of all texts of a page, and bytes of a line.
+// Limits of highlighting, in bytes: of a text, of all texts of a page, and of a line.
 const (
 	MaxText = 32 << 10
 	MaxPage = 256 << 10
 	MaxLine = 1000
 )
 
-// maxPart is how many bytes lexers are given at once, in whole lines: their time grows with the square of it.
-// What spans lines, such as a comment, may lose its colour where one part ends and the next begins.
+// maxPart is how many bytes lexers get at once, in whole lines: their time grows with its square.
+// A token that spans lines, such as a comment, may lose its color where the next part begins.
 const maxPart = 1024
 
-// Painter colours the texts of one page. It is for one goroutine.
+// Painter highlights the texts of one page. It is not safe for concurrent use.
 type Painter struct {
 	ctx    context.Context
 	room   int
-	lexers map[string]chroma.Lexer // by name of a file; nil for one that is of no known language
+	lexers map[string]chroma.Lexer // by file name; nil for unknown languages
 }
 
-// New returns a painter that leaves what remains without colours when the context ends.
+// New returns a painter that leaves the rest plain when the context ends.
 func New(ctx context.Context) *Painter {
 	return &Painter{ctx: ctx, room: MaxPage, lexers: map[string]chroma.Lexer{}}
 }
 
-// Lines returns the lines of a text as HTML, without their line ends; nil when it stays without colours.
+// Lines returns the lines of a text as HTML, without line ends. It returns nil if the text stays plain.
 func (p *Painter) Lines(file, text string) []template.HTML {
 	if len(text) > min(MaxText, p.room) || hasLongLine(text) || p.ctx.Err() != nil {
 		return nil
@@ -78,20 +78,20 @@ func hasLongLine(text string) bool {
 	return false
 }
 
-// lexer finds the lexer for a file. To ask for one is slow, and the files of a pull request have few names.
+// lexer finds the lexer for a file. The lookup is slow, so lexers are cached by name.
 func (p *Painter) lexer(name string) chroma.Lexer {
 	if known, ok := p.lexers[name]; ok {
 		return known
 	}
 	found := lexers.Match(name)
-	if path.Ext(name) == ".tpl" { // of a chart, which is what they mostly are here
+	if path.Ext(name) == ".tpl" { // of a chart, the most common use here
 		found = lexers.Get("go-text-template")
 	}
 	p.lexers[name] = found
 	return found
 }
 
-// tokens splits a part of a text; ok is false when the parts are not the whole again, or the context ended.
+// tokens splits a part of a text. ok is false if the tokens do not add up to the text, or if the context ended.
 func (p *Painter) tokens(lexer chroma.Lexer, text string) (tokens []chroma.Token, ok bool) {
 	// Iterators are documented to panic on errors.
 	defer func() {

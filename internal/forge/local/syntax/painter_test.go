@@ -65,7 +65,7 @@ func TestLanguages(t *testing.T) {
 
 var tag = regexp.MustCompile(`</?span( class="c-[a-z]+")?>`)
 
-// FuzzLines: without its tags, what is written is the text.
+// Without its tags, the output equals the text.
 func FuzzLines(f *testing.F) {
 	for _, text := range []string{
 		"", "\n", "a: b", "a: |\n  <script>\n\r\n--- !x &y *z\n", "<a href='x'>&amp;</a>", "{{ .Values.x | quote }}", "\"unclosed\n'too", "\x00\xff\u2028",
@@ -95,7 +95,7 @@ func FuzzLines(f *testing.F) {
 
 var files = []string{"a.yaml", "a.json", "a.md", "a.sh", "a.go", "a.tpl", "Dockerfile", "a.html", "a.xml", "Makefile", "a.toml", "a.hcl", "a.py"}
 
-// plain takes our tags away; any other is text that was not escaped.
+// plain removes our tags. Any other tag is text that was not escaped.
 func plain(t *testing.T, line template.HTML) string {
 	rest := tag.ReplaceAllString(string(line), "")
 	if strings.ContainsAny(rest, "<>\"'") {
