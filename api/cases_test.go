@@ -28,9 +28,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden sections of the cases")
 
-// TestRules runs the cases */*/testdata/*.txtar. Each shows one rule of the types, with documents that
-// keep it (passes.yaml) and documents that break it (fails.yaml). Golden is what is said about the latter,
-// by Kubernetes under the generated definitions and by an editor under the generated schemas.
+// TestRules runs the cases */*/testdata/*.txtar. Each shows one rule of the types, with documents that satisfy it
+// (passes.yaml) and documents that violate it (fails.yaml). The golden part has the errors of the latter, from
+// Kubernetes with the generated definitions and from an editor with the generated schemas.
 func TestRules(t *testing.T) {
 	kubernetes, editor := loadCRDs(t), loadEditor(t)
 	for _, path := range cases(t) {
@@ -78,7 +78,7 @@ func section(archive *txtar.Archive, name string) []byte {
 	return nil
 }
 
-// golden compares sections of the case with what they should be, or rewrites them.
+// golden compares sections of the case with the expected content, or rewrites them.
 func golden(t *testing.T, path string, archive *txtar.Archive, want map[string][]string) {
 	t.Helper()
 	for _, name := range []string{"kubernetes", "editor"} {
@@ -115,7 +115,7 @@ func documents(t *testing.T, data []byte) []map[string]any {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Kubernetes' decoder keeps integers apart from other numbers.
+		// Kubernetes' decoder distinguishes integers from other numbers.
 		var doc map[string]any
 		if err := utiljson.Unmarshal(asJSON, &doc); err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func documents(t *testing.T, data []byte) []map[string]any {
 	}
 }
 
-// findings prefixes each finding with the name of the document; no finding is one too.
+// findings prefixes each finding with the name of the document; a document without findings is listed, too.
 func findings(doc map[string]any, found []string) []string {
 	if len(found) == 0 {
 		return []string{name(doc) + ": passes"}
@@ -141,7 +141,7 @@ func name(doc map[string]any) string {
 	return u.GetKind() + "/" + u.GetName()
 }
 
-// strictDecode says what the Go type of the document does not know.
+// strictDecode returns the fields that the document's Go type does not have.
 func strictDecode(doc map[string]any) []string {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(scheduler.AddToScheme(scheme), hub.AddToScheme(scheme), app.AddToScheme(scheme)); err != nil {

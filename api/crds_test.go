@@ -33,8 +33,8 @@ type crdCheck struct {
 	rules      *cel.Validator
 }
 
-// TestCRDs installs every definition the way an API server does: it has to be structural, its defaults valid,
-// its rules have to compile and their estimated cost has to stay within the server's limits.
+// TestCRDs validates every definition like an API server: it must be structural, its defaults must be valid, and its
+// rules must compile and have an estimated cost within the server's limits.
 func TestCRDs(t *testing.T) {
 	for path, crd := range readCRDs(t) {
 		for _, err := range crdvalidation.ValidateCustomResourceDefinition(context.Background(), crd) {
@@ -62,7 +62,7 @@ func readCRDs(t *testing.T) map[string]*apiextensions.CustomResourceDefinition {
 			t.Fatalf("%s: %v", path, err)
 		}
 		scheme.Default(&external)
-		// An API server fills this in when it has stored the definition.
+		// An API server sets this when it stores the definition.
 		external.Status.StoredVersions = []string{external.Spec.Versions[0].Name}
 		var internal apiextensions.CustomResourceDefinition
 		if err := scheme.Convert(&external, &internal, nil); err != nil {
@@ -95,8 +95,8 @@ func loadCRDs(t *testing.T) crds {
 	return checks
 }
 
-// check returns everything Kubernetes has against the document, unknown fields included,
-// which kubectl refuses unless it is told otherwise.
+// check returns all errors that Kubernetes reports for the document, including unknown fields, which kubectl rejects
+// by default.
 func (c crds) check(t *testing.T, doc map[string]any) []string {
 	t.Helper()
 	check, ok := c[kindOf(doc)]
@@ -115,7 +115,7 @@ func (c crds) check(t *testing.T, doc map[string]any) []string {
 
 	errs := validation.ValidateCustomResource(nil, doc, check.schema)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, check.structural, doc)...)
-	// Rules see only documents of the right shape, as in an API server.
+	// As in an API server, rules are checked only on documents that match the schema.
 	if check.rules != nil && len(errs) == 0 {
 		celErrs, _ := check.rules.Validate(context.Background(), nil, check.structural, doc, nil, celconfig.RuntimeCELCostBudget)
 		errs = append(errs, celErrs...)
@@ -131,8 +131,8 @@ func kindOf(doc map[string]any) string {
 	return kind
 }
 
-// TestEveryRuleIsShown fails when a kind has no document that passes,
-// or a rule, an enum or a pattern of its spec none that breaks it.
+// TestEveryRuleIsShown fails if a kind has no passing document, or if a rule, an enum or a pattern of its spec has no
+// document that violates it.
 func TestEveryRuleIsShown(t *testing.T) {
 	shown := map[string]bool{}
 	passes := map[string]bool{}

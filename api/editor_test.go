@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/message"
 )
 
-// editor checks documents under the JSON Schemas that editors use: that of the kind, and that of all kinds.
+// editor checks documents with the JSON Schemas that editors use: that of the kind, and that of all kinds.
 type editor struct {
 	byKind   map[string]*jsonschema.Schema
 	together *jsonschema.Schema
@@ -42,7 +42,7 @@ func loadEditor(t *testing.T) editor {
 	return e
 }
 
-// check returns everything an editor underlines. The two schemas have to agree.
+// check returns the errors that an editor shows. Both schemas must agree.
 func (e editor) check(t *testing.T, doc map[string]any) []string {
 	t.Helper()
 	schema, ok := e.byKind[strings.ToLower(kindOf(doc))]
@@ -60,7 +60,7 @@ func (e editor) check(t *testing.T, doc map[string]any) []string {
 	return nil
 }
 
-// leaves are the findings at the ends of the tree, each with the place in the document.
+// leaves returns the innermost errors, each with its location in the document.
 func leaves(e *jsonschema.ValidationError) []string {
 	if len(e.Causes) == 0 {
 		printer := message.NewPrinter(language.English)
@@ -74,7 +74,7 @@ func leaves(e *jsonschema.ValidationError) []string {
 	return found
 }
 
-// TestTogetherKnowsItsLimits: other people's documents pass, an unknown kind of ours does not.
+// TestTogetherKnowsItsLimits checks that documents of other groups pass, and unknown kinds of our groups do not.
 func TestTogetherKnowsItsLimits(t *testing.T) {
 	e := loadEditor(t)
 	for _, tc := range []struct {

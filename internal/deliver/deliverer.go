@@ -59,8 +59,8 @@ type Outcome struct {
 	Refused *forge.PullRequest
 	// Closed is the build of the newest pull request if a user closed it.
 	Closed Build
-	// Stray is set if the commit of the environment is not on the branch any more because of a forced push.
-	// The files stay as they are until another commit is delivered.
+	// Stray is set if the environment's commit is no longer on the branch because of a forced push. The files stay
+	// unchanged until another commit is delivered.
 	Stray error
 	// Merges is whether the pull request is merged automatically when its checks succeed.
 	Merges bool
@@ -185,7 +185,7 @@ func buildOf(m pullrequest.Mark) Build {
 	return b
 }
 
-// draft renders the build with the configuration as it is now.
+// draft renders the build with the current configuration.
 func (r *round) draft(ctx context.Context) error {
 	wish := Wish{Request: r.order.Request, Environment: r.order.Environment, Build: r.outcome.Build}
 	wish.KeepDrift = r.pull.Open != nil && r.pull.Open.HasLabel(LabelKeepDrift)

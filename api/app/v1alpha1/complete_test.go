@@ -38,7 +38,8 @@ func ExampleComplete() {
 	// manifests: https://git.example.com/kaizen/hello-gitops dev
 }
 
-// TestCompleteKeepsWhatIsWritten: what the team says is never replaced, and its document is not changed.
+// TestCompleteKeepsWhatIsWritten checks that fields that the team set are kept, and that the document is not
+// modified.
 func TestCompleteKeepsWhatIsWritten(t *testing.T) {
 	written := &v1alpha1.Delivery{}
 	if err := yaml.UnmarshalStrict([]byte(`
@@ -74,7 +75,7 @@ spec:
 	}
 }
 
-// TestCompleteTakesTheTargetsRepository: a workload that names where its manifests are is believed.
+// TestCompleteTakesTheTargetsRepository checks that the repository of the workload's targets is the default.
 func TestCompleteTakesTheTargetsRepository(t *testing.T) {
 	for _, tc := range []struct {
 		name, source, want string

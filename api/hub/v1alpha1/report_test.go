@@ -22,7 +22,7 @@ func exampleReport() Report {
 	}
 }
 
-// The format is what agents of other versions send: it does not change by accident.
+// Agents of other versions send this format, so it must not change by accident.
 func TestReportBatchFormat(t *testing.T) {
 	batch := NewReportBatch("large-07", noon, []Report{exampleReport()})
 	want := `{"apiVersion":"hub.kalypso.io/v1alpha1","kind":"ReportBatch","id":"` + batch.ID + `","cluster":"large-07",` +

@@ -10,10 +10,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// convert turns a node of a CustomResourceDefinition into JSON Schema.
-// It is stricter in one thing: properties that do not exist are refused, so that typing errors are shown.
-// And it is more lenient in one: an optional object or list may be null,
-// because people leave "labels:" without content and Kubernetes reads that as absent.
+// convert converts a node of a CustomResourceDefinition to JSON Schema. The result is stricter in one way: unknown
+// properties are rejected, so that editors show typos. It is more lenient in another: an optional object or list may
+// be null, because users leave "labels:" without content, and Kubernetes treats that as absent.
 func convert(in apiextensionsv1.JSONSchemaProps, optional bool) schema {
 	out := schema{}
 	convertValue(in, out)
@@ -97,8 +96,8 @@ var (
 	namedByRule = "!self.metadata.name.contains('.') && self.metadata.name.size() <= 63"
 )
 
-// convertRule translates the CEL rules that JSON Schema can say too.
-// The others are checked by Kubernetes and by kalypso validate, not by editors.
+// convertRule translates the CEL rules that JSON Schema can express. The others are checked by Kubernetes and by
+// kalypso validate, but not by editors.
 func convertRule(rule string, out schema) {
 	if m := eitherOr.FindStringSubmatch(rule); m != nil {
 		exactlyOne(out, m[1:]...)
@@ -116,14 +115,14 @@ func exactlyOne(out schema, fields ...string) {
 	out["oneOf"] = choices
 }
 
-// isNamedByLabel says whether names of the kind have to be DNS labels.
+// isNamedByLabel reports whether names of the kind must be DNS labels.
 func isNamedByLabel(in *apiextensionsv1.JSONSchemaProps) bool {
 	return slices.ContainsFunc(in.XValidations, func(v apiextensionsv1.ValidationRule) bool {
 		return v.Rule == namedByRule
 	})
 }
 
-// set leaves out what is empty.
+// set sets a value unless it is empty.
 func set(out schema, key, value string) {
 	if value != "" {
 		out[key] = value

@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// serverSchema describes no document of a control plane: another program writes it.
+// serverSchema is not for control plane documents: another program writes it.
 const serverSchema = "serve.json"
 
 // run converts every definition in the folder crds. Files of kinds that no longer exist are removed from out.
@@ -59,7 +59,7 @@ func run(crds, out string) error {
 	return writeSchema(out, "kalypso.json", together(kinds))
 }
 
-// readKind reads one CustomResourceDefinition and takes its only version.
+// readKind reads one CustomResourceDefinition and returns its only version.
 func readKind(path string) (kind, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -96,7 +96,7 @@ func removeSchemas(dir string) error {
 	return os.MkdirAll(dir, 0o755)
 }
 
-// writeSchema adds what makes s a document of its own, and writes it.
+// writeSchema adds the fields of a schema document to s, and writes it.
 func writeSchema(dir, file string, s schema) error {
 	s["$schema"] = "http://json-schema.org/draft-07/schema#"
 	s["$id"] = schemaBase + file

@@ -6,11 +6,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// schemaBase is where the schemas can be fetched from; the base of each "$id".
+// schemaBase is the URL of the folder with the schemas; the base of each "$id".
 const schemaBase = "https://raw.githubusercontent.com/kalypso-io/kalypso/main/docs/schemas/"
 
-// schema is a JSON Schema of draft 7, the one that yaml-language-server knows best.
-// A map prints with sorted keys, so that the files are the same on every run.
+// schema is a JSON Schema of draft 7, the one that yaml-language-server supports best. Maps are printed with sorted
+// keys, so that the output is reproducible.
 type schema map[string]any
 
 // kind is a resource kind with the schema of its CustomResourceDefinition.
@@ -20,12 +20,12 @@ type kind struct {
 	Schema     *apiextensionsv1.JSONSchemaProps
 }
 
-// exactlyOneOf lists, by kind, the fields of which a spec has exactly one and which no CEL rule can name,
-// because CEL does not see fields of any type.
+// exactlyOneOf lists, by kind, the fields of which a spec must have exactly one. CEL rules cannot express this,
+// because CEL has no access to fields of any type.
 var exactlyOneOf = map[string][]string{"Template": {"chart", "manifests"}}
 
-// document is the schema of a whole document of the kind.
-// The status is left open: machines write it, and it never stands in Git.
+// document returns the schema of a whole document of the kind. The status is unrestricted: only programs write it,
+// and it is never in Git.
 func (k kind) document() schema {
 	required := []string{"apiVersion", "kind", "metadata"}
 	specRequired := slices.Contains(k.Schema.Required, "spec")
@@ -52,8 +52,8 @@ func (k kind) document() schema {
 	}
 }
 
-// metadata is the part of Kubernetes' object metadata that people write,
-// so that a mistyped "labels" is shown.
+// metadata returns the schema of the part of Kubernetes' object metadata that users write, so that a misspelled
+// "labels" is shown.
 func (k kind) metadata() schema {
 	name := schema{
 		"description": "Name of the object, unique among its kind in an environment.",
@@ -89,9 +89,8 @@ func stringMap(description string) schema {
 	}
 }
 
-// together is one schema for all kinds, for editors that take one schema for a folder.
-// It goes by "if" instead of "oneOf": then an editor reports what is wrong within the kind,
-// and ConfigMaps and other documents beside ours pass.
+// together returns one schema for all kinds, for editors that use one schema per folder. It uses "if" instead of
+// "oneOf", so that editors report errors within the kind, and ConfigMaps and other documents pass.
 func together(kinds []kind) schema {
 	definitions := schema{}
 	var choices []schema
@@ -119,7 +118,7 @@ func together(kinds []kind) schema {
 	}
 }
 
-// having is a schema of objects that have these properties.
+// having returns the schema of objects with the given properties.
 func having(properties schema) schema {
 	return schema{"properties": properties, "required": sortedKeys(properties)}
 }

@@ -22,7 +22,7 @@ const (
 type lookedUp struct {
 	// digest is the last known digest. reason explains why there is none.
 	digest, reason string
-	// asked is the time of the last answer, failures the number of failed lookups since.
+	// asked is the time of the last lookup, failures the number of lookups that failed since the last success.
 	asked    time.Time
 	failures int
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// BenchmarkObserver asks the questions of pages on the fleet of the ledger's benchmarks: LEDGER_CLUSTERS clusters with 50
-// reconcilers each. Answers with a fleet have the verdict of the last round at hand, as a server does.
+// BenchmarkObserver runs the queries of pages on the fleet of the ledger's benchmarks: LEDGER_CLUSTERS clusters with
+// 50 reconcilers each. Queries with a fleet use the verdict of the last round, as a server does.
 func BenchmarkObserver(b *testing.B) {
 	w := newWorld(b)
 	clusters := ledgertest.Fill(b, w.Store)
@@ -43,7 +43,7 @@ func BenchmarkObserver(b *testing.B) {
 	})
 }
 
-// question is one that a page asks.
+// question is a query of a page.
 type question struct {
 	name string
 	ask  func(context.Context) (any, error)
@@ -93,7 +93,8 @@ func benchmarks(o *query.Observer) []question {
 	}
 }
 
-// pastBenchmarks ask for a time in the middle of the facts, since when everything has changed, and for one since when nothing has.
+// pastBenchmarks query two times: one in the middle of the facts, since which everything has changed, and one since
+// which nothing has.
 func pastBenchmarks(o *query.Observer, start time.Time) []question {
 	var all []question
 	for _, at := range []struct {
@@ -128,15 +129,15 @@ func measure(b *testing.B, ask func(context.Context) (any, error)) {
 	b.ReportMetric(float64(size), "bytes")
 }
 
-// spentCPU is how many milliseconds of all cores the process has had. On a machine that does other things as well,
-// they say more than the time that passed.
+// spentCPU returns the CPU time of the process on all cores, in milliseconds. On a busy machine, it is more
+// meaningful than elapsed time.
 func spentCPU() float64 {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // does not fail for the process itself
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for the own process
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
 }
 
-// standing is a fleet whose last round judged all clusters.
+// standing returns a fleet whose last round judged all clusters.
 func standing(b *testing.B, alone *query.Observer) query.Fleet {
 	b.Helper()
 	d, err := alone.Environment(b.Context(), query.EnvironmentQuery{Name: "prod"})
@@ -153,7 +154,7 @@ func standing(b *testing.B, alone *query.Observer) query.Fleet {
 	return planes{{URL: controlPlane, Promotion: o}}
 }
 
-// breakSome lets one cluster of a hundred fail with one workload of ten.
+// breakSome makes one workload in ten fail on one cluster in a hundred.
 func breakSome(b *testing.B, l ledger.Ledger, clusters int) {
 	b.Helper()
 	var reports []ledger.Report
@@ -178,8 +179,8 @@ func breakSome(b *testing.B, l ledger.Ledger, clusters int) {
 // The fleet of [BenchmarkCrowd]: 200 workloads on 20 clusters of each of 100 types.
 const types, clustersOf, workloads = 100, 20, 200
 
-// BenchmarkCrowd asks what is about all of 20,000 cells and 400,000 reconcilers, of which one in a hundred failed.
-// Then one of the clusters is new and has reported nothing yet.
+// BenchmarkCrowd runs queries about 20,000 cells and 400,000 reconcilers, of which one in a hundred failed. Then one
+// of the clusters is new and has not reported yet.
 func BenchmarkCrowd(b *testing.B) {
 	w := newWorld(b)
 	at := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
@@ -215,7 +216,7 @@ func (w *world) join(b *testing.B, kind, i int, at time.Time) string {
 	return name
 }
 
-// crowd lets all clusters of the large fleet report.
+// crowd makes all clusters of the large fleet report.
 func (w *world) crowd(b *testing.B, at time.Time) {
 	b.Helper()
 	platform := ledger.Commit{Repository: "platform", Branch: "prod", SHA: "p1", Kind: ledger.BranchPlatform, Environment: "prod", Recorded: at}

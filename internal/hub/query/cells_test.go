@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// TestCells: how the clusters of each type are doing with a target, however many of them say anything.
+// TestCells checks the state of a target on the clusters of each type, including clusters that do not report it.
 func TestCells(t *testing.T) {
 	const (
 		start = `

@@ -23,7 +23,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// The source of the application is read by a protocol that its subject does not tell.
+// The source of the application is read with a protocol that its subject does not include.
 const shopSource = "http://git.example.com/shop.git"
 
 var (
@@ -31,7 +31,7 @@ var (
 	newer = deliver.Build{Commit: sha("e2"), Version: "1.5.0", Image: "1.5.0"}
 )
 
-// shopRound is a round that found the newer build proposed to stage, and running in dev.
+// shopRound returns a round that found the newer build proposed to stage, and running in dev.
 func shopRound(t *testing.T) query.Round {
 	source := &deliver.Application{
 		Source:   schedule.Input{Commit: newer.Commit},
@@ -87,7 +87,7 @@ func TestAnApplicationIsWhatItsRoundsFound(t *testing.T) {
 	if *dev.Build != newer || *dev.Published != newer || dev.Gate.SourceCommit != newer.Commit || !dev.AutoMerge {
 		t.Errorf("dev: got %+v", dev)
 	}
-	// What is proposed is not what runs, and nobody has to run it yet.
+	// A proposed build does not run yet, and no cluster is expected to run it.
 	if *stage.Build != newer || *stage.Published != older || stage.Gate != nil || stage.AutoMerge || stage.Change.Waits != "a person merges it" {
 		t.Errorf("stage: got %+v", stage)
 	}

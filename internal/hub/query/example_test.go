@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/ledger/sqlite"
 )
 
-// Two clusters should run a commit; one of them still runs the commit before it.
+// Two clusters should run a commit; one of them still runs the previous one.
 func Example() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "ledger")

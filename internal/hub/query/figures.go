@@ -14,7 +14,7 @@ import (
 type Figures struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Total covers everything that was selected.
+	// Total is the performance of everything that was selected.
 	Total Performance `json:"total"`
 	// Items are per workspace, or per workspace and workload.
 	Items []Figure `json:"items"`
@@ -28,9 +28,9 @@ type Figure struct {
 	Performance
 }
 
-// Performance holds the four metrics.
+// Performance is the values of the four metrics.
 type Performance struct {
-	// Deployments counts the versions that reached an environment; PerDay is the average per day.
+	// Deployments is the number of versions that reached an environment, PerDay their average per day.
 	Deployments int     `json:"deployments"`
 	PerDay      float64 `json:"perDay"`
 	// LeadTimeSeconds is the median time from the build to the first cluster; 0 if no build time is known.
@@ -57,7 +57,7 @@ type FiguresQuery struct {
 type Part struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Deployments counts the versions that first ran in it or, if they never ran, first failed in it.
+	// Deployments is the number of versions that first ran in it or, if they never ran, first failed in it.
 	Deployments int `json:"deployments"`
 	// Failed is how many of them ever failed.
 	Failed int `json:"failed"`

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain bounds how often a property is tried: every world is a ledger of its own. Give -rapid.checks for more.
+// TestMain limits how often properties are checked, because every world has its own ledger. Use -rapid.checks for
+// more.
 func TestMain(m *testing.M) {
 	checks := flag.Lookup("rapid.checks")
 	checks.DefValue = "12"

@@ -15,11 +15,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// inputs are the parts of a case that are no questions.
+// inputs are the parts of a case that are not queries.
 var inputs = []string{"now", "facts", "promotion.json", "targets", "plan.json"}
 
-// TestAnswers runs the cases of testdata. A case has facts, a line each, and maybe how a fleet stood. All other parts are named
-// after a question, with the fields of its query, and hold the answer as JSON.
+// TestAnswers runs the cases in testdata. A case has facts, one per line, and optionally the state of a fleet. Each
+// other part is named after a query, with its fields, and contains the answer as JSON.
 func TestAnswers(t *testing.T) {
 	casetest.Run(t, "testdata/*.txtar", func(t *testing.T, c casetest.Case) {
 		w := newWorld(t)
@@ -41,7 +41,7 @@ func TestAnswers(t *testing.T) {
 	})
 }
 
-// answer asks a question and returns the answer as text.
+// answer runs a query and returns the answer as text.
 func answer(t *testing.T, o *query.Observer, question string) string {
 	t.Helper()
 	words := strings.Fields(question)
@@ -80,7 +80,7 @@ func answer(t *testing.T, o *query.Observer, question string) string {
 	return b.String()
 }
 
-// asks makes a question of a method: its query is filled in from fields, name=value.
+// asks adapts a method of the observer: its query is filled in from fields, name=value.
 func asks[Q, A any](method func(context.Context, Q) (A, error)) func(*testing.T, []string) (any, error) {
 	return func(t *testing.T, fields []string) (any, error) {
 		var q Q

@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/query"
 )
 
-// lists are all questions whose answers come in pages, as text so that they can be compared.
+// lists are all paged queries. Their answers are formatted for comparison.
 func lists(o *query.Observer) map[string]func(context.Context, query.Paging) ([]string, string, error) {
 	return map[string]func(context.Context, query.Paging) ([]string, string, error){
 		"environments": list(func(ctx context.Context, p query.Paging) (query.Page[query.Environment], error) {
@@ -82,7 +82,7 @@ func day(minutes int) time.Time {
 	return time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
 }
 
-// randomFacts writes facts of a few minutes, so that many of them are of one instant.
+// randomFacts records facts of a few minutes, so that many of them have the same time.
 func randomFacts(r *rapid.T, w *world) {
 	pick := func(of ...string) string { return rapid.SampledFrom(of).Draw(r, "pick") }
 	for range rapid.IntRange(5, 30).Draw(r, "facts") {
@@ -102,8 +102,8 @@ func randomFacts(r *rapid.T, w *world) {
 	w.fact("10:00 step prod c1 entered - - first")
 }
 
-// TestPagesAreTheWhole: the pages of a list, of whatever size, are the list: nothing is there twice, and nothing is left out.
-// What is asked twice is answered with the same bytes.
+// TestPagesAreTheWhole checks that the pages of a list, of any size, add up to the list without duplicates or gaps,
+// and that the same query has the same answer.
 func TestPagesAreTheWhole(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		w := newWorld(t)
@@ -143,7 +143,8 @@ func TestPagesAreTheWhole(t *testing.T) {
 	})
 }
 
-// TestWhatSaysTheSameIsInAnOrder: rollouts of two branches that say the same may have different numbers of reconcilers by now.
+// TestWhatSaysTheSameIsInAnOrder checks that rollouts of two branches with the same summary keep their order when the
+// number of reconcilers changes.
 func TestWhatSaysTheSameIsInAnOrder(t *testing.T) {
 	w := newWorld(t)
 	for _, cluster := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"} {
@@ -176,7 +177,7 @@ func TestWhatSaysTheSameIsInAnOrder(t *testing.T) {
 	}
 }
 
-// TestHostilePlaces: a place to continue at that nobody gave is an error, or another place.
+// TestHostilePlaces checks that an invalid place gives an error or another page, and that the next place stays short.
 func TestHostilePlaces(t *testing.T) {
 	w := newWorld(t)
 	w.fact("10:00 register large-1 prod/large")

@@ -12,7 +12,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/comply"
 )
 
-// TestControlPlanesWithOneName: two control planes may have environments of one name; then the question has to say which.
+// TestControlPlanesWithOneName checks that if two control planes have environments with the same name, the query must
+// name the control plane.
 func TestControlPlanesWithOneName(t *testing.T) {
 	plane := func(url, commit string) query.ControlPlane {
 		return query.ControlPlane{URL: url, Promotion: &promote.Outcome{Environments: []promote.Standing{

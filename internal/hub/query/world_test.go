@@ -27,7 +27,7 @@ const (
 	host         = "https://git.example.com/"
 )
 
-// world is a ledger that facts are written into, a line each.
+// world is a ledger with facts that are written one per line.
 type world struct {
 	*sqlite.Ledger
 	t testing.TB
@@ -43,7 +43,7 @@ func newWorld(t testing.TB) *world {
 	return &world{l, t}
 }
 
-// clock is a time of the day on which everything here happens.
+// clock returns a time on the day of all facts.
 func clock(t testing.TB, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse("2006-01-02 15:04", "2026-03-02 "+text)
@@ -53,7 +53,7 @@ func clock(t testing.TB, text string) time.Time {
 	return at
 }
 
-// sha is a commit by its first digits.
+// sha returns the full hash for the first digits of a commit.
 func sha(short string) string {
 	if len(short) >= 40 || strings.Trim(short, "0123456789abcdef") != "" {
 		return short
@@ -61,7 +61,7 @@ func sha(short string) string {
 	return short + strings.Repeat("0", 40-len(short))
 }
 
-// fact writes a line: a time, a kind, and what it says.
+// fact records a line: a time, a kind, and its details.
 //
 //	10:00 register CLUSTER ENVIRONMENT/TYPE... LABEL=VALUE...
 //	10:00 revoke CLUSTER
@@ -178,13 +178,13 @@ func step(subject string, args []string, at time.Time) ledger.Step {
 	return s
 }
 
-// planes is a fleet that stands still.
+// planes is a fleet that does not change.
 type planes []query.ControlPlane
 
 func (p planes) ControlPlanes() []query.ControlPlane { return p }
 
-// scheduled is a round of scheduling in which every target is assigned to every cluster type. Lines are those of targets,
-// WORKLOAD TARGET, and of cluster types, TYPE LABEL=VALUE.
+// scheduled returns the result of a scheduling round that assigned every target to every cluster type. text has a
+// line for each target, WORKLOAD TARGET, and for each cluster type, TYPE LABEL=VALUE.
 func scheduled(environment, text string, p *plan.Plan, at time.Time) *query.Scheduled {
 	s := &fleet.Snapshot{Environment: environment, GitOps: &fleet.GitOpsRepo{Repo: host + "platform-gitops.git", Branch: environment, Path: "clusters"}}
 	for line := range strings.Lines(text) {
@@ -206,7 +206,7 @@ func scheduled(environment, text string, p *plan.Plan, at time.Time) *query.Sche
 	return &query.Scheduled{At: at, Outcome: o, Snapshot: s, Decisions: placement.Decide(s)}
 }
 
-// fleetOf is a fleet of one control plane as a case describes it; nil when it does not.
+// fleetOf returns the fleet of one control plane that a case describes; nil if it describes none.
 func fleetOf(t *testing.T, promotion, targets, planned string, at time.Time) query.Fleet {
 	t.Helper()
 	if promotion == "" && targets == "" {
@@ -216,7 +216,7 @@ func fleetOf(t *testing.T, promotion, targets, planned string, at time.Time) que
 	if promotion != "" {
 		cp.Promotion = &promote.Outcome{}
 		decode(t, promotion, cp.Promotion)
-		// The line is not part of the JSON: here it is that of the commits m1 to m4.
+		// The JSON does not include the commits of main: here they are c1 to c4.
 		for i := range 4 {
 			cp.Promotion.Line = append(cp.Promotion.Line, promote.Commit{SHA: sha(fmt.Sprintf("c%d", i+1)), Subject: fmt.Sprintf("change %d", i+1)})
 		}

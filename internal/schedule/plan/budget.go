@@ -31,10 +31,10 @@ const (
 	RefusedNoAssignments  RefusalReason = "no-assignments"
 )
 
-// Removals are what [Removals.Judge] judges.
+// Removals is the input of [Removals.Judge].
 type Removals struct {
-	// Published is how many assignments, or targets of an application, exist. The budget is a part of them, not of what is wanted,
-	// because only what exists can be lost. Left is how many remain.
+	// Published is how many assignments, or targets of an application, exist. The budget is a share of these, and not
+	// of what is wanted, because only what exists can be removed. Left is how many remain.
 	Published, Left int
 	Removed         int
 	Budget          fleet.DeletionBudget
