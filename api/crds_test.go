@@ -95,8 +95,8 @@ func loadCRDs(t *testing.T) crds {
 	return checks
 }
 
-// check returns all errors that Kubernetes reports for the document, including unknown fields, which kubectl rejects
-// by default.
+// check returns all errors that Kubernetes reports for the document,
+// including unknown fields, which kubectl rejects by default.
 func (c crds) check(t *testing.T, doc map[string]any) []string {
 	t.Helper()
 	check, ok := c[kindOf(doc)]

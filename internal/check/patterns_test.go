@@ -74,8 +74,8 @@ func must(t testing.TB) *patterns {
 	return p
 }
 
-// TestGenericPattern detects changes of the pattern that windows are designed for. If it fails, check words and
-// reach.
+// TestGenericPattern detects changes of the pattern that windows are
+// designed for. If it fails, check words and reach.
 func TestGenericPattern(t *testing.T) {
 	const want = `(?i)[\w.-]{0,50}?(?:access|auth|(?-i:[Aa]pi|API)|credential|creds|key|passw(?:or)?d|secret|token)(?:[ \t\w.-]{0,20})` +
 		`[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}([\w.=-]{10,150}|[a-z0-9][a-z0-9+/]{11,}={0,3})(?:[\x60'"\s;]|\\[nr]|$)`

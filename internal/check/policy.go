@@ -10,8 +10,8 @@ import (
 )
 
 // PolicyOf merges the check policies of an environment, and returns their problems. For each rule, scan and level the
-// last definition takes precedence, which is that of the environment branch. If a policy cannot be read, nothing
-// passes.
+// last definition takes precedence, which is that of the environment
+// branch. If a policy cannot be read, nothing passes.
 func PolicyOf(s *fleet.Snapshot) (Policy, []fleet.Problem) {
 	p := Policy{Environment: s.Environment, Levels: map[string]Level{}, Unreadable: unreadable(s)}
 	rules, scans := map[string]Rule{}, map[string]Scan{}

@@ -58,8 +58,8 @@ var kubernetes = sync.OnceValues(func() (*Schemas, error) {
 		return nil, err
 	}
 	s := &Schemas{version: file.Version, sources: map[string]string{}, documents: map[string]any{}}
-	// A document is prepared as a whole before any part of it is compiled, so each definition becomes its own
-	// document.
+	// A document is prepared as a whole before any part of it is
+	// compiled, so each definition becomes its own document.
 	for name, definition := range file.Defs {
 		relocate(definition)
 		s.documents[kubernetesURL+name] = definition

@@ -60,8 +60,8 @@ type Application struct {
 	Written  bool
 	// Source is the commit that was read.
 	Source schedule.Input
-	// Alone reports that the repository has no other Workload. Branches and statuses then do not include the
-	// workload's name.
+	// Alone reports that the repository has no other Workload. Branches and
+	// statuses then do not include the workload's name.
 	Alone    bool
 	Problems []fleet.Problem
 
@@ -134,7 +134,7 @@ func (r Request) below(file string) bool {
 	return r.Path == "" || file == r.Path || strings.HasPrefix(file, r.Path+"/")
 }
 
-// find finds the Workload, and sets the application's name and targets.
+// find finds the Workload. It returns an error unless there is exactly one.
 func (a *Application) find(objects *fleet.Objects) error {
 	var found []fleet.Object[scheduler.Workload]
 	var names []string
@@ -166,7 +166,7 @@ func (a *Application) find(objects *fleet.Objects) error {
 	return nil
 }
 
-// problemsOf returns the problems of the files that belong to the application.
+// problemsOf returns the problems in the Workload's file.
 func (a *Application) problemsOf(objects *fleet.Objects) []fleet.Problem {
 	var problems []fleet.Problem
 	for _, p := range objects.Problems {
@@ -248,8 +248,8 @@ type delivered struct {
 	budgetLine int
 }
 
-// parseDeliveries returns the Deliveries in a file. It ignores files that are not valid YAML; they are reported
-// elsewhere.
+// parseDeliveries returns the Deliveries in a file. It ignores files that
+// are not valid YAML; they are reported elsewhere.
 func parseDeliveries(content []byte) ([]delivered, error) {
 	if !bytes.Contains(content, []byte(app.GroupVersion.Group)) {
 		return nil, nil

@@ -218,8 +218,8 @@ func (m *page) notices() {
 	}
 }
 
-// diffs writes the differences of the manifests as far as they fit. Targets with the same differences share one
-// block.
+// diffs writes the differences of the manifests as far as they fit.
+// Targets with the same differences share one block.
 func (m *page) diffs() {
 	var texts []string
 	targets := map[string][]string{}

@@ -38,8 +38,8 @@ func RecordBuild(ctx context.Context, l Ledger, subject string, b Build, by stri
 // maxBuilds is how many past builds are read.
 const maxBuilds = 5000
 
-// RecordedBuilds returns the recorded builds by commit. If a commit was built more than once, the latest build is
-// returned.
+// RecordedBuilds returns the recorded builds by commit. If a commit was
+// built more than once, the latest build is returned.
 func RecordedBuilds(ctx context.Context, l Ledger, subject string) (map[string]Build, error) {
 	steps, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: Everywhere, Kind: stepBuilt, Limit: maxBuilds})
 	if err != nil {
@@ -58,8 +58,8 @@ func RecordedBuilds(ctx context.Context, l Ledger, subject string) (map[string]B
 	return builds, nil
 }
 
-// FindBuild returns the build with a version, or with a full or abbreviated commit. It returns an error if none or
-// several match.
+// FindBuild returns the build with a version, or with a full or abbreviated
+// commit. It returns an error if none or several match.
 func FindBuild(builds map[string]Build, name string) (Build, error) {
 	var found []Build
 	for _, commit := range slices.Sorted(maps.Keys(builds)) {
@@ -89,7 +89,8 @@ func listBuilds(builds map[string]Build) string {
 	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
-// LastGood returns the last build deployed in an environment whose commit differs from the given one, for rollbacks.
+// LastGood returns the build to roll an environment back to: the last one that was deployed there and has not failed since,
+// except for the given commit. It returns the zero Build if there is none.
 func LastGood(ctx context.Context, l Ledger, subject, environment, commit string) (Build, error) {
 	steps, err := l.Steps(ctx, ledger.StepQuery{Subject: subject, Environment: environment})
 	if err != nil {

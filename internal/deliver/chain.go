@@ -14,8 +14,8 @@ import (
 )
 
 // Chain promotes the commits of applications through their environments: a round of each environment, and then one of
-// promotion. It is safe for concurrent use, except for two rounds of the same application, which would do the same
-// work twice.
+// promotion. It is safe for concurrent use, except for two rounds of the
+// same application, which would do the same work twice.
 type Chain struct {
 	Deliverer *Deliverer        // required
 	Promoter  *promote.Promoter // required

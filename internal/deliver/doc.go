@@ -8,8 +8,8 @@
 // A [Loader] reads the three places at fixed commits. A [Drafter] renders a [Draft] from them, which depends only on
 // those commits. A [Deliverer] keeps the environment's pull request equal to the draft. Git records which source
 // commit an environment has: in the tracking files of the GitOps branch and, until it is merged, in the open pull
-// request. No other state is needed, and a change of configuration renders its environment with the commit that it
-// already has.
+// request. No other state is needed, and a change of configuration renders
+// its environment with the commit that it already has.
 //
 // Package scan has the results of scans of charts and images. It scans each digest once, or again if a scan requires
 // it, and drafts never wait for it.
@@ -18,10 +18,10 @@
 // recorded for each commit.
 //
 // Problems in the repositories have a file and line. They hold the targets that depend on them: these keep their
-// published files. An error means that the state of an environment is unknown; the other environments are not
-// affected.
+// published files. An error means that the state of an environment is
+// unknown; the other environments are not affected.
 //
 // The platform does not trust applications: their files never become part of its templates or policies. If a server
-// delivers applications with rights that their teams do not have, they can use only their own repositories
-// ([Bounds]).
+// delivers applications with rights that their teams do not have, they
+// can use only their own repositories ([Bounds]).
 package deliver

@@ -193,8 +193,8 @@ func keepDrift(wanted *tree.Wanted, published *tree.Published) {
 // KindDrift means that a target keeps files that were changed by hand, because a user wants that.
 const KindDrift fleet.ProblemKind = "drift-kept"
 
-// Files returns the application's files that the branch should hold, sorted by path. Files that stay as published
-// have no content.
+// Files returns the application's files that the branch should hold, sorted by
+// path. Files that stay as published have no content.
 func (d *Draft) Files() []bundle.File { return d.Tree.Files() }
 
 // digest identifies the files that the branch should hold.
@@ -234,8 +234,8 @@ func (w *work) inputsText() string {
 	return strings.Join(texts, ", ")
 }
 
-// when returns the time of the newest input. It is the commit's date, so that the date does not depend on who
-// commits.
+// when returns the time of the newest input. It is the commit's date,
+// so that the date does not depend on who commits.
 func (w *work) when() time.Time {
 	var newest time.Time
 	for _, i := range w.inputs() {

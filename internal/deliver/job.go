@@ -259,8 +259,8 @@ func folders(all []values.Folder) string {
 	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
-// serving returns the part of the service that a folder belongs to; nil if there is none. A single service has all
-// folders.
+// serving returns the part of the service that a folder belongs to; nil if
+// there is none. A single service has all folders.
 func (w *work) serving(folder values.Folder) *part {
 	elements := strings.Split(folder.Path, "/")
 	for _, p := range w.parts {

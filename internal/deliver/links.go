@@ -7,8 +7,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 )
 
-// commitURL returns the URL of a commit's page; empty if no forge hosts the repository, or the forge has no such
-// page.
+// commitURL returns the URL of a commit's page; empty if no forge hosts
+// the repository, or the forge has no such page.
 func commitURL(forges pullrequest.Forges, repo, commit string) string {
 	host, err := forges.Forge(repo)
 	if err != nil || commitOf(commit) == "" {

@@ -150,8 +150,8 @@ func parseManifest(text string) manifest {
 
 // identity returns the lines that identify a document's object, or the whole document if it is not in the usual form.
 // Parsing a whole object takes many times as long. Each of the three keys must start a line. If a line within a
-// multi-line text looks like one of them, the key occurs twice, because objects have all three, and YAML parsers
-// reject that.
+// multi-line text looks like one of them, the key occurs twice, because
+// objects have all three, and YAML parsers reject that.
 func identity(text string) string {
 	for _, end := range []string{"\r", "\u0085", "\u2028", "\u2029"} {
 		if strings.Contains(text, end) {

@@ -40,8 +40,8 @@ func TestWhichObjectADocumentIs(t *testing.T) {
 	}
 }
 
-// TestIdentityIsThatOfTheWholeDocument checks that the lines that identify an object give the same result as the
-// whole document.
+// TestIdentityIsThatOfTheWholeDocument checks that the lines that identify an
+// object give the same result as the whole document.
 func TestIdentityIsThatOfTheWholeDocument(t *testing.T) {
 	lines := []string{
 		"apiVersion: v1", "kind: Pod", "kind: Wrong", "metadata: {name: a}", "metadata:", "  name: b", "  namespace: n", "spec: {x: y,", "}", "note: \"", "\"", "note2: '",
@@ -64,8 +64,8 @@ func TestIdentityIsThatOfTheWholeDocument(t *testing.T) {
 	})
 }
 
-// TestObjectsOfOneNameAreAllSeen checks that two documents that claim to be the same object are removed and replaced
-// separately.
+// TestObjectsOfOneNameAreAllSeen checks that two documents that claim to be
+// the same object are removed and replaced separately.
 func TestObjectsOfOneNameAreAllSeen(t *testing.T) {
 	const one, two = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {}\n"
 	if got := changedObjects([]byte(one+"---\n"+two), nil); len(got) != 2 || got[0].Op != plan.Removed || got[1].Op != plan.Removed {

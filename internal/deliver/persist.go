@@ -18,8 +18,8 @@ const (
 
 // Persist runs [Deliverer.Round], and retries it for callers that run only once, such as CI jobs. A round can fail if
 // something else, such as a server, works on the pull request at the same time: a branch moved, or the pull request
-// already exists. The next round then reads everything again, with a new loader from again. The outcome lists what
-// all rounds did.
+// already exists. The next round then reads everything again, with a new
+// loader from again. The outcome lists what all rounds did.
 func (d *Deliverer) Persist(ctx context.Context, order Order, again func() *Loader) (*Outcome, error) {
 	next := *d
 	var did []string

@@ -35,8 +35,8 @@ type noForges struct{}
 
 func (noForges) Forge(string) (forge.Forge, error) { return nil, errNoForge }
 
-// TestWhoIsDisturbedTriesAgain checks that a disturbed round is retried a few times, with pauses, and reads
-// everything again.
+// TestWhoIsDisturbedTriesAgain checks that a disturbed round is retried a
+// few times, with pauses, and reads everything again.
 func TestWhoIsDisturbedTriesAgain(t *testing.T) {
 	conflict, other := &forge.Error{Kind: forge.ErrConflict, Op: "open change"}, errors.New("no disk")
 	for name, tc := range map[string]struct {

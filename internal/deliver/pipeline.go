@@ -22,8 +22,8 @@ import (
 )
 
 // Pipeline moves the commits of an application's source. An environment has the commit of its open pull request or,
-// without one, the commit that its GitOps branch was rendered from. A Pipeline is for one round, like its
-// repositories.
+// without one, the commit that its GitOps branch was rendered from. A
+// Pipeline is for one round, like its repositories.
 type Pipeline struct {
 	Deliverer *Deliverer // required
 	Request   Request    // required

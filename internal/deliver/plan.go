@@ -180,8 +180,8 @@ func (d *Draft) legacy(name, folder string) ([]byte, error) {
 	return d.published(t.Files)
 }
 
-// target returns the published target called name or, if there is none, the one in the folder; nil if there is
-// neither.
+// target returns the published target called name or, if there is none,
+// the one in the folder; nil if there is neither.
 func (g *GitOps) target(name, folder string) *tree.PublishedTarget {
 	if g.Published == nil {
 		return nil

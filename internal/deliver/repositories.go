@@ -53,8 +53,8 @@ type Entry struct {
 	Symlink bool
 }
 
-// read returns the content of the files that wanted selects. It fails if they have more than [chart.MaxSize] bytes in
-// total.
+// read returns the content of the files that wanted selects. It fails if
+// they have more than [chart.MaxSize] bytes in total.
 func (f *Files) read(wanted func(Entry) bool) ([]chart.File, error) {
 	var files []chart.File
 	size := 0
@@ -100,8 +100,8 @@ type Chart struct {
 // Renderer renders jobs, in this process or in a separate one with limits.
 type Renderer interface {
 	// Render renders the targets of a job that are not in an earlier result, which may be nil. It always returns a
-	// result: targets that could not be rendered have a problem with the reason. The only error is that of the
-	// context.
+	// result: targets that could not be rendered have a problem with the
+	// reason. The only error is that of the context.
 	Render(ctx context.Context, job *chart.Job, previous *chart.Result) (*chart.Result, error)
 }
 

@@ -19,13 +19,13 @@ func (o *Outcome) Named() Build {
 	return o.Build
 }
 
-// turnedDown reports whether the newest pull request proposed another commit, and a user closed it.
+// turnedDown reports whether a user closed the newest pull request, and its commit is not published.
 func (o *Outcome) turnedDown() bool {
 	return o.PullRequest == nil && o.Closed.Commit != "" && (o.GitOps == nil || o.Closed.Commit != o.GitOps.Build.Commit)
 }
 
-// Rollout returns the progress of a commit's manifests. It returns the zero value if the round was about another
-// commit.
+// Rollout returns the progress of a commit's manifests. It returns the
+// zero value if the round was about another commit.
 func (o *Outcome) Rollout(commit string) decide.Rollout {
 	switch {
 	case o.turnedDown() && o.Closed.Commit == commit:

@@ -11,8 +11,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// StatusScan is the commit status for scans of images and charts. Only pull requests that need scans, or needed them
-// before, have it.
+// StatusScan is the commit status for scans of images and charts. Only pull
+// requests that need scans, or needed them before, have it.
 const StatusScan = "kalypso/scan"
 
 // Scanner scans images and charts.

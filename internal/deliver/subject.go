@@ -11,8 +11,8 @@ import (
 )
 
 // SubjectOf returns the ledger subject of a workload's application: the URL of its source, "#", and the name of the
-// workload. It stays the same when the repository gets another workload, and never equals the subject of a control
-// plane.
+// workload. It stays the same when the repository gets another workload,
+// and never equals the subject of a control plane.
 func SubjectOf(source, workload string) string {
 	return ledger.CleanRepository(source) + "#" + workload
 }

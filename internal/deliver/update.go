@@ -128,8 +128,8 @@ func later(a, b string) bool {
 	return err == nil && x.GreaterThan(y)
 }
 
-// bump replaces a chart's version in a file, in place: comments and order stay. line is 0 if the file does not have
-// the version.
+// bump replaces a chart's version in a file, in place: comments and order
+// stay. line is 0 if the file does not have the version.
 func bump(content []byte, workload string, s app.Service, version string) (line int, now []byte) {
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	for {
@@ -150,8 +150,8 @@ func bump(content []byte, workload string, s app.Service, version string) (line 
 	}
 }
 
-// versionOf finds the version of a chart in a Delivery, or in a service file of the original scheduler; nil if it is
-// not there.
+// versionOf finds the version of a chart in a Delivery, or in a service file
+// of the original scheduler; nil if it is not there.
 func versionOf(document *yaml.Node, workload string, s app.Service) *yaml.Node {
 	is := func(at *yaml.Node, value string) bool { return at != nil && at.Value == value }
 	if is(entry(document, "kind"), "Delivery") && (is(entry(document, "spec", "workload"), workload) || is(entry(document, "metadata", "name"), workload)) {

@@ -14,8 +14,8 @@ import (
 
 // checkDelivery returns everything that is wrong with a Delivery; nil if it is valid. It checks the rules of the
 // custom resource definition, which is not applied to files in Git, and the paths. Names must be labels, because they
-// become part of branches, folders and status contexts. The order of environments is checked elsewhere, with the
-// chain.
+// become part of branches, folders and status contexts. The order of
+// environments is checked elsewhere, with the chain.
 func checkDelivery(d *app.Delivery) error {
 	if d == nil {
 		return nil

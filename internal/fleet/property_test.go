@@ -88,8 +88,8 @@ func TestNothingIsLost(t *testing.T) {
 	})
 }
 
-// archives returns the cases whose documents can be moved, because no anchor or broken document affects another
-// document.
+// archives returns the cases whose documents can be moved, because no
+// anchor or broken document affects another document.
 func archives(t *testing.T) map[string]*txtar.Archive {
 	t.Helper()
 	all := map[string]*txtar.Archive{}

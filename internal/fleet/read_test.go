@@ -14,8 +14,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet/fleettest"
 )
 
-// TestReadFiles covers files that text archives cannot represent: how they are reported, and which parts of them are
-// used.
+// TestReadFiles covers files that text archives cannot represent: how they
+// are reported, and which parts of them are used.
 func TestReadFiles(t *testing.T) {
 	const good = "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: %s}\n"
 	one := fmt.Sprintf(good, "one")
@@ -117,8 +117,8 @@ func TestCacheForgetsFailures(t *testing.T) {
 	}
 }
 
-// TestDigest checks which differences change digests, and that a document keeps its digest when another one in its
-// file changes.
+// TestDigest checks which differences change digests, and that a document
+// keeps its digest when another one in its file changes.
 func TestDigest(t *testing.T) {
 	const document = "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: one}\nspec: {reconciler: %s}\n---\n"
 	digest := func(source, path, text string) fleet.Digest {

@@ -108,8 +108,8 @@ func chain(written []Environment, w *scheduler.Workload) []Environment {
 	return environments
 }
 
-// environmentsOf lists the environments of a workload's targets: dev first, then the others in order of first
-// appearance.
+// environmentsOf lists the environments of a workload's targets: dev
+// first, then the others in order of first appearance.
 func environmentsOf(w *scheduler.Workload) []string {
 	var names []string
 	for _, t := range w.Spec.DeploymentTargets {
@@ -123,8 +123,8 @@ func environmentsOf(w *scheduler.Workload) []string {
 	return names
 }
 
-// namedRepository returns the repository that the targets name for their manifests; empty if they name none, or more
-// than one.
+// namedRepository returns the repository that the targets name for their
+// manifests; empty if they name none, or more than one.
 func namedRepository(w *scheduler.Workload) string {
 	repo := ""
 	for _, t := range w.Spec.DeploymentTargets {

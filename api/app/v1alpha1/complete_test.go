@@ -38,8 +38,8 @@ func ExampleComplete() {
 	// manifests: https://git.example.com/kaizen/hello-gitops dev
 }
 
-// TestCompleteKeepsWhatIsWritten checks that fields that the team set are kept, and that the document is not
-// modified.
+// TestCompleteKeepsWhatIsWritten checks that fields that the team set
+// are kept, and that the document is not modified.
 func TestCompleteKeepsWhatIsWritten(t *testing.T) {
 	written := &v1alpha1.Delivery{}
 	if err := yaml.UnmarshalStrict([]byte(`

@@ -27,8 +27,8 @@ type DeliverySpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Kustomization string `json:"kustomization,omitempty"`
 
-	// Manifests is a folder with plain manifests in the source repository. It may contain the placeholders of
-	// kustomization.
+	// Manifests is a folder with plain manifests in the source repository.
+	// It may contain the placeholders of kustomization.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Manifests string `json:"manifests,omitempty"`
@@ -195,8 +195,8 @@ type ConfigTarget struct {
 // GitOps defines where rendered manifests are written.
 type GitOps struct {
 	// Repo is the GitOps repository. A relative path is resolved against the source repository. Default: the
-	// repository that the Workload's targets name, else "<name>-gitops" next to the source; <name> as for
-	// config.repo.
+	// repository that the Workload's targets name, else "<name>-gitops"
+	// next to the source; <name> as for config.repo.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Repo string `json:"repo,omitempty"`
@@ -278,8 +278,8 @@ type Kubernetes struct {
 	// +kubebuilder:validation:MaxLength=64
 	Version string `json:"version,omitempty"`
 
-	// APIVersions are served in addition to those of Kubernetes: "monitoring.coreos.com/v1", optionally followed by a
-	// kind.
+	// APIVersions are served in addition to those of Kubernetes:
+	// "monitoring.coreos.com/v1", optionally followed by a kind.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=512

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// ListedService is a service in the format that the original scheduler uses for its services repositories, one per
-// file:
+// ListedService is a service in the format that the original scheduler
+// uses for its services repositories, one per file:
 //
 //	name: nginx
 //	helm:

@@ -13,8 +13,8 @@ type ClusterSpec struct {
 	// +kubebuilder:validation:MaxItems=256
 	Memberships []Membership `json:"memberships,omitempty"`
 
-	// Labels describe the cluster, such as its region, hardware or owner. They are used for selection and display
-	// only.
+	// Labels describe the cluster, such as its region, hardware or owner.
+	// They are used for selection and display only.
 	// +optional
 	// +nullable
 	Labels map[string]string `json:"labels,omitempty"`

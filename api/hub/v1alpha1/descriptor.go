@@ -60,8 +60,8 @@ type DescribedTarget struct {
 	// +kubebuilder:validation:MaxLength=63
 	Environment string `json:"environment"`
 
-	// Manifests is the folder that reconcilers follow. Cluster reports are matched to the version by its repository,
-	// branch and path.
+	// Manifests is the folder that reconcilers follow. Cluster reports are matched
+	// to the version by its repository, branch and path.
 	Manifests Repository `json:"manifests"`
 }
 

@@ -10,6 +10,6 @@
 //	Cluster                one physical cluster, and the environments that it serves
 //
 // [DeploymentDescriptor] is a file in an application's GitOps repository. [Reconciler] and [Cluster] are for
-// installations that describe clusters as files or objects; the server registers clusters and accepts reports without
-// them.
+// installations that describe clusters as files or objects; the server
+// registers clusters and accepts reports without them.
 package v1alpha1

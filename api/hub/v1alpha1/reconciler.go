@@ -14,8 +14,8 @@ type ReconcilerSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	Type string `json:"type,omitempty"`
 
-	// ManifestsEndpoint is where the reconciler pulls manifests from: a repository with branch and path, a chart, or
-	// a bucket.
+	// ManifestsEndpoint is where the reconciler pulls manifests from: a
+	// repository with branch and path, a chart, or a bucket.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	ManifestsEndpoint string `json:"manifestsEndpoint,omitempty"`

@@ -54,8 +54,8 @@ type ReportBatch struct {
 	// Cluster is the name of the reporting cluster; a cluster may only report about itself. Required in files.
 	// Default for requests: the cluster that the credential belongs to.
 	Cluster string `json:"cluster,omitempty"`
-	// Sent is when the batch was made, by the cluster's clock. The server compares it with the time of arrival to
-	// detect clock skew.
+	// Sent is when the batch was made, by the cluster's clock. The server
+	// compares it with the time of arrival to detect clock skew.
 	Sent time.Time `json:"sent"`
 	// Agent is the version of the reporting program.
 	Agent string `json:"agent,omitempty"`
@@ -102,8 +102,8 @@ func (r ReconcilerRef) Gone(observed time.Time) Report {
 
 // Report describes what one reconciler follows, at which revision, and in which state.
 //
-// If the reconciler is no longer in its cluster, repository, ref, path and revision are empty, and the state is
-// suspended.
+// If the reconciler is no longer in its cluster, repository, ref, path and
+// revision are empty, and the state is suspended.
 //
 // +kubebuilder:object:generate=false
 type Report struct {
@@ -121,8 +121,8 @@ type Report struct {
 	// Path is the folder in the repository, relative to the root, which is the empty path.
 	Path string `json:"path,omitempty"`
 	// Revision is the full hash of a commit, the digest of an artifact without its algorithm, or the version of a
-	// chart. It is the revision applied last; if the reconciler is progressing or failed, the revision it tried to
-	// apply.
+	// chart. It is the revision applied last; if the reconciler is
+	// progressing or failed, the revision it tried to apply.
 	Revision string `json:"revision,omitempty"`
 
 	State State `json:"state"`

@@ -87,8 +87,8 @@ func OpenReports(line []byte, find func(keyID string) (cluster string, key ed255
 	return nil, errors.New("no signature is of a known key: register the public key of the cluster, or export again")
 }
 
-// envelope returns the bytes that DSSE signs. They include the type, so that a payload cannot be mistaken for another
-// type.
+// envelope returns the bytes that DSSE signs. They include the type, so
+// that a payload cannot be mistaken for another type.
 func envelope(payloadType string, payload []byte) []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
 }

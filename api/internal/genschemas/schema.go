@@ -52,8 +52,8 @@ func (k kind) document() schema {
 	}
 }
 
-// metadata returns the schema of the part of Kubernetes' object metadata that users write, so that a misspelled
-// "labels" is shown.
+// metadata returns the schema of the part of Kubernetes' object metadata that
+// users write, so that a misspelled "labels" is shown.
 func (k kind) metadata() schema {
 	name := schema{
 		"description": "Name of the object, unique among its kind in an environment.",

@@ -31,8 +31,8 @@ type CheckPolicySpec struct {
 	// +kubebuilder:validation:MaxItems=256
 	Rules []CheckRule `json:"rules,omitempty"`
 
-	// Scans are programs that check images and charts. A pull request is ready once they have checked the ones it
-	// adds.
+	// Scans are programs that check images and charts. A pull request is
+	// ready once they have checked the ones it adds.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -116,8 +116,8 @@ type CheckScan struct {
 
 // Placeholders in the arguments of a scan.
 const (
-	// ScanReference stands for the image with its digest, registry.example/shop@sha256:…, or for the chart's name and
-	// version.
+	// ScanReference stands for the image with its digest,
+	// registry.example/shop@sha256:…, or for the chart's name and version.
 	ScanReference = "{reference}"
 	// ScanDigest stands for the digest.
 	ScanDigest = "{digest}"
@@ -129,8 +129,8 @@ const (
 type ScanCommand struct {
 	// Args are the program and its arguments; they do not pass through a shell. In arguments, {reference} stands for
 	// the image with its digest or the chart with its version, {digest} for the digest, and {path} for a folder with
-	// the chart's files. The program is an absolute path, or a name that the server's configuration maps to a
-	// program.
+	// the chart's files. The program is an absolute path, or a name that
+	// the server's configuration maps to a program.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=4096
@@ -158,8 +158,8 @@ type ScanCommand struct {
 // +kubebuilder:resource:path=checkpolicies
 
 // CheckPolicy defines which rules are checked on manifests before they are published: on main for all environments,
-// on an environment's branch for that environment. If both set the same rule, the environment's branch takes
-// precedence.
+// on an environment's branch for that environment. If both set the same
+// rule, the environment's branch takes precedence.
 type CheckPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

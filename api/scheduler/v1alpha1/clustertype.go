@@ -4,8 +4,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // ClusterTypeSpec defines how clusters of a type receive what is scheduled onto them.
 type ClusterTypeSpec struct {
-	// Extends names another cluster type of the environment. Whatever this one does not set, including labels, is
-	// inherited from it.
+	// Extends names another cluster type of the environment. Whatever this one
+	// does not set, including labels, is inherited from it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Extends string `json:"extends,omitempty"`

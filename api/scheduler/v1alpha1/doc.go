@@ -7,8 +7,8 @@
 // Application teams define what runs: [Workload] with its deployment targets. Platform teams define where it can run
 // and how it gets there: [Environment], [BaseRepo], [GitOpsRepo], [ConfigRepo], [ClusterType], [SchedulingPolicy],
 // [WorkloadRegistration], [Template], [ConfigSchema] and [CheckPolicy]. [DeploymentTarget] is derived from a
-// Workload, and [Assignment] and [AssignmentPackage] are results; they exist as objects only if the scheduler runs on
-// Kubernetes.
+// Workload, and [Assignment] and [AssignmentPackage] are results; they exist
+// as objects only if the scheduler runs on Kubernetes.
 //
 // The types describe documents in Git. A control plane repository needs no cluster; the custom resource definitions
 // generated from this package are optional.

@@ -67,8 +67,8 @@ type Promotion struct {
 	// +kubebuilder:default=automatic
 	Approval Approval `json:"approval,omitempty"`
 
-	// Soak is how long the previous environments must have run the commit without failure, such as 90m or 24h.
-	// Default: none.
+	// Soak is how long the previous environments must have run the commit
+	// without failure, such as 90m or 24h. Default: none.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`

@@ -98,8 +98,8 @@ type ConfigRepo struct {
 	Status Status     `json:"status,omitempty"`
 }
 
-// Status is the status that all kinds share: standard Kubernetes conditions. It is set only if the scheduler runs on
-// Kubernetes.
+// Status is the status that all kinds share: standard Kubernetes conditions.
+// It is set only if the scheduler runs on Kubernetes.
 type Status struct {
 	// Conditions describe the state of the object, by type.
 	// +optional

@@ -49,8 +49,8 @@ type TemplateSpec struct {
 	// +listType=atomic
 	Manifests []apiextensionsv1.JSON `json:"manifests,omitempty"`
 
-	// Chart is the folder of a Helm chart in the control plane. It is rendered instead of manifests, with the same
-	// data as values.
+	// Chart is the folder of a Helm chart in the control plane. It is rendered
+	// instead of manifests, with the same data as values.
 	// +optional
 	Chart string `json:"chart,omitempty"`
 }

@@ -21,8 +21,8 @@ type Artifact struct {
 	Files []chart.File
 }
 
-// Chart returns the artifact for a chart. Name and version are not trusted: if they are invalid, the digest replaces
-// them.
+// Chart returns the artifact for a chart. Name and version are not
+// trusted: if they are invalid, the digest replaces them.
 func Chart(name, version, digest string, files []chart.File) Artifact {
 	a := Artifact{What: check.Charts, Reference: name + ":" + version, Digest: digest, Files: files}
 	if !chartReference.MatchString(a.Reference) {

@@ -10,8 +10,8 @@ import (
 // Limits of a section, because forges limit the size of a text.
 const (
 	maxShown = 50
-	// maxOutputs is the maximum number of results shown with their output, maxOutput the maximum size of each output
-	// in bytes.
+	// maxOutputs is the maximum number of results shown with their output,
+	// maxOutput the maximum size of each output in bytes.
 	maxOutputs = 10
 	maxOutput  = 2000
 )

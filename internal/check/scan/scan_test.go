@@ -37,8 +37,8 @@ func TestParseImage(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoImage checks that references that a program could take for an option, or for anything but an image, are
-// rejected.
+// TestWhatIsNoImage checks that references that a program could take for an
+// option, or for anything but an image, are rejected.
 func TestWhatIsNoImage(t *testing.T) {
 	for _, reference := range []string{
 		"", "-rf", "--config=/etc/passwd", "Shop", "registry.example/", "/shop", "shop:", "shop:-tag", "shop:a b", "shop@sha256:12",
@@ -156,8 +156,8 @@ func dueIn(r scan.Record, s check.Scan, now time.Time) time.Duration {
 	return at.Sub(now)
 }
 
-// TestRecordsGrowOld checks that records expire if the scan says so. The old result applies until another run
-// completes.
+// TestRecordsGrowOld checks that records expire if the scan says so. The
+// old result applies until another run completes.
 func TestRecordsGrowOld(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	daily, once, eager := check.Scan{RescanAfter: 24 * time.Hour}, check.Scan{}, check.Scan{RescanAfter: time.Second}

@@ -9,6 +9,6 @@
 //
 // A [Store], which several processes can share, keeps a record until a newer run completes. Before a program runs,
 // the digest is claimed and the record is read again, so that rounds and processes never run the same scan twice. A
-// terminated process leaves no record, and its claim ends. A failed scan is retried on request, with increasing
-// pauses.
+// terminated process leaves no record, and its claim ends. A failed scan
+// is retried on request, with increasing pauses.
 package scanner

@@ -45,8 +45,8 @@ func TestOldResultsAreRenewed(t *testing.T) {
 	}
 }
 
-// TestRenewalsThatComeToNoEnd checks that a failed rescan keeps the previous result with its age, and is retried
-// after a pause.
+// TestRenewalsThatComeToNoEnd checks that a failed rescan keeps the previous
+// result with its age, and is retried after a pause.
 func TestRenewalsThatComeToNoEnd(t *testing.T) {
 	w := newWorld(t)
 	scans, shop := w.scan(check.Images, "[ $(wc -l < $0) -ne 2 ] || exit 7"), images("registry.example/shop@"+digest("a"))
@@ -67,8 +67,8 @@ func TestRenewalsThatComeToNoEnd(t *testing.T) {
 	}
 }
 
-// TestRenewalsThatCannotBegin checks that results stay if the program is no longer allowed, or records cannot be
-// stored.
+// TestRenewalsThatCannotBegin checks that results stay if the program is
+// no longer allowed, or records cannot be stored.
 func TestRenewalsThatCannotBegin(t *testing.T) {
 	for name, prevent := range map[string]func(w *world) *verify.Runner{
 		"the program": func(w *world) *verify.Runner { return &verify.Runner{} },

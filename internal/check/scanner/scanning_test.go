@@ -193,8 +193,8 @@ func TestWhatScansFind(t *testing.T) {
 	}
 }
 
-// TestProgramsWithoutEnd checks that programs that hang or write endlessly are stopped at the timeout, with all child
-// processes.
+// TestProgramsWithoutEnd checks that programs that hang or write endlessly
+// are stopped at the timeout, with all child processes.
 func TestProgramsWithoutEnd(t *testing.T) {
 	for name, script := range map[string]string{"it hangs": "sleep 300 & sleep 300", "it writes": "yes 'all work and no play' & yes"} {
 		t.Run(name, func(t *testing.T) {
@@ -254,8 +254,8 @@ func TestWhatIsCutOffIsRunAgain(t *testing.T) {
 	}
 }
 
-// TestTagsThatLeadNowhere checks that unknown tags wait and are looked up again, and that an image whose tag moves is
-// scanned again.
+// TestTagsThatLeadNowhere checks that unknown tags wait and are looked up again,
+// and that an image whose tag moves is scanned again.
 func TestTagsThatLeadNowhere(t *testing.T) {
 	w := newWorld(t)
 	s := w.process()

@@ -166,7 +166,7 @@ func (p *Published) readTracking(branch bundle.Branch) error {
 	return nil
 }
 
-// obstacle returns the path that blocks a file of ours, and its owner; both are empty if nothing does. A file of
+// obstacle returns the path that blocks a file of ours, and a description of what is there; empty if nothing does. A file of
 // another target of the workload does not count: that target is removed or moves, or settle handles it. Without a
 // readable inventory, a file at the path of one of ours is assumed to be ours.
 func (p *Published) obstacle(at string) (lies, whose string) {

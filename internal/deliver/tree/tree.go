@@ -68,8 +68,8 @@ const (
 
 // Tree is what the branch should hold. It is immutable.
 type Tree struct {
-	// Targets are those with files on the branch, and those that would have files if they were not held, sorted by
-	// name.
+	// Targets are those with files on the branch, and those that would
+	// have files if they were not held, sorted by name.
 	Targets []Entry
 	// Removed are the published targets that are no longer wanted, sorted by name.
 	Removed []Entry
@@ -243,7 +243,7 @@ func checkFolder(t Target) error {
 	return nil
 }
 
-// inTheWay returns a problem for each path of a target's files that belongs to someone else.
+// inTheWay returns a problem if a path of a target's files is blocked by something that is not ours.
 func (t *Tree) inTheWay(files []bundle.File) []fleet.Problem {
 	for _, f := range files {
 		if at, whose := t.published.obstacle(f.Path); at != "" {

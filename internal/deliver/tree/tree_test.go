@@ -114,8 +114,8 @@ func Example() {
 	// functional-test/manifests.yaml
 }
 
-// TestLifeOfATarget adds, changes and removes a target. It is held when it cannot be rendered, and restored when
-// changed by hand.
+// TestLifeOfATarget adds, changes and removes a target. It is held when it
+// cannot be rendered, and restored when changed by hand.
 func TestLifeOfATarget(t *testing.T) {
 	b := branch{"README.md": "ours", "other/manifests.yaml": "not ours"}
 	step := func(name string, w tree.Wanted, want string) *tree.Tree {
@@ -158,8 +158,8 @@ func TestLifeOfATarget(t *testing.T) {
 	}
 }
 
-// TestMoves checks that a target that gets another folder leaves nothing behind, and that two targets can swap
-// theirs.
+// TestMoves checks that a target that gets another folder leaves
+// nothing behind, and that two targets can swap theirs.
 func TestMoves(t *testing.T) {
 	b := branch{}
 	x, y := target("x", "1"), target("y", "2")
@@ -252,8 +252,8 @@ func TestInTheWay(t *testing.T) {
 	}
 }
 
-// TestAdoption checks that files of the original scheduler's pipelines are replaced, or removed if they are no longer
-// wanted.
+// TestAdoption checks that files of the original scheduler's pipelines are
+// replaced, or removed if they are no longer wanted.
 func TestAdoption(t *testing.T) {
 	b := branch{
 		"a/gen_manifests.yaml": "old", "a/kustomization.yaml": "old", "a/notes.txt": "ours",
@@ -278,8 +278,8 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// TestRoot checks that everything except the tracking files is below the root, and that files elsewhere are left
-// alone.
+// TestRoot checks that everything except the tracking files is below the
+// root, and that files elsewhere are left alone.
 func TestRoot(t *testing.T) {
 	b := branch{"apps/hello/a/gen_manifests.yaml": "old", "apps/hello-too/b/gen_manifests.yaml": "theirs", "c/gen_manifests.yaml": "theirs"}
 	read := func() *tree.Published {

@@ -1,5 +1,5 @@
-// Package largefleet generates the files of a large control plane, in memory and of any size, for benchmarks and
-// demonstrations.
+// Package largefleet generates the files of a large control plane, in memory
+// and of any size, for benchmarks and demonstrations.
 //
 // [Generate] returns the same bytes for the same [Spec], in the formats that users write:
 //
@@ -14,6 +14,6 @@
 //
 // Every target is assigned to every cluster type: a team's policy selects the targets of its workspace and all
 // managed cluster types. Every assignment has exactly [Spec.Layers] layers of configuration, exactly one of which
-// depends on the target, so that targets of a workload share their configuration on a cluster type. A generated fleet
-// has no problems.
+// depends on the target, so that targets of a workload share their configuration
+// on a cluster type. A generated fleet has no problems.
 package largefleet

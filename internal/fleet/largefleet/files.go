@@ -52,8 +52,8 @@ func (f Files) ChangeValue() Files {
 	return f
 }
 
-// Sources returns the files as sources: main, the environment branch, and the workload repositories by the name of
-// the registration.
+// Sources returns the files as sources: main, the environment branch, and the
+// workload repositories by the name of the registration.
 func (f Files) Sources() (main, env fleet.Source, workloads map[string]fleet.Source) {
 	workloads = make(map[string]fleet.Source, len(f.Workloads))
 	for name, files := range f.Workloads {

@@ -20,8 +20,8 @@ type Spec struct {
 	Keys int
 	// Policies is the number of scheduling policies, one per team. Default: 10, but at most the number of workloads.
 	Policies int
-	// TargetsPerWorkload is the number of targets of each workload; the last one has the remaining targets. Default:
-	// 5.
+	// TargetsPerWorkload is the number of targets of each workload; the
+	// last one has the remaining targets. Default: 5.
 	TargetsPerWorkload int
 	// Seed varies the configuration values only.
 	Seed uint64
@@ -45,8 +45,8 @@ func (s Spec) withDefaults() Spec {
 	s.Layers = positive(s.Layers, 20)
 	s.TargetsPerWorkload = positive(s.TargetsPerWorkload, 5)
 	s.Policies = min(positive(s.Policies, 10), s.workloads())
-	// Layers of one scope have the same specificity. Each needs its own key to avoid conflicts; one more key is for
-	// the workload.
+	// Layers of one scope have the same specificity. Each needs its own key to
+	// avoid conflicts; one more key is for the workload.
 	s.Keys = max(positive(s.Keys, 10), slices.Max(s.layersByScope())+1)
 	return s
 }

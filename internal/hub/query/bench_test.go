@@ -93,8 +93,8 @@ func benchmarks(o *query.Observer) []question {
 	}
 }
 
-// pastBenchmarks query two times: one in the middle of the facts, since which everything has changed, and one since
-// which nothing has.
+// pastBenchmarks query two times: one in the middle of the facts, since which
+// everything has changed, and one since which nothing has.
 func pastBenchmarks(o *query.Observer, start time.Time) []question {
 	var all []question
 	for _, at := range []struct {

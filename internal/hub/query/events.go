@@ -42,8 +42,8 @@ func promotionEvents(steps []ledger.Step) []Event {
 	return events
 }
 
-// promotionEvent converts a step to an event. The summary names the application, if there is one, before the
-// environment.
+// promotionEvent converts a step to an event. The summary names the
+// application, if there is one, before the environment.
 func promotionEvent(s ledger.Step) Event {
 	e := Event{At: utc(s.At), Kind: EventPromotion, Environment: s.Environment, Step: s.Kind, Reason: s.Reason, By: s.By}
 	_, e.Workload = movesOf(s.Subject)

@@ -27,8 +27,8 @@ type ControlPlane struct {
 	Promotion *promote.Outcome
 	// Scheduling holds the results of the last scheduling rounds, by environment.
 	Scheduling map[string]*Scheduled
-	// Applications are the applications that it registers and that the server delivers, with the results of their
-	// last rounds.
+	// Applications are the applications that it registers and that the server
+	// delivers, with the results of their last rounds.
 	Applications []*Application
 }
 
@@ -36,15 +36,15 @@ type ControlPlane struct {
 type Standing struct {
 	ControlPlane string
 	Environment  string
-	// Promotion is the result of the last promotion round; nil before the first one, and for environments without
-	// promotion.
+	// Promotion is the result of the last promotion round; nil before the
+	// first one, and for environments without promotion.
 	Promotion *promote.Standing
 	// Scheduling is the result of the last scheduling round; nil before the first one.
 	Scheduling *Scheduled
 }
 
-// Standings returns the fleet's environments: by control plane URL, then in promotion order, those without promotion
-// last.
+// Standings returns the fleet's environments: by control plane URL, then
+// in promotion order, those without promotion last.
 func (o *Observer) Standings() []Standing {
 	var all []Standing
 	for _, s := range o.standings() {

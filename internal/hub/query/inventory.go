@@ -44,8 +44,8 @@ func (inv *inventory) clusterTypeNames() []string {
 	return slices.Sorted(maps.Keys(inv.clusterTypes))
 }
 
-// fullName returns the name of a target in its environment. Deployment descriptors have that name, or the one within
-// the workload.
+// fullName returns the name of a target in its environment. Deployment
+// descriptors have that name, or the one within the workload.
 func fullName(workload, name string) string {
 	if workload == "" || strings.HasPrefix(name, workload+"-") {
 		return name
@@ -100,8 +100,8 @@ func (b *builder) build() *inventory {
 	return inv
 }
 
-// targets returns the targets of the last scheduling round, including those not published yet; nil if there was no
-// round.
+// targets returns the targets of the last scheduling round, including
+// those not published yet; nil if there was no round.
 func (s *Scheduled) targets() *inventory {
 	if s == nil || s.Snapshot == nil {
 		return nil

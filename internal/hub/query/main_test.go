@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain limits how often properties are checked, because every world has its own ledger. Use -rapid.checks for
-// more.
+// TestMain limits how often properties are checked, because every world
+// has its own ledger. Use -rapid.checks for more.
 func TestMain(m *testing.M) {
 	checks := flag.Lookup("rapid.checks")
 	checks.DefValue = "12"

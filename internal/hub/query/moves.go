@@ -32,8 +32,8 @@ func (o *Observer) former(ctx context.Context) (map[string]bool, error) {
 }
 
 // platformSteps returns the steps of a control plane in an environment, newest first. If the environment's control
-// plane is unknown, it returns those of all control planes; if the environment is an application's, the steps of that
-// application.
+// plane is unknown, it returns those of all control planes; if the environment
+// is an application's, the steps of that application.
 func (o *Observer) platformSteps(ctx context.Context, s *standing, q ledger.StepQuery) ([]ledger.Step, error) {
 	if subject := s.subject(); subject != "" {
 		q.Subject = subject

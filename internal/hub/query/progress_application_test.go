@@ -11,8 +11,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
-// TestProgressOfADeliveredApplication checks the progress if a server knows the chain and the commits of the source,
-// too.
+// TestProgressOfADeliveredApplication checks the progress if a server
+// knows the chain and the commits of the source, too.
 func TestProgressOfADeliveredApplication(t *testing.T) {
 	w := newWorld(t)
 	w.fact(`09:10 delivered shop#shop dev ` + older.Commit + ` entered - - the first`)

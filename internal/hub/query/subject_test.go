@@ -9,8 +9,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/promote"
 )
 
-// TestPromotionOfAControlPlaneInAnotherSpelling checks that the configuration can spell a URL differently from the
-// ledger.
+// TestPromotionOfAControlPlaneInAnotherSpelling checks that the
+// configuration can spell a URL differently from the ledger.
 func TestPromotionOfAControlPlaneInAnotherSpelling(t *testing.T) {
 	w := newWorld(t)
 	const written = "http://127.0.0.1:8080/platform/control-plane"

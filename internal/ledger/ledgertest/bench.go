@@ -209,8 +209,8 @@ func benchDeployments(b *testing.B, l ledger.Ledger, _ int) {
 	}
 }
 
-// reportRound counts the rounds of reports, across benchmarks and their repetitions, so that each is later than all
-// others.
+// reportRound counts the rounds of reports, across benchmarks and their
+// repetitions, so that each is later than all others.
 var reportRound atomic.Int64
 
 // clusterReports returns the reports of one cluster about all its reconcilers.

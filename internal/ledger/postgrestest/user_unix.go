@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// user returns the credentials for the server if the test runs as root, and makes that user the folder's owner. Nil
-// otherwise.
+// user returns the credentials for the server if the test runs as root, and
+// makes that user the folder's owner. Nil otherwise.
 func user(folder string) (*syscall.SysProcAttr, error) {
 	if os.Getuid() != 0 {
 		return nil, nil

@@ -39,8 +39,8 @@ var sizes = []size{{30, 20}, {100, 20}, {300, 50}, {1000, 100}}
 // largest is the size that the limits are for.
 var largest = sizes[len(sizes)-1]
 
-// BenchmarkBuild builds the tree with its hashes from a snapshot. peak-MB is the maximum heap size, sampled during
-// the run.
+// BenchmarkBuild builds the tree with its hashes from a snapshot. peak-MB
+// is the maximum heap size, sampled during the run.
 func BenchmarkBuild(b *testing.B) {
 	for _, size := range sizes {
 		b.Run(size.String(), func(b *testing.B) {

@@ -58,8 +58,8 @@ func (f *folderBuild) unwanted() {
 	f.result.Assignments = mergeAssignments(f.result.Assignments, kept)
 }
 
-// withheld reports whether a folder without a cluster type must stay, because the cluster type may be in an
-// unreadable file.
+// withheld reports whether a folder without a cluster type must stay,
+// because the cluster type may be in an unreadable file.
 func (f *folderBuild) withheld() bool {
 	_, unreadable := f.lost.refs[fleet.Ref{Kind: "ClusterType", Name: f.result.ClusterType}]
 	return unreadable || f.lost.file != nil

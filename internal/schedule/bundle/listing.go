@@ -21,8 +21,8 @@ type ListedAssignment struct{ Target, Workload, Workspace string }
 // InventoryFolder is the folder of the inventories, relative to the folder of the generated files.
 const InventoryFolder = inventoryFolder
 
-// InventoryOf returns the cluster type whose inventory has the given path, and whether the path is that of an
-// inventory.
+// InventoryOf returns the cluster type whose inventory has the given
+// path, and whether the path is that of an inventory.
 func InventoryOf(file string) (clusterType string, ok bool) {
 	dir, name := path.Split(file)
 	clusterType, ok = strings.CutSuffix(name, ".json")

@@ -101,8 +101,8 @@ func topFolder(root, file string) (string, bool) {
 	return top, ok && isFolderName(top)
 }
 
-// inventories reads all inventories below root. If one cannot be decoded, that is a problem, and its folder is
-// adopted again.
+// inventories reads all inventories below root. If one cannot be decoded,
+// that is a problem, and its folder is adopted again.
 func (p *Published) inventories(root string) (map[string]*inventory, error) {
 	prefix := path.Join(root, inventoryFolder) + "/"
 	result := map[string]*inventory{}
@@ -308,8 +308,8 @@ func (p *Published) Read(path string) ([]byte, error) {
 	return p.read(path)
 }
 
-// obstacle returns the path that blocks a file or a folder above it: a folder or a file that is not ours. It is empty
-// if nothing does.
+// obstacle returns the path that blocks a file or a folder above it: a folder or
+// a file that is not ours. It is empty if nothing does.
 func (p *Published) obstacle(file string) string {
 	if p == nil {
 		return ""

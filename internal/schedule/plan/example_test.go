@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// A region in the platform configuration changes. The plan shows the old and new value and where the new one is
-// written.
+// A region in the platform configuration changes. The plan shows the old
+// and new value and where the new one is written.
 func ExampleCompare() {
 	files := map[string]string{
 		"env/drone.yaml": `{apiVersion: scheduler.kalypso.io/v1alpha1, kind: ClusterType, metadata: {name: drone},

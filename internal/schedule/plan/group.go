@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Group is a set of changes with the same content, so that one value that changes in a thousand assignments is shown
-// once.
+// Group is a set of changes with the same content, so that one value that
+// changes in a thousand assignments is shown once.
 type Group struct {
 	Op Op
 	// Changes are in the order of the plan.

@@ -11,8 +11,8 @@ import (
 // Plan is the difference between two states of an environment.
 type Plan struct {
 	Environment string `json:"environment"`
-	// Before and After describe what is compared, such as "gitops dev@8c6fb4a" and "control plane dev@1f0c2aa,
-	// main@5523a85".
+	// Before and After describe what is compared, such as "gitops
+	// dev@8c6fb4a" and "control plane dev@1f0c2aa, main@5523a85".
 	Before string `json:"before"`
 	After  string `json:"after"`
 	Counts Counts `json:"counts"`

@@ -12,8 +12,8 @@ type State struct {
 	Name     string
 	Folders  []*bundle.Folder
 	Promoted string
-	// Read returns the content of a file for which the state only has the hash. May be nil if there are no such
-	// files.
+	// Read returns the content of a file for which the state only has the
+	// hash. May be nil if there are no such files.
 	Read func(path string) ([]byte, error)
 }
 
