@@ -6,9 +6,9 @@ import (
 	config "github.com/go-git/go-git/v5/plumbing/format/config"
 )
 
-// Author is whom git would name as the author of a commit: GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL, else user.name and
-// user.email of git's configuration. A part that nobody set is empty.
-// Configuration that cannot be read counts as empty: who commits is no reason to stop.
+// Author returns the author that git would use for a commit: GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL, else user.name and
+// user.email of git's configuration. Parts that are not set are empty.
+// Unreadable configuration counts as empty, since a missing author need not stop the caller.
 func (c *Client) Author() Person {
 	var found Person
 	repository, _ := c.configDir()

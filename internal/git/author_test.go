@@ -2,7 +2,7 @@ package git
 
 import "testing"
 
-// What is closer to the commit counts more: the environment, the repository, the user's files, each part for itself.
+// In decreasing precedence: the environment, the repository, the user's files; each part separately.
 func TestAuthor(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// fleetFiles are the files of a GitOps branch: an inventory and a README for each cluster type,
-// and three files in a folder of its own for each assignment.
+// fleetFiles returns the files of a GitOps branch: an inventory and a README for each cluster type,
+// and three files in a separate folder for each assignment.
 func fleetFiles(clusterTypes, targets int) map[string][]byte {
 	files := map[string][]byte{}
 	for c := range clusterTypes {
@@ -22,7 +22,7 @@ func fleetFiles(clusterTypes, targets int) map[string][]byte {
 	return files
 }
 
-// largeRepo returns a client's cache folder and the folder of a bare repository with a branch of 100,000 files and more.
+// largeRepo returns the folder of a bare repository with a branch of more than 100,000 files.
 func largeRepo(b *testing.B) string {
 	b.Helper()
 	dir := b.TempDir()

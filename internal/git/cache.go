@@ -15,18 +15,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// cache is the place of one remote repository's bare clone:
+// cache is the location of one remote repository's bare clone:
 //
 //	<cache folder>/<hash of the URL>.git      the clone
-//	<cache folder>/<hash of the URL>.lock     locked while somebody fetches
-//	<cache folder>/<hash of the URL>.damaged  says that the clone has to be fetched anew
+//	<cache folder>/<hash of the URL>.lock     locked during a fetch
+//	<cache folder>/<hash of the URL>.damaged  the clone has to be fetched again
 type cache struct {
 	base string
-	// called is what errors call it; empty for the files that they are about.
+	// called is the repository's name in errors. If empty, errors name the files.
 	called string
 }
 
-// newCache names the place by scheme, user, host and path: two users may see different repositories at one URL.
+// newCache derives the location from scheme, user, host and path: two users may see different repositories at one URL.
 func newCache(dir string, l location) cache {
 	sum := sha256.Sum256([]byte(l.scheme + "\x00" + l.user + "\x00" + l.hostPort() + "\x00" + l.path))
 	return cache{base: filepath.Join(dir, hex.EncodeToString(sum[:16]))}
@@ -34,7 +34,7 @@ func newCache(dir string, l location) cache {
 
 func (c cache) dir() string { return c.base + ".git" }
 
-// markDamaged is best effort: what cannot be marked is found damaged again.
+// markDamaged is best effort: an unmarked clone is found damaged again.
 func (c cache) markDamaged() { _ = os.WriteFile(c.base+".damaged", nil, 0o600) }
 
 func (c cache) damaged() bool {
@@ -42,10 +42,10 @@ func (c cache) damaged() bool {
 	return err == nil
 }
 
-// lock waits until no other process and no other client fetches this repository.
+// lock waits until no other process or client fetches this repository.
 // The operating system releases the lock of a process that dies.
 func (c cache) lock(ctx context.Context, progress func(string)) (unlock func(), err error) {
-	// The clones hold what only this user may read.
+	// The clones can contain what only this user can read.
 	if err := os.MkdirAll(filepath.Dir(c.base), 0o700); err != nil {
 		return nil, c.error("create", filepath.Dir(c.base), err)
 	}
@@ -80,10 +80,10 @@ func (c cache) lock(ctx context.Context, progress func(string)) (unlock func(), 
 	}
 }
 
-// maxPacks is how many fetches a clone holds before it is fetched anew: nothing else ever packs it.
+// maxPacks is the number of fetches after which a clone is fetched again, since nothing else repacks it.
 const maxPacks = 200
 
-// open opens the clone, and makes an empty one if there is none, or none that can be used. It must be locked.
+// open opens the clone. It creates an empty one if the clone is missing or unusable. The cache must be locked.
 func (c cache) open() (*store, error) {
 	packs, _ := filepath.Glob(filepath.Join(c.dir(), "objects", "pack", "*.pack"))
 	if !c.damaged() && len(packs) <= maxPacks && isGitDir(c.dir()) {
@@ -101,7 +101,7 @@ func (c cache) open() (*store, error) {
 	return s, nil
 }
 
-// reset makes an empty clone. The mark of damage goes last, so that a process killed in between starts over.
+// reset creates an empty clone. It removes the mark of damage last, so that an interrupted reset is repeated.
 func (c cache) reset() error {
 	if err := os.RemoveAll(c.dir()); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (c cache) error(op, path string, err error) error {
 	return storageError(op+" cached clone", path, err)
 }
 
-// reason is why something on the disk went wrong, without the path, which errors name where they should.
+// reason returns the cause of a disk error, without the path, which errors name where appropriate.
 func reason(err error) string {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -148,7 +148,7 @@ func reason(err error) string {
 	return secret.Scrub(err.Error())
 }
 
-// storageError gives an error of writing to the disk its kind.
+// storageError converts an error of writing to the disk.
 func storageError(op, path string, err error) error {
 	var ours *Error
 	if errors.As(err, &ours) {

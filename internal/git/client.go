@@ -11,23 +11,23 @@ import (
 // Client opens repositories. The zero value is ready to use; do not change its fields afterwards, and do not copy it.
 // It is safe for concurrent use.
 type Client struct {
-	// CacheDir holds the bare clones of remote repositories; empty means kalypso/git in the user's cache folder.
+	// CacheDir holds the bare clones of remote repositories. It defaults to kalypso/git in the user's cache folder.
 	CacheDir string
-	// Map says where repositories are found; it is applied before git's own insteadOf rules.
+	// Map redirects URLs of repositories. It is applied before git's own insteadOf rules.
 	Map []Mapping
-	// Config is a local repository whose configuration is read besides the system's and the user's.
-	// Empty means none.
+	// Config is a local repository whose configuration is read in addition to the system's and the user's.
+	// Optional.
 	Config string
-	// Env reads the environment; nil means os.Getenv. See the package documentation for what is read.
+	// Env reads the environment. It defaults to os.Getenv. The package documentation lists the variables.
 	Env func(string) string
-	// Credentials returns what a host asks for, such as a token that is soon replaced: it is asked for every conversation,
-	// after the URL and before the environment. The host is in lower case, with its port where that is not the usual one.
-	// An empty password means none; nil is nobody to ask. It may be called from several goroutines at once.
+	// Credentials returns the credential for a host. It is called for each connection, which suits short-lived tokens,
+	// after the URL and before the environment. The host is in lower case, with its port unless it is the default.
+	// An empty password means none. Optional. It may be called from several goroutines at once.
 	Credentials func(ctx context.Context, host string) (user string, password Secret, err error)
-	// Elsewhere says that those who read errors are not at this machine: repositories on it are called by the URLs that were mapped to
-	// them, and folders are not named.
+	// Elsewhere means that errors are read on other machines: they refer to local repositories by the URLs mapped to them,
+	// and do not name folders.
 	Elsewhere bool
-	// Progress is told what takes long, in short lines; nil means nobody.
+	// Progress receives short messages about slow operations. Optional.
 	// It may be called from several goroutines at once.
 	Progress func(string)
 
@@ -39,8 +39,8 @@ type Client struct {
 	rulesErr  error
 }
 
-// Open returns the repository of a URL or path, after mapping it. It does not ask remotes yet: [Repository.Resolve] does.
-// Opening the same repository again returns the same value, with what it has cached.
+// Open returns the repository at a URL or path, after mapping it. It does not contact remotes; [Repository.Resolve] does.
+// Opening the same repository again returns the same value, with its caches.
 func (c *Client) Open(ctx context.Context, url string) (*Repository, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (c *Client) Open(ctx context.Context, url string) (*Repository, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// The user and the scheme decide what the server answers, so they are part of the identity here.
+	// The server's answer depends on user and scheme, so they are part of the identity here.
 	id := l.scheme + " " + l.user + " " + l.password.Reveal() + " " + l.path + " " + l.hostPort()
 	if r := c.open[id]; r != nil {
 		return r, nil
@@ -67,7 +67,7 @@ func (c *Client) Open(ctx context.Context, url string) (*Repository, error) {
 	return r, nil
 }
 
-// Locate returns where a URL leads after mapping: a path, or a URL without credentials.
+// Locate returns the location of a URL after mapping: a path, or a URL without credentials.
 func (c *Client) Locate(url string) (string, error) {
 	l, err := c.locate(url)
 	return l.String(), err
@@ -111,8 +111,8 @@ func (c *Client) rewrites() ([]rewrite, error) {
 	return c.rules, c.rulesErr
 }
 
-// configDir is the Git directory whose configuration counts; empty for none.
-// A linked work tree has its configuration in the directory it shares.
+// configDir returns the Git directory whose configuration applies. Empty if there is none.
+// The configuration of a linked work tree is in the shared directory.
 func (c *Client) configDir() (string, error) {
 	if c.Config == "" {
 		return "", nil
@@ -124,7 +124,7 @@ func (c *Client) configDir() (string, error) {
 	return commonDir(dir)
 }
 
-// name is what errors call a repository that was asked for by a URL and found at a location; empty for a folder as it is found.
+// name returns the name in errors of a repository with a URL and a location. Empty for a folder without a mapping.
 func (c *Client) name(url string, l location) string {
 	if !l.local() {
 		return l.String()

@@ -11,31 +11,31 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// CommitRequest describes a commit: what it changes of another one.
+// CommitRequest describes a commit: the changes to its parent.
 type CommitRequest struct {
-	// Parent is the commit to build on; the zero value makes a first commit, without a parent.
+	// Parent is the commit to build on. The zero value makes a commit without a parent.
 	Parent Commit
-	// Put are files to write, by path. A file that has this content already is left alone. Executable files stay executable.
+	// Put are files to write, by path. Files that already have the content are unchanged. Executable files stay executable.
 	Put map[string][]byte
-	// Delete are paths of files to remove. Files that do not exist are skipped; folders that become empty vanish.
+	// Delete are paths of files to remove. Missing files are skipped; folders that become empty are removed.
 	Delete []string
 	// Message is the commit message; required.
 	Message string
-	// Author is who made the change, Committer who made the commit; the author if empty. An author is required.
+	// Author is required. Committer defaults to the author.
 	Author, Committer Person
-	// When is the time of the commit; required. The same request makes the same commit.
+	// When is the time of the commit; required. Equal requests make equal commits.
 	When time.Time
-	// Signer signs the commit; nil leaves it unsigned. Some signers make another commit of the same request; see [Signer].
+	// Signer signs the commit. Nil leaves it unsigned. With some signers, equal requests make different commits; see [Signer].
 	Signer Signer
 }
 
 // Person is a name and an e-mail address.
 type Person struct{ Name, Email string }
 
-// Commit writes a commit and what it needs into the repository, of a remote repository into its cache.
-// No branch leads to it until [Repository.Push] moves one.
-// Only what changes is read and written. Changes that change nothing are an ErrNothingToCommit,
-// unsafe or contradicting paths an ErrInvalid; plain folders cannot be committed to.
+// Commit writes a commit and its objects into the repository, or into the cache of a remote one.
+// No branch contains it until [Repository.Push] moves one.
+// Only changed parts are read and written. The error is ErrNothingToCommit if nothing changes,
+// and ErrInvalid for unsafe or contradicting paths and for plain folders.
 func (r *Repository) Commit(ctx context.Context, request CommitRequest) (Commit, error) {
 	if err := ctx.Err(); err != nil {
 		return Commit{}, err
@@ -73,7 +73,7 @@ func (r *Repository) Commit(ctx context.Context, request CommitRequest) (Commit,
 	return c, err
 }
 
-// readyToWrite opens the cache of a remote that nothing was read from yet, as it is with an empty one.
+// readyToWrite opens the cache of a remote that was not fetched yet, for example because it is empty.
 func (r *Repository) readyToWrite(ctx context.Context) error {
 	if r.remote == nil || r.store() != nil {
 		return nil
@@ -104,7 +104,7 @@ func (r *Repository) checkRequest(request CommitRequest) error {
 	return e
 }
 
-// encode writes the commit object, unsigned. Names are cleaned of what would end their line early.
+// encode returns the unsigned commit object. It removes characters from names that would end their line.
 func (c CommitRequest) encode(root plumbing.Hash) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tree %s\n", root)

@@ -36,7 +36,7 @@ func mustCommit(t *testing.T, r *Repository, request CommitRequest) Commit {
 	return c
 }
 
-// What is committed must be what git itself sees, and sound in its eyes.
+// Git must see the same files, and consider the commit valid.
 func TestCommitAndMove(t *testing.T) {
 	made := newRepo(t, someFiles)
 	r := open(t, newClient(t, nil), made.dir)
@@ -72,7 +72,7 @@ func TestCommitNothing(t *testing.T) {
 	wantKind(t, err, ErrNothingToCommit)
 }
 
-// A first commit needs no parent, in an empty repository and beside other branches.
+// A first commit needs no parent, in an empty repository and in one with other branches.
 func TestCommitFirst(t *testing.T) {
 	made := newRepo(t, nil)
 	r := open(t, newClient(t, nil), made.dir)
@@ -138,7 +138,7 @@ func TestCommitRefusesUnsafePaths(t *testing.T) {
 	}
 }
 
-// What is deleted in the same commit makes room: a folder for a file, and a file for a folder.
+// In one commit, a file can replace a deleted folder, and a folder a deleted file.
 func TestCommitSwapsFilesAndFolders(t *testing.T) {
 	made := newRepo(t, someFiles)
 	r := open(t, newClient(t, nil), made.dir)
@@ -228,7 +228,7 @@ func TestMoveLocal(t *testing.T) {
 	}
 }
 
-// Many objects go into a pack, and are as good there.
+// Many objects are written as a pack.
 func TestCommitManyFiles(t *testing.T) {
 	made := newRepo(t, someFiles)
 	r := open(t, newClient(t, nil), made.dir)
@@ -260,7 +260,7 @@ func TestCommitProperty(t *testing.T) {
 		files := contents(t, r.Tree(at))
 		put := map[string]string{}
 		for range rapid.IntRange(0, 4).Draw(rt, "puts") {
-			// Files are named in upper case, so that they never clash with folders.
+			// Files have upper-case names, so that they never clash with folders.
 			path := strings.Join(rapid.SliceOfN(name, 0, 3).Draw(rt, "folders"), "/") + "/" + strings.ToUpper(name.Draw(rt, "file"))
 			put[strings.TrimPrefix(path, "/")] = rapid.SampledFrom([]string{"1", "2"}).Draw(rt, "content")
 		}

@@ -23,15 +23,15 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// connection is one conversation with a remote, after it has told its references.
+// connection is one connection to a remote, after it has listed its references.
 type connection struct {
 	transport.Session
 	refs *packp.AdvRefs
-	// used is the credential that was sent, so that it can be kept out of errors.
+	// used is the credential that was sent, to redact it in errors.
 	used credential
 }
 
-// service is what a conversation is for.
+// service is the purpose of a connection.
 type service string
 
 const (
@@ -39,8 +39,8 @@ const (
 	pushing  service = transport.ReceivePackServiceName
 )
 
-// connect asks a remote for its references. If the server wants a credential and none was known,
-// git's credential helpers are asked and it is tried once more.
+// connect reads a remote's references. If the server requires a credential and none was known,
+// connect asks git's credential helpers and tries once more.
 func (c *Client) connect(ctx context.Context, l location, s service) (*connection, error) {
 	known, err := c.credentialFor(ctx, l)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Client) connect(ctx context.Context, l location, s service) (*connectio
 	return conn, nil
 }
 
-// dial opens a session in the background, because ssh connects without looking at the context.
+// dial opens a session in the background, because ssh connects without watching the context.
 func dial(ctx context.Context, l location, s service, cred credential) (*connection, error) {
 	type result struct {
 		conn *connection
@@ -103,7 +103,7 @@ func openSession(ctx context.Context, l location, s service, cred credential) (*
 	return conn, nil
 }
 
-// endpoint never carries a password: go-git would put it into URLs, and those into errors.
+// endpoint never contains a password: go-git would put it into URLs, and those into errors.
 func (l location) endpoint() *transport.Endpoint {
 	e := &transport.Endpoint{Protocol: l.scheme, Host: l.host, Port: l.port, Path: l.path}
 	if l.scheme == "ssh" {
@@ -120,10 +120,10 @@ func (l location) endpoint() *transport.Endpoint {
 // transport returns go-git's client for the scheme, and how it authenticates.
 func (l location) transport(cred credential) (transport.Transport, transport.AuthMethod) {
 	if l.scheme == "ssh" {
-		// The known_hosts files are go-git's default; a host that they do not list is refused.
+		// known_hosts is go-git's default; it refuses hosts that are not listed.
 		return gitssh.NewClient(nil), &gitssh.PublicKeysCallback{User: or(l.user, "git"), Callback: sshKeys}
 	}
-	// go-git drops credentials where a redirect leads to another host.
+	// go-git drops credentials when a redirect leads to another host.
 	client := githttp.NewClient(&http.Client{Transport: httpTransport()})
 	if cred.empty() {
 		return client, nil
@@ -131,7 +131,7 @@ func (l location) transport(cred credential) (transport.Transport, transport.Aut
 	return client, &githttp.BasicAuth{Username: cred.username, Password: cred.password.Reveal()}
 }
 
-// httpTransport is the default one, with an end to waiting for a server that accepts connections and says nothing.
+// httpTransport returns the default transport with a timeout for servers that accept connections but do not answer.
 func httpTransport() *http.Transport {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -139,12 +139,12 @@ func httpTransport() *http.Transport {
 	}
 	t = t.Clone()
 	t.ResponseHeaderTimeout = 2 * time.Minute
-	// One conversation is two requests at most; idle connections would outlive it.
+	// One connection has at most two requests; idle connections would outlive it.
 	t.DisableKeepAlives = true
 	return t
 }
 
-// sshKeys returns the keys of the agent and those of the user's folder that need no passphrase.
+// sshKeys returns the keys of the agent, and the keys in the user's folder that need no passphrase.
 func sshKeys() ([]ssh.Signer, error) {
 	var signers []ssh.Signer
 	if sshagent.Available() {
@@ -154,7 +154,7 @@ func sshKeys() ([]ssh.Signer, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return signers, nil // then the agent's keys are all there are
+		return signers, nil // only the agent's keys
 	}
 	for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
 		pem, err := os.ReadFile(filepath.Join(home, ".ssh", name))
@@ -168,7 +168,7 @@ func sshKeys() ([]ssh.Signer, error) {
 	return signers, nil
 }
 
-// remoteError gives the errors of a conversation their kind.
+// remoteError converts an error of a connection.
 func remoteError(ctx context.Context, op string, l location, used credential, err error) error {
 	var ours *Error
 	var hostKey *knownhosts.KeyError
@@ -203,13 +203,13 @@ func remoteError(ctx context.Context, op string, l location, used credential, er
 	return e
 }
 
-// The texts of errors that golang.org/x/crypto/ssh and go-git give no type.
+// The texts of errors for which golang.org/x/crypto/ssh and go-git have no type.
 const (
 	sshDenied    = "unable to authenticate"
 	noKnownHosts = "valid known_hosts file"
 )
 
-// knownHostsHint says how to make the key of an ssh server known.
+// knownHostsHint explains how to add an ssh server's key to known_hosts.
 func (l location) knownHostsHint() string {
 	port := ""
 	if l.port != 0 {
@@ -225,7 +225,7 @@ func (c credential) describe() string {
 	return "the credential from " + c.source + " was refused"
 }
 
-// credentialHint says how to give a credential for a location.
+// credentialHint explains how to provide a credential for a location.
 func (l location) credentialHint() string {
 	if l.scheme == "http" && !l.loopback() {
 		return "use https: credentials are not sent over plain http"

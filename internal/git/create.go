@@ -18,28 +18,28 @@ import (
 
 // CreateRequest describes a repository to be created.
 type CreateRequest struct {
-	// Branches have one commit each and no history in common. The first one is the default. // required
+	// Branches have one commit each, without common history. The first one is the default. // required
 	Branches []NewBranch
-	// Author made the commits, When is their time. // required
+	// Author is the author of the commits, When their time. // required
 	Author Person
 	When   time.Time
-	// Bare makes a repository without a work tree; otherwise the first branch is checked out.
+	// Bare creates a repository without a work tree. Otherwise the first branch is checked out.
 	Bare bool
-	// Remote is the URL of the remote origin; empty for none.
+	// Remote is the URL of the remote origin. Optional.
 	Remote string
 }
 
 // NewBranch is a branch of a repository to be created.
 type NewBranch struct {
-	// Name is the name of the branch, Message that of its commit. // required
+	// Name is the name of the branch, Message the message of its commit. // required
 	Name, Message string
-	// Files are contents by path; at least one. // required
+	// Files maps paths to contents. At least one. // required
 	Files map[string][]byte
 }
 
-// Create makes a repository in a folder, which must be new or empty; anything else is an ErrInvalid.
-// It is built beside its place and moved there when it is complete, so that an error leaves nothing behind but
-// folders above it.
+// Create creates a repository in a folder, which must be new or empty; otherwise the error is ErrInvalid.
+// It builds the repository in a temporary folder and moves it into place when it is complete, so an error leaves nothing
+// behind except parent folders.
 func Create(ctx context.Context, dir string, request CreateRequest) error {
 	exists, err := checkFree(dir)
 	if err != nil {
@@ -52,7 +52,7 @@ func Create(ctx context.Context, dir string, request CreateRequest) error {
 }
 
 func (c CreateRequest) create(ctx context.Context, dir string, exists bool) error {
-	// Within one folder a move is a rename. A folder that exists is kept, because somebody may stand in it.
+	// Within one folder a move is a rename. An existing folder is kept, because it may be a shell's working directory.
 	parent := filepath.Dir(filepath.Clean(dir))
 	if exists {
 		parent = dir
@@ -72,14 +72,14 @@ func (c CreateRequest) create(ctx context.Context, dir string, exists bool) erro
 	if exists {
 		return moveEntries(building, dir)
 	}
-	// MkdirTemp makes folders that only their owner may read.
+	// MkdirTemp creates folders that only their owner can read.
 	if err := os.Chmod(building, 0o755); err != nil {
 		return err
 	}
 	return os.Rename(building, dir)
 }
 
-// checkFree reports whether dir exists. A file, or a folder that holds anything, is an error.
+// checkFree reports whether dir exists. A file, or a folder that is not empty, is an error.
 func checkFree(dir string) (exists bool, err error) {
 	e := &Error{Kind: ErrInvalid, Op: "create repository", Where: dir, Hint: "name a folder that does not exist yet, or an empty one"}
 	info, err := os.Stat(dir)
@@ -102,7 +102,7 @@ func checkFree(dir string) (exists bool, err error) {
 }
 
 // moveEntries moves everything from one folder to another, or nothing.
-// What makes a Git directory of a folder comes last: until it is there nobody takes the folder for a repository.
+// It moves last what makes the folder a Git directory, so that no program sees an incomplete repository.
 func moveEntries(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -173,7 +173,7 @@ func (c CreateRequest) commit(ctx context.Context, dir string, made *gogit.Repos
 			return fmt.Errorf("branch %q: %w", b.Name, err)
 		}
 		name := plumbing.NewBranchReferenceName(b.Name)
-		// [Repository.Push] would not move the branch that is going to be checked out.
+		// [Repository.Push] would refuse to move the branch that will be checked out.
 		if err := made.Storer.SetReference(plumbing.NewHashReference(name, plumbing.NewHash(commit.Hash))); err != nil {
 			return fmt.Errorf("branch %q: %w", b.Name, err)
 		}

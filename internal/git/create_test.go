@@ -18,7 +18,7 @@ func newRepository(bare bool) CreateRequest {
 	}
 }
 
-// What is created is what git itself would have made.
+// Create has the same result as git itself.
 func TestCreate(t *testing.T) {
 	for name, bare := range map[string]bool{"work tree": false, "bare": true} {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// A folder that exists is filled; the same request makes the same commits.
+// An existing folder is filled. Equal requests make equal commits.
 func TestCreateInAnEmptyFolder(t *testing.T) {
 	one, two := &testRepo{t: t, dir: t.TempDir()}, &testRepo{t: t, dir: t.TempDir()}
 	for _, made := range []*testRepo{one, two} {
@@ -68,7 +68,7 @@ func TestCreateAllOrNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := listing(t, parent)
-	// A file cannot lie where a folder is.
+	// A file and a folder cannot have the same path.
 	impossible := newRepository(false)
 	impossible.Branches[1].Files = map[string][]byte{"a": nil, "a/b": nil}
 	noName := newRepository(false)
@@ -112,7 +112,7 @@ func TestMoveEntriesIsUndone(t *testing.T) {
 	}
 }
 
-// listing lists what lies below a folder.
+// listing lists everything below a folder.
 func listing(t *testing.T, root string) []string {
 	t.Helper()
 	var names []string

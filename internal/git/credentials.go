@@ -13,16 +13,16 @@ import (
 type credential struct {
 	username string
 	password Secret
-	// source says where it came from, for error messages.
+	// source is where it came from, for error messages.
 	source string
 }
 
 func (c credential) empty() bool { return c.password.IsZero() }
 
-// credentialFor returns what may be sent to a location without being asked: the URL's own credential,
+// credentialFor returns the credential to send to a location with the first request: the URL's own,
 // or the first that [Client.Credentials], the environment or the netrc file has for the host. The zero value means none.
 func (c *Client) credentialFor(ctx context.Context, l location) (credential, error) {
-	// Anybody on the way can read what plain http carries.
+	// Plain http is readable by anyone on the network.
 	protected := l.scheme == "https" || l.loopback()
 	if !l.password.IsZero() && !protected {
 		return credential{}, &Error{
@@ -45,8 +45,8 @@ func (c *Client) credentialFor(ctx context.Context, l location) (credential, err
 	return netrcCredential(c.env, l)
 }
 
-// configuredCredential asks whoever uses the client. That they cannot answer is an error:
-// another credential would be refused, or act as somebody else.
+// configuredCredential calls [Client.Credentials]. A failure is an error:
+// another credential would be refused, or belong to another account.
 func (c *Client) configuredCredential(ctx context.Context, l location) (credential, error) {
 	if c.Credentials == nil {
 		return credential{}, nil
@@ -58,8 +58,8 @@ func (c *Client) configuredCredential(ctx context.Context, l location) (credenti
 	return credential{user, password, "the configuration"}, nil
 }
 
-// environmentCredential knows the variables that the package documentation lists.
-// A token is bound to its host, so that no document with a URL in it can make us send it elsewhere.
+// environmentCredential reads the variables that the package documentation lists.
+// A token is bound to its host, so that a URL in a document cannot make us send it elsewhere.
 func environmentCredential(env func(string) string, l location) credential {
 	host := l.hostPort()
 	if namesHost(env("KALYPSO_GIT_HOST"), host) {
@@ -95,7 +95,7 @@ func environmentCredential(env func(string) string, l location) credential {
 	return credential{}
 }
 
-// namesHost reports whether a list separated by commas contains a host.
+// namesHost reports whether a comma-separated list contains a host.
 func namesHost(list, host string) bool {
 	for name := range strings.SplitSeq(list, ",") {
 		if strings.EqualFold(strings.TrimSpace(name), host) {
@@ -105,7 +105,7 @@ func namesHost(list, host string) bool {
 	return false
 }
 
-// serverHost returns the host of a server's URL as [location.hostPort] spells it.
+// serverHost returns the host in a server's URL, in the format of [location.hostPort].
 func serverHost(server, otherwise string) string {
 	if server == "" {
 		return otherwise
@@ -121,7 +121,7 @@ func serverHost(server, otherwise string) string {
 	return l.hostPort()
 }
 
-// netrcCredential looks a host up in the netrc file, which knows hosts without ports.
+// netrcCredential looks up a host in the netrc file, which has hosts without ports.
 func netrcCredential(env func(string) string, l location) (credential, error) {
 	file := env("NETRC")
 	if file == "" {
@@ -132,7 +132,7 @@ func netrcCredential(env func(string) string, l location) (credential, error) {
 	}
 	content, err := os.ReadFile(file)
 	if err != nil {
-		// Like curl and git: a netrc file that cannot be read is none.
+		// Like curl and git, ignore a netrc file that cannot be read.
 		return credential{}, nil
 	}
 	for _, m := range parseNetrc(string(content)) {
@@ -149,7 +149,7 @@ type machine struct {
 	password       Secret
 }
 
-// parseNetrc reads the "machine" entries of a netrc file. "default" would give a password to any host and is left out.
+// parseNetrc reads the "machine" entries of a netrc file. It ignores "default", which would send a password to any host.
 // A macro definition ends at the first empty line.
 func parseNetrc(content string) []machine {
 	var machines []machine
@@ -201,8 +201,8 @@ func netrcWords(content string) []string {
 	return words
 }
 
-// askHelper asks git's credential helpers, once a server wanted a credential and we had none.
-// It never prompts: helpers that need a terminal or a window answer nothing.
+// askHelper asks git's credential helpers, after a server required a credential and none was known.
+// It never prompts: helpers that need a terminal or a window return nothing.
 func (c *Client) askHelper(ctx context.Context, l location) credential {
 	if l.scheme != "https" {
 		return credential{}

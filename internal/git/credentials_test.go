@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A credential goes to the host it is for and to no other, and never over plain http to another machine.
+// A credential is sent to its host only, and never over plain http to another machine.
 func TestCredentialIsBoundToItsHost(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{"netrc": "machine git.example.com login ann password from-netrc\ndefault login x password for-anybody\n"})
@@ -112,7 +112,7 @@ func TestSecretDoesNotPrint(t *testing.T) {
 	}
 }
 
-// A server that sends us elsewhere does not get its neighbour our credentials, nor another port of its own.
+// After a redirect, neither another host nor another port of the same host gets our credentials.
 func TestRedirectDropsCredentials(t *testing.T) {
 	var leaked []string
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -140,7 +140,7 @@ func TestNetrcAuthenticates(t *testing.T) {
 	resolve(t, open(t, newClient(t, map[string]string{"HOME": home}), url), "main", "")
 }
 
-// A token that is replaced while a repository is open fetches and pushes on, and is asked for by the host alone.
+// A token that is replaced while a repository is open works for fetch and push, and is requested by host only.
 func TestCredentialsThatChange(t *testing.T) {
 	s := newServer(t)
 	made, url := s.publish("gitops.git", someFiles)
@@ -171,7 +171,7 @@ func TestCredentialsThatChange(t *testing.T) {
 	}
 }
 
-// The URL's own credential comes first, none is asked for where it could be overheard, and what cannot be got is an error.
+// The URL's own credential comes first. None is requested for unprotected connections, and a failure is an error.
 func TestCredentialsAreAskedInOrder(t *testing.T) {
 	broken := errors.New("no answer")
 	for url, want := range map[string]string{
@@ -208,7 +208,7 @@ func TestCredentialsAreAskedInOrder(t *testing.T) {
 	}
 }
 
-// Repositories that everybody may read are read without a credential, though there is one for another host.
+// Public repositories are read without a credential, even if there is one for another host.
 func TestAnonymousRead(t *testing.T) {
 	s := newServer(t)
 	s.open.Store(true)
@@ -219,9 +219,9 @@ func TestAnonymousRead(t *testing.T) {
 	}
 }
 
-// The helper is asked by the name of the host, and what it answers for another host is not used.
+// The helper is called with the host's name, and its answer for another host is not used.
 func TestCredentialHelper(t *testing.T) {
-	newRepo(t, nil) // skips where git is missing
+	newRepo(t, nil) // skips without git
 	home := t.TempDir()
 	helper := filepath.Join(home, "helper")
 	writeFiles(t, home, map[string]string{

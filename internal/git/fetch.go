@@ -18,8 +18,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// fetch brings objects of one remote into its cached clone.
-// One conversation can deliver once; for anything more another one is opened.
+// fetch fetches objects of one remote into its cached clone.
+// A connection can fetch once; more fetches open more connections.
 type fetch struct {
 	repo  *Repository
 	store *store
@@ -27,7 +27,7 @@ type fetch struct {
 	spent bool
 }
 
-// ensure makes sure that a reference's commit is in the cache with its history, and remembers that it is.
+// ensure fetches a reference's commit with its history, unless it is in the cache, and records that.
 func (f *fetch) ensure(ctx context.Context, name string, hash plumbing.Hash) error {
 	mark := fetchedMark(name)
 	known, err := f.store.reference(mark)
@@ -49,14 +49,14 @@ func (f *fetch) ensure(ctx context.Context, name string, hash plumbing.Hash) err
 	return nil
 }
 
-// fetchedMark is the reference that keeps what was fetched of a branch. It is not named like the branch, because
-// a branch "a" that was deleted on the remote must not stand in the way of "a/b".
+// fetchedMark returns the reference that keeps a fetched branch. It is not named like the branch, because
+// a branch "a" that was deleted on the remote must not block "a/b".
 func fetchedMark(name string) plumbing.ReferenceName {
 	return plumbing.ReferenceName("refs/fetched/" + objectHash(plumbing.BlobObject, []byte(name)).String())
 }
 
-// ensureCommit makes sure that a commit is in the cache. Usually it lies behind the branch and is there already;
-// otherwise it is asked for by its id where the server allows that.
+// ensureCommit makes sure that a commit is in the cache. Usually it is in the branch's history and already fetched;
+// otherwise it is fetched by its ID if the server allows that.
 func (f *fetch) ensureCommit(ctx context.Context, hash plumbing.Hash) error {
 	if _, err := f.store.size(hash); err == nil {
 		return nil
@@ -105,12 +105,12 @@ func (f *fetch) get(ctx context.Context, hash plumbing.Hash) error {
 	return nil
 }
 
-// request asks for a commit and says what is there already.
+// request asks for a commit and lists what the cache has.
 func (f *fetch) request(conn *connection, hash plumbing.Hash) *packp.UploadPackRequest {
 	request := packp.NewUploadPackRequestFromCapabilities(conn.refs.Capabilities)
 	request.Wants = []plumbing.Hash{hash}
 	if isAzure(f.repo.remote.location.host) {
-		// Azure DevOps insists on multi_ack, whose answers to what we have go-git does not understand.
+		// Azure DevOps requires multi_ack, whose answers go-git does not understand.
 		_ = request.Capabilities.Set(capability.MultiACK)
 		return request
 	}
@@ -122,7 +122,7 @@ func isAzure(host string) bool {
 	return host == "dev.azure.com" || host == "ssh.dev.azure.com" || strings.HasSuffix(host, ".visualstudio.com")
 }
 
-// receive writes the pack that the server sends. It does not lock the store: what is there can be read meanwhile.
+// receive writes the pack that the server sends. It does not lock the store, so reads continue meanwhile.
 func (f *fetch) receive(ctx context.Context, session transport.UploadPackSession, request *packp.UploadPackRequest) error {
 	response, err := session.UploadPack(ctx, request)
 	if err != nil {
@@ -154,7 +154,7 @@ func sidebandOf(list *capability.List) (sideband.Type, bool) {
 	return 0, false
 }
 
-// contextReader ends reading with the context.
+// contextReader stops reading when the context ends.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -167,10 +167,10 @@ func (r contextReader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// maxHaves bounds how much history is offered to the server to find common ground.
+// maxHaves is the maximum number of commits to offer to the server for finding common history.
 const maxHaves = 256
 
-// haves lists commits that are in the cache: what was fetched, and history behind it in case a branch was rewritten.
+// haves lists commits in the cache: fetched ones, and their history in case a branch was rewritten.
 func (f *fetch) haves() []plumbing.Hash {
 	queue := f.store.fetchedHeads()
 	seen := map[plumbing.Hash]bool{}
@@ -194,7 +194,7 @@ func (f *fetch) haves() []plumbing.Hash {
 	return haves
 }
 
-// fetchedHeads returns the commits that were fetched as heads of branches. What cannot be read is none.
+// fetchedHeads returns the commits that were fetched as heads of branches. It skips unreadable references.
 func (s *store) fetchedHeads() []plumbing.Hash {
 	names, _ := s.references("refs/fetched/")
 	var heads []plumbing.Hash
@@ -206,7 +206,7 @@ func (s *store) fetchedHeads() []plumbing.Hash {
 	return heads
 }
 
-// progressLines passes a server's progress on, line by line. Servers rewrite a line with carriage returns.
+// progressLines passes on a server's progress, line by line. Servers rewrite a line with carriage returns.
 type progressLines struct {
 	report func(string)
 	rest   []byte

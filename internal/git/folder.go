@@ -19,8 +19,8 @@ import (
 )
 
 // Folder returns the files of a plain folder, or of a work tree with its uncommitted changes, as a tree.
-// What lies in .git is left out, folders that are repositories of their own are submodules,
-// and symbolic links are reported as such and never followed.
+// It skips .git. Folders that are repositories themselves are submodules.
+// Symbolic links are reported but never followed.
 func Folder(dir string) (*Tree, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -36,7 +36,7 @@ func Folder(dir string) (*Tree, error) {
 	return &Tree{dir: dir}, nil
 }
 
-// resolveFolder finds the subfolder that stands for a branch.
+// resolveFolder finds the subfolder for a branch.
 func (r *Repository) resolveFolder(branch, revision string) (Commit, error) {
 	names, err := folderBranches(r.folder)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *Repository) resolveFolder(branch, revision string) (Commit, error) {
 			return Commit{Branch: name}, nil
 		}
 	}
-	// Branches may have slashes in their names; the folders then are nested.
+	// Branch names can contain slashes; their folders are nested.
 	if branch != "" && checkBranch(branch, false) == nil && isPlainDir(filepath.Join(r.folder, filepath.FromSlash(branch))) {
 		return Commit{Branch: branch}, nil
 	}
@@ -114,7 +114,7 @@ func folderFiles(ctx context.Context, dir, below string) ([]Entry, error) {
 	return entries, nil
 }
 
-// folderEntry describes one file. The error fs.SkipDir leaves out what is below a folder.
+// folderEntry describes one file. The error fs.SkipDir skips a folder's content.
 func folderEntry(path, rel string, d fs.DirEntry) (Entry, bool, error) {
 	e := Entry{Path: rel}
 	switch {
@@ -135,13 +135,13 @@ func folderEntry(path, rel string, d fs.DirEntry) (Entry, bool, error) {
 		e.Mode, e.Size, e.Hash = Symlink, int64(len(content)), objectHash(plumbing.BlobObject, content).String()
 		return e, err == nil, err
 	case !d.Type().IsRegular():
-		// Sockets, pipes and devices are nothing Git could hold.
+		// Git cannot store sockets, pipes and devices.
 		return e, false, nil
 	}
 	return hashFile(e, path, d)
 }
 
-// hashFile computes the blob id of a file without holding its content.
+// hashFile computes the blob ID of a file without loading it into memory.
 func hashFile(e Entry, path string, d fs.DirEntry) (Entry, bool, error) {
 	info, err := d.Info()
 	if err != nil {
@@ -165,7 +165,7 @@ func hashFile(e Entry, path string, d fs.DirEntry) (Entry, bool, error) {
 	return e, true, nil
 }
 
-// readFolderFile reads a file that was listed before, if it is still the same.
+// readFolderFile reads a listed file, if it has not changed since.
 func readFolderFile(dir string, e Entry, limit int64) ([]byte, error) {
 	path := filepath.Join(dir, filepath.FromSlash(e.Path))
 	op := "read file"
@@ -180,7 +180,7 @@ func readFolderFile(dir string, e Entry, limit int64) ([]byte, error) {
 		}
 		content = []byte(filepath.ToSlash(target))
 	default:
-		// The path must not lead out of the folder through a link that was put there since.
+		// A link created meanwhile must not lead out of the folder.
 		file, err := os.OpenInRoot(dir, filepath.FromSlash(e.Path))
 		if err != nil {
 			return nil, folderError(op, path, err)

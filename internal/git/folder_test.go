@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Uncommitted changes are what a plain folder is for.
+// A plain folder includes uncommitted changes.
 func TestFolderHasUncommittedChanges(t *testing.T) {
 	made := newRepo(t, someFiles)
 	writeFiles(t, made.dir, map[string]string{"a.yaml": "changed\n", "untracked.yaml": "new\n"})
@@ -58,7 +58,7 @@ func TestFolderErrors(t *testing.T) {
 	wantKind(t, err, ErrInvalid, "it is a file")
 }
 
-// What was listed is what is read: neither a change nor a link put in its place goes unnoticed.
+// What is read is what was listed: changes, and links put in place of files, are detected.
 func TestFolderChangesWhileRead(t *testing.T) {
 	outside := t.TempDir()
 	writeFiles(t, outside, map[string]string{"a.yaml": "1"})
@@ -83,7 +83,7 @@ func TestFolderChangesWhileRead(t *testing.T) {
 	}
 }
 
-// Links in a loop and links to folders are reported and not followed.
+// Links in a loop and links to folders are reported but not followed.
 func TestFolderLinkLoop(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink(".", filepath.Join(dir, "loop")); err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// stagingPrefix begins the name of the folder that new contents are written to before they are moved into place.
-// The id of the process that writes follows.
+// stagingPrefix is the prefix of the folder to which new contents are written before they are moved into place.
+// The ID of the writing process follows.
 const stagingPrefix = ".kalypso-staging-"
 
-// WriteFolder writes and deletes files of a plain folder, which is created when it is missing.
-// It is done completely or not at all: contents are first written beside, then moved into place,
-// and moved back when a step fails. Everything else in the folder is left alone, except that folders that
-// deletions leave empty are removed. Symbolic links that lead out of the folder are not followed.
+// WriteFolder writes and deletes files of a plain folder. It creates the folder if it is missing.
+// It is atomic: contents are first written to a staging folder, then moved into place,
+// and moved back if a step fails. Other files are unchanged. Folders that deletions leave empty
+// are removed. Symbolic links that lead out of the folder are not followed.
 // Paths are relative with forward slashes.
 func WriteFolder(ctx context.Context, dir string, put map[string][]byte, remove []string) error {
 	for _, p := range slices.Concat(slices.Collect(maps.Keys(put)), remove) {
@@ -37,14 +37,14 @@ func WriteFolder(ctx context.Context, dir string, put map[string][]byte, remove 
 	}
 	if err := writeFolder(ctx, dir, put, remove); err != nil {
 		if errors.Is(missing, fs.ErrNotExist) {
-			_ = os.Remove(dir) // it was made here; parents above it may stay
+			_ = os.Remove(dir) // created above; parents can stay
 		}
 		return err
 	}
 	return nil
 }
 
-// safePath reports whether a path stays within the folder it is relative to, and out of .git.
+// safePath reports whether a path stays within its folder, and outside of .git.
 func safePath(p string) bool {
 	for part := range strings.SplitSeq(p, "/") {
 		if !safeName(part) || strings.ContainsAny(part, "\\\x00") {
@@ -61,7 +61,7 @@ func writeFolder(ctx context.Context, dir string, put map[string][]byte, remove 
 	}
 	defer root.Close()
 	s := &staging{root: root, dir: stagingPrefix + strconv.Itoa(os.Getpid())}
-	defer root.RemoveAll(s.dir) //nolint:errcheck // what is left of it is harmless, and the next run removes it
+	defer root.RemoveAll(s.dir) //nolint:errcheck // leftovers are harmless, and removed by the next run
 	s.sweep()
 	if err := s.write(ctx, put); err != nil {
 		return writeError(dir, err)
@@ -73,7 +73,7 @@ func writeFolder(ctx context.Context, dir string, put map[string][]byte, remove 
 	return nil
 }
 
-// writeError says why a folder could not be written.
+// writeError explains why a folder could not be written.
 func writeError(dir string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -94,7 +94,7 @@ func writeError(dir string, err error) error {
 type staging struct {
 	root *os.Root
 	dir  string
-	// done are the moves made so far.
+	// done are the moves so far.
 	done []move
 	// made are the folders that were created, parents first.
 	made []string
@@ -103,7 +103,7 @@ type staging struct {
 
 type move struct{ from, to string }
 
-// sweep removes what processes that were killed have left behind. One that still writes keeps its folder.
+// sweep removes what killed processes left behind. It skips the folders of running processes.
 func (s *staging) sweep() {
 	left, err := fs.Glob(s.root.FS(), stagingPrefix+"*")
 	if err != nil {
@@ -112,12 +112,12 @@ func (s *staging) sweep() {
 	for _, dir := range left {
 		pid, err := strconv.Atoi(strings.TrimPrefix(dir, stagingPrefix))
 		if err == nil && pid > 0 && !runs(pid) {
-			_ = s.root.RemoveAll(dir) // it is only in the way of whoever looks at the folder
+			_ = s.root.RemoveAll(dir) // it only clutters the folder
 		}
 	}
 }
 
-// runs reports whether a process is there. One that belongs to somebody else is.
+// runs reports whether a process is running, including those of other users.
 func runs(pid int) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil {
@@ -127,7 +127,7 @@ func runs(pid int) bool {
 	return !errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// write writes the new contents beside.
+// write writes the new contents to the staging folder.
 func (s *staging) write(ctx context.Context, put map[string][]byte) error {
 	if err := s.root.RemoveAll(s.dir); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (s *staging) write(ctx context.Context, put map[string][]byte) error {
 
 func (s *staging) staged(i int) string { return path.Join(s.dir, "new-"+strconv.Itoa(i)) }
 
-// apply takes old files away and puts new ones into their place.
+// apply moves old files away and new ones into their place.
 func (s *staging) apply(put map[string][]byte, remove []string) error {
 	for _, p := range remove {
 		if err := s.takeAway(p); err != nil {
@@ -169,7 +169,7 @@ func (s *staging) apply(put map[string][]byte, remove []string) error {
 	return nil
 }
 
-// takeAway moves a file that is in the way into the staging folder. A folder there is an error.
+// takeAway moves a file that blocks a path into the staging folder. A folder there is an error.
 func (s *staging) takeAway(p string) error {
 	info, err := s.root.Lstat(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -211,14 +211,14 @@ func (s *staging) makeFolders(dir string) error {
 	return s.root.Mkdir(dir, 0o755)
 }
 
-// undo brings back what was before.
+// undo restores the previous state.
 func (s *staging) undo() error {
 	var failed error
 	for _, m := range slices.Backward(s.done) {
 		failed = errors.Join(failed, s.root.Rename(m.to, m.from))
 	}
 	for _, dir := range slices.Backward(s.made) {
-		_ = s.root.Remove(dir) // one that somebody else uses meanwhile stays
+		_ = s.root.Remove(dir) // one that is used meanwhile stays
 	}
 	return failed
 }
@@ -228,7 +228,7 @@ func (s *staging) prune(remove []string) {
 	for _, p := range remove {
 		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
 			if s.root.Remove(dir) != nil {
-				break // it is not empty
+				break // not empty
 			}
 		}
 	}

@@ -102,7 +102,7 @@ func TestWriteFolderIsAllOrNothing(t *testing.T) {
 }
 
 func TestWriteFolderSweepsUpAfterWhoWasKilled(t *testing.T) {
-	killed := exec.Command(os.Args[0], "-test.run=^$") // it has ended when its number is used
+	killed := exec.Command(os.Args[0], "-test.run=^$") // has ended when its number is used
 	if err := killed.Run(); err != nil {
 		t.Fatal(err)
 	}

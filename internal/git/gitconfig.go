@@ -19,7 +19,7 @@ import (
 // rewrite is one url.<To>.insteadOf rule of git's configuration: URLs that start with From start with To instead.
 type rewrite struct{ from, to string }
 
-// rewrites reads the insteadOf rules as git does: the system's, the user's, those of a local repository (may be empty)
+// rewrites reads the insteadOf rules like git: the system's, the user's, those of a local repository (optional)
 // and those of the environment.
 func rewrites(env func(string) string, repository string) ([]rewrite, error) {
 	var rules []rewrite
@@ -47,7 +47,7 @@ func rewrites(env func(string) string, repository string) ([]rewrite, error) {
 	return rules, nil
 }
 
-// configFiles returns where git keeps its configuration, what counts more last.
+// configFiles returns git's configuration files, in increasing precedence.
 func configFiles(env func(string) string, repository string) []string {
 	var files []string
 	if !isTrue(env("GIT_CONFIG_NOSYSTEM")) {
@@ -66,7 +66,7 @@ func configFiles(env func(string) string, repository string) []string {
 	return files
 }
 
-// visitConfig shows the files that a file includes, then the file itself.
+// visitConfig visits the files that a file includes, then the file itself.
 func visitConfig(file, home string, depth int, visit func(*config.Config)) error {
 	c, err := readConfigFile(file)
 	if err != nil || depth > 10 {
@@ -93,7 +93,7 @@ func expandPath(path, file, home string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// environmentSettings yields GIT_CONFIG_KEY_<n> and GIT_CONFIG_VALUE_<n>, of which there are GIT_CONFIG_COUNT.
+// environmentSettings yields the GIT_CONFIG_COUNT pairs of GIT_CONFIG_KEY_<n> and GIT_CONFIG_VALUE_<n>.
 func environmentSettings(env func(string) string) iter.Seq2[string, string] {
 	count, _ := strconv.Atoi(env("GIT_CONFIG_COUNT"))
 	return func(yield func(string, string) bool) {
@@ -105,7 +105,7 @@ func environmentSettings(env func(string) string) iter.Seq2[string, string] {
 	}
 }
 
-// applyRewrites applies the rule with the longest match, the last of equals, as git does.
+// applyRewrites applies the rule with the longest match, like git. Of equal ones, the last applies.
 func applyRewrites(rules []rewrite, url string) string {
 	var best rewrite
 	for _, r := range rules {

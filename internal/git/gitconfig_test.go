@@ -10,7 +10,7 @@ func TestInsteadOf(t *testing.T) {
 	writeFiles(t, dir, map[string]string{
 		"system": "[url \"https://system.example/\"]\n\tinsteadOf = sys:\n",
 		"global": "[include]\n\tpath = more\n[URL \"https://mirror.example/\"]\n\tinsteadof = https://github.com/\n\tinsteadOf = gh:\n",
-		// It includes itself, which must end.
+		// It includes itself, which must not loop.
 		"more": "[url \"/srv/acme/\"]\n\tinsteadOf = https://github.com/acme/\n[include]\n\tpath = more\n",
 	})
 	made := newRepo(t, someFiles)

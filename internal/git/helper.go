@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// helperTime is how long a credential helper may take; some ask a cloud for a token.
+// helperTime is the timeout for a credential helper. Some request a token from a cloud.
 const helperTime = 30 * time.Second
 
 // runHelper runs "git credential fill", the only use of the git program in this package.
@@ -23,7 +23,7 @@ func (c *Client) runHelper(ctx context.Context, request string) (string, error) 
 	cmd.WaitDelay = time.Second
 	cmd.Stdin = strings.NewReader(request)
 	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never")
-	// What this client was told about git's configuration counts for the program, too.
+	// The client's settings for git's configuration apply to the program, too.
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"} {
 		if value := c.env(name); value != "" {
 			cmd.Env = append(cmd.Env, name+"="+value)

@@ -11,9 +11,9 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// MergeBase returns the commit at which the history of a commit left that of another: the first one,
-// going back from c breadth first, that the other one descends from, or is.
-// Both must have been resolved by this repository. Histories without anything in common are an ErrCommitNotFound.
+// MergeBase returns the commit at which the history of a commit diverged from that of another: the first one,
+// going back from c breadth first, that other equals or descends from.
+// Both must have been resolved by this repository. The error is ErrCommitNotFound if they share no history.
 func (r *Repository) MergeBase(ctx context.Context, c, other Commit) (Commit, error) {
 	ours, err := r.ancestors(ctx, other)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *Repository) MergeBase(ctx context.Context, c, other Commit) (Commit, er
 	return found, err
 }
 
-// IsAncestor reports whether a commit is in the history of another one, or is that one.
+// IsAncestor reports whether a commit equals another one or is in its history.
 func (r *Repository) IsAncestor(ctx context.Context, ancestor string, of Commit) (bool, error) {
 	wanted, ok := parseHash(ancestor)
 	if !ok {
@@ -54,12 +54,12 @@ func (r *Repository) IsAncestor(ctx context.Context, ancestor string, of Commit)
 	return found, err
 }
 
-// History returns a commit and those before it along first parents, the newest first, with the branch of the one it begins at:
-// those that the branch itself went through, without what merges brought in. It ends before the first commit for which until
-// is true, if that is not nil, and after limit commits; 0 means no limit. more says that there are older ones that until did
-// not end: the limit left them out, or a shallow clone does not have them.
+// History returns a commit and its ancestors along first parents, newest first, with from's branch:
+// the commits that the branch itself pointed to, without merged ones. It ends before the first commit for which until
+// is true, unless until is nil, and after limit commits; 0 means no limit. more reports that older commits exist before
+// until's: beyond the limit, or missing from a shallow clone.
 //
-// The commit must have been resolved by this repository. Nobody else is asked.
+// The commit must have been resolved by this repository. History does not contact remotes.
 func (r *Repository) History(ctx context.Context, from Commit, until func(hash string) bool, limit int) (commits []Commit, more bool, err error) {
 	next, ok := parseHash(from.Hash)
 	if !ok || r.store() == nil {
@@ -97,7 +97,7 @@ func (r *Repository) ancestors(ctx context.Context, c Commit) (map[plumbing.Hash
 }
 
 // walkBack visits a commit and its history breadth first, each commit once, until visit returns false.
-// Where the history of a shallow clone is cut off it ends.
+// It ends where the history of a shallow clone does.
 func (r *Repository) walkBack(ctx context.Context, from Commit, visit func(plumbing.Hash) bool) error {
 	start, ok := parseHash(from.Hash)
 	if !ok || r.store() == nil {

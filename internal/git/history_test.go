@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// history makes a repository with git itself:
+// history creates a repository with git itself:
 //
 //	a ─ b ─ c      main
 //	    └── d ─ e  topic, and m merges c and e
@@ -103,7 +103,7 @@ func TestHistoryFollowsFirstParents(t *testing.T) {
 		more        bool
 	}{
 		{from: "c", want: "c b a"},
-		{from: "m", want: "m e d b a"}, // what was merged is on another branch
+		{from: "m", want: "m e d b a"}, // merged commits are on another branch
 		{from: "m", until: "c", want: "m e d b a"},
 		{from: "m", until: "d", want: "m e"},
 		{from: "m", until: "m", want: ""},

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Discover returns the folder of the repository that a folder is in: the root of the work tree, or the bare repository.
-// Outside of any repository it is an ErrRepositoryNotFound.
+// Discover returns the folder of the repository that contains a folder: the root of the work tree, or the bare repository.
+// Outside of any repository, the error is ErrRepositoryNotFound.
 func Discover(dir string) (string, error) {
 	start, err := filepath.Abs(dir)
 	if err != nil {
@@ -28,8 +28,8 @@ func Discover(dir string) (string, error) {
 	}
 }
 
-// Home returns the folder that the siblings of a repository lie beside:
-// of a linked work tree that of the repository it belongs to, of everything else the folder itself.
+// Home returns the folder next to which a repository's siblings are:
+// for a linked work tree, its main repository's folder; otherwise the folder itself.
 func Home(dir string) string {
 	gitDir, ok := findGitDir(dir)
 	if !ok {
@@ -47,7 +47,7 @@ func Home(dir string) string {
 }
 
 // openLocal opens a repository on the file system in place.
-// Where there is none but one with ".git" behind its name, that one is meant. An empty name is the path.
+// If it does not exist but a folder with the suffix ".git" does, it opens that one. An empty name means the path.
 func (c *Client) openLocal(path, name string) (*Repository, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -75,7 +75,7 @@ func (c *Client) openLocal(path, name string) (*Repository, error) {
 	return r, nil
 }
 
-// findGitDir returns the Git directory of a folder: the one of a work tree, or the folder itself.
+// findGitDir returns the Git directory of a folder: a work tree's, or the folder itself.
 func findGitDir(path string) (string, bool) {
 	dot := filepath.Join(path, ".git")
 	info, err := os.Stat(dot)
@@ -106,7 +106,7 @@ func readGitFile(file string) (string, bool) {
 	return filepath.Clean(dir), isGitDir(dir)
 }
 
-// isGitDir reports whether a folder has what makes a Git directory: a HEAD, and objects, or a directory that has them.
+// isGitDir reports whether a folder is a Git directory: it has a HEAD, and objects or a link to them.
 func isGitDir(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil || !info.Mode().IsRegular() {
 		return false
@@ -119,7 +119,7 @@ func isGitDir(dir string) bool {
 	return false
 }
 
-// openError gives the errors of opening a local repository their kind.
+// openError converts an error of opening a local repository.
 func openError(name string, err error) error {
 	var ours *Error
 	var unsupported unsupportedError

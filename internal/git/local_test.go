@@ -13,7 +13,7 @@ import (
 
 var someFiles = map[string]string{"a.yaml": "a: 1\n", "dir/b.yaml": "b: 2\n", "dir-x/c.txt": "c", "dir/sub/d.yml": "d"}
 
-// Whatever way a repository lies on the disk, the same files come out of it.
+// The layout of a repository on disk does not affect its files.
 func TestLocalLayouts(t *testing.T) {
 	layouts := map[string]func(r *testRepo, other string) string{
 		"worktree":      func(r *testRepo, _ string) string { return r.dir },
@@ -90,7 +90,7 @@ func TestResolveRevisions(t *testing.T) {
 	}
 }
 
-// A clone knows branches of its origin that it has no branch of its own for; its own come first.
+// A clone also resolves branches that only its origin has; its own come first.
 func TestResolveOriginBranches(t *testing.T) {
 	made := newRepo(t, someFiles)
 	made.git("branch", "dev")
@@ -160,7 +160,7 @@ func openAndResolve(ctx context.Context, c *Client, url, branch, revision string
 	return r.Resolve(ctx, branch, revision)
 }
 
-// Damage is found where it is read, and named as what it is.
+// Damage is found when it is read, and reported as damage.
 func TestCorruptRepository(t *testing.T) {
 	damage := map[string]func(content []byte) []byte{
 		"garbage":   func([]byte) []byte { return []byte("garbage") },
@@ -179,7 +179,7 @@ func TestCorruptRepository(t *testing.T) {
 	}
 }
 
-// An object with the content of another one must not pass: its name is checked.
+// An object with another's content is detected: its hash is checked.
 func TestSwappedObject(t *testing.T) {
 	made := newRepo(t, someFiles)
 	other, err := os.ReadFile(objectPath(made, "HEAD:dir/b.yaml"))
@@ -198,7 +198,7 @@ func TestMissingObject(t *testing.T) {
 	wantKind(t, readEverything(t.Context(), newClient(t, nil), made.dir), ErrCorrupt, "an object is missing")
 }
 
-// A partial clone looks damaged, and is not.
+// A partial clone looks damaged, but is not.
 func TestPartialClone(t *testing.T) {
 	made := newRepo(t, someFiles)
 	made.git("config", "uploadpack.allowFilter", "true")

@@ -17,7 +17,7 @@ var toolFolders = map[string]bool{
 	".vscode": true, ".idea": true, ".devcontainer": true, ".husky": true,
 }
 
-// ignoreFiles name what is left out, in gitignore syntax; the later one has the last word.
+// ignoreFiles list files to skip, in gitignore syntax. The later one takes precedence.
 var ignoreFiles = [...]string{".sourceignore", ".kalypsoignore"}
 
 const (
@@ -27,9 +27,9 @@ const (
 
 // Manifests returns the YAML files (*.yaml, *.yml in any case) at or below a path that may be Kubernetes documents, sorted.
 //
-// Left out are submodules, the folders of forges and editors (.github, .gitlab, .vscode...), folders with a Chart.yaml,
-// with everything below them, and what a .sourceignore or .kalypsoignore names, which count at every level from the root on.
-// What lies above the path itself was asked for by name: of it only the ignore files count.
+// It skips submodules, folders of forges and editors (.github, .gitlab, .vscode...), folders with a Chart.yaml
+// and everything below them, and what a .sourceignore or .kalypsoignore at any level lists.
+// The caller chose the path itself, so only the ignore files apply above it.
 //
 // Symbolic links are returned as such. Sizes are filled in; -1 for a file that cannot be read.
 func Manifests(ctx context.Context, t *Tree, below string) ([]Entry, error) {
@@ -44,7 +44,7 @@ func Manifests(ctx context.Context, t *Tree, below string) ([]Entry, error) {
 	return selectManifests(ctx, t, entries, below, ignored)
 }
 
-// AllManifests is [Manifests] without ignore files: it is for what nobody may hide.
+// AllManifests is [Manifests] without ignore files, for files that must not be hidden.
 func AllManifests(ctx context.Context, t *Tree, below string) ([]Entry, error) {
 	entries, err := t.Files(ctx, "")
 	if err != nil {
@@ -113,7 +113,7 @@ func chartFolders(entries []Entry) map[string]bool {
 	return charts
 }
 
-// inFolder reports whether a file lies in a chart or in a tool's folder, looking no higher than below.
+// inFolder reports whether a file is in a chart or in a tool's folder, at below or deeper.
 func inFolder(file, below string, charts map[string]bool) bool {
 	if file == below {
 		return false
@@ -131,7 +131,7 @@ func inFolder(file, below string, charts map[string]bool) bool {
 	}
 }
 
-// readIgnoreFiles reads all ignore files of a tree. Deeper ones overrule those above them.
+// readIgnoreFiles reads all ignore files of a tree. Deeper ones take precedence.
 func readIgnoreFiles(ctx context.Context, t *Tree, entries []Entry) (gitignore.Matcher, error) {
 	var files []Entry
 	for _, e := range entries {
@@ -169,7 +169,7 @@ func rank(file string) int {
 	return -1
 }
 
-// parseIgnore parses gitignore syntax; the patterns count below the folder of the file.
+// parseIgnore parses gitignore syntax. The patterns apply below the file's folder.
 func parseIgnore(content []byte, file string) []gitignore.Pattern {
 	var domain []string
 	if dir := path.Dir(file); dir != "." {

@@ -11,7 +11,7 @@ import (
 )
 
 // Each case is a txtar archive: the files of a tree, then "want" with the paths that Manifests returns,
-// and "want-all" with those of AllManifests where it differs. The first line of the comment may say "below: PATH".
+// and "want-all" with those of AllManifests if they differ. The first line of the comment may say "below: PATH".
 func TestManifests(t *testing.T) {
 	cases, err := filepath.Glob("testdata/manifests/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -66,7 +66,7 @@ func lines(entries []Entry) string {
 	return strings.Join(paths(entries), "\n") + "\n"
 }
 
-// Of a commit the sizes are not known beforehand; of what is selected they are.
+// In a commit, sizes are not known beforehand; those of selected files are.
 func TestManifestsOfCommit(t *testing.T) {
 	made := newRepo(t, map[string]string{"a.yaml": "12345", "b.txt": "x", ".sourceignore": "c.yaml\n", "c.yaml": "x"})
 	made.git("submodule", "add", "-q", newRepo(t, someFiles).dir, "sub.yaml")

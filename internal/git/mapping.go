@@ -7,12 +7,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Mapping says that repositories below the URL From are found at To, a folder or another URL.
-// From matches whole path segments: what stands for "https://host/team" stands for "https://host/team/repo",
-// and not for "https://host/teams/repo". Spellings that [SameRepository] takes for equal match.
+// Mapping redirects repositories below the URL From to To, a folder or another URL.
+// From matches whole path segments: "https://host/team" matches "https://host/team/repo",
+// but not "https://host/teams/repo". Spellings that [SameRepository] considers equal match.
 type Mapping struct{ From, To string }
 
-// ParseMapping parses "URL=PATH". PATH may be a URL as well.
+// ParseMapping parses "URL=PATH". PATH can be a URL as well.
 func ParseMapping(s string) (Mapping, error) {
 	from, to, found := strings.Cut(s, "=")
 	m := Mapping{From: strings.TrimSpace(from), To: strings.TrimSpace(to)}
@@ -31,7 +31,7 @@ func ParseMapping(s string) (Mapping, error) {
 	return m, nil
 }
 
-// prefixKey is the key of a mapping's From, which may be a host alone.
+// prefixKey returns the key of a mapping's From, which can be a host alone.
 func prefixKey(url string) (string, bool) {
 	if l, err := parseLocation(url); err == nil {
 		return l.key(), true
@@ -43,7 +43,7 @@ func prefixKey(url string) (string, bool) {
 	return strings.TrimSuffix(l.key(), "/repository"), err == nil
 }
 
-// applyMappings returns where a repository is found. The longest matching From wins, the first of equals.
+// applyMappings returns the mapped location of a repository. The longest matching From applies, the first of equals.
 func applyMappings(mappings []Mapping, l location) (string, bool) {
 	key, best, result := l.key(), -1, ""
 	for _, m := range mappings {

@@ -44,7 +44,7 @@ func FuzzParseMapping(f *testing.F) {
 			}
 			return
 		}
-		// What is mapped is found.
+		// Mapped URLs are found.
 		if l, err := parseLocation(m.From); err == nil {
 			if to, ok := applyMappings([]Mapping{m}, l); !ok || to != m.To {
 				t.Errorf("%+v maps itself to %q, %v", m, to, ok)
@@ -82,7 +82,7 @@ func TestMappings(t *testing.T) {
 	}
 }
 
-// A fleet is tried offline from clones: the documents' URLs lead to folders.
+// Mapping URLs to clones allows working offline.
 func TestMappingOpensClones(t *testing.T) {
 	made := newRepo(t, someFiles)
 	c := newClient(t, nil)
@@ -96,7 +96,7 @@ func TestMappingOpensClones(t *testing.T) {
 	}
 }
 
-// Those who are not at this machine are told of the repositories that they know, and of no folders.
+// Errors for other machines name the repositories' URLs, and no folders.
 func TestElsewhere(t *testing.T) {
 	const url = "https://git.example.com/acme/shop"
 	for name, ask := range map[string]func(c *Client, r *testRepo) error{

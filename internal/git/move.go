@@ -12,8 +12,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git/reflock"
 )
 
-// moveLocal moves a branch of a local repository the way git does: whoever holds the lock file beside the reference
-// may compare and replace it, so that git itself, running at the same time, is kept out.
+// moveLocal moves a branch of a local repository like git: the process that holds the lock file beside the reference
+// can compare and replace it, which excludes concurrent git commands.
 func (r *Repository) moveLocal(branch string, from, to plumbing.Hash) error {
 	op := fmt.Sprintf("move branch %q of", branch)
 	if where := r.checkedOut(branch); where != "" {
@@ -38,7 +38,7 @@ func (r *Repository) moveLocal(branch string, from, to plumbing.Hash) error {
 	if err != nil {
 		return r.moveError(op, err)
 	}
-	defer lock.Release() //nolint:errcheck // what could not be released is taken over
+	defer lock.Release() //nolint:errcheck // a lock that was not released is taken over
 	now, err := r.store().reference(name)
 	if err != nil && !errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return r.corrupt(op, err)
@@ -46,7 +46,7 @@ func (r *Repository) moveLocal(branch string, from, to plumbing.Hash) error {
 	if now != from {
 		return r.moved(branch)
 	}
-	// Branches that are gone leave empty folders behind, one of which may have this branch's name.
+	// Deleted branches leave empty folders behind, one of which may have this branch's name.
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		_ = os.Remove(path)
 	}
@@ -66,8 +66,8 @@ func (r *Repository) moveError(op string, err error) error {
 	return storageError(op, r.Name, err)
 }
 
-// occupied reports a branch whose name is a folder of this one's, or the other way round: packed references
-// do not show in the file system.
+// occupied returns an error if another branch's name is a parent folder of this one's, or vice versa. Packed references
+// are not in the file system.
 func (r *Repository) occupied(branch string) error {
 	names, err := r.store().references("refs/heads/")
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *Repository) occupied(branch string) error {
 	return nil
 }
 
-// checkedOut returns the work tree that has a branch checked out, the main one or a linked one; "" if there is none.
+// checkedOut returns the work tree that has a branch checked out, the main one or a linked one. Empty if none has.
 func (r *Repository) checkedOut(branch string) string {
 	common := r.store().common
 	if headIs(filepath.Join(common, "HEAD"), branch) && !isBare(common) {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// encodePack writes a pack of whole objects. Generated manifests are small and compress well:
-// looking for differences between them would cost more than it saves.
+// encodePack writes a pack of whole objects. Generated manifests are small and compress well;
+// deltas would cost more than they save.
 func encodePack(objects iter.Seq2[plumbing.Hash, pendingObject]) []byte {
 	count := 0
 	for range objects {
@@ -33,7 +33,7 @@ func encodePack(objects iter.Seq2[plumbing.Hash, pendingObject]) []byte {
 	return b.Bytes()
 }
 
-// objectHeader is the type and the size of an object: four bits of the size with the type, then seven at a time.
+// objectHeader returns an object's type and size: four bits of the size with the type, then seven at a time.
 func objectHeader(kind plumbing.ObjectType, size int) []byte {
 	first := byte(kind)<<4 | byte(size&0x0f)
 	size >>= 4

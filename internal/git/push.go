@@ -17,12 +17,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Push moves a branch to a commit that is in the repository, if the branch is where the caller believes it to be:
-// at the commit old, or, when old is empty, nowhere. Otherwise it is an ErrMoved.
+// Push moves a branch to a commit that is in the repository, if the branch is where the caller expects it:
+// at the commit old, or nowhere if old is empty. Otherwise the error is ErrMoved.
 //
-// A local branch is moved in place, unless somebody works on it in a work tree (ErrCheckedOut).
+// A local branch is moved in place, unless it is checked out in a work tree (ErrCheckedOut).
 // A remote branch is moved by pushing what the remote lacks; it need not be a fast-forward.
-// A push that the server refuses, for instance because the branch is protected, is an ErrDenied.
+// If the server refuses the push, for example because the branch is protected, the error is ErrDenied.
 func (r *Repository) Push(ctx context.Context, branch, old string, c Commit) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (r *Repository) pushRemote(ctx context.Context, branch string, from, to plu
 	if err := r.send(ctx, conn, &packp.Command{Name: name, Old: from, New: to}, objects); err != nil {
 		return err
 	}
-	// The next Resolve then has nothing to fetch. Should this fail it merely fetches.
+	// The next Resolve then has nothing to fetch. If this fails, it just fetches.
 	_ = r.store().own.SetReference(plumbing.NewHashReference(fetchedMark(branch), to))
 	return nil
 }
@@ -92,14 +92,14 @@ func (r *Repository) send(ctx context.Context, conn *connection, command *packp.
 	return r.pushError(ctx, conn, command, report, messages, err)
 }
 
-// pushError tells a branch that moved in the last moment from a push that the server does not want.
+// pushError distinguishes a branch that moved meanwhile from a push that the server refused.
 func (r *Repository) pushError(ctx context.Context, conn *connection, command *packp.Command, report *packp.ReportStatus, messages *remoteMessages, err error) error {
 	if report == nil {
 		return remoteError(ctx, "push to", r.remote.location, conn.used, err)
 	}
 	branch := command.Name.Short()
 	text := err.Error()
-	// The words of git, of its successors and of the forges; the command carried the old value for them to compare.
+	// The messages of git, its successors and the forges. The command included the old value for them to compare.
 	for _, sign := range []string{"incorrect old value", "already exists", "cannot lock ref", "failed to lock", "failed to update ref", "fetch first", "stale info", "reference changed"} {
 		if strings.Contains(text, sign) {
 			return r.moved(branch)
@@ -122,16 +122,16 @@ func (r *Repository) moved(branch string) error {
 	}
 }
 
-// maxUnpushed bounds how many commits one push carries.
+// maxUnpushed is the maximum number of commits in one push.
 const maxUnpushed = 1000
 
-// missing collects what a remote lacks of a commit: commits back to those that it has, and what they changed.
+// missing collects what a remote lacks of a commit: commits back to those that it has, and their changes.
 func (r *Repository) missing(ctx context.Context, to plumbing.Hash, refs *packp.AdvRefs) (map[plumbing.Hash]pendingObject, error) {
 	known := map[plumbing.Hash]bool{}
 	for _, hash := range refs.References {
 		known[hash] = true
 	}
-	// A remote keeps what its branches were for a while at least, and refuses the push if it does not.
+	// A remote keeps old heads of branches at least for a while, and refuses the push if it does not.
 	for _, hash := range r.store().fetchedHeads() {
 		if hash != to {
 			known[hash] = true
@@ -170,7 +170,7 @@ type missing struct {
 	objects map[plumbing.Hash]pendingObject
 }
 
-// commit collects a commit and what it changed of its first parent, and returns the parents.
+// commit collects a commit and its changes to its first parent, and returns the parents.
 func (m *missing) commit(hash plumbing.Hash) ([]plumbing.Hash, error) {
 	content, err := m.take(hash, plumbing.CommitObject)
 	if err != nil {
@@ -237,7 +237,7 @@ func (m *missing) entry(e, before treeEntry) error {
 }
 
 func (m *missing) take(hash plumbing.Hash, kind plumbing.ObjectType) ([]byte, error) {
-	// The empty tree need not be stored to be read, but it must be pushed.
+	// The empty tree can be read without being stored, but it must be pushed.
 	if hash == emptyTree {
 		m.objects[hash] = pendingObject{kind, nil}
 		return nil, nil
@@ -249,7 +249,7 @@ func (m *missing) take(hash plumbing.Hash, kind plumbing.ObjectType) ([]byte, er
 	return content, err
 }
 
-// remoteMessages keeps the first lines that a server says about a push: hooks explain themselves there.
+// remoteMessages keeps a server's first messages about a push, in which hooks explain refusals.
 type remoteMessages struct{ b bytes.Buffer }
 
 func (m *remoteMessages) Write(p []byte) (int, error) {

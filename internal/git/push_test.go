@@ -29,12 +29,12 @@ func TestPushRemote(t *testing.T) {
 		t.Errorf("the remote has\n%s", got)
 	}
 	bare.git("fsck", "--strict")
-	// What was pushed is known: nothing is fetched for it.
+	// Pushed objects are known: nothing is fetched for them.
 	before := s.packs.Load()
 	if c := resolve(t, r, "kalypso/dev", ""); c.Hash != second.Hash || s.packs.Load() != before {
 		t.Errorf("resolved %s", c.Hash)
 	}
-	// The living branch is rebuilt on a new base: not a fast-forward, and still under lease.
+	// A pull request's branch is rebuilt on a new base: not a fast-forward, but still under lease.
 	head := made.commit("base moved", map[string]string{"z": "z"})
 	made.git("push", "-q", "origin", "main")
 	rebuilt := mustCommit(t, r, request(resolve(t, r, "main", ""), map[string]string{"dir/b.yaml": "newest"}))
@@ -62,7 +62,7 @@ func TestPushRemoteMoved(t *testing.T) {
 	}
 }
 
-// The branch that moves between the server's greeting and the push is caught by the server, told by what it says.
+// If the branch moves between the server's greeting and the push, the server refuses, and its message shows the reason.
 func TestPushRemoteMovedInTheLastMoment(t *testing.T) {
 	s := newServer(t)
 	_, url := s.publish("gitops.git", someFiles)
@@ -84,7 +84,7 @@ func TestPushRemoteDenied(t *testing.T) {
 	writeHook(t, filepath.Join(s.root, "gitops.git"), "", "#!/bin/sh\necho 'main is protected, "+testToken+"' >&2\nexit 1\n")
 	err := r.Push(t.Context(), "main", main.Hash, next)
 	wantKind(t, err, ErrDenied, "pre-receive hook declined", "main is protected, ***")
-	// Reading without a credential is fine where everybody may; pushing is not.
+	// Reading may be public; pushing still needs a credential.
 	s.open.Store(false)
 	anonymous := newClient(t, nil)
 	anonymous.CacheDir = r.client.CacheDir

@@ -12,7 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// reference returns where a reference points to, following symbolic ones; plumbing.ErrReferenceNotFound if it does not exist.
+// reference returns a reference's commit, following symbolic ones. The error is plumbing.ErrReferenceNotFound if it does not exist.
 func (s *store) reference(name plumbing.ReferenceName) (plumbing.Hash, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 )
 
-// remote is a repository on another machine, with its place in the cache.
+// remote is a repository on another machine, with its cache.
 type remote struct {
 	location location
 	cache    cache
@@ -20,11 +20,11 @@ func newRemote(l location, cacheDir string) *remote {
 	return &remote{location: l, cache: newCache(cacheDir, l)}
 }
 
-// discard throws the cached clone away: the next Resolve fetches it anew.
+// discard marks the cached clone as damaged, so that the next Resolve fetches it again.
 func (r *remote) discard() { r.cache.markDamaged() }
 
-// resolveRemote fetches a branch and resolves a revision. When the cached clone turns out to be damaged
-// it is fetched anew, once.
+// resolveRemote fetches a branch and resolves a revision. If the cached clone is damaged,
+// it is fetched again, once.
 func (r *Repository) resolveRemote(ctx context.Context, branch, revision string) (Commit, error) {
 	unlock, err := r.remote.cache.lock(ctx, r.client.progress)
 	if err != nil {
@@ -71,7 +71,8 @@ func (r *Repository) fetchAndResolve(ctx context.Context, branch, revision strin
 	return c, err
 }
 
-// defaultBranch is what the remote's HEAD names. Old servers tell only its commit: then the branch with it is taken.
+// defaultBranch returns the branch that the remote's HEAD names. Old servers only send its commit; then it is the branch
+// with that commit.
 func defaultBranch(refs *packp.AdvRefs) string {
 	for _, symref := range refs.Capabilities.Get("symref") {
 		if target, ok := strings.CutPrefix(symref, "HEAD:refs/heads/"); ok {
@@ -127,12 +128,12 @@ func (r *Repository) openCache() (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The old store is not closed: trees that were handed out may still read from it.
+	// The old store is not closed, since existing trees may still read from it.
 	r.current.Store(fresh)
 	return fresh, nil
 }
 
-// revisionBase splits what ~ and ^ follow.
+// revisionBase splits a revision at the first ~ or ^.
 func revisionBase(revision string) (base, rest string) {
 	if i := strings.IndexAny(revision, "~^@"); i > 0 {
 		return revision[:i], revision[i:]
@@ -140,7 +141,7 @@ func revisionBase(revision string) (base, rest string) {
 	return revision, ""
 }
 
-// revision resolves a revision with what the remote says now: names that are left in the cache are not asked.
+// revision resolves a revision by the remote's current references, ignoring names left in the cache.
 func (f *fetch) revision(ctx context.Context, branch, revision string) (plumbing.Hash, error) {
 	if hash, ok := parseHash(revision); ok {
 		return hash, f.ensureCommit(ctx, hash)
@@ -163,7 +164,7 @@ func (f *fetch) revision(ctx context.Context, branch, revision string) (plumbing
 		base = hash.String()
 		break
 	}
-	// What remains is the beginning of a commit id.
+	// What remains is the prefix of a commit ID.
 	hash, err := f.store.revision(base + rest)
 	if err != nil {
 		return hash, f.repo.noCommit(revision)

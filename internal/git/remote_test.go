@@ -53,7 +53,7 @@ func TestRemoteResolve(t *testing.T) {
 	}
 }
 
-// The next use fetches what is new, and nothing when nothing is; another client finds what is cached.
+// The next use fetches only what is new; another client uses the cache.
 func TestRemoteFetchesIncrementally(t *testing.T) {
 	s := newServer(t)
 	made, url := s.publish("shop.git", someFiles)
@@ -72,7 +72,7 @@ func TestRemoteFetchesIncrementally(t *testing.T) {
 	if got := resolve(t, r, "main", ""); got.Hash != head || s.packs.Load() != 2 {
 		t.Errorf("got %s after %d packs, want %s", got.Hash, s.packs.Load(), head)
 	}
-	// A rewritten branch is what it is now.
+	// A rewritten branch has its new head.
 	made.git("reset", "-q", "--hard", "HEAD~1")
 	head = made.commit("instead", map[string]string{"other.yaml": "o"})
 	made.git("push", "-q", "-f", "origin", "main")
@@ -85,7 +85,7 @@ func TestRemoteFetchesIncrementally(t *testing.T) {
 	}
 }
 
-// What is cached is not sent again, even when the branch was rewritten.
+// Cached objects are not sent again, even if the branch was rewritten.
 func TestRemoteSendsOnlyWhatIsNew(t *testing.T) {
 	s := newServer(t)
 	noise := make([]byte, 300_000)
@@ -105,7 +105,7 @@ func TestRemoteSendsOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// A branch name that became a folder of names, or disappeared, leaves nothing behind that is taken for current.
+// After a branch is deleted, or its name becomes a folder of branches, the old one is not used.
 func TestRemoteBranchesComeAndGo(t *testing.T) {
 	s := newServer(t)
 	made, url := s.publish("shop.git", someFiles)
@@ -120,7 +120,7 @@ func TestRemoteBranchesComeAndGo(t *testing.T) {
 	wantKind(t, err, ErrCommitNotFound)
 }
 
-// A commit behind no branch any more is fetched where the server allows it.
+// A commit outside of all branches is fetched if the server allows it.
 func TestRemoteCommitOffTheBranch(t *testing.T) {
 	s := newServer(t)
 	made, url := s.publish("shop.git", someFiles)
@@ -191,7 +191,7 @@ func TestRemoteErrors(t *testing.T) {
 	}
 }
 
-// Old data is never given for new: when the remote is gone, that is an error, however much is cached.
+// Old data is never returned as current: an unreachable remote is an error, however much is cached.
 func TestRemoteGoneAfterFetch(t *testing.T) {
 	s := newServer(t)
 	_, url := s.publish("shop.git", someFiles)
@@ -202,7 +202,7 @@ func TestRemoteGoneAfterFetch(t *testing.T) {
 	wantKind(t, err, ErrUnavailable)
 	_, err = r.Resolve(t.Context(), "main", c.Hash)
 	wantKind(t, err, ErrUnavailable)
-	// What was resolved before can be read on.
+	// Resolved commits can still be read.
 	if diff := cmp.Diff(someFiles, contents(t, r.Tree(c))); diff != "" {
 		t.Error(diff)
 	}
@@ -257,7 +257,7 @@ func overwriteAll(pattern string) error {
 	return err
 }
 
-// Any number of clients may share a cache, at the same time, from the first fetch on.
+// Any number of clients can share a cache concurrently, from the first fetch on.
 func TestRemoteConcurrentClients(t *testing.T) {
 	s := newServer(t)
 	made, url := s.publish("shop.git", someFiles)
@@ -292,7 +292,7 @@ func TestRemoteConcurrentClients(t *testing.T) {
 	}
 }
 
-// Whoever waits for another's fetch, or for a server that says nothing, stops with the context.
+// Waiting for another fetch, or for a silent server, ends with the context.
 func TestRemoteContextEnds(t *testing.T) {
 	silent := make(chan struct{})
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

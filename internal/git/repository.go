@@ -21,7 +21,7 @@ import (
 // Repository is a local repository, a remote one with its cache, or a plain folder whose subfolders are branches.
 // It is safe for concurrent use.
 type Repository struct {
-	// Name is where the repository is, for people: a path, or a URL without credentials; see [Client.Elsewhere]. Do not change it.
+	// Name is the repository's location for users: a path, or a URL without credentials; see [Client.Elsewhere]. Do not change it.
 	Name string
 
 	client *Client
@@ -30,18 +30,18 @@ type Repository struct {
 	// remote is set for a remote repository; its store is the cache, opened when it is first fetched.
 	remote *remote
 
-	// current is the store; of a remote repository it comes with the first fetch, and again when a damaged cache is replaced.
+	// current is the store. For a remote repository it is set by the first fetch, and again when a damaged cache is replaced.
 	current atomic.Pointer[store]
 }
 
-// store returns the object database; nil for a plain folder, and for a remote that was not fetched yet.
+// store returns the object database. It returns nil for a plain folder, and for a remote that was not fetched yet.
 func (r *Repository) store() *store { return r.current.Load() }
 
 // Commit is a state of a repository.
 type Commit struct {
 	// Hash is the commit id; empty for a plain folder.
 	Hash string
-	// Unsigned is the id that it would have without its signature; for a commit that has none, its id.
+	// Unsigned is the ID that the commit would have without its signature. It equals Hash for unsigned commits.
 	Unsigned string
 	// Branch is the branch it was resolved from, never empty unless a local repository's HEAD is detached.
 	Branch string
@@ -52,7 +52,7 @@ type Commit struct {
 	tree plumbing.Hash
 }
 
-// Short returns the abbreviated commit id for people; "worktree" for a plain folder.
+// Short returns the abbreviated commit ID for users; "worktree" for a plain folder.
 func (c Commit) Short() string {
 	if c.Hash == "" {
 		return "worktree"
@@ -62,13 +62,13 @@ func (c Commit) Short() string {
 
 // Resolve returns the head of a branch, or the commit that a revision names.
 //
-// An empty branch is the default one. A local repository is asked for its own branch first, then for the one that it
-// knows of "origin". From a remote repository the branch is fetched with its history.
+// An empty branch means the default branch. In a local repository, its own branch comes first, then that of "origin".
+// From a remote repository the branch is fetched with its history.
 //
-// A revision is a commit id, whole or its unique beginning, a tag, a branch, or one of these with ~n and ^n behind it;
-// empty means the head. It need not lie behind the head, but it must be in the repository.
+// A revision is a commit ID, whole or a unique prefix, a tag, a branch, or one of these followed by ~n and ^n;
+// empty means the head. It need not be in the head's history, but it must be in the repository.
 //
-// The error is an ErrBranchNotFound, ErrCommitNotFound or ErrEmpty; for remotes also an ErrRepositoryNotFound, ErrDenied or ErrUnavailable.
+// The error is ErrBranchNotFound, ErrCommitNotFound or ErrEmpty; for remotes also ErrRepositoryNotFound, ErrDenied or ErrUnavailable.
 func (r *Repository) Resolve(ctx context.Context, branch, revision string) (Commit, error) {
 	if err := ctx.Err(); err != nil {
 		return Commit{}, err
@@ -85,7 +85,7 @@ func (r *Repository) Resolve(ctx context.Context, branch, revision string) (Comm
 	return r.resolveLocal(ctx, branch, revision)
 }
 
-// resolveLocal resolves what the store has.
+// resolveLocal resolves a revision in the store.
 func (r *Repository) resolveLocal(ctx context.Context, branch, revision string) (Commit, error) {
 	head, branch, err := r.branchHead(branch)
 	if err != nil {
@@ -126,7 +126,7 @@ func branchReferences(branch string) []plumbing.ReferenceName {
 	return []plumbing.ReferenceName{plumbing.NewBranchReferenceName(branch), plumbing.NewRemoteReferenceName("origin", branch)}
 }
 
-// defaultHead is where HEAD points to; of a cache, where the remote's HEAD pointed to when it was fetched.
+// defaultHead returns HEAD's commit and branch; in a cache, those of the remote's HEAD when it was fetched.
 func (r *Repository) defaultHead() (plumbing.Hash, string, error) {
 	r.store().mu.Lock()
 	ref, err := r.store().own.Reference(plumbing.HEAD)
@@ -140,7 +140,7 @@ func (r *Repository) defaultHead() (plumbing.Hash, string, error) {
 	return r.branchHead(ref.Target().Short())
 }
 
-// noBranch says which branches there are instead, and that a repository is empty when it has none.
+// noBranch returns an error that lists existing branches, or says that the repository is empty.
 func (r *Repository) noBranch(branch string) error {
 	names, err := r.localBranches()
 	if err == nil && len(names) == 0 {
@@ -153,11 +153,11 @@ func (r *Repository) noBranch(branch string) error {
 	return missing
 }
 
-// plainBranch is a branch that is copied into a shell as it is.
+// plainBranch matches branch names that need no quoting in a shell.
 var plainBranch = regexp.MustCompile(`^[A-Za-z0-9._/-]+$`)
 
-// fetchesSome reports whether the repository is a clone that has fetched some branches of its origin only:
-// those of one branch say so, and shallow ones, as CI makes them, usually are.
+// fetchesSome reports whether the repository is a clone with only some branches of its origin:
+// single-branch clones, and usually shallow ones, as CI makes them.
 func (r *Repository) fetchesSome() bool {
 	c, err := readConfigFile(filepath.Join(r.store().common, "config"))
 	if err != nil || !c.HasSection("remote") || !c.Section("remote").HasSubsection("origin") {
@@ -178,8 +178,8 @@ func noBranch(where, branch string, names []string) *Error {
 	return &Error{Kind: ErrBranchNotFound, Op: fmt.Sprintf("read branch %q of", secret.Line(branch)), Where: where, Hint: hint}
 }
 
-// Branches returns the names of the branches, sorted. A remote is asked for them, and nothing is fetched.
-// A local repository's own branches and those that it knows of "origin" are listed together.
+// Branches returns the names of the branches, sorted. It contacts a remote, but fetches nothing.
+// For a local repository they include the branches of "origin".
 func (r *Repository) Branches(ctx context.Context) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (r *Repository) localBranches() ([]string, error) {
 	return branches, nil
 }
 
-// Remotes returns the URLs of a local repository's remotes, sorted; none for others.
+// Remotes returns the URLs of a local repository's remotes, sorted; none for other repositories.
 // They may contain credentials: pass them to [Client.Map] and [SameRepository], and do not print them without [Redact].
 func (r *Repository) Remotes() ([]string, error) {
 	if r.folder != "" || r.remote != nil {
@@ -236,8 +236,8 @@ func (r *Repository) Tree(c Commit) *Tree {
 	return &Tree{repo: r, root: c.tree}
 }
 
-// Read returns the content of a blob by its id; an ErrTooLarge if it has more than limit bytes.
-// A plain folder has no blobs to ask for: read its entries through [Repository.Tree].
+// Read returns the content of a blob by its ID. The error is ErrTooLarge if it has more than limit bytes.
+// Plain folders have no blobs: read their entries through [Repository.Tree].
 func (r *Repository) Read(ctx context.Context, hash string, limit int64) ([]byte, error) {
 	if r.folder != "" {
 		return nil, &Error{Kind: ErrInvalid, Op: "read blob " + secret.Line(hash) + " of", Where: r.Name, Detail: "a plain folder has no blobs"}
@@ -260,8 +260,8 @@ func (r *Repository) readBlob(ctx context.Context, what, hash string, limit int6
 	return content, nil
 }
 
-// readError gives the errors of the object database their kind.
-// An object that a tree names and that is missing means damage, or a clone made without it.
+// readError converts an error of the object database.
+// If an object in a tree is missing, the repository is damaged, or a partial clone.
 func (r *Repository) readError(ctx context.Context, op string, err error) error {
 	var ours *Error
 	var large tooLargeError
@@ -302,7 +302,7 @@ func (r *Repository) close() error {
 	return nil
 }
 
-// checkBranch refuses names that git would not accept as a branch.
+// checkBranch returns an error for names that git does not accept as a branch.
 func checkBranch(branch string, allowEmpty bool) error {
 	if branch == "" && allowEmpty {
 		return nil

@@ -13,12 +13,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// revision resolves a commit id, its beginning, a reference, or one of these with ~n or ^n.
+// revision resolves a commit ID, its prefix, a reference, or one of these with ~n or ^n.
 func (r *Repository) revision(revision string) (plumbing.Hash, error) {
 	if hash, ok := parseHash(revision); ok {
 		return hash, nil
 	}
-	// A branch that only "origin" has counts as well, as it does for Resolve.
+	// A branch that only "origin" has works as well, as in Resolve.
 	for _, spelling := range []string{revision, "refs/remotes/origin/" + revision} {
 		if hash, err := r.store().revision(spelling); err == nil {
 			return hash, nil
@@ -27,7 +27,7 @@ func (r *Repository) revision(revision string) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, r.noCommit(revision)
 }
 
-// revision leaves the grammar of revisions to go-git.
+// revision lets go-git parse a revision.
 func (s *store) revision(revision string) (hash plumbing.Hash, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *store) revision(revision string) (hash plumbing.Hash, err error) {
 	return *found, nil
 }
 
-// readCommit reads a commit and makes sure that its tree is there.
+// readCommit reads a commit and checks that its tree exists.
 func (r *Repository) readCommit(ctx context.Context, hash plumbing.Hash) (Commit, error) {
 	op := "read commit " + hash.String() + " of"
 	content, err := r.store().object(hash, plumbing.CommitObject, maxStructure)
@@ -72,7 +72,7 @@ func (r *Repository) readCommit(ctx context.Context, hash plumbing.Hash) (Commit
 	return c, nil
 }
 
-// peel follows an annotated tag to what it names.
+// peel follows an annotated tag to its object.
 func (r *Repository) peel(hash plumbing.Hash) (plumbing.Hash, error) {
 	content, err := r.store().object(hash, plumbing.TagObject, maxStructure)
 	if err != nil {
@@ -115,7 +115,7 @@ func decodeCommit(content []byte) (*object.Commit, error) {
 	return c, nil
 }
 
-// noCommit tells a commit that nobody has from one that a shallow clone does not reach.
+// noCommit returns an error that distinguishes a missing commit from one beyond a shallow clone.
 func (r *Repository) noCommit(revision string) error {
 	e := &Error{
 		Kind: ErrCommitNotFound, Op: fmt.Sprintf("read commit %q of", secret.Scrub(revision)), Where: r.Name,

@@ -2,8 +2,8 @@ package git
 
 import "github.com/kalypso-io/kalypso/internal/text/secret"
 
-// Secret is a password or token. It does not print; the zero value is none.
+// Secret is a password or token. It does not print. The zero value is no secret.
 type Secret = secret.Value
 
-// NewSecret hides a text; an empty one is no secret.
+// NewSecret returns a secret with a text. An empty text is no secret.
 func NewSecret(text string) Secret { return secret.New(text) }

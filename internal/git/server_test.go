@@ -25,11 +25,11 @@ type server struct {
 	http *httptest.Server
 	// root holds the repositories.
 	root string
-	// open lets everybody read.
+	// open allows public reading.
 	open atomic.Bool
-	// token is the password that counts.
+	// token is the valid password.
 	token atomic.Value
-	// packs counts how often a pack was asked for, sent the bytes of all answers.
+	// packs counts the requested packs, sent the bytes of all answers.
 	packs, sent atomic.Int64
 
 	mu   sync.Mutex
@@ -69,12 +69,12 @@ func newServer(t *testing.T) *server {
 
 func (s *server) host() string { return strings.TrimPrefix(s.http.URL, "http://") }
 
-// env is an environment with the credential for this server.
+// env returns an environment with the credential for this server.
 func (s *server) env() map[string]string {
 	return map[string]string{"KALYPSO_GIT_TOKEN": testToken, "KALYPSO_GIT_HOST": "example.com, " + s.host()}
 }
 
-// publish makes a bare repository of the server from files, and returns a clone to work in and the URL.
+// publish creates a bare repository of the server from files, and returns a clone to work in and the URL.
 func (s *server) publish(name string, files map[string]string) (*testRepo, string) {
 	s.t.Helper()
 	made := newRepo(s.t, files)
@@ -84,7 +84,7 @@ func (s *server) publish(name string, files map[string]string) (*testRepo, strin
 	return made, s.http.URL + "/" + name
 }
 
-// countingWriter counts what is sent.
+// countingWriter counts written bytes.
 type countingWriter struct {
 	http.ResponseWriter
 	sent *atomic.Int64
@@ -95,7 +95,7 @@ func (w countingWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// requestsWithCredentials counts what came with a credential.
+// requestsWithCredentials returns the number of requests with a credential.
 func (s *server) requestsWithCredentials() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// testRepo is a repository made with the git program, which is what others make them with.
+// testRepo is a repository created with the git program.
 type testRepo struct {
 	t   *testing.T
 	dir string
 }
 
-// newRepo makes a repository with a work tree and one commit on main.
+// newRepo creates a repository with a work tree and one commit on main.
 func newRepo(t *testing.T, files map[string]string) *testRepo {
 	t.Helper()
 	r := &testRepo{t: t, dir: realDir(t)}
@@ -26,7 +26,7 @@ func newRepo(t *testing.T, files map[string]string) *testRepo {
 	return r
 }
 
-// realDir is a folder as git itself names it: without symbolic links.
+// realDir returns a folder's path without symbolic links, as git names it.
 func realDir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -36,7 +36,7 @@ func realDir(t *testing.T) string {
 	return dir
 }
 
-// git runs the git program without any configuration of this machine.
+// git runs the git program without this machine's configuration.
 func (r *testRepo) git(args ...string) string {
 	r.t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -77,7 +77,7 @@ func writeFiles(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-// newClient returns a client with a cache and an environment of its own: nothing of this machine is seen.
+// newClient returns a client with a separate cache and environment, isolated from this machine.
 func newClient(t *testing.T, env map[string]string) *Client {
 	t.Helper()
 	home := t.TempDir()
@@ -149,7 +149,7 @@ func paths(entries []Entry) []string {
 	return names
 }
 
-// wantKind checks the kind of an error and that its text contains what people need to know.
+// wantKind checks the kind of an error, and that its text contains texts.
 func wantKind(t *testing.T, err, kind error, texts ...string) {
 	t.Helper()
 	if !errors.Is(err, kind) {

@@ -9,11 +9,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Signer signs commits; [LoadSigner] makes one of a key.
+// Signer signs commits. [LoadSigner] creates one from a key.
 //
-// The same request makes the same commit only if its signer gives the same signature twice. SSH keys of the kinds
-// ed25519 and RSA do. OpenPGP, whose signatures hold the time, and ECDSA do not: made again, a commit has another id.
-// Who wants to know whether a branch has the commit already compares [Commit.Unsigned] then.
+// Equal requests make equal commits only if the signer is deterministic. SSH keys of the kinds
+// ed25519 and RSA are. OpenPGP, whose signatures contain the time, and ECDSA are not: a repeated commit has another ID.
+// To check whether a branch already has the commit, compare [Commit.Unsigned].
 type Signer interface {
 	// Sign returns the armored signature of a commit object, in one of the formats that git verifies.
 	Sign(commit []byte) (string, error)
@@ -44,7 +44,7 @@ func LoadSigner(file string, passphrase Secret) (Signer, error) {
 		return nil, e
 	}
 	if err == nil {
-		// What a key cannot do shows now, and not when everything else is done.
+		// Find an unusable key now rather than after all other work.
 		_, err = signer.Sign(nil)
 	}
 	if err != nil {
@@ -54,7 +54,7 @@ func LoadSigner(file string, passphrase Secret) (Signer, error) {
 	return signer, nil
 }
 
-// sign adds the signature of a commit object to its headers, which end with the first empty line.
+// sign adds a signature to a commit object's headers, which end with the first empty line.
 func sign(commit []byte, signer Signer) ([]byte, error) {
 	signature, err := signer.Sign(commit)
 	if err != nil {
@@ -65,7 +65,7 @@ func sign(commit []byte, signer Signer) ([]byte, error) {
 	return fmt.Appendf(nil, "%s\ngpgsig %s\n\n%s", headers, lines, message), nil
 }
 
-// unsigned returns a commit object without its signatures: what they sign.
+// unsigned returns a commit object without its signatures: the text that they sign.
 func unsigned(commit []byte) []byte {
 	end := bytes.Index(commit, []byte("\n\n"))
 	if end < 0 || !bytes.Contains(commit[:end], []byte("\ngpgsig")) {
@@ -74,7 +74,7 @@ func unsigned(commit []byte) []byte {
 	var kept []byte
 	signature := false
 	for line := range bytes.Lines(commit[:end+1]) {
-		// A header goes on in the lines that start with a space.
+		// Lines that start with a space continue a header.
 		if line[0] != ' ' {
 			name, _, _ := bytes.Cut(line, []byte(" "))
 			signature = string(name) == "gpgsig" || string(name) == "gpgsig-sha256"

@@ -9,7 +9,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// openPGPSigner signs as "gpg --armor --detach-sign" does.
+// openPGPSigner signs like "gpg --armor --detach-sign".
 type openPGPSigner struct{ key *openpgp.Entity }
 
 func newOpenPGPSigner(text []byte, passphrase Secret) (Signer, error) {
@@ -21,7 +21,7 @@ func newOpenPGPSigner(text []byte, passphrase Secret) (Signer, error) {
 		if key.PrivateKey == nil {
 			continue
 		}
-		// A key without a passphrase is not in need of one.
+		// A key without encryption needs no passphrase.
 		if err := key.DecryptPrivateKeys([]byte(passphrase.Reveal())); err != nil {
 			return nil, err
 		}

@@ -25,14 +25,14 @@ func newSSHSigner(text []byte, passphrase Secret) (Signer, error) {
 	return sshSigner{key}, nil
 }
 
-// The namespace keeps a signature of a commit from being taken for one of something else.
+// The namespace prevents a commit's signature from being used for anything else.
 const (
 	sshMagic     = "SSHSIG"
 	sshNamespace = "git"
 	sshHash      = "sha512"
 )
 
-// sshSigned is what the key signs, after the magic.
+// sshSigned is the signed text, after the magic.
 type sshSigned struct{ Namespace, Reserved, Hash, Digest string }
 
 // sshSignature is the signature, after the magic.
@@ -61,13 +61,13 @@ func sshMessage(commit []byte) []byte {
 func (s sshSigner) signature(message []byte) (*ssh.Signature, error) {
 	switch kind := s.key.PublicKey().Type(); kind {
 	case ssh.KeyAlgoRSA:
-		// By itself the key would use SHA-1, which the format forbids.
+		// By default the key would use SHA-1, which the format forbids.
 		algorithms, ok := s.key.(ssh.AlgorithmSigner)
 		if !ok {
 			return nil, fmt.Errorf("the key cannot sign with %s", ssh.KeyAlgoRSASHA512)
 		}
 		return algorithms.SignWithAlgorithm(rand.Reader, message, ssh.KeyAlgoRSASHA512)
-	case "ssh-dss": // DSA is too weak, and git verifies none
+	case "ssh-dss": // DSA is too weak, and git does not verify it
 		return nil, fmt.Errorf("keys of the kind %s sign no commits; use ed25519", kind)
 	}
 	return s.key.Sign(rand.Reader, message)

@@ -23,13 +23,13 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// signingKey is a private key in a file, and what others need to believe its signatures.
+// signingKey is a private key in a file, with what others need to verify its signatures.
 type signingKey struct {
 	file       string
 	passphrase Secret
 	// public is what git verifies with: a line of an authorized_keys file, or an armored OpenPGP key.
 	public string
-	// verify checks a signature of a text by library.
+	// verify checks a signature of a text with a library.
 	verify func(signed []byte, signature string) error
 }
 
@@ -141,7 +141,7 @@ func signingKeys(t *testing.T) map[string]signingKey {
 	}
 }
 
-// verifyCommit is "git verify-commit" by somebody who believes one key.
+// verifyCommit runs "git verify-commit" with one trusted key.
 func (r *testRepo) verifyCommit(key signingKey, commit string) {
 	r.t.Helper()
 	believed := filepath.Join(r.t.TempDir(), "believed")
@@ -166,7 +166,7 @@ func (r *testRepo) verifyCommit(key signingKey, commit string) {
 	r.git("verify-commit", commit)
 }
 
-// What is signed is what both git and the libraries verify, and the rest of the commit is what it would be unsigned.
+// Git and the libraries verify the signature, and the rest of the commit equals the unsigned one.
 func TestCommitSigned(t *testing.T) {
 	for name, key := range signingKeys(t) {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestCommitSigned(t *testing.T) {
 			if err := key.verify(content, strings.ReplaceAll(signature, "\n ", "\n")); err != nil {
 				t.Errorf("by library: %v", err)
 			}
-			// Only keys whose signatures need no randomness and no clock make the same commit of the same request.
+			// Only keys whose signatures need neither randomness nor a clock make equal commits from equal requests.
 			again := mustCommit(t, r, request)
 			if deterministic := strings.HasPrefix(name, "ssh") && name != "ssh ecdsa"; (again.Hash == c.Hash) != deterministic {
 				t.Errorf("made again it is the same: %v, want %v", again.Hash == c.Hash, deterministic)
@@ -256,7 +256,7 @@ func TestCommitThatCannotBeSigned(t *testing.T) {
 	wantKind(t, err, ErrDenied, "unplugged")
 }
 
-// Whoever signed, and however often, what is left is what was signed.
+// Whatever the signatures, unsigned returns what was signed.
 func TestUnsigned(t *testing.T) {
 	plain := "tree t\nauthor a\nencoding x\n\ngpgsig of the message\n more\n"
 	for name, text := range map[string]string{

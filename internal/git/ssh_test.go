@@ -74,7 +74,7 @@ func serveSSH(conn net.Conn, config *ssh.ServerConfig, root string) {
 			program, path, _ := strings.Cut(command.Line, " ")
 			cmd := exec.Command("git", strings.TrimPrefix(program, "git-"), filepath.Join(root, strings.Trim(path, "'")))
 			cmd.Stdout, cmd.Stderr = channel, channel.Stderr()
-			// Not cmd.Stdin: Run would wait for the client to say something to a program that has ended.
+			// Not cmd.Stdin: Run would wait for the client's input after the program has ended.
 			stdin, err := cmd.StdinPipe()
 			if err != nil {
 				return
@@ -94,7 +94,7 @@ func serveSSH(conn net.Conn, config *ssh.ServerConfig, root string) {
 	}
 }
 
-// sshHome makes a home folder with a key and known_hosts, and makes it this process's.
+// sshHome creates a home folder with a key and known_hosts, and uses it for this process.
 func sshHome(t *testing.T) (string, ssh.PublicKey) {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)

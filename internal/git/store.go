@@ -21,13 +21,13 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
 
-// maxStructure bounds trees and commits, which nobody writes that large.
+// maxStructure bounds the size of trees and commits. Real ones are smaller.
 const maxStructure = 64 << 20
 
 // store is the object database and the references of one Git directory.
 // go-git's storage is not safe for concurrent use; store is.
 type store struct {
-	// dir is the Git directory, common the one it shares with other work trees; often equal.
+	// dir is the Git directory, common the one it shares with other work trees. They are often equal.
 	dir, common string
 
 	mu sync.Mutex
@@ -60,7 +60,7 @@ func openStorage(dir, common string) *filesystem.Storage {
 	return filesystem.NewStorageWithOptions(withoutAlternates{fs}, objectcache.NewObjectLRUDefault(), filesystem.Options{KeepDescriptors: true})
 }
 
-// withoutAlternates hides the list of alternates from go-git, which would open them again for every single object
+// withoutAlternates hides the list of alternates from go-git, which would reopen them for every object
 // and does not understand relative ones. This package reads them itself.
 type withoutAlternates struct{ billy.Filesystem }
 
@@ -88,7 +88,7 @@ func commonDir(dir string) (string, error) {
 	return filepath.Clean(path), err
 }
 
-// openAlternates opens the object databases that a repository borrows from, which may themselves borrow.
+// openAlternates opens the object databases that a repository borrows from, recursively.
 func (s *store) openAlternates(objects string, seen map[string]bool, depth int) error {
 	text, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
 	if errors.Is(err, os.ErrNotExist) || depth > 5 {
@@ -121,7 +121,7 @@ func (s *store) openAlternates(objects string, seen map[string]bool, depth int) 
 	return nil
 }
 
-// checkFormat refuses repositories that would be misread.
+// checkFormat returns an error for repositories that would be misread.
 func (s *store) checkFormat() error {
 	config, err := readConfigFile(filepath.Join(s.common, "config"))
 	if err != nil {
@@ -140,16 +140,16 @@ func (s *store) checkFormat() error {
 	return nil
 }
 
-// unsupportedError says which feature of a repository is not supported.
+// unsupportedError names a feature of a repository that is not supported.
 type unsupportedError string
 
 func (e unsupportedError) Error() string { return string(e) + ", which is not supported" }
 
-// errDamaged marks content that is not what its name says.
+// errDamaged marks content that does not match its hash.
 var errDamaged = errors.New("content does not match its name")
 
-// object returns the content of an object of the given type; plumbing.ErrObjectNotFound if there is none.
-// It checks that the content is what the name says.
+// object returns the content of an object of the given type. The error is plumbing.ErrObjectNotFound if it does not exist.
+// It checks the content against the hash.
 func (s *store) object(hash plumbing.Hash, kind plumbing.ObjectType, limit int64) (content []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +160,7 @@ func (s *store) object(hash plumbing.Hash, kind plumbing.ObjectType, limit int64
 		}
 	}()
 	if kind == plumbing.BlobObject {
-		// Files can be of any size, so that is looked up before they are read; trees would take three times as long.
+		// Files can have any size, so it is checked before reading. For trees, that would take three times as long.
 		size, err := s.sizeLocked(hash)
 		if err == nil && size > limit {
 			err = tooLargeError{size, limit}
@@ -183,7 +183,7 @@ func (s *store) object(hash plumbing.Hash, kind plumbing.ObjectType, limit int64
 
 var errWrongType = errors.New("object has another type")
 
-// tooLargeError says how large an object is and may be.
+// tooLargeError holds the size of an object and its limit.
 type tooLargeError struct{ size, limit int64 }
 
 func (e tooLargeError) Error() string {
@@ -206,7 +206,7 @@ func readChecked(obj plumbing.EncodedObject, hash plumbing.Hash) ([]byte, error)
 	return content.Bytes(), nil
 }
 
-// findLocked looks in the repository, then in those it borrows from, then again in packs that came in meanwhile.
+// findLocked searches the repository, then those it borrows from, then packs that were added meanwhile.
 func (s *store) findLocked(hash plumbing.Hash) (plumbing.EncodedObject, error) {
 	var found plumbing.EncodedObject
 	err := s.eachLocked(func(storage *filesystem.Storage) (err error) {
@@ -251,27 +251,27 @@ func (s *store) size(hash plumbing.Hash) (size int64, err error) {
 	return s.sizeLocked(hash)
 }
 
-// has reports whether an object is known to be in the repository itself; one that came in meanwhile may not be.
+// has reports whether an object is known to be in the repository itself. It may miss one that was added meanwhile.
 func (s *store) has(hash plumbing.Hash) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.own.HasEncodedObject(hash) == nil
 }
 
-// reindex makes packs visible that were written since.
+// reindex makes new packs visible.
 func (s *store) reindex() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.own.Reindex()
 }
 
-// shallow reports whether history is cut off.
+// shallow reports whether history is truncated.
 func (s *store) shallow() bool {
 	info, err := os.Stat(filepath.Join(s.common, "shallow"))
 	return err == nil && info.Size() > 0
 }
 
-// partial reports whether objects were left out on purpose, for git to fetch when it needs them.
+// partial reports whether objects were left out on purpose, for git to fetch on demand.
 func (s *store) partial() bool {
 	filters, err := filepath.Glob(filepath.Join(s.common, "objects", "pack", "*.promisor"))
 	return err == nil && len(filters) > 0
@@ -288,7 +288,7 @@ func (s *store) close() error {
 	return err
 }
 
-// objectHash computes the name of an object.
+// objectHash computes the hash of an object.
 func objectHash(kind plumbing.ObjectType, content []byte) plumbing.Hash {
 	h := sha1.New()
 	_, _ = io.WriteString(h, kind.String()+" "+strconv.Itoa(len(content))+"\x00")
@@ -296,7 +296,7 @@ func objectHash(kind plumbing.ObjectType, content []byte) plumbing.Hash {
 	return plumbing.Hash(h.Sum(nil))
 }
 
-// parseHash parses a full object name.
+// parseHash parses a full object hash.
 func parseHash(s string) (plumbing.Hash, bool) {
 	var h plumbing.Hash
 	b, err := hex.DecodeString(s)
@@ -306,7 +306,7 @@ func parseHash(s string) (plumbing.Hash, bool) {
 	return plumbing.Hash(b), true
 }
 
-// sharedStorage lends go-git the whole store, borrowed objects included. The store must be locked.
+// sharedStorage gives go-git the whole store, including borrowed objects. The store must be locked.
 type sharedStorage struct {
 	*filesystem.Storage
 	store *store

@@ -12,7 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Mode says what an entry of a tree is.
+// Mode is the type of a tree's entry.
 type Mode uint8
 
 // The modes of entries.
@@ -23,7 +23,7 @@ const (
 	Symlink
 	// Submodule is a commit of another repository; it has no content.
 	Submodule
-	// Subfolder is a folder, which [Tree.Files] goes into and only [Tree.List] returns.
+	// Subfolder is a folder. [Tree.Files] descends into folders; only [Tree.List] returns them.
 	Subfolder
 )
 
@@ -31,10 +31,10 @@ const (
 type Entry struct {
 	// Path is relative to the root of the tree, with forward slashes, whatever folder was listed.
 	Path string
-	// Hash is the blob id: equal hashes mean equal content. For a submodule it is a commit.
+	// Hash is the blob ID: equal hashes mean equal content. For a submodule it is a commit.
 	Hash string
 	Mode Mode
-	// Size is the number of bytes; -1 where it was not looked up, see [Manifests] and [Tree.Size].
+	// Size is the number of bytes. -1 if it is not known, see [Manifests] and [Tree.Size].
 	Size int64
 }
 
@@ -48,8 +48,8 @@ type Tree struct {
 }
 
 // Files returns all files at or below a path ("" is the root), sorted by path in byte order.
-// A path that does not exist is an ErrPathNotFound.
-// Of commits' trees, folders seen before are not read again.
+// The error is ErrPathNotFound if the path does not exist.
+// Folders of commits are cached by their hash.
 func (t *Tree) Files(ctx context.Context, below string) ([]Entry, error) {
 	below, err := cleanBelow(below)
 	if err != nil {
@@ -73,9 +73,9 @@ func (t *Tree) Files(ctx context.Context, below string) ([]Entry, error) {
 	return w.entries, nil
 }
 
-// List returns what lies in a folder itself, in Git's order, folders included: the hash of a folder identifies everything in it.
-// The folder is an entry that List returned; the zero value is the root. A plain folder has no such hashes, and cannot be
-// listed so: that is an ErrInvalid, as is an entry that is no folder.
+// List returns the entries of one folder in Git's order, folders included. A folder's hash identifies everything in it.
+// dir is an entry that List returned; the zero value is the root. The error is ErrInvalid for plain folders, which have no
+// such hashes, and for entries that are not folders.
 func (t *Tree) List(ctx context.Context, dir Entry) ([]Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -114,8 +114,8 @@ func (t *Tree) Size(ctx context.Context, e Entry) (int64, error) {
 	return size, nil
 }
 
-// Read returns the content of an entry that this tree listed; an ErrTooLarge if it has more than limit bytes.
-// The content of a symbolic link is its target. The content is always the one that the entry's hash names:
+// Read returns the content of an entry that this tree listed. The error is ErrTooLarge if it has more than limit bytes.
+// The content of a symbolic link is its target. The content always matches the entry's hash:
 // a file of a plain folder that changed since it was listed is an error.
 func (t *Tree) Read(ctx context.Context, e Entry, limit int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
@@ -127,7 +127,7 @@ func (t *Tree) Read(ctx context.Context, e Entry, limit int64) ([]byte, error) {
 	return t.repo.readBlob(ctx, e.Path, e.Hash, limit)
 }
 
-// lookup finds the entry of a path, which must exist.
+// lookup returns the entry at a path, which must exist.
 func (t *Tree) lookup(ctx context.Context, below string) (treeEntry, error) {
 	at := treeEntry{mode: Subfolder, hash: t.root}
 	if below == "" {
@@ -162,7 +162,7 @@ func (t *Tree) noSuchPath(below string) error {
 	}
 }
 
-// cleanBelow accepts the spellings ".", "./x", "x/" and "/x" of a folder, and none that leads out of the tree.
+// cleanBelow normalizes the spellings ".", "./x", "x/" and "/x" of a folder, and rejects those that lead out of the tree.
 func cleanBelow(below string) (string, error) {
 	below = strings.ReplaceAll(below, `\`, "/")
 	clean := strings.TrimPrefix(path.Clean("/"+below), "/")
@@ -195,7 +195,7 @@ func (e treeEntry) entry(path string) Entry {
 // maxDepth bounds the depth of folders: a hostile tree may be deeper than the stack.
 const maxDepth = 256
 
-// maxEntries bounds a walk: a few small trees that name each other can describe more files than there are atoms.
+// maxEntries bounds a walk: a few small trees that refer to each other can describe an astronomical number of files.
 const maxEntries = 4 << 20
 
 var errTreeTooLarge = fmt.Errorf("the tree has more than %d files or more than %d levels", maxEntries, maxDepth)
@@ -233,7 +233,7 @@ func (w *walk) folder(hash plumbing.Hash, prefix string, depth int) error {
 	return nil
 }
 
-// treeCache keeps parsed trees by their hash. It is emptied when it grows too large, which a server may see after weeks.
+// treeCache keeps parsed trees by their hash. It is emptied when it grows too large, as in a long-running server.
 type treeCache struct {
 	mu      sync.Mutex
 	trees   map[plumbing.Hash][]treeEntry
@@ -300,15 +300,15 @@ func parseTree(content []byte) ([]treeEntry, error) {
 	return entries, nil
 }
 
-// modes are the ways in which Git spells modes. Group-writable files are of its first years.
+// modes maps Git's spellings of modes. Early versions of Git wrote group-writable files.
 var modes = map[string]Mode{
 	"100644": Regular, "100664": Regular, "100755": Executable, "120000": Symlink, "160000": Submodule, "40000": Subfolder,
 }
 
-// modeText is how a mode is written.
+// modeText is the spelling of each mode.
 var modeText = [...]string{Regular: "100644", Executable: "100755", Symlink: "120000", Submodule: "160000", Subfolder: "40000"}
 
-// safeName reports whether a name can be an entry of a tree at all. Git itself refuses to check out the others.
+// safeName reports whether a name is valid for an entry of a tree. Git itself refuses to check out other names.
 func safeName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.Contains(name, "/") && !strings.EqualFold(name, ".git")
 }

@@ -104,7 +104,7 @@ func TestReadByHash(t *testing.T) {
 	wantKind(t, err, ErrInvalid)
 }
 
-// A context that ended ends every operation, with the context's own error.
+// An ended context ends every operation, with the context's own error.
 func TestEndedContext(t *testing.T) {
 	made := newRepo(t, someFiles)
 	c := newClient(t, nil)

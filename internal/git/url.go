@@ -15,17 +15,17 @@ import (
 type location struct {
 	// scheme is "file", "http", "https" or "ssh".
 	scheme string
-	// user and password are those of the URL.
+	// user and password are those in the URL.
 	user     string
 	password Secret
-	// host is in lower case, without port; empty for files.
+	// host is in lower case, without port. Empty for files.
 	host string
-	port int // 0: the usual one
-	// path is the absolute folder for files, else the path on the host as the server wants it.
+	port int // 0: the default
+	// path is the absolute folder for files, else the path on the host in the server's spelling.
 	path string
 }
 
-// The usual ports, which a URL may name or not.
+// The default ports, which a URL can omit.
 var usualPort = map[string]int{"http": 80, "https": 443, "ssh": 22}
 
 // parseLocation parses a repository URL, or a path.
@@ -55,7 +55,7 @@ func parseLocation(raw string) (location, error) {
 	return location{scheme: "file", path: path}, nil
 }
 
-// hasPassword recognizes user:password@host:path, which no program understands and people write all the same.
+// hasPassword recognizes user:password@host:path, which no program supports but users write.
 func hasPassword(raw string) bool {
 	before, _, found := strings.Cut(raw, "@")
 	user, _, colon := strings.Cut(before, ":")
@@ -104,8 +104,8 @@ func fileLocation(raw string, l location) (location, error) {
 	return location{scheme: "file", path: filepath.Clean(filepath.FromSlash(l.path))}, nil
 }
 
-// parseHostPath understands the ssh form [user@]host:path. As for git, what exists as a local path is one,
-// and a colon behind a slash belongs to a path.
+// parseHostPath parses the ssh form [user@]host:path. As in git, an existing local path takes precedence,
+// and a colon after a slash is part of a path.
 func parseHostPath(raw string) (location, bool) {
 	host, path, found := strings.Cut(raw, ":")
 	if !found || host == "" || strings.Trim(path, "/") == "" || strings.ContainsAny(host, `/\`) || filepath.VolumeName(raw) != "" {
@@ -121,7 +121,7 @@ func parseHostPath(raw string) (location, bool) {
 	return l, isHost(l.host) && !strings.Contains(l.host, ":")
 }
 
-// isHost reports whether a name can be a host's. A leading dash would be an option to a program.
+// isHost reports whether a name is a valid host. A leading dash would be an option to a program.
 func isHost(name string) bool {
 	if strings.Contains(name, ":") {
 		return net.ParseIP(name) != nil
@@ -131,7 +131,7 @@ func isHost(name string) bool {
 	})
 }
 
-// invalidURL cannot rely on the URL's form when it hides what may be a password: all up to the last "@" goes.
+// invalidURL returns an error that hides possible passwords. It cannot parse the URL, so it removes all up to the last "@".
 func invalidURL(raw, why string) error {
 	if scheme, rest, found := strings.Cut(raw, "://"); found {
 		raw = scheme + "://" + rest[strings.LastIndex(rest, "@")+1:]
@@ -145,7 +145,7 @@ func invalidURL(raw, why string) error {
 // local reports whether the repository is on this machine's file system.
 func (l location) local() bool { return l.scheme == "file" }
 
-// hostPort is the host as credentials are bound to it: with the port where it is not the usual one.
+// hostPort returns the host that credentials are bound to: with the port unless it is the default.
 func (l location) hostPort() string {
 	if l.port == 0 {
 		if strings.Contains(l.host, ":") {
@@ -174,9 +174,9 @@ func (l location) String() string {
 	return u.String()
 }
 
-// key is what all spellings of a repository's URL have in common: host and path, or the local path.
-// Whether it is reached by https or ssh does not matter, nor do the user, a trailing ".git" or slashes,
-// because a person who cloned by ssh and a document that says https mean the same repository.
+// key returns what all spellings of a repository's URL have in common: host and path, or the local path.
+// https or ssh, the user, a trailing ".git" and slashes do not matter,
+// because a clone by ssh and a document with an https URL mean the same repository.
 func (l location) key() string {
 	path := strings.Trim(filepath.ToSlash(l.path), "/")
 	path = strings.TrimRight(strings.TrimSuffix(path, ".git"), "/")
@@ -186,7 +186,7 @@ func (l location) key() string {
 	return l.hostPort() + "/" + path
 }
 
-// SameRepository reports whether two URLs mean the same repository: host and path are equal, where the case of the host,
+// SameRepository reports whether two URLs mean the same repository: host and path are equal. The case of the host,
 // the scheme, the user, a trailing ".git" and slashes do not matter. Local paths are compared as absolute paths.
 func SameRepository(a, b string) bool {
 	la, errA := parseLocation(a)

@@ -94,7 +94,7 @@ func FuzzParseLocation(f *testing.F) {
 		if p := l.password.Reveal(); len(p) > 3 && !strings.Contains(l.user+l.host+l.path, p) && strings.Contains(l.String(), p) {
 			t.Errorf("%q tells its password: %q", raw, l.String())
 		}
-		// What is shown can be opened again, and is the same repository.
+		// A printed location can be opened again, and is the same repository.
 		again, err := parseLocation(l.String())
 		if err != nil || again.key() != l.key() {
 			t.Errorf("%q is %q with key %q, then %q, %v", raw, l.String(), l.key(), again.key(), err)

@@ -29,7 +29,7 @@ func newWriter(s *store) *writer {
 	return &writer{store: s, pending: map[plumbing.Hash]pendingObject{}}
 }
 
-// add collects an object and returns its name.
+// add collects an object and returns its hash.
 func (w *writer) add(kind plumbing.ObjectType, content []byte) plumbing.Hash {
 	hash := objectHash(kind, content)
 	if _, known := w.pending[hash]; !known {
@@ -39,14 +39,14 @@ func (w *writer) add(kind plumbing.ObjectType, content []byte) plumbing.Hash {
 	return hash
 }
 
-// change is what happens at one path: new content, or nil to delete.
+// change is a change at one path: new content, or nil to delete.
 type change struct {
 	path    string
 	content []byte
 	put     bool
 }
 
-// edit returns the root of a tree with changes applied. Only folders on the way to a change are read.
+// edit returns the root of a tree with changes applied. It only reads folders that contain changes.
 func (w *writer) edit(root plumbing.Hash, put map[string][]byte, remove []string) (plumbing.Hash, error) {
 	changes := make([]change, 0, len(put)+len(remove))
 	for path, content := range put {
@@ -78,7 +78,7 @@ func (w *writer) editFolder(hash plumbing.Hash, prefix string, changes []change)
 	for _, e := range old {
 		entries[e.name] = e
 	}
-	// Deletions of files come first, so that a folder can take the place of a file and the other way round.
+	// Deletions of files come first, so that a folder can replace a file and vice versa.
 	files, folders := split(prefix, changes)
 	for _, c := range files {
 		e, exists := entries[c.path[len(prefix):]]
@@ -109,7 +109,7 @@ func (w *writer) editFolder(hash plumbing.Hash, prefix string, changes []change)
 }
 
 // split separates changes of a folder's own files from those further below, grouped by subfolder.
-// Sorted paths keep a subfolder's changes together only between neighbours: "a-b" sorts between "a" and "a/b".
+// Sorting by path does not group them: "a-b" sorts between "a" and "a/b".
 func split(prefix string, changes []change) (files []change, folders [][]change) {
 	index := map[string]int{}
 	for _, c := range changes {
@@ -210,8 +210,8 @@ func (e treeEntry) sortName() string {
 	return e.name
 }
 
-// unsafePath says why a path must not be written; "" means that it may.
-// The rules are those of git on every system, because nobody knows where a repository is checked out next.
+// unsafePath returns the reason why a path must not be written. Empty if it can be.
+// The rules are those of git on every system, because the repository may be checked out on any.
 func unsafePath(path string) string {
 	switch {
 	case path == "":
@@ -241,7 +241,7 @@ func unsafePath(path string) string {
 	return ""
 }
 
-// isDotGit knows the names by which Windows and macOS reach ".git", too.
+// isDotGit recognizes the names that Windows and macOS treat as ".git", too.
 func isDotGit(name string) bool {
 	visible := strings.Map(func(r rune) rune {
 		// HFS+ ignores these.
@@ -258,7 +258,7 @@ func invalidPath(path, why string) error {
 	return &Error{Kind: ErrInvalid, Op: fmt.Sprintf("change file %q", secret.Scrub(path)), Detail: why, Hint: "choose another path"}
 }
 
-// looseLimit is up to how many objects are written one by one; more go into a pack.
+// looseLimit is the maximum number of objects to write one by one. More go into a pack.
 const looseLimit = 100
 
 // flush writes the collected objects into the repository.
@@ -291,7 +291,7 @@ func (w *writer) flush() error {
 	return nil
 }
 
-// objects yields the collected objects in the order in which they were made: what an object names comes before it.
+// objects yields the collected objects in order of creation: referenced objects come first.
 func (w *writer) objects() iter.Seq2[plumbing.Hash, pendingObject] {
 	return func(yield func(plumbing.Hash, pendingObject) bool) {
 		for _, hash := range w.order {

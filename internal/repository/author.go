@@ -6,14 +6,14 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git"
 )
 
-// Author is whom git would name as the author, else a neutral one.
+// Author returns the author that git would use, or a neutral one.
 func Author(env map[string]string) git.Person {
 	client := git.Client{Env: func(name string) string { return env[name] }}
 	who := client.Author()
 	return git.Person{Name: cmp.Or(who.Name, "Kalypso"), Email: cmp.Or(who.Email, "kalypso@localhost")}
 }
 
-// Signer loads the key that commits are signed with, which $KALYPSO_SIGNING_PASSPHRASE unlocks; nil for an empty file name.
+// Signer loads the key that signs commits. $KALYPSO_SIGNING_PASSPHRASE unlocks it. It returns nil for an empty file name.
 func Signer(file string, env map[string]string) (git.Signer, error) {
 	if file == "" {
 		return nil, nil

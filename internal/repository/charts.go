@@ -9,22 +9,22 @@ import (
 	"github.com/kalypso-io/kalypso/internal/deliver"
 )
 
-// Charts lets the delivery flow fetch charts.
+// Charts fetches charts for the delivery flow.
 type Charts struct{ Client *remote.Client }
 
 var _ deliver.Charts = Charts{}
 
-// Local completes the chart in a folder of a repository.
+// Local adds the dependencies of a chart in a repository's folder.
 func (c Charts) Local(ctx context.Context, files []chart.File, folder string) (*deliver.Chart, error) {
 	return fetched(c.Client.Local(ctx, files, folder))
 }
 
-// Fetch fetches a chart of a repository of charts.
+// Fetch fetches a chart from a chart repository.
 func (c Charts) Fetch(ctx context.Context, ref app.Chart) (*deliver.Chart, error) {
 	return fetched(c.Client.Fetch(ctx, ref))
 }
 
-// Versions returns the versions of a chart, the newest first.
+// Versions returns the versions of a chart, newest first.
 func (c Charts) Versions(ctx context.Context, ref app.Chart) ([]string, error) {
 	return c.Client.Versions(ctx, ref)
 }

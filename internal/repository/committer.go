@@ -10,19 +10,19 @@ import (
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 )
 
-// Committer lets the scheduling flow write through the Git client.
+// Committer writes commits and branches for the scheduling flow.
 type Committer struct {
 	Client *git.Client
 	Author git.Person
-	// Signer signs commits; nil leaves them unsigned.
+	// Signer signs commits. Nil leaves them unsigned.
 	Signer git.Signer
-	// Pushed is told which repository a branch was moved in; may be nil.
+	// Pushed is called with the repository in which a branch was moved. Optional.
 	Pushed func(ctx context.Context, repo string) error
 }
 
 var _ pullrequest.Committer = Committer{}
 
-// Commit writes a commit that no branch leads to yet.
+// Commit writes a commit that is not on a branch yet.
 func (c Committer) Commit(ctx context.Context, commit pullrequest.Commit) (string, error) {
 	repo, err := c.Client.Open(ctx, commit.Repo)
 	if err != nil {
@@ -40,7 +40,7 @@ func (c Committer) Commit(ctx context.Context, commit pullrequest.Commit) (strin
 	return written.Hash, err
 }
 
-// Head returns the commit of a branch; empty when there is no such branch.
+// Head returns the commit of a branch. Empty if the branch does not exist.
 func (c Committer) Head(ctx context.Context, repo, branch string) (string, error) {
 	r, err := c.Client.Open(ctx, repo)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c Committer) Head(ctx context.Context, repo, branch string) (string, error
 	return head.Hash, err
 }
 
-// Push moves a branch if it is where it is believed to be.
+// Push moves a branch if it is where the caller expects it.
 func (c Committer) Push(ctx context.Context, repo, branch, old, commit string) error {
 	r, err := c.Client.Open(ctx, repo)
 	if err != nil {
@@ -72,12 +72,12 @@ func (c Committer) Push(ctx context.Context, repo, branch, old, commit string) e
 	return c.Pushed(ctx, repo)
 }
 
-// PromotionCommitter tells the promoting flow when a branch takes proposals only.
+// PromotionCommitter is a [Committer] for the promotion flow. It reports branches that accept pull requests only.
 type PromotionCommitter struct{ Committer }
 
 var _ pullrequest.Committer = PromotionCommitter{}
 
-// Push moves a branch if it is where it is believed to be.
+// Push moves a branch if it is where the caller expects it.
 func (c PromotionCommitter) Push(ctx context.Context, repo, branch, old, commit string) error {
 	err := c.Committer.Push(ctx, repo, branch, old, commit)
 	if errors.Is(err, git.ErrDenied) {

@@ -12,12 +12,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/bundle"
 )
 
-// DeliveryReader lets the delivery flow read through the Git client.
+// DeliveryReader reads repositories for the delivery flow.
 type DeliveryReader struct{ *Reader }
 
 var _ deliver.Repositories = DeliveryReader{}
 
-// NewDeliveryReader resolves each branch once, as [NewReader] does.
+// NewDeliveryReader returns a reader that resolves each branch once, like [NewReader].
 func NewDeliveryReader(client *git.Client) DeliveryReader {
 	return DeliveryReader{NewReader(client)}
 }
@@ -63,7 +63,7 @@ func (r DeliveryReader) Files(ctx context.Context, at schedule.Location) (*deliv
 	return files, nil
 }
 
-// Contains reports whether a commit lies in the history of a branch. One that was lost does not.
+// Contains reports whether a commit is in the history of a branch. A commit that no longer exists is not.
 func (r DeliveryReader) Contains(ctx context.Context, branch schedule.Location, commit string) (bool, error) {
 	on, err := r.Reader.Contains(ctx, branch, commit)
 	if errors.Is(err, git.ErrCommitNotFound) {
@@ -72,7 +72,7 @@ func (r DeliveryReader) Contains(ctx context.Context, branch schedule.Location, 
 	return on, err
 }
 
-// noRepositoryError is a [deliver.ErrNoRepository] that says itself what is missing.
+// noRepositoryError is a [deliver.ErrNoRepository] with its own message.
 type noRepositoryError struct{ error }
 
 func (e noRepositoryError) Is(target error) bool { return target == deliver.ErrNoRepository }

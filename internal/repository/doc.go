@@ -1,15 +1,15 @@
 // Package repository lets flows read and write repositories.
 //
-// Flows declare what they need of Git, each in its own words, and package git knows none of them. This package is between
-// the two, so that what a branch, a commit or a missing repository means is said once:
+// Each flow declares its own interface to Git, and package git knows none of them. This package connects
+// the two, and defines once what a branch, a commit or a missing repository means:
 //
 //	scheduling, delivery ◄── Reader, DeliveryReader ──┐
-//	promoting            ◄── Lines, Ancestry        ──┤
+//	promotion            ◄── Lines, Ancestry        ──┤
 //	recording            ◄── GitOpsBranches         ──┼── git.Client ── repositories
-//	whatever writes      ◄── Committer,             ──┘
+//	all that write       ◄── Committer,             ──┘
 //	                         PromotionCommitter
-//	delivery             ◄── Charts ── chartrepo.Client ── repositories of charts
+//	delivery             ◄── Charts ── remote.Client ── chart repositories
 //
-// A [Reader] is for one round or one command: it resolves each branch once, so that everything that is read of a branch
-// is of the same commit. The next round makes a new one.
+// A [Reader] serves one round or one command: it resolves each branch once, so that all reads of a branch
+// see the same commit. The next round creates a new one.
 package repository

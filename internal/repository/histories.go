@@ -12,12 +12,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
 
-// Lines lets the promoting flow read histories through the Git client.
+// Lines reads histories for the promotion flow.
 type Lines struct{ Client *git.Client }
 
 var _ promote.Lines = Lines{}
 
-// Line returns the commits that a branch was at, the oldest first.
+// Line returns the commits that a branch pointed to, oldest first.
 func (g Lines) Line(ctx context.Context, branch schedule.Location, limit int) ([]promote.Commit, error) {
 	repo, err := g.Client.Open(ctx, branch.Repo)
 	if err != nil {
@@ -39,7 +39,7 @@ func (g Lines) Line(ctx context.Context, branch schedule.Location, limit int) ([
 	return line, nil
 }
 
-// Ancestry answers which commits of GitOps repositories contain which. What it answered once is so for ever.
+// Ancestry determines which commits of GitOps repositories contain which. Answers never change, so they are cached.
 type Ancestry struct {
 	Client *git.Client
 
@@ -49,12 +49,12 @@ type Ancestry struct {
 
 type ancestors struct{ repo, commit, of string }
 
-// maxAncestors is how many answers are kept.
+// maxAncestors is the maximum number of cached answers.
 const maxAncestors = 100_000
 
 var _ promote.Ancestry = (*Ancestry)(nil)
 
-// Reaches says of each hash whether a commit is in its history. Those that the repository does not have are left out.
+// Reaches reports for each hash whether it is in a commit's history. Hashes that the repository lacks are left out.
 func (g *Ancestry) Reaches(ctx context.Context, gitOps hub.Source, commit string, hashes []string) (map[string]bool, error) {
 	reached, missing := g.recall(gitOps.Repository, commit, hashes)
 	if len(missing) == 0 {
@@ -67,7 +67,7 @@ func (g *Ancestry) Reaches(ctx context.Context, gitOps hub.Source, commit string
 	for _, hash := range missing {
 		of, err := repo.Resolve(ctx, gitOps.Ref, hash)
 		if errors.Is(err, git.ErrCommitNotFound) || errors.Is(err, git.ErrBranchNotFound) {
-			continue // pushed over, or a digest of something else; it may still come
+			continue // replaced by a force push, or not a commit; it may still appear
 		}
 		if err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func (g *Ancestry) Reaches(ctx context.Context, gitOps hub.Source, commit string
 	return reached, nil
 }
 
-// recall returns the answers that were given before, and what nobody asked yet.
+// recall returns cached answers, and the hashes without one.
 func (g *Ancestry) recall(repo, commit string, hashes []string) (reached map[string]bool, missing []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

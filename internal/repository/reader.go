@@ -17,8 +17,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// Reader lets the scheduling flow read through the Git client.
-// Each branch is resolved once, so that everything one command reads of a branch is of the same commit.
+// Reader reads repositories for the scheduling flow.
+// It resolves each branch once, so that all reads of one command see the same commit.
 type Reader struct {
 	client *git.Client
 
@@ -28,13 +28,13 @@ type Reader struct {
 
 type resolveKey struct{ repo, branch, commit string }
 
-// resolvedTree is a tree and what it was resolved from.
+// resolvedTree is a tree and the commit it was resolved from.
 type resolvedTree struct {
 	tree   *git.Tree
 	commit git.Commit
 }
 
-// NewReader reads through a client. Nothing is resolved yet.
+// NewReader returns a reader that uses a client. It resolves nothing yet.
 func NewReader(client *git.Client) *Reader {
 	return &Reader{client: client, resolved: map[resolveKey]func() (resolvedTree, error){}}
 }
@@ -46,7 +46,7 @@ func (r *Reader) Source(ctx context.Context, at schedule.Location) (fleet.Source
 	return r.source(ctx, at, git.Manifests)
 }
 
-// Environments lists the YAML files at a location, whatever ignore files say.
+// Environments lists the YAML files at a location, regardless of ignore files.
 func (r *Reader) Environments(ctx context.Context, at schedule.Location) (fleet.Source, error) {
 	return r.source(ctx, at, git.AllManifests)
 }
@@ -72,8 +72,8 @@ func (r *Reader) source(ctx context.Context, at schedule.Location, list func(con
 	return source, nil
 }
 
-// withoutCredentials returns a URL that may be shown and written. The user of ssh stays: without it nobody gets in,
-// and what is relative to the repository is written into files that clusters follow.
+// withoutCredentials returns a URL that can be displayed and written. It keeps the user of ssh, which is required to connect,
+// and relative URLs are written into files that clusters follow.
 func withoutCredentials(address string) string {
 	if u, err := url.Parse(address); err == nil && u.Scheme == "ssh" && u.User != nil {
 		return "ssh://" + u.User.Username() + "@" + u.Host + u.Path
@@ -104,8 +104,8 @@ func (r *Reader) Files(ctx context.Context, at schedule.Location) ([]fleet.File,
 	return files, err
 }
 
-// GitOps lists all files of a branch. A folder that is not there yet is a branch that is not there yet,
-// and so is every branch of a repository without commits.
+// GitOps lists all files of a branch. A folder that does not exist yet counts as a missing branch,
+// and so does any branch of a repository without commits.
 func (r *Reader) GitOps(ctx context.Context, at schedule.Location) (bundle.Branch, schedule.Head, error) {
 	if _, err := os.Stat(at.Folder); at.Folder != "" && errors.Is(err, fs.ErrNotExist) {
 		return bundle.Branch{}, schedule.Head{}, schedule.ErrNoBranch
@@ -132,10 +132,10 @@ func (r *Reader) GitOps(ctx context.Context, at schedule.Location) (bundle.Branc
 	return branch, schedule.Head{Commit: found.commit.Hash, Time: found.commit.Time}, nil
 }
 
-// maxPublishedFile bounds what is read of one file of a GitOps branch: an inventory of a large cluster type has some megabytes.
+// maxPublishedFile bounds the size of one file of a GitOps branch. A large cluster type's inventory has some megabytes.
 const maxPublishedFile = 64 << 20
 
-// resolve returns the tree of a location. What was resolved once stays.
+// resolve returns the tree of a location. Results are cached.
 func (r *Reader) resolve(ctx context.Context, at schedule.Location) (resolvedTree, error) {
 	if at.Folder != "" {
 		tree, err := git.Folder(at.Folder)
@@ -164,8 +164,8 @@ func (r *Reader) ask(ctx context.Context, at schedule.Location) (resolvedTree, e
 	return resolvedTree{repo.Tree(commit), commit}, nil
 }
 
-// ResolveIn resolves a revision as seen from a branch: HEAD~1 is the commit before the branch's head,
-// whatever branch happens to be checked out.
+// ResolveIn resolves a revision relative to a branch: HEAD~1 is the commit before the branch's head,
+// whatever branch is checked out.
 func ResolveIn(ctx context.Context, repo *git.Repository, branch, revision string) (git.Commit, error) {
 	rest, ok := strings.CutPrefix(revision, "HEAD")
 	if !ok || rest != "" && !strings.ContainsRune("~^", rune(rest[0])) {
@@ -178,7 +178,7 @@ func ResolveIn(ctx context.Context, repo *git.Repository, branch, revision strin
 	return repo.Resolve(ctx, branch, head.Hash+rest)
 }
 
-// noBranch marks an error of a kind as that of a branch that does not exist.
+// noBranch marks an error of a kind as a missing branch.
 func noBranch(err, kind error) error {
 	if errors.Is(err, kind) {
 		return noBranchError{err}
@@ -186,13 +186,13 @@ func noBranch(err, kind error) error {
 	return err
 }
 
-// noBranchError is a [schedule.ErrNoBranch] that says itself what is missing.
+// noBranchError is a [schedule.ErrNoBranch] with its own message.
 type noBranchError struct{ error }
 
 func (e noBranchError) Is(target error) bool { return target == schedule.ErrNoBranch }
 func (e noBranchError) Unwrap() error        { return e.error }
 
-// noCommit marks an error as that of a commit that does not exist.
+// noCommit marks an error as a missing commit.
 func noCommit(err error) error {
 	if errors.Is(err, git.ErrCommitNotFound) {
 		return noCommitError{err}
@@ -200,15 +200,15 @@ func noCommit(err error) error {
 	return err
 }
 
-// noCommitError is a [schedule.ErrNoCommit] that says itself what is missing.
+// noCommitError is a [schedule.ErrNoCommit] with its own message.
 type noCommitError struct{ error }
 
 func (e noCommitError) Is(target error) bool { return target == schedule.ErrNoCommit }
 func (e noCommitError) Unwrap() error        { return e.error }
 
-// Resolve returns the URL that a document of a repository means. A URL that begins with a dot is relative to the repository,
-// as those of Git submodules are: "." is the repository itself, "../gitops" its sibling.
-// Documents of a repository elsewhere are not trusted with this machine's files, unless a --map says so.
+// Resolve returns the absolute URL for a URL in a repository's document. A URL that begins with a dot is relative to the
+// repository, like those of Git submodules: "." is the repository itself, "../gitops" its sibling.
+// Documents of remote repositories cannot refer to files on this machine, unless a --map allows it.
 func (r *Reader) Resolve(repository, url string) (string, error) {
 	if url == "" {
 		return "", errors.New("the URL of a repository is missing")
@@ -230,7 +230,7 @@ func (r *Reader) Resolve(repository, url string) (string, error) {
 	return url, nil
 }
 
-// Same reports whether two URLs lead to one repository.
+// Same reports whether two URLs lead to the same repository.
 func (r *Reader) Same(a, b string) bool {
 	was, err := r.client.Locate(a)
 	if err != nil {
@@ -240,8 +240,8 @@ func (r *Reader) Same(a, b string) bool {
 	return err == nil && git.SameRepository(was, is)
 }
 
-// Contains reports whether a commit lies in the history of a branch. A local clone's own branch may be behind
-// the one that it knows of origin, so that either counts.
+// Contains reports whether a commit is in the history of a branch. A local clone's own branch can be behind
+// that of origin, so either counts.
 func (r *Reader) Contains(ctx context.Context, branch schedule.Location, commit string) (bool, error) {
 	repo, err := r.client.Open(ctx, branch.Repo)
 	if err != nil {
@@ -252,19 +252,19 @@ func (r *Reader) Contains(ctx context.Context, branch schedule.Location, commit 
 		return false, err
 	}
 	if _, err := repo.Resolve(ctx, branch.Branch, commit); err != nil {
-		return false, err // it does not exist at all, which is another matter
+		return false, err // does not exist at all
 	}
 	if on, err := repo.IsAncestor(ctx, commit, head); on || err != nil || !repo.IsLocal() {
 		return on, err
 	}
 	head, err = repo.Resolve(ctx, branch.Branch, "refs/remotes/origin/"+head.Branch)
 	if err != nil {
-		return false, nil //nolint:nilerr // a repository without such a branch has no more to say
+		return false, nil //nolint:nilerr // a repository without this branch
 	}
 	return repo.IsAncestor(ctx, commit, head)
 }
 
-// Fork returns the commit at which the history of a commit left that of a branch.
+// Fork returns the commit at which the history of a commit diverged from that of a branch.
 func (r *Reader) Fork(ctx context.Context, branch schedule.Location, ref, commit string) (string, error) {
 	repo, err := r.client.Open(ctx, branch.Repo)
 	if err != nil {

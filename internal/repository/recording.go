@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/hub/record"
 )
 
-// GitOpsBranches lets the recording flow read branches through the Git client.
+// GitOpsBranches reads branches for the recording flow.
 type GitOpsBranches struct{ Client *git.Client }
 
 var (
@@ -17,7 +17,7 @@ var (
 	_ record.Tree         = tree{}
 )
 
-// Head asks where a branch is now. A repository without commits has no branch.
+// Head returns a branch's current commit. A repository without commits has no branch.
 func (g GitOpsBranches) Head(ctx context.Context, repository, branch string) (record.Commit, error) {
 	repo, err := g.open(ctx, repository)
 	if err != nil {
@@ -30,7 +30,7 @@ func (g GitOpsBranches) Head(ctx context.Context, repository, branch string) (re
 	return recordedCommit(repo, c), err
 }
 
-// open opens a repository. A plain folder has no history that could be recorded.
+// open opens a repository. A plain folder is an error: it has no history to record.
 func (g GitOpsBranches) open(ctx context.Context, repository string) (*git.Repository, error) {
 	repo, err := g.Client.Open(ctx, repository)
 	if err == nil && repo.IsFolder() {
@@ -43,7 +43,7 @@ func recordedCommit(repo *git.Repository, c git.Commit) record.Commit {
 	return record.Commit{SHA: c.Hash, Branch: c.Branch, Time: c.Time, Tree: tree{repo.Tree(c)}}
 }
 
-// History returns a commit and those before it along first parents.
+// History returns a commit and its ancestors along first parents.
 func (g GitOpsBranches) History(ctx context.Context, repository string, from record.Commit, until func(string) bool, limit int) ([]record.Commit, bool, error) {
 	repo, err := g.open(ctx, repository)
 	if err != nil {
@@ -66,10 +66,10 @@ func (g GitOpsBranches) Contains(ctx context.Context, repository, ancestor strin
 	return repo.IsAncestor(ctx, ancestor, git.Commit{Hash: of.SHA})
 }
 
-// tree has the files of a commit.
+// tree provides the files of a commit.
 type tree struct{ tree *git.Tree }
 
-// List returns the files and folders of a folder.
+// List returns the entries of a folder.
 func (t tree) List(ctx context.Context, folder record.Entry) ([]record.Entry, error) {
 	var at git.Entry
 	if folder != (record.Entry{}) {

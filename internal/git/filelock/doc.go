@@ -1,10 +1,10 @@
-// Package filelock locks files for the operating system, which lets go of a lock when the process that has it ends, however it does.
+// Package filelock locks files through the operating system, which releases a lock when its process ends in any way.
 //
-// A lock keeps out whoever asks for it, here or in another process, and nobody else: it does not keep anybody from reading or writing.
+// Locks are advisory: they block other callers of this package, here or in other processes, but no reads or writes.
 package filelock
 
 import "os"
 
-// TryLock locks a file until it is closed, or the process ends, and does not wait. It reports false when somebody else has locked it, by
-// another opening of the file also in this process, and on systems without such locks ([Supported]).
+// TryLock locks a file without waiting. The lock ends when the file is closed or the process ends. locked is false
+// if the file is locked through another handle, even in this process, and on systems without file locks ([Supported]).
 func TryLock(file *os.File) (locked bool, err error) { return tryLock(file) }

@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git/filelock"
 )
 
-// TestOneHasTheLock until it is closed; several openings of a file are several.
+// A lock is held until its file is closed, and belongs to one handle.
 func TestOneHasTheLock(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "lock")
 	open := func() *os.File {

@@ -4,7 +4,7 @@ package filelock
 
 import "os"
 
-// Supported is whether the system has locks that end with their process.
+// Supported reports whether the system has locks that end with their process.
 const Supported = false
 
 func tryLock(*os.File) (locked bool, err error) { return false, nil }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Supported is whether the system has locks that end with their process.
+// Supported reports whether the system has locks that end with their process.
 const Supported = true
 
 func tryLock(file *os.File) (locked bool, err error) {

@@ -1,12 +1,12 @@
-// Package reflock lets one process at a time move a reference of a Git repository, the way git does: whoever has the lock
-// file beside the reference may compare and replace it.
+// Package reflock lets one process at a time move a reference of a Git repository, like git: the process that holds
+// the lock file beside the reference can compare and replace it.
 //
 //	refs/heads/main        the reference
-//	refs/heads/main.lock   whoever made this file may replace it
+//	refs/heads/main.lock   the process that created this file can replace it
 //
-// A lock file of git's stays behind when git is killed, and then keeps everybody out until a person deletes it. One of this
-// package says whose it is, and whoever made it also locks it for the operating system, which lets go when a process dies.
-// So what a killed process of ours left behind is taken over at once, and what anybody else holds is left alone.
+// If git is killed, its lock file stays behind and blocks others until a user deletes it. A lock file of this package is
+// marked, and also locked through the operating system, which releases the lock when the process dies.
+// So locks of our killed processes are taken over at once, and all others are left alone.
 package reflock
 
 import (
@@ -18,34 +18,34 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git/filelock"
 )
 
-// ErrHeld says that another process moves the reference, or was killed while it did when it was git itself.
+// ErrHeld means that another process moves the reference, or that git was killed while it did.
 var ErrHeld = errors.New("another process is moving it")
 
-// mark is what lock files of this package contain. Those of git are empty, or contain what the reference will.
+// mark is the content of this package's lock files. Those of git are empty, or contain the reference's new value.
 const mark = "kalypso\n"
 
 const suffix = ".lock"
 
-// Lock is the right to replace a file. It has to be released.
+// Lock is an exclusive lock to replace a file. It must be released.
 type Lock struct {
 	file string
 	held *os.File
 }
 
-// Take locks a file, whose folder exists. It does not wait: the error is [ErrHeld] when somebody else has it.
+// Take locks a file, whose folder must exist. It does not wait: the error is [ErrHeld] if the lock is taken.
 func Take(file string) (*Lock, error) {
 	held, err := marked(filepath.Dir(file))
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(held.Name()) //nolint:errcheck // git and we skip what has this name
+	defer os.Remove(held.Name()) //nolint:errcheck // git and this package skip this name
 	if err := link(held.Name(), file+suffix); err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
 	return &Lock{file, held}, nil
 }
 
-// link gives a lock its name. Names that are released or given up meanwhile are tried for again, a few times.
+// link gives a lock its name. If the name is released or abandoned meanwhile, link retries a few times.
 func link(lock, name string) error {
 	for range 3 {
 		if err := os.Link(lock, name); !errors.Is(err, fs.ErrExist) {
@@ -58,7 +58,7 @@ func link(lock, name string) error {
 	return ErrHeld
 }
 
-// marked makes a locked file that nobody else knows yet: its lock is there before its name is.
+// marked creates a locked file under a temporary name: it is locked before other processes can see it.
 func marked(folder string) (*os.File, error) {
 	file, err := os.CreateTemp(folder, ".*"+suffix)
 	if err != nil {
@@ -74,16 +74,16 @@ func marked(folder string) (*os.File, error) {
 	return file, nil
 }
 
-// removeAbandoned deletes a lock file of ours whose process has died. Any other is held.
+// removeAbandoned deletes a lock file of ours whose process has died. For any other it returns [ErrHeld].
 func removeAbandoned(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it was released
+		return nil // released
 	}
 	if err != nil {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // it is only read
+	defer file.Close() //nolint:errcheck // only read
 	content := make([]byte, len(mark)+1)
 	n, _ := file.Read(content)
 	if string(content[:n]) != mark {
@@ -93,10 +93,10 @@ func removeAbandoned(path string) error {
 	if err != nil {
 		return err
 	}
-	if !locked { // nor where there are no locks: what was left behind is then held, as with git
+	if !locked { // nor without file locks: abandoned locks then stay, as with git
 		return ErrHeld
 	}
-	// Only who has the lock of a file deletes it, so it cannot become another one's from here on.
+	// Only the holder of a file's lock deletes it, so from here on the path cannot lead to another file.
 	if !samePlace(file, path) {
 		return nil
 	}
@@ -113,7 +113,7 @@ func samePlace(file *os.File, path string) bool {
 	return err == nil && os.SameFile(is, there)
 }
 
-// Replace writes what the locked file is to contain. Others see the old content or the new one, whatever happens.
+// Replace writes the locked file's new content. Readers see the old or the new content, never a part.
 func (l *Lock) Replace(content string) error {
 	next, err := os.CreateTemp(filepath.Dir(l.file), ".*"+suffix)
 	if err != nil {
@@ -129,7 +129,7 @@ func (l *Lock) Replace(content string) error {
 	return nil
 }
 
-// Release lets others lock the file.
+// Release releases the lock.
 func (l *Lock) Release() error {
 	return errors.Join(os.Remove(l.file+suffix), l.held.Close())
 }

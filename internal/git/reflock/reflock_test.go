@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/git/reflock"
 )
 
-// holding names the file that this test's program locks when it is set. It then waits to be killed.
+// holding is an environment variable. If set, the test binary locks the file it names and waits to be killed.
 const holding = "REFLOCK_HOLDING"
 
 func TestMain(m *testing.M) {
@@ -86,12 +86,12 @@ func TestWhoHasTheLockReplacesTheFile(t *testing.T) {
 	release(t, take(t, file))
 }
 
-// A server that is killed at the wrong moment does not have to be repaired by hand.
+// The lock of a killed server needs no manual repair.
 func TestTheLockOfAProcessThatWasKilledIsTakenOver(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "main")
 	holder := exec.Command(os.Args[0])
 	holder.Env = append(os.Environ(), holding+"="+file)
-	stdin, err := holder.StdinPipe() // stays open until it is killed
+	stdin, err := holder.StdinPipe() // open until the process is killed
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestTheLockOfAProcessThatWasKilledIsTakenOver(t *testing.T) {
 	release(t, lock)
 }
 
-// Nobody knows whether a git command that left its lock behind still runs.
+// A git command that left its lock behind may still be running.
 func TestTheLockOfGitIsLeftAlone(t *testing.T) {
 	for name, content := range map[string]string{"before it is written": "", "after": strings.Repeat("0a", 20) + "\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestOneAtATime(t *testing.T) {
 	wantContent(t, file, strconv.Itoa(goroutines*each))
 }
 
-// As with a lock that others take and release all the time: there is one whenever it is tried, and none when it is looked at.
+// A lock that others constantly take and release exists when linking fails, but not when it is read.
 func TestALockThatLeadsNowhereIsHeld(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "main")
 	if err := os.Symlink("nowhere", file+".lock"); err != nil {

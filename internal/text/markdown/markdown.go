@@ -1,9 +1,9 @@
-// Package markdown writes text of others into Markdown, so that it shows as it is and means nothing:
-// a name cannot become a link, a mention, a reference, a command or HTML, and hides nothing.
+// Package markdown escapes untrusted text for Markdown, so that it is displayed literally:
+// a name cannot become a link, a mention, a reference, a command or HTML, and cannot hide anything.
 //
-// Forges look for mentions, references and addresses in the text that is shown, where no escape is left; GitLab looks for
-// "closes #1" even in code. A space of no width in the middle of one keeps all of them from finding it. It is written only where
-// there is one to be found, so that other texts stay as they are.
+// Forges look for mentions, references and addresses in the rendered text, where escapes have no effect; GitLab looks for
+// "closes #1" even in code. A zero-width space in the middle prevents that. It is only written where
+// it is needed, so that other texts stay unchanged.
 package markdown
 
 import (
@@ -12,20 +12,20 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/visible"
 )
 
-// escaper takes the meaning from every character that has one.
+// escaper escapes every character with a special meaning.
 var escaper = strings.NewReplacer(
 	"\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "|", "\\|", "~", "\\~",
 	"<", "&lt;", ">", "&gt;", "&", "&amp;", "\r", " ", "\n", " ", gap, "&#8203;", border, "`",
 )
 
-// Escape makes text that means nothing in Markdown. It is one line, which may stand at the beginning of one. Hashes become code, which
-// can be copied and leads nowhere.
+// Escape returns text as literal Markdown on one line, which can be at the beginning of a line. Hashes become code, which
+// can be copied and is not linked.
 func Escape(text string) string {
 	text = strings.TrimLeft(visible.Text(text), " \t\r\n")
 	return begin(escaper.Replace(hashesAsCode(apart(text))))
 }
 
-// begin escapes what means something at the beginning of a line: items of lists, lines below titles, and commands such as "/close".
+// begin escapes what is special at the beginning of a line: list items, underlines of titles, and commands such as "/close".
 func begin(text string) string {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	switch rest := text[digits:]; {
@@ -36,7 +36,7 @@ func begin(text string) string {
 	return text
 }
 
-// Code shows text as it is, on one line. Within a table a bar has to be escaped even there.
+// Code returns text as code on one line. A bar is escaped, since tables require that even in code.
 func Code(text string) string {
 	if text == "" {
 		return "*empty*"
@@ -52,7 +52,7 @@ func Code(text string) string {
 	return fence + text + fence
 }
 
-// Block shows text of several lines as it is, in the colours of a language; empty for none. It ends without a newline.
+// Block returns text as a code block, highlighted as a language. Empty means plain text. It ends without a newline.
 func Block(language, text string) string {
 	text = open(visible.Text(text))
 	if !strings.HasSuffix(text, "\n") {
@@ -65,5 +65,6 @@ func Block(language, text string) string {
 	return fence + language + "\n" + text + fence
 }
 
-// Plain is text on one line for what is no Markdown, such as titles and messages of commits, where forges look for references as well.
+// Plain returns text on one line for places without Markdown, such as titles and commit messages, where forges look for
+// references as well.
 func Plain(text string) string { return titled.ReplaceAllString(visible.Line(text), "${1}"+gap+"${2}") }

@@ -96,13 +96,13 @@ func TestPlain(t *testing.T) {
 }
 
 var (
-	// linked is what some forge makes a reference of, in the text that is shown and is no code.
+	// linked matches what some forge turns into a reference, in rendered text outside of code.
 	linked = regexp.MustCompile(`@\w|[#!$]\d|&\d|(?i:\bgh-\d)|://|www\.|\[\[`)
 	inCode = regexp.MustCompile(`(?s)<code>.*?</code>`)
 	tags   = regexp.MustCompile(`<[^>]*>`)
 )
 
-// FuzzEscape: whatever the text is, it is shown as a paragraph of it, without a reference.
+// Whatever the text is, it is displayed as a paragraph, without a reference.
 func FuzzEscape(f *testing.F) {
 	for _, text := range []string{"a\nb", "# x", "- x", "1) x", "[a](https://b.c) @d #1 !2", "<!-- x", "`` ` ``", "~~~", "GH-1 " + hash, "\\`a", "a  \nb", "\ue000a\u200b", "[[[["} {
 		f.Add(text)

@@ -5,35 +5,35 @@ import (
 	"strings"
 )
 
-// Stand for what is written once everything else is escaped. No text has them: [visible.Text] would have marked them.
+// Placeholders for what is written after everything else is escaped. No text contains them: [visible.Text] would have marked them.
 const (
-	gap    = "\u200b" // a space of no width
-	border = "\ue000" // where code begins and ends
+	gap    = "\u200b" // zero-width space
+	border = "\ue000" // begin and end of code
 )
 
-// always are taken apart wherever they are.
+// always splits what is special everywhere.
 var always = strings.NewReplacer("#", "#"+gap, "@", "@"+gap, "://", ":"+gap+"//", "www.", "www"+gap+".")
 
-// references are what forges make something of, in two parts that are kept apart.
+// references match what forges turn into references, in two parts to be separated.
 var references = []*regexp.Regexp{
 	// Merge requests, snippets and epics by number; milestones and labels by name.
 	regexp.MustCompile(`([!$&])(\d)`),
 	regexp.MustCompile(`([%~])([\w"])`),
 	// Issues, here and in other trackers: GH-1, ABC-1.
 	regexp.MustCompile(`(\b(?i:gh)-|\b[A-Z][A-Z0-9_]*-)(\d)`),
-	// What is found by its kind: [vulnerability:1].
+	// References with a kind: [vulnerability:1].
 	regexp.MustCompile(`(\[)(\w+:)`),
-	// The end of one of these may be the beginning of the next, so that they are looked for twice.
+	// Matches can overlap, so each is applied twice.
 	wiki, wiki, shortcode, shortcode,
 }
 
-// wiki is how pages of a wiki begin: [[Home]].
+// wiki matches the beginning of a wiki link: [[Home]].
 var wiki = regexp.MustCompile(`(\[)(\[)`)
 
-// shortcode is a picture by its name. Numbers are those of lines, but for the few that are pictures.
+// shortcode matches an emoji by its name. Numbers are line numbers, except for the few that are emoji.
 var shortcode = regexp.MustCompile(`(:)((?:[a-zA-Z+-][\w+-]*|100|1234|8ball):)`)
 
-// apart takes references apart.
+// apart separates the parts of references.
 func apart(text string) string {
 	for _, r := range references {
 		text = r.ReplaceAllString(text, "${1}"+gap+"${2}")
@@ -41,26 +41,26 @@ func apart(text string) string {
 	return always.Replace(text)
 }
 
-// titled are the references that are looked for in titles and messages.
+// titled matches references in titles and messages.
 var titled = regexp.MustCompile(`([@#!]|\b(?i:gh)-)(\w)`)
 
-// closing is what closes an issue where it is said, in any text: a word, and then a number, a key or an address.
+// closing matches what closes an issue in any text: a keyword, and then a number, a key or an address.
 var closing = regexp.MustCompile(`(?i)(\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?|reopen(?:s|ed|ing)?)\b:?)` +
 	`([ \t]+(?:issues?[ \t]+)?(?:https?://|[\w./-]*[#!]\d|[a-z][a-z0-9_]*-\d))`)
 
-// parted is what open makes of it.
+// parted matches the result of open.
 var parted = regexp.MustCompile(strings.Replace(closing.String(), ":?)(", ":?)"+gap+"(", 1))
 
-// Rejoin returns a Markdown text as it was before [Code] and [Block] kept apart what closes issues, for those who close none.
+// Rejoin reverses the separation by [Code] and [Block], for forges that close no issues.
 func Rejoin(text string) string { return parted.ReplaceAllString(text, "${1}${2}") }
 
-// open keeps apart what would close something, in text where nothing else means anything.
+// open separates closing keywords, in text where nothing else is special.
 func open(text string) string { return closing.ReplaceAllString(text, "${1}"+gap+"${2}") }
 
-// hash is what may be a commit: forges link the first seven digits of one, or more.
+// hash matches possible commit IDs: forges link the first seven digits of one, or more.
 var hash = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
 
-// hashesAsCode makes code of hashes. Those that follow an "@" are no references any more.
+// hashesAsCode turns hashes into code. After an "@" they are not references any more.
 func hashesAsCode(text string) string {
 	var b strings.Builder
 	written := 0
@@ -75,7 +75,7 @@ func hashesAsCode(text string) string {
 	return b.String() + text[written:]
 }
 
-// stands reports whether a word stands alone between two texts, and is no part of a longer name.
+// stands reports whether a word between two texts stands alone, and is not part of a longer name.
 func stands(before, after string) bool {
 	return (before == "" || strings.ContainsAny(before[len(before)-1:], " \t\n([{,;:\"'")) && (after == "" || strings.ContainsAny(after[:1], " \t\n)]},;:.!?\"'"))
 }
