@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart/remote/remotetest"
 )
 
-// TestHostileArchives: links, devices, paths that leave, and archives that unpack to more than is read.
+// Links, devices, paths outside of the chart, and archives that unpack to more than the limits are refused.
 func TestHostileArchives(t *testing.T) {
 	for name, tc := range map[string]struct {
 		header tar.Header
@@ -56,8 +56,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// TestArchivesOfDependencies: archives in the folder charts are unpacked, also within each other, and what comes out of
-// all of them together is bounded.
+// Archives in the folder charts are unpacked, also nested ones, and their total size is bounded.
 func TestArchivesOfDependencies(t *testing.T) {
 	inner := remotetest.Pack("inner", remotetest.Chart("inner", "1.0.0", nil))
 	outer := remotetest.Pack("outer", remotetest.Chart("outer", "1.0.0", remotetest.Files{"charts/inner-1.0.0.tgz": string(inner)}))

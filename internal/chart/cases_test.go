@@ -56,7 +56,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// readAgain sends a job through JSON, as to another process.
+// readAgain encodes a job as JSON and decodes it, as if it were sent to another process.
 func readAgain(t *testing.T, job *chart.Job) *chart.Job {
 	t.Helper()
 	text, err := json.Marshal(job)

@@ -110,7 +110,7 @@ func (c *Chart) prepare(ch *helm.Chart, name string, depth int) error {
 		schema, err := values.CompileSchema(at, ch.Schema)
 		c.schemas[sha256.Sum256(ch.Schema)] = compiledSchema{schema, err}
 	}
-	// The loader goes through a map; the order shows in what is rendered.
+	// The loader uses a map, and the order affects the output.
 	dependencies := slices.Clone(ch.Dependencies())
 	slices.SortFunc(dependencies, func(a, b *helm.Chart) int {
 		return strings.Compare(a.Name()+" "+a.Metadata.Version, b.Name()+" "+b.Metadata.Version)
@@ -124,7 +124,7 @@ func (c *Chart) prepare(ch *helm.Chart, name string, depth int) error {
 	return nil
 }
 
-// Dependencies are what Chart.yaml asks for, with the versions of Chart.lock where there is one.
+// Dependencies returns the dependencies in Chart.yaml, with the versions of Chart.lock if there is one.
 func (c *Chart) Dependencies() []Dependency {
 	locked := map[string]string{}
 	if c.loaded.Lock != nil {
@@ -159,7 +159,7 @@ func (c *Chart) Missing() []Dependency {
 	return missing
 }
 
-// copyOf copies what rendering changes of a chart. Files and values are shared: Helm copies values itself.
+// copyOf copies the parts of a chart that rendering modifies. Files and values are shared: Helm copies values itself.
 func copyOf(ch *helm.Chart) *helm.Chart {
 	c := &helm.Chart{
 		Metadata: copyMetadata(ch.Metadata), Lock: ch.Lock, Templates: ch.Templates,
@@ -181,7 +181,7 @@ func copyMetadata(m *helm.Metadata) *helm.Metadata {
 	return &c
 }
 
-// capabilities are what the templates see of the clusters.
+// capabilities returns what templates see of the clusters.
 func capabilities(o Options) (*common.Capabilities, error) {
 	version := o.Kubernetes.Version
 	if version == "" {
@@ -210,5 +210,5 @@ func plain(err error) error {
 	return errors.New(text)
 }
 
-// maxMessage is how many bytes of somebody else's error are shown.
+// maxMessage is how many bytes of a library's error are shown.
 const maxMessage = 1000

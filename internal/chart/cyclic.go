@@ -2,7 +2,7 @@ package chart
 
 import "reflect"
 
-// tooDeep reports whether maps and lists nest deeper than so many levels, as a value that contains itself does.
+// tooDeep reports whether maps and lists nest deeper than levels, as in a value that contains itself.
 func tooDeep(v any, levels int) bool {
 	w := walker{left: 1 << 20}
 	w.walk(v, levels)
@@ -19,7 +19,7 @@ func contains(source, m map[string]any) bool {
 // walker walks through data. Its work is bounded, because shared values are visited each time.
 type walker struct {
 	left    int
-	wanted  uintptr // the map that is looked for; 0 for none
+	wanted  uintptr // the map to find; 0 for none
 	found   bool
 	tooDeep bool
 }

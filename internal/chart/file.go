@@ -12,18 +12,18 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of what is rendered.
+// The limits of rendering.
 const (
-	// MaxFiles is the largest number of files of a chart or kustomization, those of its dependencies included.
+	// MaxFiles is the maximum number of files of a chart or kustomization, including those of its dependencies.
 	MaxFiles = 20_000
-	// MaxSize is the largest size of all of them together, in bytes.
+	// MaxSize is the maximum total size of these files, in bytes.
 	MaxSize = 20 << 20
-	// MaxOutput is the largest size of the manifests of one target, in bytes.
+	// MaxOutput is the maximum size of the manifests of one target, in bytes.
 	MaxOutput = 32 << 20
-	// MaxWork bounds what templates do for one target: each run of a loop's body and of a template costs
-	// the length of its text in bytes, and a little more. It is enough for a million runs of a short loop.
+	// MaxWork limits the work of templates for one target: each run of a loop body or template costs
+	// the length of its text in bytes, and a little more. It allows a million runs of a short loop.
 	MaxWork = 32 << 20
-	// MaxNesting is how deep templates may call each other.
+	// MaxNesting is the maximum depth of nested template calls.
 	MaxNesting = 500
 )
 
@@ -31,13 +31,14 @@ const (
 type File struct {
 	// Path is relative to the chart, or to the root of the repository, with forward slashes.
 	Path string `json:"path"`
-	// Content is the content; nothing is read through it.
+	// Content is the file's content. References in it are not followed.
 	Content []byte `json:"content"`
 	// Symlink marks a symbolic link, which is refused.
 	Symlink bool `json:"symlink,omitempty"`
 }
 
-// checkFiles refuses files that are too many, too large, or not where they belong. It returns them sorted by path.
+// checkFiles returns an error if there are too many files, if they are too large, or if a path is invalid.
+// It returns them sorted by path.
 func checkFiles(files []File) ([]File, error) {
 	if len(files) > MaxFiles {
 		return nil, fmt.Errorf("there are %d files, more than the %d that are read", len(files), MaxFiles)
@@ -63,7 +64,7 @@ func checkFiles(files []File) ([]File, error) {
 	return sorted, nil
 }
 
-// checkPath refuses paths that are not plain, relative and below where they are.
+// checkPath returns an error for paths that are not plain, relative, and below the root.
 func checkPath(p string) error {
 	odd := func(r rune) bool { return r == '\\' || unicode.IsControl(r) }
 	switch {
@@ -75,7 +76,7 @@ func checkPath(p string) error {
 	return nil
 }
 
-// Digest identifies files by their paths and contents, whatever their order: "sha256:" and hexadecimal digits.
+// Digest identifies files by their paths and contents, regardless of their order: "sha256:" and hexadecimal digits.
 func Digest(files []File) string {
 	sorted := slices.Clone(files)
 	slices.SortStableFunc(sorted, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
@@ -87,8 +88,8 @@ func Digest(files []File) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// sized writes a text with its length, so that two texts do not run into each other.
+// sized writes a text prefixed with its length, so that consecutive texts cannot be confused.
 func sized(h interface{ Write([]byte) (int, error) }, text []byte) {
-	h.Write(binary.AppendUvarint(nil, uint64(len(text)))) //nolint:errcheck // a hash does not fail
-	h.Write(text)                                         //nolint:errcheck // a hash does not fail
+	h.Write(binary.AppendUvarint(nil, uint64(len(text)))) //nolint:errcheck // a hash never fails
+	h.Write(text)                                         //nolint:errcheck // a hash never fails
 }

@@ -20,7 +20,7 @@ const (
 )
 
 // leftOut are the functions of Helm that templates cannot call, with the reason.
-// They are defined, so that a template with a call in a branch that is not taken renders.
+// They are defined, so that a template with a call in a branch that is not taken still renders.
 var leftOut = map[string]string{
 	"now": readsClock, "ago": readsClock,
 
@@ -58,7 +58,7 @@ func overrides() template.FuncMap {
 
 var errNoTime = errors.New("a date wants a time or a number of seconds; anything else would be the time of now")
 
-// moment converts what sprig takes for a time.
+// moment converts the values that sprig accepts as a time.
 func moment(date any) (time.Time, error) {
 	switch date := date.(type) {
 	case time.Time:
@@ -100,7 +100,7 @@ func durationRound(duration any) (string, error) {
 	return own[func(any) string]("durationRound")(duration), nil
 }
 
-// own returns sprig's function of a name.
+// own returns sprig's function with a name.
 func own[F any](name string) F {
 	f, _ := library()[name].(F) // a test calls each of them
 	return f
@@ -108,7 +108,7 @@ func own[F any](name string) F {
 
 var library = sync.OnceValue(sprig.TxtFuncMap)
 
-// keys returns the keys of maps, each map's sorted. Sprig's own gives them in random order.
+// keys returns the keys of maps, sorted per map. Sprig's own function returns them in random order.
 func keys(dicts ...map[string]any) []string {
 	all := []string{}
 	for _, dict := range dicts {
@@ -117,7 +117,7 @@ func keys(dicts ...map[string]any) []string {
 	return all
 }
 
-// fieldValues returns the values of a map in the order of its keys. Sprig's own gives them in random order.
+// fieldValues returns the values of a map in the order of its keys. Sprig's own function returns them in random order.
 func fieldValues(dict map[string]any) []any {
 	all := []any{}
 	for _, key := range slices.Sorted(maps.Keys(dict)) {
@@ -174,12 +174,12 @@ func seq(params ...int) (string, error) {
 		}
 	}
 	if len(params) == 3 && params[1] == 0 {
-		return "", nil // sprig's own would not come to an end
+		return "", nil // sprig's own would never end
 	}
 	return own[func(...int) string]("seq")(params...), nil
 }
 
-// maxDepth is the maximum depth of data that a template has changed.
+// maxDepth is the maximum depth of data that a template modified.
 const maxDepth = 200
 
 func set(dst map[string]any, key string, value any) (map[string]any, error) {

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// The functions that guarded templates call. Templates cannot call them by themselves.
+// The functions that guarded templates call. Templates cannot call them directly.
 const (
-	guardStep  = "kalypsoStep"  // at the start of a loop's body
+	guardStep  = "kalypsoStep"  // at the start of a loop body
 	guardEnter = "kalypsoEnter" // at the start of a template
 	guardLeave = "kalypsoLeave" // at its end
 	guardText  = "kalypsoText"  // around a text that tpl executes
@@ -18,15 +18,15 @@ const (
 
 var guardNames = []string{guardStep, guardEnter, guardLeave, guardText}
 
-// guard puts calls of a meter into the text of a template, so that loops, nesting and texts that are made while
-// rendering can be counted:
+// guard inserts calls of a meter into the text of a template, so that loops, nesting and texts that are created while
+// rendering are counted:
 //
 //	{{- define "name" }}{{kalypsoEnter 12}} ... {{kalypsoLeave}}{{- end }}
 //	{{ range .Values.list }}{{kalypsoStep 34}} ... {{ end }}
 //	{{ tpl (kalypsoText .Values.text) . }}
 //
 // Helm's engine takes text, so the calls are inserted into the text. They print nothing, and copy the trimming of the
-// adjacent delimiter; no line is added, so that errors have the right line.
+// adjacent delimiter. No line is added, so line numbers in errors stay correct.
 // The scanner is simple, so the result is parsed and checked (see audited).
 // A text that does not parse is returned unchanged: the engine reports the error.
 func guard(text string) (string, error) {
@@ -50,18 +50,18 @@ type insertion struct {
 	text string
 }
 
-// block is something that ends with {{end}}.
+// block is an action that ends with {{end}}.
 type block struct {
 	// template is true for define and block, and for the text as a whole.
 	template bool
-	// start is where its body begins; trim says that the white space there is trimmed.
+	// start is where its body begins. trim means that white space is trimmed there.
 	start int
 	trim  bool
-	// empty is true as long as the body has nothing in it: an empty template does not replace another one of its name.
+	// empty means that the body is empty so far: an empty template does not replace another one with the same name.
 	empty bool
 }
 
-// scanner walks over a template's text, action by action.
+// scanner scans a template's text, action by action.
 type scanner struct {
 	text       string
 	insertions []insertion
@@ -106,7 +106,7 @@ func (s *scanner) fill() {
 
 // action is the text between two delimiters.
 type action struct {
-	start, end          int // with the delimiters
+	start, end          int // including delimiters
 	trimLeft, trimRight bool
 	comment             bool
 	keyword             string
@@ -128,7 +128,7 @@ func (s *scanner) apply(a action) {
 	case "define", "block":
 		s.open = append(s.open, block{template: true, start: a.end, trim: a.trimRight, empty: true})
 	case "end":
-		if len(s.open) > 1 { // else it does not parse
+		if len(s.open) > 1 { // otherwise it does not parse
 			last := s.open[len(s.open)-1]
 			s.open = s.open[:len(s.open)-1]
 			s.close(last, a.start, a.trimLeft)
@@ -136,7 +136,7 @@ func (s *scanner) apply(a action) {
 	}
 }
 
-// close puts in the calls of a body that ends at a place.
+// close inserts the calls at the end of a body.
 func (s *scanner) close(b block, end int, trim bool) {
 	switch {
 	case b.template && !b.empty:
@@ -149,7 +149,7 @@ func (s *scanner) close(b block, end int, trim bool) {
 
 func (s *scanner) put(at int, text string) { s.insertions = append(s.insertions, insertion{at, text}) }
 
-// call is the text of a call that costs so much; leaving costs nothing.
+// call returns the text of a call with a cost. Leaving costs nothing.
 func call(name string, cost int, trimLeft, trimRight bool) string {
 	if name != guardLeave {
 		name = fmt.Sprintf("%s %d", name, cost)
@@ -164,8 +164,8 @@ func call(name string, cost int, trimLeft, trimRight bool) string {
 	return left + name + right
 }
 
-// result is the text with everything put in. Of several insertions at one place, that of the inner body comes first
-// where a body ends, and last where it begins; only the former can happen.
+// result returns the text with all insertions. Of several insertions at one offset, the inner body's comes first
+// at the end of bodies, and last at the beginning; only the former can happen.
 func (s *scanner) result() string {
 	slices.SortStableFunc(s.insertions, func(a, b insertion) int { return a.at - b.at })
 	var b strings.Builder
@@ -179,7 +179,7 @@ func (s *scanner) result() string {
 	return b.String()
 }
 
-// action reads the action that begins at a place.
+// action parses the action at an offset.
 func (s *scanner) action(start int) (action, error) {
 	a := action{start: start}
 	at := start + 2
@@ -214,7 +214,7 @@ func (s *scanner) action(start int) (action, error) {
 	return a, nil
 }
 
-// token reads what stands at a place, and returns where the next one begins; word is set for the name of a function or keyword.
+// token parses the token at an offset, and returns the next one's offset. word is the name of a function or keyword, else "".
 func (s *scanner) token(at int) (next int, word string, err error) {
 	next = tokenEnd(s.text, at)
 	if c, _ := utf8.DecodeRuneInString(s.text[at:]); !isLetter(c) {
@@ -233,7 +233,7 @@ func (s *scanner) token(at int) (next int, word string, err error) {
 	return next, word, nil
 }
 
-// operand wraps what follows tpl, the text to execute.
+// operand wraps the operand of tpl, the text to execute.
 func (s *scanner) operand(at int) {
 	for at < len(s.text) && isSpace(s.text[at]) {
 		at++
@@ -245,7 +245,7 @@ func (s *scanner) operand(at int) {
 	}
 }
 
-// operandEnd returns where an operand ends: a literal, something in parentheses, a name, and the fields behind it.
+// operandEnd returns where an operand ends: a literal, a parenthesized expression or a name, and the fields after it.
 func operandEnd(text string, at int) int {
 	depth := 0
 	for at < len(text) {
@@ -264,7 +264,7 @@ func operandEnd(text string, at int) int {
 	return at
 }
 
-// tokenEnd returns where the token that begins at a place ends: a literal, a run of letters and digits, or one character.
+// tokenEnd returns where the token at an offset ends: a literal, a sequence of letters and digits, or one character.
 func tokenEnd(text string, at int) int {
 	switch c := text[at]; c {
 	case '"', '\'', '`':
@@ -293,7 +293,7 @@ func tokenEnd(text string, at int) int {
 	return end
 }
 
-// closing returns the length of the closing delimiter that a text begins with, and whether it trims; 0 for none.
+// closing returns the length of the closing delimiter at the start of a text, and whether it trims. 0 if there is none.
 func closing(text string) (int, bool) {
 	switch {
 	case strings.HasPrefix(text, "}}"):

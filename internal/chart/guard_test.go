@@ -6,8 +6,8 @@ import (
 	"text/template"
 )
 
-// FuzzGuard: whatever a text is, it is either refused, or no template, or every loop, template and tpl in it is guarded,
-// and it prints what it printed before.
+// Any text is refused, or is not a template, or has a guard in every loop, template and tpl,
+// and still prints the same.
 func FuzzGuard(f *testing.F) {
 	for _, text := range []string{
 		"", "text", "{{ range . }}x{{ end }}", "{{- range . -}} x {{- else -}} y {{- end -}}", `{{ define "a" }}b{{ end }}{{ template "a" }}`,
@@ -54,7 +54,7 @@ func FuzzGuard(f *testing.F) {
 	})
 }
 
-// limited ends a template that prints too much.
+// limited stops a template that prints too much.
 type limited struct {
 	b    *strings.Builder
 	left int
@@ -67,7 +67,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// TestGuardRefusesWhatItCannotSee: a text in which the scanner misses something is refused by the audit.
+// The audit refuses a text in which the scanner misses something.
 func TestGuardRefusesWhatItCannotSee(t *testing.T) {
 	for _, text := range []string{
 		`{{ range . }}{{ end }}`, `{{kalypsoEnter 1}}{{ range . }}{{ end }}{{kalypsoLeave}}`, `{{kalypsoEnter 1}}{{ tpl . . }}{{kalypsoLeave}}`,

@@ -18,7 +18,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart"
 )
 
-// pieces of templates: in any order they have all the ways in which blocks, trimming and texts can meet.
+// pieces are parts of templates. Combined in any order, they cover how blocks, trimming and texts interact.
 var pieces = []string{
 	"text\n", "  \n", " ", "{{ .Values.a }}", "{{- .Values.a -}}", "{{ .Values.a -}} \n", "\n {{- .Values.a }}",
 	"{{/* a {{ comment }} */}}", "{{- /* end */ -}}", `{{ "}}" }}`, "{{ `{{` }}", `{{ "\"}}" }}`, "{{ '}' }}",
@@ -33,13 +33,12 @@ var pieces = []string{
 
 const valuesOfPieces = `{a: yes, list: [1, 2], t: "[{{ .Values.a }}{{- range .Values.list }}{{ . }}{{ end }}]", map: {tpl: " {{ .Release.Name }}"}}`
 
-// TestGuardedTemplatesMakeTheSame: with the calls of the meter in it, a template makes the same bytes as without,
-// or fails as well.
+// With the meter's calls, a template prints the same bytes as without, or fails as well.
 func TestGuardedTemplatesMakeTheSame(t *testing.T) {
 	failed, made := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		template := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "pieces"), "")
-		// What is left open is closed, so that more of them parse.
+		// Close open blocks, so that more templates parse.
 		for range rapid.IntRange(0, 4).Draw(t, "ends") {
 			template += "{{ end }}"
 		}
@@ -63,10 +62,10 @@ func TestGuardedTemplatesMakeTheSame(t *testing.T) {
 	}
 }
 
-// helpers are definitions that the pieces meet; the template comes after them.
+// helpers are definitions that the pieces use. The template follows them.
 const helpers = `{{ define "a" }}A{{ range .Values.list }}{{ . }}{{ end }}{{ end }}{{ define "b" -}} B {{- end }}`
 
-// byHelm renders with nothing but Helm's own code.
+// byHelm renders with Helm's own code only.
 func byHelm(template string) (string, error) {
 	c, err := loader.LoadFiles([]*archive.BufferedFile{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: hello\nversion: 0.1.0\n")},
@@ -89,7 +88,7 @@ func byHelm(template string) (string, error) {
 	return files["hello/templates/out.yaml"], nil
 }
 
-// output is an object with what the template under test prints, whatever that is.
+// output is an object with the output of the tested template.
 const output = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: x}
@@ -115,8 +114,7 @@ func byUs(template string) (text, problems string) {
 	return strings.TrimSuffix(text, "\n"), ""
 }
 
-// TestOrderDoesNotMatter: files, values and targets in any order make the same bytes, and a target does not depend on
-// the others.
+// The order of files, values and targets does not affect the output, and targets do not affect each other.
 func TestOrderDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job := &chart.Job{
@@ -155,7 +153,7 @@ func byName(r *chart.Result) map[string]chart.Rendered {
 	return m
 }
 
-// TestPreviousResults: what an earlier result has is taken from there, and only what an input changed for is made again.
+// Targets with unchanged inputs are taken from the previous result; only others are rendered again.
 func TestPreviousResults(t *testing.T) {
 	job := oneTemplate(printing("{{ .Values.x }}"))
 	job.Config = map[string][]byte{"a/values.yaml": []byte("x: 1"), "b/values.yaml": []byte("x: 2")}

@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart"
 )
 
-// oneTemplate is a job with a chart of one template, and perhaps more files.
+// oneTemplate returns a job with a chart of one template, and optionally more files.
 func oneTemplate(template string, more ...chart.File) *chart.Job {
 	return &chart.Job{
 		Form: chart.FormChart,
@@ -20,12 +20,12 @@ func oneTemplate(template string, more ...chart.File) *chart.Job {
 	}
 }
 
-// text wraps what a template prints into an object.
+// printing wraps a template's output into an object.
 func printing(template string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {x: \"" + template + "\"}\n"
 }
 
-// TestHostileCharts: whatever a template does, rendering ends, within two seconds or so, and says why.
+// Whatever a template does, rendering ends within about two seconds, and reports the reason.
 func TestHostileCharts(t *testing.T) {
 	for name, tc := range map[string]struct{ template, want string }{
 		"loop over a number":          {`{{ range 1000000000 }}{{ end }}`, "more than 32 MiB of work"},
@@ -78,7 +78,7 @@ func TestHostileCharts(t *testing.T) {
 	}
 }
 
-// TestFunctions: what is taken from sprig, or replaced, still does what people know.
+// Functions from sprig, and their replacements, behave as documented.
 func TestFunctions(t *testing.T) {
 	for template, want := range map[string]string{
 		`{{ date "2006-01-02" 0 }} {{ htmlDate 86400 }} {{ toDate "2006-01-02" "2020-02-03" | date "02.01.2006" }}`: "1970-01-01 1970-01-02 03.02.2020",
@@ -110,7 +110,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestFilesAreRefused: files that are too many, too large or not where they belong are an error that names them.
+// Too many or too large files, and invalid paths, are errors that name them.
 func TestFilesAreRefused(t *testing.T) {
 	many := make([]chart.File, chart.MaxFiles+1)
 	for name, tc := range map[string]struct {
@@ -139,7 +139,7 @@ func TestFilesAreRefused(t *testing.T) {
 	}
 }
 
-// TestBrokenCharts: metadata that Helm's own code does not expect is an error, too.
+// Metadata that Helm's own code does not expect is an error, too.
 func TestBrokenCharts(t *testing.T) {
 	for metadata, want := range map[string]string{
 		"":        "load chart",

@@ -11,7 +11,7 @@ import (
 	"helm.sh/helm/v4/pkg/ignore"
 )
 
-// withoutIgnored leaves out what .helmignore names, as Helm does for a chart that is a folder.
+// withoutIgnored removes the files that .helmignore lists, like Helm does for a chart in a folder.
 func withoutIgnored(files []File) ([]File, error) {
 	rules := ignore.Empty()
 	for _, f := range files {
@@ -33,7 +33,7 @@ func withoutIgnored(files []File) ([]File, error) {
 	return kept, nil
 }
 
-// ignored reports whether rules leave out a file, or a folder that it lies in.
+// ignored reports whether rules exclude a file, or one of its folders.
 func ignored(rules *ignore.Rules, file string) bool {
 	for i := range len(file) {
 		if file[i] == '/' && rules.Ignore(file[:i], entry{file[:i], true}) {
@@ -43,7 +43,7 @@ func ignored(rules *ignore.Rules, file string) bool {
 	return !strings.HasSuffix(file, "/") && rules.Ignore(file, entry{file, false})
 }
 
-// entry describes a path to the rules, which ask only whether it is a folder.
+// entry describes a path to the rules, which only check whether it is a folder.
 type entry struct {
 	path   string
 	folder bool

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Image is a reference to an image, taken apart.
+// Image is a parsed reference to an image.
 type Image struct {
-	// Repository has the registry and the path in it, "docker.io/library/nginx".
+	// Repository is the registry and the path in it, "docker.io/library/nginx".
 	Repository string
-	// Tag is what has to be looked up; empty where there is a digest.
+	// Tag is the tag to resolve. Empty if there is a digest.
 	Tag string
-	// Digest is empty where the reference has none.
+	// Digest is empty if the reference has none.
 	Digest string
 }
 
@@ -26,7 +26,8 @@ const (
 // maxReference is the maximum length of a reference, in bytes.
 const maxReference = 1024
 
-// The grammar of references, as registries have it. All begin with a letter, a digit or a bracket, so that none is an option.
+// The grammar of references, as registries define it. All begin with a letter, a digit or a bracket,
+// so that none is mistaken for an option.
 var (
 	registryName = regexp.MustCompile(`^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?$`)
 	imagePath    = regexp.MustCompile(`^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*$`)
@@ -51,7 +52,7 @@ func ParseImage(reference string) (Image, error) {
 		}
 	}
 	if hasDigest {
-		tag = "" // the digest counts
+		tag = "" // the digest takes precedence
 		if !IsDigest(digest) {
 			return Image{}, fmt.Errorf("%q is no reference of an image: %q is no digest", reference, digest)
 		}

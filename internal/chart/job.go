@@ -12,10 +12,10 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Form says what is rendered.
+// Form is the kind of a job's files.
 type Form string
 
-// The forms of what is rendered.
+// The forms.
 const (
 	FormChart         Form = "chart"
 	FormKustomization Form = "kustomization"
@@ -23,23 +23,23 @@ const (
 )
 
 // Job is everything that rendering the targets of one environment depends on. It is plain data, so that it can be
-// written to a process with limits and its [Result] read back.
+// sent to a process with limits, which returns its [Result].
 type Job struct {
-	// Form says what Files are. Required.
+	// Form is the kind of Files. Required.
 	Form Form `json:"form"`
-	// Files are those of the chart, its dependencies in the folder charts included; or those of the repository that a
-	// kustomization or folder of manifests may need, within the bounds of [MaxFiles] and [MaxSize].
+	// Files are the files of the chart, including dependencies in its folder charts; or those of the repository that a
+	// kustomization or folder of manifests may need. [MaxFiles] and [MaxSize] apply.
 	Files []File `json:"files"`
-	// Config are the values.yaml files, by the names that Target.Layers has.
+	// Config maps the names in Target.Layers to contents of values.yaml files.
 	Config map[string][]byte `json:"config,omitempty"`
-	// ConfigSource is how people call the repository and branch they lie in.
+	// ConfigSource is the display name of their repository and branch.
 	ConfigSource string `json:"configSource,omitempty"`
-	// Schema is the application's own schema for values; may be empty. SchemaFile is where it lies in the source.
+	// Schema is the application's own schema for values. Optional. SchemaFile is its path in the source.
 	Schema     []byte `json:"schema,omitempty"`
 	SchemaFile string `json:"schemaFile,omitempty"`
-	// Vars are the variables that values may refer to.
+	// Vars are the variables that values can refer to.
 	Vars values.Vars `json:"vars,omitempty"`
-	// Targets are rendered, each for itself.
+	// Targets are rendered independently.
 	Targets []Target `json:"targets"`
 }
 
@@ -51,15 +51,15 @@ type Target struct {
 	Folder string `json:"folder,omitempty"`
 	// Layers are the values.yaml files of the target, from the root of the configuration down.
 	Layers []string `json:"layers,omitempty"`
-	// Set are values as with --set, SetString as with --set-string; later ones win, and texts win over the others.
+	// Set are values as for --set, SetString as for --set-string. Later ones take precedence, and SetString over Set.
 	Set       []string `json:"set,omitempty"`
 	SetString []string `json:"setString,omitempty"`
-	// Image are values by their dotted paths, such as the tag that was built. They win over everything.
+	// Image are values by their dotted paths, such as the tag that was built. They take precedence over all others.
 	Image map[string]string `json:"image,omitempty"`
 	Options
 }
 
-// Result is what became of the targets of a job, in their order.
+// Result is the result for each target of a job, in their order.
 type Result struct {
 	Targets []Rendered `json:"targets"`
 }
@@ -69,20 +69,20 @@ type Rendered struct {
 	Name string `json:"name"`
 	// Digest identifies everything the target was rendered from: see [Job.Digests].
 	Digest string `json:"digest"`
-	// Manifests are nil when there is an error among the problems.
+	// Manifests is nil if there is an error among the problems.
 	Manifests *Manifests `json:"manifests,omitempty"`
-	// Values are the composed values as YAML with their places, Keys the same for programs. Empty without values.
+	// Values are the composed values as YAML with their origins, Keys the same as data. Empty without values.
 	Values []byte       `json:"values,omitempty"`
 	Keys   []values.Key `json:"keys,omitempty"`
-	// Problems are sorted; their assignment is empty.
+	// Problems are sorted. Their assignment is empty.
 	Problems []fleet.Problem `json:"problems,omitempty"`
 }
 
-// ruleVersion changes when this program renders differently from the same job.
+// ruleVersion changes when a new version of this program renders the same job differently.
 const ruleVersion = "1"
 
-// Digests identify what each target is rendered from. Two targets with one digest are rendered alike,
-// so that a result that is kept does not have to be made again.
+// Digests identifies the inputs of each target. Targets with equal digests render the same,
+// so a stored result can be reused.
 func (j *Job) Digests() []string {
 	shared := sha256.New()
 	sized(shared, []byte(ruleVersion))
@@ -113,8 +113,8 @@ func (j *Job) Digests() []string {
 	return digests
 }
 
-// Run renders the targets, on all cores. What previous, the result of an earlier job, has of the same inputs is taken
-// from there; it may be nil, and the result does not depend on it.
+// Run renders the targets, on all cores. Targets with the same inputs as in previous, an earlier result, are taken
+// from there. previous can be nil, and does not affect the result.
 func (j *Job) Run(previous *Result) *Result {
 	rest, result := j.Rest(previous)
 	if len(rest.Targets) > 0 {
@@ -123,13 +123,13 @@ func (j *Job) Run(previous *Result) *Result {
 	return result
 }
 
-// Rest returns the job without the targets that an earlier result has, and the result with those. A process that is
-// given the rest makes what is missing, and [Result.Fill] puts it in. Targets that could not be rendered are tried again.
+// Rest returns the job without the targets in an earlier result, and a result with those. A process renders the
+// rest, and [Result.Fill] adds it. Targets that could not be rendered are tried again.
 func (j *Job) Rest(previous *Result) (*Job, *Result) {
 	known := map[string]Rendered{}
 	if previous != nil {
 		for _, r := range previous.Targets {
-			if r.Manifests != nil { // what failed may have failed for want of time or memory
+			if r.Manifests != nil { // a failure may be due to a lack of time or memory
 				known[r.Digest] = r
 			}
 		}
@@ -147,8 +147,8 @@ func (j *Job) Rest(previous *Result) (*Job, *Result) {
 	return &rest, result
 }
 
-// Fill puts what was rendered of the rest of a job into the result that lacks it. A target that was not rendered at all
-// gets a problem that says so.
+// Fill adds the rendered rest of a job to the result that lacks it. A target that was not rendered
+// gets a problem.
 func (r *Result) Fill(rendered *Result) {
 	byName := map[string]Rendered{}
 	for _, t := range rendered.Targets {
@@ -167,7 +167,7 @@ func (r *Result) Fill(rendered *Result) {
 	}
 }
 
-// Fail puts a problem in for every target that a result lacks: the process that was to render them did not answer.
+// Fail adds a problem for every target that a result lacks, when the process that should render them failed.
 func (r *Result) Fail(err error) {
 	for i, t := range r.Targets {
 		if t.Manifests == nil && len(t.Problems) == 0 {

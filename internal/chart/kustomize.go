@@ -39,7 +39,7 @@ func Kustomize(files []File, folder string) (m *Manifests, err error) {
 			return nil, fmt.Errorf("build kustomization %q: %w", folder, err)
 		}
 	}
-	options := krusty.MakeDefaultOptions() // files stay below the kustomization that names them
+	options := krusty.MakeDefaultOptions() // files must be below the kustomization that names them
 	options.PluginConfig = types.DisabledPluginConfig()
 	built, err := krusty.MakeKustomizer(options).Run(disk, "/"+folder)
 	if err != nil {
@@ -61,8 +61,8 @@ func Kustomize(files []File, folder string) (m *Manifests, err error) {
 	return m, nil
 }
 
-// stayLocal refuses kustomizations that refer to anything outside of the given files, because kustomize has no option for that.
-// It checks all kustomizations, used or not.
+// stayLocal returns an error for kustomizations that refer to anything outside of the given files.
+// Kustomize has no option for that. It checks all kustomizations, used or not.
 func stayLocal(files []File) error {
 	byPath := make(map[string]File, len(files))
 	for _, f := range files {
@@ -83,7 +83,7 @@ func stayLocal(files []File) error {
 	return nil
 }
 
-// harmless are fields of kustomizations whose texts are no places.
+// harmless are fields of kustomizations whose texts are not locations.
 var harmless = []string{
 	"apiVersion", "kind", "metadata", "namePrefix", "nameSuffix", "namespace", "commonLabels", "labels", "commonAnnotations",
 	"images", "imageTags", "replicas", "vars", "sortOptions", "generatorOptions", "buildMetadata",
@@ -115,7 +115,7 @@ func local(file string, fields map[string]any, files map[string]File) error {
 	return nil
 }
 
-// withoutInline leaves out patches that stand in the list themselves: a text of several lines is never taken for a place.
+// withoutInline removes inline patches: a text with several lines is never treated as a location.
 func withoutInline(v any) any {
 	entries, _ := v.([]any)
 	return slices.DeleteFunc(slices.Clone(entries), func(e any) bool {
@@ -124,7 +124,7 @@ func withoutInline(v any) any {
 	})
 }
 
-// localPlugins checks the documents that configure kustomize's own plugins: any text in them may be a place.
+// localPlugins checks the documents that configure kustomize's own plugins: any text in them could be a location.
 func localPlugins(file, key string, value any, files map[string]File) error {
 	entries, _ := value.([]any)
 	for _, e := range entries {
@@ -168,7 +168,7 @@ func findRemote(v any) (string, bool) {
 	return "", false
 }
 
-// looksRemote goes by everything that kustomize takes for a URL: schemes, user@host:path, and GitHub without either.
+// looksRemote recognizes everything that kustomize treats as a URL: schemes, user@host:path, and GitHub without either.
 func looksRemote(text string) bool {
 	text = strings.ToLower(text)
 	for _, mark := range []string{"://", "http:", "https:", "@", "git::", "github.com", "?ref="} {

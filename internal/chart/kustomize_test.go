@@ -7,8 +7,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart"
 )
 
-// TestKustomizationsStayLocal: nothing outside of the given files is reached, in whatever way it is asked for.
-// Each of these would be fetched, or a program be run, by kustomize itself.
+// No kustomization reaches anything outside of the given files.
+// Kustomize itself would fetch each of these, or run a program.
 func TestKustomizationsStayLocal(t *testing.T) {
 	for name, tc := range map[string]struct{ kustomization, more, want string }{
 		"URL":                 {kustomization: "resources: ['https://example.com/x.yaml']", want: "outside of the repository"},

@@ -10,9 +10,9 @@ import (
 type Manifests struct {
 	// Content is the text, documents separated by "---", each with a comment that names the file it comes from.
 	Content []byte `json:"content"`
-	// Objects are the objects in it, in their order.
+	// Objects are the objects in Content, in order.
 	Objects []Object `json:"objects,omitempty"`
-	// Images are the container images that the objects name, sorted.
+	// Images are the container images in the objects, sorted.
 	Images []string `json:"images,omitempty"`
 }
 
@@ -22,7 +22,7 @@ type Object struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
-	// Source is the file of the chart, kustomization or folder that it comes from.
+	// Source is its file in the chart, kustomization or folder.
 	Source string `json:"source,omitempty"`
 }
 
@@ -34,7 +34,7 @@ func (o Object) String() string {
 	return o.Kind + "/" + o.Namespace + "/" + o.Name
 }
 
-// writer collects manifests in the form that helm template has.
+// writer collects manifests in the format of helm template.
 type writer struct {
 	text    strings.Builder
 	objects []Object
@@ -42,7 +42,7 @@ type writer struct {
 	err     error
 }
 
-// add appends a text of a file, which may have several documents.
+// add appends the text of a file, which can have several documents.
 func (w *writer) add(source, text string) {
 	w.write(source, text)
 	for _, text := range split(text) {
@@ -71,7 +71,7 @@ func (w *writer) write(source, text string) {
 	}
 }
 
-// note notes what a document is, and the images it names.
+// note records a document's object and images.
 func (w *writer) note(d document) {
 	if w.err != nil || d.fields == nil {
 		return
@@ -88,7 +88,7 @@ func (w *writer) note(d document) {
 	w.images = appendImages(w.images, d.fields)
 }
 
-// trim drops the empty lines at the end of what was added, as helm template does before the hooks.
+// trim removes trailing empty lines, like helm template does before the hooks.
 func (w *writer) trim() {
 	text := strings.TrimSpace(w.text.String())
 	w.text.Reset()
@@ -97,8 +97,8 @@ func (w *writer) trim() {
 	}
 }
 
-// appendImages appends the value of every field "image" that can be a container image, wherever it lies:
-// custom resources have them in places of their own.
+// appendImages appends the value of every field "image" that can be a container image, at any depth:
+// custom resources use various fields.
 func appendImages(images []string, v any) []string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -116,7 +116,7 @@ func appendImages(images []string, v any) []string {
 	return images
 }
 
-// manifests returns what was collected, as one text that ends with a newline.
+// manifests returns the collected documents as one text that ends with a newline.
 func (w *writer) manifests() (*Manifests, error) {
 	if w.err != nil {
 		return nil, w.err

@@ -6,22 +6,22 @@ import (
 	"text/template"
 )
 
-// meter counts what the templates of one target do. It is used by one goroutine.
+// meter counts the work of the templates of one target. It is used by one goroutine.
 type meter struct {
 	left    int
 	nesting int
-	// exceeded is the bound that was hit; the engine wraps it into text that says less.
+	// exceeded is the limit that was reached. The engine wraps it into a less precise text.
 	exceeded error
 }
 
 func newMeter() *meter { return &meter{left: MaxWork} }
 
-// functions are the guards, which guarded templates call.
+// functions returns the guards, which guarded templates call.
 func (m *meter) functions() template.FuncMap {
 	return template.FuncMap{guardStep: m.step, guardEnter: m.enter, guardLeave: m.leave, guardText: m.text}
 }
 
-// What it costs besides the length of the text: a run of a loop's body, of a template, and of a text for tpl,
+// The cost besides the length of the text: of a run of a loop body, of a template, and of a text for tpl,
 // for each of which Helm copies all templates of the chart.
 const (
 	costStep  = 32
@@ -29,7 +29,7 @@ const (
 	costText  = 8192
 )
 
-// step counts a run of a loop's body of so many bytes.
+// step counts a run of a loop body with a length in bytes.
 func (m *meter) step(length int) (string, error) { return m.spend(length + costStep) }
 
 func (m *meter) spend(cost int) (string, error) {
@@ -54,7 +54,7 @@ func (m *meter) leave() string {
 	return ""
 }
 
-// text guards a text that tpl executes. It counts as a template of its own even when it is nothing but a call of tpl.
+// text guards a text that tpl executes. It counts as a separate template even if it only calls tpl.
 func (m *meter) text(text string) (string, error) {
 	if len(text) > MaxSize {
 		return "", m.fail(errors.New("a text for tpl is too large"))

@@ -14,16 +14,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// hook is a document that Helm does not install with the others, but before or after something happens.
+// hook is a document that Helm installs before or after an event, not with the others.
 type hook struct {
 	document
 	events []release.HookEvent
 }
 
-// sorted returns what files made in the order in which Helm installs it, file by file within a kind: objects, and hooks.
+// sorted returns the documents in files in the order in which Helm installs them, by file within a kind: objects, and hooks.
 //
-// Helm's own function for it reads every document for this alone. The result is the same, and a test says so.
-// Fields are taken by their exact names, as an API server takes them.
+// Helm's own function parses every document again for this. The result is the same, which a test checks.
+// Field names are matched exactly, like in an API server.
 func sorted(files map[string]string) (objects []document, hooks []hook, err error) {
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		if strings.HasPrefix(path.Base(file), "_") {
@@ -50,7 +50,7 @@ func sorted(files map[string]string) (objects []document, hooks []hook, err erro
 	return objects, hooks, nil
 }
 
-// hook returns what the document says of when it is to be installed; isHook is false when that is with all others.
+// hook returns the events at which the document is installed. isHook is false if it is installed with all others.
 func (d document) hook() (on string, isHook bool, err error) {
 	metadata, ok := d.fields["metadata"].(map[string]any)
 	if !ok && d.fields["metadata"] != nil {
@@ -64,12 +64,13 @@ func (d document) hook() (on string, isHook bool, err error) {
 	return text(annotations, release.HookAnnotation), isHook, nil
 }
 
-// events are those that an annotation names; none when there is one that Helm does not know, for which it leaves the object out.
+// events returns the events in an annotation. It returns none if Helm does not know one of them, since Helm then
+// leaves out the object.
 func events(on string) []release.HookEvent {
 	var all []release.HookEvent
 	for name := range strings.SplitSeq(on, ",") {
 		name = strings.ToLower(strings.TrimSpace(name))
-		if name == "test-success" { // of Helm 2
+		if name == "test-success" { // Helm 2
 			name = string(release.HookTest)
 		}
 		if !slices.Contains(whenHooksRun, release.HookEvent(name)) {
@@ -80,16 +81,16 @@ func events(on string) []release.HookEvent {
 	return all
 }
 
-// whenHooksRun are the events that Helm knows; first those of installing and upgrading.
+// whenHooksRun are the events that Helm knows, those of installing and upgrading first.
 var whenHooksRun = []release.HookEvent{
 	release.HookPreInstall, release.HookPostInstall, release.HookPreUpgrade, release.HookPostUpgrade,
 	release.HookPreRollback, release.HookPostRollback, release.HookPreDelete, release.HookPostDelete, release.HookTest,
 }
 
-// installs reports whether a hook runs when something is installed or upgraded.
+// installs reports whether a hook runs on installation or upgrade.
 func installs(e release.HookEvent) bool { return slices.Contains(whenHooksRun[:4], e) }
 
-// leftOut says that a hook is not among the manifests.
+// leftOut returns the notice that a hook is not among the manifests.
 func (h hook) leftOut() fleet.Problem {
 	message := "a hook that runs only on deletion or rollback is left out: reconcilers would apply it like anything else"
 	if len(h.events) == 0 {
@@ -103,7 +104,7 @@ func (h hook) leftOut() fleet.Problem {
 	}
 }
 
-// byKind compares two documents by when their kinds are installed. Kinds that Helm does not list come last, by name.
+// byKind compares two documents by the installation order of their kinds. Kinds that Helm does not list are last, by name.
 func byKind(a, b document) int {
 	first, second := installed(a.kind()), installed(b.kind())
 	if first == second && first == len(releaseutil.InstallOrder) {
@@ -112,7 +113,7 @@ func byKind(a, b document) int {
 	return cmp.Compare(first, second)
 }
 
-// installed returns the place of a kind in the order of installation.
+// installed returns a kind's position in the order of installation.
 func installed(kind string) int {
 	if i := slices.Index(releaseutil.InstallOrder, kind); i >= 0 {
 		return i

@@ -20,7 +20,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart"
 )
 
-// documents are what files of charts are made of, in any number and order.
+// documents are parts of chart files, in any number and order.
 var documents = []string{
 	"", "\n\n", "# nothing but a comment", "  # and one\n\n# more\n", "null",
 	object("v1", "ConfigMap", ""), object("v1", "Secret", ""), object("apps/v1", "Deployment", ""), object("v1", "Namespace", ""),
@@ -35,7 +35,7 @@ var documents = []string{
 	"apiVersion: v1\nkind: Secret\nstringData:\n  key: |\n    -----BEGIN NOTHING-----\n    ---\n",
 	"apiVersion: v1\nkind: ConfigMap\nmetadata: null", `{"apiVersion": "v1", "kind": "LimitRange"}`,
 	"apiVersion: v1\nkind: ConfigMap\nmetadata: &m {name: {{ .Release.Name }}}\nother: {<<: *m}\n",
-	// What Helm refuses as well.
+	// Helm refuses these as well.
 	"kind: [a", "- a", "text", "apiVersion: v1\nkind: ConfigMap\nmetadata: text", "apiVersion: v1\nkind: ConfigMap\nmetadata: {annotations: [a]}",
 }
 
@@ -47,16 +47,16 @@ func object(apiVersion, kind, annotations string) string {
 	return text
 }
 
-// separators stand between documents; the last one is none.
+// separators separate documents, except for the last one.
 var separators = []string{"\n---\n", "\n---\t # comment\n", "\n---  ", "\n---\n---\n", "\n--- \n", "\n---\n \n---\n", "\n ---\n"}
 
-// places are where files of a chart with a subchart may lie.
+// places are paths in a chart with a subchart.
 var places = []string{
 	"templates/a.yaml", "templates/b.yml", "templates/c/a.yaml", "templates/_d.yaml", "templates/NOTES.txt", "templates/e.txt",
 	"charts/sub/templates/a.yaml", "charts/sub/templates/NOTES.txt", "crds/a.yaml", "charts/sub/crds/b.yaml",
 }
 
-// TestOrderIsHelms: whatever files make, it is what Helm's own functions make of it, byte for byte, or an error for both.
+// The output equals that of Helm's own functions, byte for byte, or both fail.
 func TestOrderIsHelms(t *testing.T) {
 	made, failed := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -74,7 +74,7 @@ func TestOrderIsHelms(t *testing.T) {
 				text.WriteString(d + rapid.SampledFrom(between).Draw(t, "separator"))
 			}
 			content := text.String()
-			if strings.Contains(place, "crds/") { // which are no templates
+			if strings.Contains(place, "crds/") { // not templates
 				content = strings.NewReplacer("{{ .Chart.Name }}", "sub", "{{ .Release.Name }}", "hello").Replace(content)
 			}
 			files = append(files, chart.File{Path: place, Content: []byte(content)})
@@ -84,7 +84,7 @@ func TestOrderIsHelms(t *testing.T) {
 		r := job.Run(nil).Targets[0]
 		if r.Manifests == nil {
 			failed++
-			// Helm neither reads definitions nor wants objects to say what they are.
+			// Helm neither parses definitions nor requires kinds.
 			ours := showProblems(r.Problems)
 			if wantErr == nil && !strings.Contains(ours, "/crds/") && !strings.Contains(ours, "has no apiVersion or no kind") {
 				t.Fatalf("%s\nhelm made:\n%s", ours, want)
@@ -102,7 +102,7 @@ func TestOrderIsHelms(t *testing.T) {
 	}
 }
 
-// likeHelmTemplate is helm template --include-crds --skip-tests without hooks of deletion and rollback, by nothing but Helm's own code.
+// likeHelmTemplate is helm template --include-crds --skip-tests without hooks for deletion and rollback, with Helm's own code only.
 func likeHelmTemplate(files []chart.File) (string, error) {
 	var buffered []*archive.BufferedFile
 	for _, f := range files {
@@ -153,7 +153,7 @@ func likeHelmTemplate(files []chart.File) (string, error) {
 	return result, err
 }
 
-// TestHooksThatHelmDoesNotKnow: Helm leaves them out, which nobody would notice.
+// Helm leaves out hooks with unknown events without a message.
 func TestHooksThatHelmDoesNotKnow(t *testing.T) {
 	r := oneTemplate(object("v1", "ConfigMap", "") + "\n---\n" + object("v1", "Secret", `{"helm.sh/hook": crd-install}`)).Run(nil).Targets[0]
 	want := "notice hello/templates/x.yaml template-output: a hook for an event that Helm does not know is left out, as Helm leaves it out\n"

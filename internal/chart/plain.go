@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Plain takes the manifests in a folder as they are: every .yaml, .yml and .json file below it, in the order of their
-// paths. The files are those of a repository; the folder may be empty, which means all of them.
+// Plain returns the manifests in a folder unchanged: every .yaml, .yml and .json file below it, ordered by
+// path. The files are those of a repository; an empty folder means all of them.
 func Plain(files []File, folder string) (*Manifests, error) {
 	files, err := below(files, folder)
 	if err != nil {

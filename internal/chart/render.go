@@ -20,22 +20,22 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// DefaultKubernetes is the version of Kubernetes that charts see unless the environment says another one.
+// DefaultKubernetes is the version of Kubernetes that charts see unless the environment sets another.
 const DefaultKubernetes = "v1.37.0"
 
 // Options are what a chart sees besides its values.
 type Options struct {
 	// Release is the name of the release. Required.
 	Release string `json:"release"`
-	// Namespace is what templates see as the namespace; may be empty, since reconcilers set it.
+	// Namespace is the namespace that templates see. Optional, since reconcilers set it.
 	Namespace string `json:"namespace,omitempty"`
 	// Kubernetes is what templates see of the clusters.
 	Kubernetes app.Kubernetes `json:"kubernetes,omitzero"`
 }
 
-// Render renders the chart with the values of a target. schema is the application's own; may be nil.
-// Without errors among the problems there are manifests; a value that a schema does not allow is such an error,
-// and all of them are reported at once.
+// Render renders the chart with the values of a target. schema is the application's own; optional.
+// It returns manifests unless a problem is an error. Values that violate a schema are errors,
+// all of which are reported at once.
 func (c *Chart) Render(composed *values.Composed, schema *values.Schema, o Options) (*Manifests, []fleet.Problem) {
 	manifests, problems, err := c.render(composed, schema, o)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Chart) check(ch *helm.Chart, visible common.Values, composed *values.Co
 	return problems
 }
 
-// checkChart checks the values of a chart and of those it depends on, each against its own schema.
+// checkChart checks the values of a chart and of its dependencies, each against its own schema.
 func (c *Chart) checkChart(ch *helm.Chart, visible map[string]any, composed *values.Composed, below string) []fleet.Problem {
 	var problems []fleet.Problem
 	if len(ch.Schema) > 0 {
@@ -111,7 +111,7 @@ func (c *Chart) checkChart(ch *helm.Chart, visible map[string]any, composed *val
 		}
 	}
 	for _, d := range ch.Dependencies() {
-		// Named as values are, so that two of one name (by an alias) do not share a path.
+		// Named like values, so that two dependencies with the same name (by an alias) do not share a path.
 		if own, ok := visible[d.Name()].(map[string]any); ok {
 			problems = append(problems, c.checkChart(d, own, composed, values.Join(below, d.Name()))...)
 		}
@@ -119,12 +119,12 @@ func (c *Chart) checkChart(ch *helm.Chart, visible map[string]any, composed *val
 	return problems
 }
 
-// execute runs the templates, and returns what each file made.
+// execute runs the templates, and returns the output of each file.
 func execute(ch *helm.Chart, visible common.Values) (map[string]string, error) {
 	m := newMeter()
 	e := engine.Engine{CustomTemplateFuncs: overrides()}
 	maps.Copy(e.CustomTemplateFuncs, m.functions())
-	files, err := e.Render(ch, visible) //nolint:staticcheck // the other one wants a context, for lookups in a cluster only
+	files, err := e.Render(ch, visible) //nolint:staticcheck // the other one needs a context, only for lookups in a cluster
 	switch {
 	case m.exceeded != nil:
 		return nil, m.exceeded
@@ -143,7 +143,7 @@ func execute(ch *helm.Chart, visible common.Values) (map[string]string, error) {
 	return files, nil
 }
 
-// collect puts the manifests in order: definitions, then objects as they are installed, then hooks.
+// collect orders the manifests: definitions, then objects in installation order, then hooks.
 func collect(ch *helm.Chart, files map[string]string) (*Manifests, []fleet.Problem, error) {
 	objects, hooks, err := sorted(files)
 	if err != nil {
@@ -162,7 +162,7 @@ func collect(ch *helm.Chart, files map[string]string) (*Manifests, []fleet.Probl
 		switch {
 		case slices.ContainsFunc(h.events, installs):
 			w.put(h.document)
-		case slices.Contains(h.events, release.HookTest): // left out without a word, as with --skip-tests
+		case slices.Contains(h.events, release.HookTest): // omitted without a notice, as with --skip-tests
 		default:
 			notices = append(notices, h.leftOut())
 		}

@@ -36,14 +36,14 @@ func parallel(n int, do func(i int)) {
 	wait.Wait()
 }
 
-// prepared is what the targets of a job share.
+// prepared is the data that the targets of a job share.
 type prepared struct {
 	chart  *Chart
 	schema *values.Schema
-	// layers and problems are those of the files of values.
+	// layers and problems are those of the values files.
 	layers   map[string]*values.Layer
 	problems map[string][]fleet.Problem
-	// err is why no target can be rendered.
+	// err is the reason why no target can be rendered.
 	err error
 }
 
@@ -124,7 +124,7 @@ func (p *prepared) compose(j *Job, t Target) (*values.Composed, []fleet.Problem)
 	return values.Compose(append(layers, set...), j.Vars), nil
 }
 
-// set are the layers of what was set in the call.
+// set returns the layers of values that were set in the call.
 func (t Target) set() ([]*values.Layer, error) {
 	var layers []*values.Layer
 	for _, text := range t.Set {

@@ -15,22 +15,22 @@ import (
 	"time"
 )
 
-// DefaultCacheSize is how many bytes a cache holds unless it is told otherwise.
+// DefaultCacheSize is the default maximum size of a cache, in bytes.
 const DefaultCacheSize = 1 << 30
 
-// Cache keeps archives on disk by their digests, and what versions were resolved to:
+// Cache keeps archives on disk by their digests, and resolved versions:
 //
 //	<folder>/archives/<digest>     the archive
-//	<folder>/versions/<hash>.json  repository, name and what was asked for -> version and digest
+//	<folder>/versions/<hash>.json  repository, name and requested version -> version and digest
 //
-// Files are written beside and renamed, so that several processes can share a folder; what is read has to have its
-// digest, so that a damaged file counts as none. The nil pointer keeps nothing.
+// Files are written to a temporary name and renamed, so several processes can share a folder. An archive is only used if it
+// matches its digest, so damaged files are ignored. The nil pointer caches nothing.
 type Cache struct {
 	folder string
 	size   int64
 }
 
-// NewCache opens a cache in a folder, which is made when it is not there; size is the most it holds, in bytes,
+// NewCache opens a cache in a folder, which is created if it does not exist. size is its maximum size in bytes;
 // 0 means [DefaultCacheSize].
 func NewCache(folder string, size int64) (*Cache, error) {
 	for _, name := range []string{"archives", "versions"} {
@@ -45,13 +45,13 @@ func (c *Cache) archivePath(digest string) string {
 	return filepath.Join(c.folder, "archives", strings.TrimPrefix(digest, "sha256:"))
 }
 
-// versionPath is where it is written what was resolved. Texts of others are hashed, and cannot lead elsewhere.
+// versionPath returns the path for a resolved version. Untrusted texts are hashed, so they cannot lead elsewhere.
 func (c *Cache) versionPath(p place) string {
 	sum := sha256.Sum256([]byte(p.url.String() + "\n" + p.name + "\n" + p.asked))
 	return filepath.Join(c.folder, "versions", hex.EncodeToString(sum[:])+".json")
 }
 
-// resolved returns what a version was resolved to before, and its archive.
+// resolved returns the cached result for a version, and its archive.
 func (c *Cache) resolved(p place) (Resolved, []byte, bool) {
 	if c == nil {
 		return Resolved{}, nil, false
@@ -68,7 +68,7 @@ func (c *Cache) resolved(p place) (Resolved, []byte, bool) {
 	return r, archive, ok
 }
 
-// read returns the archive of a digest.
+// read returns the archive with a digest.
 func (c *Cache) read(digest string) ([]byte, bool) {
 	if asDigest(digest) == "" {
 		return nil, false
@@ -82,13 +82,13 @@ func (c *Cache) read(digest string) ([]byte, bool) {
 	return content, true
 }
 
-// touch notes that an archive is used: what is used last is dropped last. Somebody may have dropped it already.
+// touch marks an archive as used: the least recently used are removed first. Another process may have removed it.
 func touch(at string) {
 	now := time.Now()
 	_ = os.Chtimes(at, now, now)
 }
 
-// keep writes down what was resolved, and the archive.
+// keep stores a resolved version and its archive.
 func (c *Cache) keep(p place, r Resolved, archive []byte) error {
 	if c == nil {
 		return nil
@@ -112,13 +112,13 @@ func (c *Cache) keep(p place, r Resolved, archive []byte) error {
 	return nil
 }
 
-// writeFile writes a file that is there whole or not at all.
+// writeFile writes a file atomically.
 func writeFile(at string, content []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(at), ".new-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary.Name()) //nolint:errcheck // it has been renamed
+	defer os.Remove(temporary.Name()) //nolint:errcheck // already renamed
 	_, err = temporary.Write(content)
 	if err = errors.Join(err, temporary.Close()); err != nil {
 		return err
@@ -126,8 +126,8 @@ func writeFile(at string, content []byte) error {
 	return os.Rename(temporary.Name(), at)
 }
 
-// shrink drops the archives that were not used for the longest time, until the rest is within the size.
-// What a process that ended left half written is dropped after an hour.
+// shrink removes the least recently used archives until the rest fits the size.
+// It removes incomplete files of dead processes after an hour.
 func (c *Cache) shrink() error {
 	entries, err := os.ReadDir(filepath.Join(c.folder, "archives"))
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *Cache) shrink() error {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil {
-			continue // dropped by somebody else
+			continue // removed by another process
 		}
 		if strings.HasPrefix(e.Name(), ".new-") {
 			if time.Since(info.ModTime()) > time.Hour {

@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart/remote"
 )
 
-// TestCache: damaged files count as none, and what was not used for the longest time is dropped first.
+// Damaged files are ignored, and the least recently used are removed first.
 func TestCache(t *testing.T) {
 	w := newWorld(t)
 	folder := t.TempDir()

@@ -46,7 +46,7 @@ func (w *world) add(name, version string, more remotetest.Files) []byte {
 	return archive
 }
 
-// places are the same chart in the repository and in the registry.
+// places returns references to the same chart in the repository and in the registry.
 func (w *world) places(name, version string) map[string]app.Chart {
 	return map[string]app.Chart{
 		"index":    {Repository: w.url, Name: name, Version: version},
@@ -54,7 +54,7 @@ func (w *world) places(name, version string) map[string]app.Chart {
 	}
 }
 
-// TestVersions: exact versions, ranges and all kinds of spellings, from both kinds of repositories.
+// Exact versions, ranges and all their spellings, from both kinds of repositories.
 func TestVersions(t *testing.T) {
 	w := newWorld(t)
 	archives := map[string][]byte{}
@@ -88,7 +88,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestRefusals: each says what is wrong, and where.
+// Each refusal explains what is wrong, and where.
 func TestRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.add("redis", "1.2.3", nil)
@@ -117,7 +117,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestRepositoryDown: what was resolved last is used and said; exact versions are not asked for again.
+// If a repository is down, the last resolved version is used with a notice. Exact versions are not requested again.
 func TestRepositoryDown(t *testing.T) {
 	for kind := range (&world{}).places("redis", "") {
 		w := newWorld(t)
@@ -156,7 +156,7 @@ func TestRepositoryDown(t *testing.T) {
 	}
 }
 
-// TestCredentials: they go to their host only, and appear in no error.
+// Credentials are only sent to their host, and appear in no error.
 func TestCredentials(t *testing.T) {
 	w := newWorld(t)
 	w.add("redis", "1.2.3", nil)
@@ -182,13 +182,13 @@ func TestCredentials(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
-	// Nor do they go over a line that everybody can read, unless somebody said that they may.
+	// They are not sent over unencrypted connections either, unless allowed.
 	careful := *w.client
 	careful.PlainHTTP, careful.Cache = nil, nil
 	if _, err := careful.Fetch(context.Background(), w.places("redis", "1.2.3")["index"]); err == nil || !strings.Contains(err.Error(), "credential") {
 		t.Errorf("got %v", err)
 	}
-	// An index that names an archive elsewhere gets it without.
+	// An archive on another host is fetched without them.
 	var header http.Header
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { header = r.Header }))
 	defer elsewhere.Close()
@@ -202,7 +202,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestDependencies: charts that are folders, and those of repositories, are put together at any depth.
+// Charts in folders and in repositories are combined at any depth.
 func TestDependencies(t *testing.T) {
 	w := newWorld(t)
 	w.add("redis", "1.2.3", nil)
@@ -250,7 +250,7 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// TestDependencyRefusals: what only its author has, or leads elsewhere, is said to be so.
+// Dependencies that exist only on their author's machine, or lead elsewhere, are refused with that reason.
 func TestDependencyRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.add("remote", "1.0.0", remotetest.Files{"Chart.yaml": "apiVersion: v2\nname: remote\nversion: 1.0.0\ndependencies: [{name: x, version: '*', repository: 'file://../x'}]\n"})
@@ -270,7 +270,7 @@ func TestDependencyRefusals(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: a cache is shared by many.
+// Many clients can share a cache concurrently.
 func TestManyAtOnce(t *testing.T) {
 	w := newWorld(t)
 	for i := range 5 {

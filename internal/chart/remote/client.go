@@ -21,21 +21,21 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// The bounds of what is fetched, in bytes.
+// The limits of downloads, in bytes.
 const (
-	// MaxArchive is the largest archive of a chart.
+	// MaxArchive is the maximum size of a chart's archive.
 	MaxArchive = 10 << 20
-	// MaxIndex is the largest index of a repository.
+	// MaxIndex is the maximum size of a repository's index.
 	MaxIndex = 64 << 20
 )
 
-// Credential is how a host knows us. The zero value is anonymous.
+// Credential is a user name and password for a host. The zero value is anonymous.
 type Credential struct {
 	User     string
 	Password secret.Value
 }
 
-// basic is how a credential travels.
+// basic returns the credential in the format of basic authentication.
 func (c Credential) basic() secret.Value {
 	if c.Password.IsZero() {
 		return secret.Value{}
@@ -43,32 +43,32 @@ func (c Credential) basic() secret.Value {
 	return secret.New(base64.StdEncoding.EncodeToString([]byte(c.User + ":" + c.Password.Reveal())))
 }
 
-// Client fetches charts. It is safe for concurrent use when its fields are not changed any more.
+// Client fetches charts. It is safe for concurrent use as long as its fields are not modified.
 type Client struct {
-	// HTTP is used for every request; its timeout bounds each. Default: [http.DefaultClient].
+	// HTTP sends all requests; its timeout applies to each. It defaults to [http.DefaultClient].
 	HTTP *http.Client
-	// Cache keeps what was fetched; nil keeps nothing.
+	// Cache keeps fetched charts. Nil caches nothing.
 	Cache *Cache
-	// Credential returns how a host, "charts.example.com" or with its port, knows us. Nil: nobody does.
+	// Credential returns the credential for a host, "charts.example.com" or with its port. Nil means anonymous access.
 	Credential func(ctx context.Context, host string) (Credential, error)
-	// PlainHTTP says which hosts may be spoken to without encryption: oci:// means http there, and credentials go to
-	// http:// as well. Nil: none.
+	// PlainHTTP reports whether a host can be used without encryption: oci:// means http there, and credentials are sent to
+	// http:// as well. Nil means none.
 	PlainHTTP func(host string) bool
-	// Refresh asks repositories also for exact versions that the cache has.
+	// Refresh requests even exact versions that the cache has.
 	Refresh bool
 }
 
-// Fetched is a chart that is complete.
+// Fetched is a complete chart, with its dependencies.
 type Fetched struct {
-	// Files are those of the chart, with those it depends on in its folder charts.
+	// Files are those of the chart, with its dependencies in its folder charts.
 	Files []chart.File
-	// Name and Version are what was resolved.
+	// Name and Version are those of the resolved chart.
 	Name, Version string
-	// Digest identifies the content: that of the archive, or of the files of a folder.
+	// Digest identifies the content: the digest of the archive, or of a folder's files.
 	Digest string
-	// Dependencies are the charts that were fetched besides, in the order in which they were needed.
+	// Dependencies are the charts that were also fetched, in the order in which they were needed.
 	Dependencies []Resolved
-	// Notices say what a person should know, such as that a repository did not answer.
+	// Notices are messages for the user, for example that a repository did not answer.
 	Notices []string
 }
 
@@ -81,15 +81,15 @@ type Resolved struct {
 	Digest string `json:"digest"`
 }
 
-// place is a chart in a repository, at a version or within a range.
+// place is a chart in a repository, at a version or range.
 type place struct {
 	url  *url.URL
 	name string
-	// asked is the version or range as it is written.
+	// asked is the requested version or range as written.
 	asked string
 }
 
-// Fetch fetches a chart of a repository, and what it depends on.
+// Fetch fetches a chart from a repository, with its dependencies.
 func (c *Client) Fetch(ctx context.Context, ref app.Chart) (*Fetched, error) {
 	return c.fetch(ctx, ref, 0)
 }
@@ -114,7 +114,7 @@ func (c *Client) fetch(ctx context.Context, ref app.Chart, depth int) (*Fetched,
 	return f, c.complete(ctx, f, nil, depth)
 }
 
-// Versions returns the versions of a chart that a repository has, the newest first. Those that are no versions are left out.
+// Versions returns a chart's versions in a repository, newest first. It skips tags that are not versions.
 func (c *Client) Versions(ctx context.Context, ref app.Chart) ([]string, error) {
 	p, err := parsePlace(ref)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *Client) Versions(ctx context.Context, ref app.Chart) ([]string, error) 
 	return texts, nil
 }
 
-// parsePlace checks where a chart is said to be.
+// parsePlace validates a reference to a chart.
 func parsePlace(ref app.Chart) (place, error) {
 	u, err := url.Parse(ref.Repository)
 	switch {
@@ -158,7 +158,7 @@ func parsePlace(ref app.Chart) (place, error) {
 	return p, nil
 }
 
-// plainName reports whether a name is one that a chart can have; it becomes part of paths.
+// plainName reports whether a name is valid for a chart; it becomes part of paths.
 func plainName(name string) bool {
 	odd := func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-", r))
@@ -166,7 +166,7 @@ func plainName(name string) bool {
 	return name != "" && len(name) <= 250 && name[0] != '.' && name[0] != '_' && !strings.ContainsFunc(name, odd)
 }
 
-// archive resolves a version and returns the archive, from the cache where that has it.
+// archive resolves a version and returns the archive, from the cache if possible.
 func (c *Client) archive(ctx context.Context, p place) (Resolved, []byte, string, error) {
 	_, err := semver.StrictNewVersion(strings.TrimPrefix(p.asked, "v"))
 	if exact := err == nil; exact && !c.Refresh {
@@ -189,15 +189,15 @@ func (c *Client) archive(ctx context.Context, p place) (Resolved, []byte, string
 	return r, archive, notice, nil
 }
 
-// version is one that a repository has, with where its archive is.
+// version is a version in a repository, with its archive's location.
 type version struct {
 	parsed *semver.Version
 	text   string
-	// url and digest are those of an archive in a repository with an index; the digest may be empty.
+	// url and digest describe an archive in a repository with an index. The digest can be empty.
 	url, digest string
 }
 
-// ask asks the repository.
+// ask resolves and downloads a version from the repository.
 func (c *Client) ask(ctx context.Context, p place) (Resolved, []byte, error) {
 	v, err := c.resolve(ctx, p)
 	if err != nil {
@@ -226,7 +226,7 @@ func (c *Client) ask(ctx context.Context, p place) (Resolved, []byte, error) {
 	return r, archive, nil
 }
 
-// resolve finds the newest version that was asked for.
+// resolve finds the newest version that matches the request.
 func (c *Client) resolve(ctx context.Context, p place) (version, error) {
 	if exact, err := semver.StrictNewVersion(p.asked); err == nil && p.url.Scheme == "oci" {
 		return version{parsed: exact, text: p.asked}, nil
@@ -257,14 +257,14 @@ func (c *Client) versions(ctx context.Context, p place) ([]version, error) {
 	return c.index(ctx, p)
 }
 
-// errUnavailable says that a repository did not answer, or not with what was asked for: another time it may.
+// errUnavailable means that a repository did not answer, or not as expected. Retrying may help.
 var errUnavailable = errors.New("the repository does not answer")
 
-// safe makes somebody else's error safe to show: hosts may repeat what they know us by. That the caller gave up stays recognizable.
+// safe removes credentials from an external error, since hosts may repeat them. A canceled context stays recognizable.
 func (c *Client) safe(ctx context.Context, host string, err error) error {
 	var known Credential
 	if c.Credential != nil {
-		known, _ = c.Credential(ctx, host) // that there is none is another error's to say
+		known, _ = c.Credential(ctx, host) // a missing credential is reported elsewhere
 	}
 	text := secret.Scrub(err.Error(), known.Password, known.basic())
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
@@ -275,7 +275,7 @@ func (c *Client) safe(ctx context.Context, host string, err error) error {
 	return errors.New(text)
 }
 
-// readAll reads an answer up to a limit. What is larger is refused with its size, where that is known.
+// readAll reads an answer up to a limit. A larger one is refused, with its size if known.
 func readAll(r io.Reader, announced, limit int64, what string) ([]byte, error) {
 	if announced > limit {
 		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are fetched", what, announced, limit)
@@ -290,7 +290,7 @@ func readAll(r io.Reader, announced, limit int64, what string) ([]byte, error) {
 	return content, nil
 }
 
-// digestOf is the digest of an archive.
+// digestOf returns the digest of an archive.
 func digestOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -11,16 +11,16 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart"
 )
 
-// maxDepth is how deep charts may depend on charts that have to be fetched.
+// maxDepth is the maximum depth of dependencies that have to be fetched.
 const maxDepth = 8
 
-// Local completes a chart that is a folder of a repository: the files are those of the repository, the folder is where
-// Chart.yaml lies. Charts it depends on may be folders of the same repository ("file://../common").
+// Local returns a chart in a folder of a repository, with its dependencies. The files are those of the repository; the folder
+// contains Chart.yaml. Dependencies can be folders of the same repository ("file://../common").
 func (c *Client) Local(ctx context.Context, files []chart.File, folder string) (*Fetched, error) {
 	return c.local(ctx, repository{files, folder}, 0)
 }
 
-// repository is where the paths of a chart that is a folder count from.
+// repository is the root for the paths of a chart in a folder.
 type repository struct {
 	files  []chart.File
 	folder string
@@ -40,7 +40,7 @@ func (c *Client) local(ctx context.Context, r repository, depth int) (*Fetched, 
 	return f, nil
 }
 
-// below are the files of the folder, with paths from there.
+// below returns the files of the folder, with paths relative to it.
 func (r repository) below() []chart.File {
 	var files []chart.File
 	for _, f := range r.files {
@@ -53,8 +53,8 @@ func (r repository) below() []chart.File {
 	return files
 }
 
-// complete puts the charts that a chart depends on, and does not have yet, into its folder charts.
-// home is where a chart lies that is a folder; nil for one that was fetched.
+// complete adds a chart's missing dependencies to its folder charts.
+// home is the location of a chart in a folder. Nil for one that was fetched.
 func (c *Client) complete(ctx context.Context, f *Fetched, home *repository, depth int) error {
 	loaded, err := chart.Load(f.Files)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *Client) complete(ctx context.Context, f *Fetched, home *repository, dep
 	return nil
 }
 
-// dependency fetches one chart that another one depends on.
+// dependency fetches one dependency of a chart.
 func (c *Client) dependency(ctx context.Context, d chart.Dependency, home *repository, depth int) (*Fetched, error) {
 	if !plainName(d.Name) {
 		return nil, fmt.Errorf("%q is not the name of a chart", d.Name)
@@ -105,7 +105,7 @@ func (c *Client) dependency(ctx context.Context, d chart.Dependency, home *repos
 	return c.fetch(ctx, app.Chart{Repository: d.Repository, Name: d.Name, Version: d.Version}, depth)
 }
 
-// add puts a chart into the folder charts.
+// add adds a chart to the folder charts.
 func (f *Fetched) add(d chart.Dependency, dependency *Fetched) {
 	folder := path.Join("charts", dependency.Name+"-"+strings.ReplaceAll(dependency.Version, "/", "-"))
 	for _, file := range dependency.Files {

@@ -15,13 +15,13 @@ import (
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
-// DockerFile returns how hosts know us by a file as "docker login" and the pull secrets of Kubernetes have it, for [Client.Credential]:
+// DockerFile returns a function for [Client.Credential] that reads a file in the format of "docker login" and of Kubernetes' pull secrets:
 //
 //	{"auths": {"registry.example": {"auth": "<user:password in base64>"}}}
 //
-// It is read whenever a host asks, since whoever replaces a credential replaces the file. An entry counts for its whole host and for no
-// other. Programs that keep credentials (credsStore, credHelpers) are not run. A file that is not there or that we must not read has no
-// entries; one that is damaged is an error, which does not repeat what is in it.
+// The file is read on each call, so that replaced credentials take effect. An entry applies to its whole host and to no
+// other. Credential programs (credsStore, credHelpers) are not run. A missing or unreadable file has no
+// entries; a damaged one is an error, which does not repeat its content.
 func DockerFile(path string) func(ctx context.Context, host string) (Credential, error) {
 	return func(_ context.Context, host string) (Credential, error) {
 		text, err := os.ReadFile(path)
@@ -54,7 +54,7 @@ func DockerFile(path string) func(ctx context.Context, host string) (Credential,
 	}
 }
 
-// dockerEntry is how one host knows us. Username and password are an old spelling of auth.
+// dockerEntry is the credential of one host. Username and password are an old spelling of auth.
 type dockerEntry struct {
 	Auth     string `json:"auth"`
 	Username string `json:"username"`
@@ -73,7 +73,7 @@ func (e dockerEntry) credential() (Credential, error) {
 	return Credential{User: user, Password: secret.New(strings.TrimRight(password, "\x00"))}, nil
 }
 
-// registryOf is the host that an entry is for, which may be written as a URL; empty for one that is for a part of a host only.
+// registryOf returns the host of an entry, which can be a URL. Empty for an entry that applies to a part of a host only.
 func registryOf(name string) string {
 	if _, rest, ok := strings.Cut(name, "://"); ok {
 		name = rest
@@ -86,7 +86,7 @@ func registryOf(name string) string {
 	}
 	switch host {
 	case "index.docker.io", "registry-1.docker.io":
-		return "docker.io" // the one registry that goes by several names
+		return "docker.io" // the one registry with several names
 	}
 	return host
 }

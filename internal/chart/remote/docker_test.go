@@ -26,7 +26,7 @@ func writeDocker(t *testing.T, content string) string {
 	return file
 }
 
-// TestDockerFile: each host gets what is meant for it, and no other gets anything.
+// Each host gets its own credential, and others get none.
 func TestDockerFile(t *testing.T) {
 	of := remote.DockerFile(writeDocker(t, `{"credsStore": "/bin/false", "auths": {
 		"https://index.docker.io/v1/": `+auth("hub:open:sesame")+`,
@@ -58,7 +58,7 @@ func TestDockerFile(t *testing.T) {
 	}
 }
 
-// TestRegistriesThatRepeatCredentials: what they say is shown, without them.
+// Messages of registries are shown without the credentials that they repeat.
 func TestRegistriesThatRepeatCredentials(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, ok := r.BasicAuth(); ok {

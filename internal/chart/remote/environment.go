@@ -14,11 +14,11 @@ const (
 	EnvHost     = "KALYPSO_CHART_HOST"
 	EnvUser     = "KALYPSO_CHART_USERNAME"
 	EnvPassword = "KALYPSO_CHART_PASSWORD"
-	// EnvDockerConfig is the folder of Docker's configuration, which has the credentials of any number of hosts.
+	// EnvDockerConfig is the folder of Docker's configuration, which has credentials for any number of hosts.
 	EnvDockerConfig = "DOCKER_CONFIG"
 )
 
-// NewUserClient returns a client with the credentials of an environment, which caches charts in the user's cache folder.
+// NewUserClient returns a client with the credentials in an environment. It caches charts in the user's cache folder.
 func NewUserClient(env func(name string) string) (*Client, error) {
 	client := &Client{Credential: EnvironmentCredential(env)}
 	folder, err := os.UserCacheDir()
@@ -32,8 +32,8 @@ func NewUserClient(env func(name string) string) (*Client, error) {
 	return client, err
 }
 
-// EnvironmentCredential is for [Client.Credential]: it takes the credential of the environment variables if it is for the host,
-// or else the one in Docker's configuration file.
+// EnvironmentCredential returns a function for [Client.Credential]: the credential in the environment variables if it is for
+// the host, or else the one in Docker's configuration file.
 func EnvironmentCredential(env func(name string) string) func(ctx context.Context, host string) (Credential, error) {
 	docker := DockerFile(dockerFile(env))
 	return func(ctx context.Context, host string) (Credential, error) {
@@ -44,7 +44,7 @@ func EnvironmentCredential(env func(name string) string) func(ctx context.Contex
 	}
 }
 
-// dockerFile is the path of Docker's configuration file; empty without a home, since the current folder is not to be trusted.
+// dockerFile returns the path of Docker's configuration file. Empty without a home, since the current folder is not trusted.
 func dockerFile(env func(name string) string) string {
 	if folder := env(EnvDockerConfig); folder != "" {
 		return filepath.Join(folder, "config.json")

@@ -10,8 +10,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart"
 )
 
-// Digest asks the registry of an image for the digest that its tag leads to now: that of its index, where it is there for several
-// platforms.
+// Digest requests the digest of an image's tag from its registry. For an image with several platforms,
+// it is the digest of the index.
 func (c *Client) Digest(ctx context.Context, image chart.Image) (string, error) {
 	repository, err := remote.NewRepository(image.Repository)
 	if err != nil {

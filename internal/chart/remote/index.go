@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// index reads the index of a repository, and returns the versions that it has of a chart, the newest first.
+// index reads a repository's index, and returns a chart's versions, newest first.
 func (c *Client) index(ctx context.Context, p place) ([]version, error) {
 	content, err := c.get(ctx, strings.TrimSuffix(p.url.String(), "/")+"/index.yaml", p.url.Host, MaxIndex, "the index")
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Client) index(ctx context.Context, p place) ([]version, error) {
 	return all, nil
 }
 
-// archiveURL is where an archive is that an index names, from the repository or anywhere else.
+// archiveURL returns the URL of an archive in an index, which can be on any host.
 func archiveURL(repository *url.URL, named string) (string, error) {
 	u, err := url.Parse(named)
 	if err != nil {
@@ -59,7 +59,7 @@ func archiveURL(repository *url.URL, named string) (string, error) {
 	return at.String(), nil
 }
 
-// asDigest is a digest as indexes write it; empty when it is none.
+// asDigest parses a digest as indexes write it. Empty if it is not a digest.
 func asDigest(text string) string {
 	hex := strings.TrimPrefix(text, "sha256:")
 	odd := func(r rune) bool { return !('0' <= r && r <= '9' || 'a' <= r && r <= 'f') }
@@ -69,12 +69,12 @@ func asDigest(text string) string {
 	return "sha256:" + hex
 }
 
-// sortVersions puts the newest first.
+// sortVersions sorts versions, newest first.
 func sortVersions(all []version) {
 	slices.SortStableFunc(all, func(a, b version) int { return b.parsed.Compare(a.parsed) })
 }
 
-// get reads what lies at a URL. Credentials go along when it is on the repository's own host.
+// get downloads a URL. It sends credentials only to the repository's own host.
 func (c *Client) get(ctx context.Context, at, home string, limit int64, what string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *Client) get(ctx context.Context, at, home string, limit int64, what str
 	return readAll(response.Body, response.ContentLength, limit, what)
 }
 
-// statusError says what a refusal means. Only what may pass makes the cache step in.
+// statusError converts a refusal. Only temporary ones fall back to the cache.
 func statusError(r *http.Response, what string) error {
 	switch {
 	case r.StatusCode >= 500 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode == http.StatusRequestTimeout:
@@ -111,10 +111,10 @@ func statusError(r *http.Response, what string) error {
 	return fmt.Errorf("%s: %s is not there", r.Status, what)
 }
 
-// plain reports whether a host may be spoken to without encryption.
+// plain reports whether a host can be used without encryption.
 func (c *Client) plain(host string) bool { return c.PlainHTTP != nil && c.PlainHTTP(host) }
 
-// http follows no more redirects than usual, and takes no credentials along to another host: net/http sees to that.
+// http returns the HTTP client. net/http limits redirects, and does not send credentials to another host.
 func (c *Client) http() *http.Client {
 	if c.HTTP != nil {
 		return c.HTTP

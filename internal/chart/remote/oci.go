@@ -20,13 +20,13 @@ const (
 	layerType    = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 )
 
-// The bounds of what registries say about charts.
+// The limits of registries' answers about charts.
 const (
 	maxManifest = 1 << 20
 	maxTagPages = 100
 )
 
-// repository is the repository of a chart in its registry.
+// repository returns a chart's repository in its registry.
 func (c *Client) repository(p place) (*remote.Repository, error) {
 	r, err := remote.NewRepository(p.url.Host + p.url.Path)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Client) registryCredential(ctx context.Context, host string) (auth.Cred
 	return auth.Credential{Username: known.User, Password: known.Password.Reveal()}, nil
 }
 
-// tags are the versions of a chart in a registry, the newest first.
+// tags returns a chart's versions in a registry, newest first.
 func (c *Client) tags(ctx context.Context, p place) ([]version, error) {
 	repository, err := c.repository(p)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Client) tags(ctx context.Context, p place) ([]version, error) {
 	var all []version
 	err = repository.Tags(ctx, "", func(tags []string) error {
 		for _, tag := range tags {
-			text := strings.ReplaceAll(tag, "_", "+") // tags cannot have a plus
+			text := strings.ReplaceAll(tag, "_", "+") // tags cannot contain a plus
 			if parsed, err := semver.StrictNewVersion(strings.TrimPrefix(text, "v")); err == nil {
 				all = append(all, version{parsed: parsed, text: text})
 			}
@@ -98,7 +98,7 @@ func (c *Client) pull(ctx context.Context, p place, v version) ([]byte, error) {
 	return layers.fetch(ctx, repository)
 }
 
-// manifestLayers is what is read of a manifest.
+// manifestLayers holds the used parts of a manifest.
 type manifestLayers struct {
 	Layers []struct {
 		MediaType string `json:"mediaType"`
@@ -107,7 +107,7 @@ type manifestLayers struct {
 	} `json:"layers"`
 }
 
-// fetch fetches the layer that is the archive of the chart.
+// fetch fetches the layer with the chart's archive.
 func (m manifestLayers) fetch(ctx context.Context, repository *remote.Repository) ([]byte, error) {
 	for _, layer := range m.Layers {
 		if layer.MediaType != layerType {
@@ -133,7 +133,7 @@ func (m manifestLayers) fetch(ctx context.Context, repository *remote.Repository
 	return nil, errors.New("it is not a Helm chart: no layer of its manifest is one")
 }
 
-// registryError says whether another time may be better.
+// registryError converts a registry's error, and marks those for which retrying may help.
 func registryError(err error) error {
 	if errors.Is(err, auth.ErrBasicCredentialNotFound) {
 		return fmt.Errorf("the credential for the registry is missing, or not enough: %w", err)

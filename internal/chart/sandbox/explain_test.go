@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestExplain: whichever way a process ends that gets no more memory, that is said.
+// However a process ends when it runs out of memory, the message says so.
 func TestExplain(t *testing.T) {
 	for said, want := range map[string]string{
 		"fatal error: runtime: out of memory\n\nruntime stack:\n":                                   "needs more than 1024 MiB",

@@ -2,5 +2,5 @@
 
 package sandbox_test
 
-// enough is the memory of a process that renders something small; the race detector wants some of it.
+// enough is the memory of a process that renders something small, including the race detector's.
 const enough = 768 << 20

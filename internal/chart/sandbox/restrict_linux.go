@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// restrict lets the system end the process when it has too much data or computes for too long, and keeps it from
-// writing files, core dumps included.
+// restrict makes the system end the process if it uses too much memory or CPU time, and prevents it from
+// writing files, including core dumps.
 func restrict(memory int64, limit time.Duration) error {
-	// Every core may compute all the time.
+	// All cores may be busy the whole time.
 	seconds := uint64(limit.Seconds()+1) * 8
 	for _, l := range []struct {
 		resource int

@@ -4,6 +4,6 @@ package sandbox
 
 import "time"
 
-// restrict has nothing to do here: the runner ends the process after its time, and Go's own limit holds the memory down
-// as well as it can.
+// restrict does nothing on this system: the runner ends the process after its time, and Go's own limit bounds the memory
+// as far as possible.
 func restrict(int64, time.Duration) error { return nil }

@@ -18,38 +18,38 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart"
 )
 
-// Limits are those of one process. Zero values mean the defaults.
+// Limits are the limits of one process. Zero values mean the defaults.
 type Limits struct {
-	// Memory is the most data it may have, in bytes. Default: 1 GiB.
+	// Memory is the maximum data size in bytes. It defaults to 1 GiB.
 	Memory int64
-	// Time is how long it may take, and how long it may compute. Default: 1 minute.
+	// Time is the maximum duration, and the maximum computing time. It defaults to 1 minute.
 	Time time.Duration
 }
 
 const (
 	defaultMemory = 1 << 30
 	defaultTime   = time.Minute
-	// maxCores is how many cores it computes on, since each wants threads, and these want memory: how much a chart may take does
-	// not depend on the machine.
+	// maxCores is the number of cores to use. Each needs threads, and these need memory, so a fixed number makes the limit
+	// independent of the machine.
 	maxCores = 4
-	// maxAnswer is the largest result that is read.
+	// maxAnswer is the maximum size of a result.
 	maxAnswer = 512 << 20
-	// maxSaid is how much of what a process says about its end is read.
+	// maxSaid is how much of a process's error output is read.
 	maxSaid = 64 << 10
 )
 
 // Command is the name of the command that renders; see [Serve].
 const Command = "render-chart"
 
-// Runner renders jobs in processes with limits. It is safe for concurrent use; each job is a process while it runs.
+// Runner renders jobs in processes with limits. It is safe for concurrent use; each running job is one process.
 type Runner struct {
-	// Program is the program with the command. Default: the running one.
+	// Program is the program with the command. It defaults to the running one.
 	Program string
 	Limits  Limits
 }
 
-// Render renders the targets of a job that an earlier result, which may be nil, does not have. It always returns a
-// result: what could not be rendered has a problem that says why. The error is that of the context.
+// Render renders a job's targets that are not in previous, an earlier result, which can be nil. It always returns a
+// result: targets that could not be rendered have a problem with the reason. The error is that of the context.
 func (r *Runner) Render(ctx context.Context, job *chart.Job, previous *chart.Result) (*chart.Result, error) {
 	rest, result := job.Rest(previous)
 	if len(rest.Targets) > 0 {
@@ -66,7 +66,7 @@ func (r *Runner) Render(ctx context.Context, job *chart.Job, previous *chart.Res
 	return result, nil
 }
 
-// halves renders a job, and when the process fails, each half of its targets. The error means that all of it failed.
+// halves renders a job and, if the process fails, each half of its targets. The error means that all of it failed.
 func (r *Runner) halves(ctx context.Context, job *chart.Job) (*chart.Result, error) {
 	result, err := r.process(ctx, job)
 	if err == nil || ctx.Err() != nil || len(job.Targets) < 2 {
@@ -88,7 +88,7 @@ func (r *Runner) halves(ctx context.Context, job *chart.Job) (*chart.Result, err
 	return join(failed(&left, first, firstErr), failed(&right, second, secondErr)), nil
 }
 
-// rest goes on with the half that failed, unless that is one target.
+// rest continues with the failed half, unless it is one target.
 func (r *Runner) rest(ctx context.Context, job *chart.Job, err error) (*chart.Result, error) {
 	if len(job.Targets) < 2 {
 		return nil, err
@@ -96,7 +96,7 @@ func (r *Runner) rest(ctx context.Context, job *chart.Job, err error) (*chart.Re
 	return r.halves(ctx, job)
 }
 
-// failed is a result, or that of a job of which nothing was rendered.
+// failed returns a result, or an empty result of a job with an error.
 func failed(job *chart.Job, result *chart.Result, err error) *chart.Result {
 	if err == nil {
 		return result
@@ -148,7 +148,7 @@ func (r *Runner) limits() Limits {
 	return Limits{Memory: cmp.Or(r.Limits.Memory, defaultMemory), Time: cmp.Or(r.Limits.Time, defaultTime)}
 }
 
-// explain says why a process ended. What it said itself may have values in it, and is not shown.
+// explain returns the reason why a process ended. Its own output may contain values, and is not shown.
 func explain(ctx context.Context, limits Limits, err error, said string) error {
 	var exit *exec.ExitError
 	switch {
@@ -164,15 +164,15 @@ func explain(ctx context.Context, limits Limits, err error, said string) error {
 	return fmt.Errorf("start the process that renders: %w", err)
 }
 
-// outOfMemory reports whether a process ended because the system gave it no more memory. Its runtime does not always say so:
-// it may lack a thread, or what it keeps about memory, and then ends itself as if it were broken.
+// outOfMemory reports whether a process ended because it ran out of memory. Its runtime does not always report that:
+// it may fail to create a thread or an internal structure, and end as if it had crashed.
 func outOfMemory(said string) bool {
 	return slices.ContainsFunc([]string{
 		"out of memory", "cannot allocate memory", "pthread_create failed", "failed to create new OS thread", "SIGSEGV: segmentation violation\nPC=",
 	}, func(sign string) bool { return strings.Contains(said, sign) })
 }
 
-// bounded keeps what is written up to a limit; more is an error, or dropped in silence.
+// bounded buffers written data up to a limit. More is an error, or silently dropped.
 type bounded struct {
 	bytes.Buffer
 	left   int

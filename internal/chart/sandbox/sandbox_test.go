@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart/sandbox"
 )
 
-// TestMain is the program as well, as kalypso is with its command.
+// TestMain also runs the program's command, like kalypso.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == sandbox.Command {
 		if err := sandbox.Serve(os.Stdin, os.Stdout); err != nil {
@@ -41,10 +41,10 @@ func job(template string, targets ...string) *chart.Job {
 	return j
 }
 
-// doubling builds a text of a petabyte in the target "bad", in no more than fifty steps.
+// doubling builds a text of a petabyte in the target "bad", in at most fifty steps.
 const doubling = `{{ $x := "0123456789" }}{{ if eq .Values.name "bad" }}{{ range until 50 }}{{ $x = cat $x $x }}{{ end }}{{ end }}{{ .Values.name }}`
 
-// TestRender: a result is what it would be in this process, and what is known is not rendered again.
+// A result is the same as in this process, and known targets are not rendered again.
 func TestRender(t *testing.T) {
 	j := job("{{ .Values.name }}", "a", "b")
 	r := sandbox.Runner{}
@@ -55,14 +55,14 @@ func TestRender(t *testing.T) {
 	if diff := cmp.Diff(j.Run(nil), got); diff != "" {
 		t.Errorf("-here +there:\n%s", diff)
 	}
-	r.Program = "nowhere" // nothing is left to be rendered
+	r.Program = "nowhere" // nothing is left to render
 	again, err := r.Render(context.Background(), j, got)
 	if diff := cmp.Diff(got, again); diff != "" || err != nil {
 		t.Errorf("%s %v", diff, err)
 	}
 }
 
-// TestMemory: one target that takes all memory ends its process, and the others are rendered.
+// A target that uses up all memory ends its process, and the others are rendered.
 func TestMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no limit of memory here")
@@ -81,7 +81,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("got %v", target.Problems)
 		}
 	}
-	// When all of them do it, that is found out soon.
+	// If all of them do, rendering ends soon.
 	all := job(strings.Replace(doubling, `"bad"`, ".Values.name", 1), "a", "b", "c", "d", "e", "f", "g", "h")
 	got, err = r.Render(context.Background(), all, nil)
 	if err != nil {
@@ -94,13 +94,13 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// endedForMemory: the race detector ends the process in its own way, without a word.
+// endedForMemory also accepts the race detector's way of ending the process, which prints nothing.
 func endedForMemory(r chart.Rendered) bool {
 	said := fmt.Sprint(r.Problems)
 	return strings.Contains(said, "rendering needs more than") || strings.Contains(said, "ended early: exit status 66")
 }
 
-// TestTime: a process that does not come to an end is ended.
+// A process that does not end is killed.
 func TestTime(t *testing.T) {
 	slow := job(`{{ range until 1000 }}{{ derivePassword 1 "long" "a" "b" "c" }}{{ end }}`, "a")
 	r := sandbox.Runner{Limits: sandbox.Limits{Time: 300 * time.Millisecond}}
@@ -115,7 +115,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestNoProgram: that nothing could be started is said with every target.
+// If the program cannot be started, every target has a problem that says so.
 func TestNoProgram(t *testing.T) {
 	r := sandbox.Runner{Program: "/nowhere/kalypso"}
 	got, err := r.Render(context.Background(), job("x", "a", "b"), nil)
@@ -129,7 +129,7 @@ func TestNoProgram(t *testing.T) {
 	}
 }
 
-// BenchmarkRender is what a process costs for one small target.
+// BenchmarkRender measures a process for one small target.
 func BenchmarkRender(b *testing.B) {
 	j, r := job("{{ .Values.name }}", "a"), sandbox.Runner{}
 	for b.Loop() {

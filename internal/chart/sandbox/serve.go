@@ -12,17 +12,17 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart"
 )
 
-// The limits that a process is told, and puts on itself.
+// The limits that a process receives, and sets for itself.
 const (
 	memoryVariable = "KALYPSO_RENDER_MEMORY" // bytes
 	timeVariable   = "KALYPSO_RENDER_TIME"   // a duration
 )
 
-// maxJob is the largest job that is read.
+// maxJob is the maximum size of a job.
 const maxJob = 256 << 20
 
-// Serve is the command [Command]: it confines the process that it runs in, reads a job, renders it, and writes the
-// result. It is called first thing in that process, and nothing else happens there.
+// Serve is the command [Command]: it limits the process that it runs in, reads a job, renders it, and writes the
+// result. Call it first in that process, and do nothing else there.
 func Serve(in io.Reader, out io.Writer) error {
 	if err := confine(); err != nil {
 		return fmt.Errorf("confine the process: %w", err)
@@ -37,10 +37,10 @@ func Serve(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// maxStack is the largest stack of a goroutine, in bytes; chart.MaxNesting levels take a small part of it.
+// maxStack is the maximum stack of a goroutine, in bytes. chart.MaxNesting levels use a small part of it.
 const maxStack = 256 << 20
 
-// confine puts the limits on this process. Without any it stays as it is, which is for somebody who tries the command.
+// confine limits this process. It does nothing without the variables, which is useful for trying the command by hand.
 func confine() error {
 	debug.SetMaxStack(maxStack)
 	memory, err := strconv.ParseInt(os.Getenv(memoryVariable), 10, 64)
@@ -51,6 +51,6 @@ func confine() error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", timeVariable, err)
 	}
-	debug.SetMemoryLimit(memory / 4 * 3) // collect more often, before there is no more
+	debug.SetMemoryLimit(memory / 4 * 3) // collect garbage more often before memory runs out
 	return restrict(memory, limit)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// Composed is the configuration of a target. It is immutable, and may be shared.
+// Composed is the configuration of a target. It is immutable, and can be shared.
 type Composed struct {
 	// Data are the values as the chart gets them. It is never nil.
 	Data map[string]any
@@ -24,31 +24,31 @@ type Composed struct {
 
 // Key is one value with its provenance.
 type Key struct {
-	// Path is the key, dotted within maps: "logging.level". Keys with dots or brackets in them are quoted.
+	// Path is the key, dotted within maps: "logging.level". Keys that contain dots or brackets are quoted.
 	Path string `json:"path"`
-	// Value is the value as text; lists are JSON.
+	// Value is the value as text. Lists are JSON.
 	Value string `json:"value"`
-	// Written is the text as it is written, where a reference in it was expanded.
+	// Written is the original text if a reference in it was expanded.
 	Written string `json:"written,omitempty"`
-	// From is where the value is written.
+	// From is the value's origin.
 	From fleet.Position `json:"from"`
-	// Over is what it won against, the last one first.
+	// Over are the values that it overrode, the last one first.
 	Over []Overridden `json:"over,omitempty"`
 }
 
-// Overridden is a value that lost.
+// Overridden is a value that was overridden.
 type Overridden struct {
-	// Value is the value as text, as it is written; a map that was replaced as a whole is JSON.
+	// Value is the value as text, as written. A map that was replaced as a whole is JSON.
 	Value string `json:"value"`
-	// From is where it is written.
+	// From is its origin.
 	From fleet.Position `json:"from"`
 }
 
-// Compose lays the layers over each other, the last one on top, and expands the references to the variables.
+// Compose merges the layers, the last one on top, and expands references to variables.
 func Compose(layers []*Layer, vars Vars) *Composed {
 	root := &node{fields: map[string]*node{}}
 	for _, l := range layers {
-		if l.root.fields != nil { // an empty layer says nothing
+		if l.root.fields != nil { // an empty layer has no effect
 			root = merge(root, l.root)
 		}
 	}
@@ -58,7 +58,7 @@ func Compose(layers []*Layer, vars Vars) *Composed {
 		root.eachLeaf("", func(path string, leaf *node) { c.Keys = append(c.Keys, leaf.key(path, vars)) })
 	}
 	slices.SortFunc(c.Keys, func(a, b Key) int { return cmp.Compare(a.Path, b.Path) })
-	encoded, _ := json.Marshal(c.Data) // values came from YAML, so that every one has a JSON form
+	encoded, _ := json.Marshal(c.Data) // values came from YAML, so each has a JSON form
 	c.Digest = sha256.Sum256(encoded)
 	return c
 }
@@ -71,7 +71,7 @@ func (n *node) key(path string, vars Vars) Key {
 	return key
 }
 
-// merge lays b over a. Neither is changed; the result shares what is not touched.
+// merge merges b over a. Neither is modified; the result shares unchanged parts.
 func merge(a, b *node) *node {
 	if a == nil {
 		return b
@@ -87,7 +87,7 @@ func merge(a, b *node) *node {
 	return &merged
 }
 
-// replace puts b in the place of a, and notes what it won against. An empty map laid over a map leaves it as it is.
+// replace replaces a with b, and records what b overrode. An empty map over a map has no effect.
 func replace(a, b *node) *node {
 	if empty, isMap := b.value.(map[string]any); isMap && len(empty) == 0 && a.fields != nil {
 		return a
@@ -96,14 +96,14 @@ func replace(a, b *node) *node {
 	return b.note(lost)
 }
 
-// losses are what the values of a node had won against themselves.
+// losses returns the values that a node's values overrode.
 func (n *node) losses() []Overridden {
 	var all []Overridden
 	n.eachLeaf("", func(_ string, leaf *node) { all = append(all, leaf.over...) })
 	return all
 }
 
-// note returns the node with its first value, in the order of the keys, having won against what is lost.
+// note returns a copy of the node whose first value, in the order of the keys, records lost as overridden.
 func (n *node) note(lost []Overridden) *node {
 	c := *n
 	if n.fields == nil {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Folder is a folder of the configuration that a target is rendered with.
+// Folder is a folder of the configuration for a target.
 type Folder struct {
 	// Path is the folder, from the root of the configuration; empty for the root itself.
 	Path string
-	// Files are the files of its layers, from the root down.
+	// Files are its layers, from the root down.
 	Files []string
 }
 
-// Name is the last element of the folder's path, by which a target is found; empty for the root.
+// Name returns the last element of the folder's path, which identifies a target. Empty for the root.
 func (f Folder) Name() string {
 	if f.Path == "" {
 		return ""
@@ -23,8 +23,8 @@ func (f Folder) Name() string {
 	return path.Base(f.Path)
 }
 
-// Folders finds the folders of targets among the files of a configuration, sorted by path:
-// those with a file of values and none in a folder below. The paths count from the root of the configuration.
+// Folders finds the targets' folders among the files of a configuration, sorted by path:
+// those with a values file and none in a folder below. Paths are relative to the root of the configuration.
 func Folders(files []string) []Folder {
 	written, parents := map[string]bool{}, map[string]bool{}
 	for _, file := range files {
@@ -47,7 +47,7 @@ func Folders(files []string) []Folder {
 	return found
 }
 
-// layers are the files of a folder and of those that it lies in, from the root down.
+// layers returns the values files of a folder and its parents, from the root down.
 func layers(folder string, written map[string]bool) []string {
 	var files []string
 	for {

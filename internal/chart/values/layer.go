@@ -15,26 +15,26 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// FileName is how a file with values is called.
+// FileName is the name of values files.
 const FileName = "values.yaml"
 
-// The bounds of one file of values.
+// The limits of one values file.
 const (
-	// MaxSize is the largest file that is read, in bytes.
+	// MaxSize is the maximum size of a file, in bytes.
 	MaxSize = 1 << 20
-	// MaxNodes is the largest number of values in a file once every alias is replaced by what it stands for.
+	// MaxNodes is the maximum number of values in a file, with aliases expanded.
 	MaxNodes = 50_000
-	// MaxDepth is how deep maps and lists may nest, aliases replaced.
+	// MaxDepth is the maximum depth of maps and lists, with aliases expanded.
 	MaxDepth = 64
 )
 
-// Layer is one set of values with their places. It is immutable.
+// Layer is a set of values with their origins. It is immutable.
 type Layer struct {
 	root *node
 }
 
-// Parse reads a file of values. The source is how people call the repository and branch it lies in.
-// A file without values is an empty layer. Problems are errors, and there is no layer then.
+// Parse parses a values file. source is the display name of its repository and branch.
+// A file without values is an empty layer. If there are problems, all of them are errors, and the layer is nil.
 func Parse(source, file string, content []byte) (*Layer, []fleet.Problem) {
 	at := fleet.Position{Source: source, File: file}
 	p := parser{at: at, left: MaxNodes}
@@ -49,7 +49,7 @@ func Parse(source, file string, content []byte) (*Layer, []fleet.Problem) {
 	return &Layer{root: p.node(data, root)}, nil
 }
 
-// unmarshal reads YAML as Helm does. The parser has been seen to panic on input that it should refuse.
+// unmarshal decodes YAML like Helm. The parser is known to panic on some invalid input.
 func unmarshal(content []byte, into any) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -59,10 +59,10 @@ func unmarshal(content []byte, into any) (err error) {
 	return sigs.Unmarshal(content, into)
 }
 
-// parser finds where the values of a file are written, and what is wrong with it.
+// parser finds the positions of a file's values, and its errors.
 type parser struct {
 	at fleet.Position
-	// left is how many values may still come; tooLarge is set once, when they were too many or too deep.
+	// left is how many more values are allowed. tooLarge is set once there are too many or too deep ones.
 	left     int
 	tooLarge bool
 	problems []fleet.Problem
@@ -80,7 +80,7 @@ func (p *parser) fail(kind fleet.ProblemKind, line int, message, hint string) {
 	}
 }
 
-// document returns the map that the file consists of; nil for a file without values.
+// document returns the file's map. It returns nil for a file without values.
 func (p *parser) document(content []byte) *yaml.Node {
 	switch {
 	case len(content) > MaxSize:
@@ -135,7 +135,7 @@ func (p *parser) documents(content []byte) (roots []*yaml.Node) {
 	return roots
 }
 
-// syntax takes the line out of the parser's message, "yaml: line 3: did not find expected key".
+// syntax extracts the line from the parser's message, "yaml: line 3: did not find expected key".
 func syntax(err error) (int, string) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	rest, found := strings.CutPrefix(message, "line ")
@@ -147,15 +147,15 @@ func syntax(err error) (int, string) {
 	if err != nil {
 		return 0, message
 	}
-	// The parser counts the lines of these from 0, those of the others from 1.
+	// The parser counts lines from 0 in these messages, and from 1 in others.
 	if strings.HasPrefix(text, "did not find expected") {
 		line++
 	}
 	return line, text
 }
 
-// check looks for what is ambiguous or too large, before anything else walks over the values.
-// An alias counts as what it stands for, each time.
+// check finds ambiguous or too large input, before other code walks the values.
+// Each alias counts as the value it refers to.
 func (p *parser) check(n *yaml.Node, depth int) {
 	p.left--
 	if !p.tooLarge && (p.left < 0 || depth > MaxDepth) {
@@ -180,7 +180,7 @@ func (p *parser) check(n *yaml.Node, depth int) {
 	}
 }
 
-// keys reports keys of a map that are no texts, or are there twice.
+// keys reports keys of a map that are not strings, or that are duplicates.
 func (p *parser) keys(n *yaml.Node) {
 	lines := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -200,7 +200,7 @@ func (p *parser) keys(n *yaml.Node) {
 	}
 }
 
-// isText reports whether a key is a text to every reader of YAML. "on" and "1" are not to some.
+// isText reports whether every YAML parser reads a key as a string. For some, "on" and "1" are not.
 func isText(key *yaml.Node) bool {
 	if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" {
 		return false

@@ -13,18 +13,18 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// node is a value with its origin. Nodes are immutable once their layer is made; merging makes new ones.
+// node is a value with its origin. Nodes of a layer are immutable; merging creates new ones.
 type node struct {
-	// fields are those of a map that has some; nil for every other value.
+	// fields are the fields of a non-empty map. Nil for every other value.
 	fields map[string]*node
-	// value is anything else: a scalar, a list, an empty map.
+	// value is any other value: a scalar, a list, an empty map.
 	value any
 	at    fleet.Position
-	// over are the values that this one won against, the last one first.
+	// over are the values that this one overrode, the last one first.
 	over []Overridden
 }
 
-// node joins data with the places they are written at. y is nil where that is not known.
+// node combines data with its positions. y is nil if they are not known.
 func (p *parser) node(data any, y *yaml.Node) *node {
 	n := &node{at: p.at}
 	if y != nil {
@@ -46,7 +46,7 @@ func (p *parser) node(data any, y *yaml.Node) *node {
 	return n
 }
 
-// child finds the value of a key in a map, also where the map has it through a merge key ("<<").
+// child finds the value of a key in a map, including one from a merge key ("<<").
 // The work is bounded, because the file was checked.
 func child(y *yaml.Node, key string) *yaml.Node {
 	if y == nil {
@@ -55,7 +55,7 @@ func child(y *yaml.Node, key string) *yaml.Node {
 	switch y.Kind {
 	case yaml.AliasNode:
 		return child(y.Alias, key)
-	case yaml.SequenceNode: // of the maps of a merge key
+	case yaml.SequenceNode: // maps of a merge key
 		for _, item := range y.Content {
 			if found := child(item, key); found != nil {
 				return found
@@ -75,7 +75,7 @@ func child(y *yaml.Node, key string) *yaml.Node {
 	return child(inherited, key)
 }
 
-// data is the value as the chart sees it. References are expanded.
+// data returns the value as the chart sees it, with references expanded.
 func (n *node) data(vars Vars) any {
 	if n.fields == nil {
 		return vars.expandAny(n.value)
@@ -89,7 +89,7 @@ func (n *node) data(vars Vars) any {
 
 func (n *node) keys() []string { return slices.Sorted(maps.Keys(n.fields)) }
 
-// eachLeaf calls f for every value that has nothing below it, in the order of the keys.
+// eachLeaf calls f for every value without children, in the order of the keys.
 func (n *node) eachLeaf(path string, f func(path string, leaf *node)) {
 	if n.fields == nil {
 		f(path, n)
@@ -100,7 +100,7 @@ func (n *node) eachLeaf(path string, f func(path string, leaf *node)) {
 	}
 }
 
-// Join appends a key to a path. Keys that could be taken for several are quoted.
+// Join appends a key to a path. Ambiguous keys are quoted.
 func Join(path, key string) string {
 	if key == "" || strings.ContainsAny(key, `."[]`) {
 		key = strconv.Quote(key)
@@ -111,7 +111,7 @@ func Join(path, key string) string {
 	return path + "." + key
 }
 
-// text is a value as people read it: texts as they are, lists and maps as JSON.
+// text formats a value for users: strings unchanged, lists and maps as JSON.
 func text(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -129,7 +129,7 @@ func text(value any) string {
 // maxShown is how many bytes of a value a message shows.
 const maxShown = 80
 
-// clip shortens a text for a message, without cutting through a character.
+// clip shortens a text for a message, without splitting a character.
 func clip(s string) string {
 	if len(s) <= maxShown {
 		return s

@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/chart/values"
 )
 
-// tree generates values of a few keys, so that layers meet.
+// tree generates values with few keys, so that layers overlap.
 func tree(depth int) *rapid.Generator[map[string]any] {
 	leaf := rapid.OneOf(
 		rapid.Just[any](nil), rapid.Map(rapid.Bool(), toAny), rapid.Map(rapid.IntRange(-5, 5), func(i int) any { return float64(i) }),
@@ -39,7 +39,7 @@ func layer(t *rapid.T, name string, data map[string]any) *values.Layer {
 	return l
 }
 
-// TestMergeIsHelms: the values of several files are what Helm makes of them.
+// The composed values of several files equal Helm's.
 func TestMergeIsHelms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		trees := rapid.SliceOfN(tree(2), 0, 4).Draw(t, "trees")
@@ -56,8 +56,8 @@ func TestMergeIsHelms(t *testing.T) {
 	})
 }
 
-// TestMergeLaws: an empty layer changes nothing, and the same layer twice is that layer, also on top of others.
-// Layers cannot be merged in groups, and with Helm they cannot either: a null between two maps would be lost.
+// An empty layer has no effect, and neither does repeating a layer, also on top of others.
+// Layers cannot be merged in groups, as with Helm: a null between two maps would be lost.
 func TestMergeLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := tree(2).Draw(t, "a"), tree(2).Draw(t, "b")
@@ -81,8 +81,8 @@ func TestMergeLaws(t *testing.T) {
 	})
 }
 
-// TestEveryValueHasItsPlace: the keys are exactly the values, each from the last file that says something about it,
-// and the YAML for reviewers says the same as the data.
+// The keys are exactly the values, each from the last file that sets it,
+// and the YAML for reviewers equals the data.
 func TestEveryValueHasItsPlace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := tree(2).Draw(t, "a"), tree(2).Draw(t, "b")

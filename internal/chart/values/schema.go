@@ -21,9 +21,9 @@ type Schema struct {
 	compiled *jsonschema.Schema
 }
 
-// CompileSchema compiles a JSON Schema, written as JSON or YAML, by default after draft 2020-12.
-// It reaches nothing outside of itself, and keywords whose work cannot be bounded beforehand are refused.
-// at is where it lies, for messages.
+// CompileSchema compiles a JSON Schema, written as JSON or YAML. The draft defaults to 2020-12.
+// References to anything outside, and keywords whose work cannot be bounded, are errors.
+// at is the schema's position, for messages.
 func CompileSchema(at fleet.Position, content []byte) (*Schema, error) {
 	document, err := decodeSchema(content)
 	if err != nil {
@@ -51,11 +51,11 @@ func decodeSchema(content []byte) (any, error) {
 	return jsonschema.UnmarshalJSON(bytes.NewReader(text))
 }
 
-// Check returns everything in data that the schema does not allow, each at the file and line it is written at.
-// data is what the chart sees, its own values included; composed says where values come from. below is the path
-// of data within them, for the schema of a chart that another one depends on; empty for all of them.
+// Check returns everything in data that the schema does not allow, with file and line.
+// data is what the chart sees, including its default values; composed has the origins of values. below is the path
+// of data within them, for the schema of a dependency; empty for the root.
 func (s *Schema) Check(data map[string]any, composed *Composed, below string) (problems []fleet.Problem) {
-	// The library has bounds for recursion in schemas, and panics beyond them.
+	// The library limits recursion in schemas, and panics beyond that.
 	defer func() {
 		if r := recover(); r != nil {
 			problems = []fleet.Problem{s.problem(s.at, fmt.Sprintf("the schema cannot be used: %v", r))}
@@ -83,7 +83,7 @@ func (s *Schema) problem(at fleet.Position, message string) fleet.Problem {
 	}
 }
 
-// place is where the value of a path, or what it lies in, is written; otherwise where nothing says anything about it.
+// place returns the origin of the value at a path, or of its nearest parent. If there is none, it returns otherwise.
 func (c *Composed) place(path string, otherwise fleet.Position) fleet.Position {
 	if c == nil || path == "" {
 		return otherwise
@@ -102,12 +102,12 @@ func (c *Composed) place(path string, otherwise fleet.Position) fleet.Position {
 	return n.at
 }
 
-// steps are the keys of a path that Join made.
+// steps returns the keys of a path that Join created.
 func steps(path string) []string {
 	var all []string
 	for path != "" {
 		if quoted, err := strconv.QuotedPrefix(path); err == nil {
-			key, _ := strconv.Unquote(quoted) // it was quoted by Join
+			key, _ := strconv.Unquote(quoted) // quoted by Join
 			all = append(all, key)
 			path = strings.TrimPrefix(path[len(quoted):], ".")
 			continue

@@ -11,12 +11,12 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// ParseSet reads values as Helm's --set has them, such as "image.tag=1.4.0,replicas=2"; numbers, booleans and null
-// are what they look like. from is how people call the place it was given at, such as "--set".
-// Elements of lists cannot be addressed, since a list is replaced as a whole.
+// ParseSet parses values in the format of Helm's --set, such as "image.tag=1.4.0,replicas=2". Numbers, booleans and null
+// are recognized. from is the display name of the origin, such as "--set".
+// List elements cannot be addressed, since lists are replaced as a whole.
 func ParseSet(from, text string) (*Layer, error) { return parseSet(from, text, strvals.Parse) }
 
-// ParseSetString is like [ParseSet], and every value is a text.
+// ParseSetString is like [ParseSet], but every value is a string.
 func ParseSetString(from, text string) (*Layer, error) {
 	return parseSet(from, text, strvals.ParseString)
 }
@@ -35,7 +35,7 @@ func parseSet(from, text string, parse func(string) (map[string]any, error)) (*L
 	return layerOf(from, data), nil
 }
 
-// indexedKey finds a key with an index in it.
+// indexedKey finds a key with an index.
 func indexedKey(text string) (string, bool) {
 	for part := range strings.SplitSeq(text, ",") {
 		key, _, _ := strings.Cut(part, "=")
@@ -46,8 +46,8 @@ func indexedKey(text string) (string, bool) {
 	return "", false
 }
 
-// Set makes a layer of texts by their dotted paths, such as {"image.tag": "1.4.0"}.
-// A path that goes on below another one is an error that names both.
+// Set returns a layer of strings by their dotted paths, such as {"image.tag": "1.4.0"}.
+// If one path is a prefix of another, the error names both.
 func Set(from string, texts map[string]string) (*Layer, error) {
 	data := map[string]any{}
 	for _, path := range slices.Sorted(maps.Keys(texts)) {

@@ -2,10 +2,10 @@ package values
 
 import "strings"
 
-// Vars are the variables that values may refer to, by name. Names consist of letters, digits and underscores.
+// Vars maps names of variables to values. Names consist of letters, digits and underscores.
 type Vars map[string]string
 
-// Expand replaces references to the variables, $NAME and ${NAME}. A reference to anything else stays as it is written.
+// Expand replaces references to the variables, $NAME and ${NAME}. All other text is unchanged.
 func (v Vars) Expand(text string) string {
 	if len(v) == 0 || !strings.Contains(text, "$") {
 		return text
@@ -28,7 +28,7 @@ func (v Vars) Expand(text string) string {
 	}
 }
 
-// reference reads the name behind a dollar sign, and how many bytes the reference takes there; empty when there is none.
+// reference parses the name after a dollar sign, and returns the length of the reference. Empty if there is none.
 func reference(text string) (string, int) {
 	if !strings.HasPrefix(text, "{") {
 		n := nameLength(text)
@@ -41,7 +41,7 @@ func reference(text string) (string, int) {
 	return "", 0
 }
 
-// nameLength is the number of bytes of the name that a text begins with.
+// nameLength returns the number of bytes of the name at the start of a text.
 func nameLength(text string) int {
 	for i := range len(text) {
 		c := text[i]
@@ -53,7 +53,7 @@ func nameLength(text string) int {
 	return len(text)
 }
 
-// expandAny expands the texts of a value. The value itself is not changed.
+// expandAny expands the strings in a value. The value itself is not modified.
 func (v Vars) expandAny(value any) any {
 	if len(v) == 0 {
 		return value

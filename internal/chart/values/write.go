@@ -11,8 +11,8 @@ import (
 	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
-// YAML writes the values as people review them: with the place of each behind it, and what it won against.
-// Places have no lines, so that a change elsewhere in a file does not change what is written here.
+// YAML formats the values for reviewers: each with its origin, and the values it overrode.
+// Origins have no line numbers, so that a change elsewhere in a file does not affect the output.
 //
 //	image:
 //	    tag: 1.4.0 # --set
@@ -30,12 +30,12 @@ func (c *Composed) YAML() ([]byte, error) {
 	return b.Bytes(), encoder.Close()
 }
 
-// annotated is a value as YAML, with comments. Maps come in the order of their keys.
+// annotated returns a value as YAML with comments. Maps are sorted by key.
 func annotated(n *node, at string, data any, keys map[string]Key) *yaml.Node {
 	fields, ok := data.(map[string]any)
 	if n.fields == nil || !ok {
 		var y yaml.Node
-		if err := y.Encode(data); err != nil { // values that were read can be written
+		if err := y.Encode(data); err != nil { // values that were decoded can be encoded
 			y = yaml.Node{Kind: yaml.ScalarNode, Value: text(data)}
 		}
 		y.LineComment = keys[at].comment()
@@ -54,10 +54,10 @@ func annotated(n *node, at string, data any, keys map[string]Key) *yaml.Node {
 	return y
 }
 
-// maxOver is how many values that lost a comment lists.
+// maxOver is the maximum number of overridden values in a comment.
 const maxOver = 10
 
-// comment says where a value comes from, in one line.
+// comment describes a value's origin, in one line.
 func (k Key) comment() string {
 	said := "# " + place(k.From)
 	for i, lost := range k.Over {
@@ -70,7 +70,7 @@ func (k Key) comment() string {
 	return strings.Map(printable, said)
 }
 
-// place is the file, or the source of what lies in none.
+// place returns the file, or the source of a value without one.
 func place(at fleet.Position) string {
 	if at.File == "" {
 		return at.Source
@@ -78,7 +78,7 @@ func place(at fleet.Position) string {
 	return path.Clean(at.File)
 }
 
-// printable keeps control characters and line separators out of a comment.
+// printable removes control characters and line separators from a comment.
 func printable(r rune) rune {
 	if !unicode.IsPrint(r) {
 		return ' '

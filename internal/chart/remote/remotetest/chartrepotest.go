@@ -16,10 +16,10 @@ import (
 	"sync"
 )
 
-// Files are those of a chart, by their paths in it.
+// Files maps the paths in a chart to contents.
 type Files map[string]string
 
-// Chart returns the files of a chart with one manifest, and whatever else is given.
+// Chart returns the files of a chart with one manifest and the files in more.
 func Chart(name, version string, more Files) Files {
 	files := Files{
 		"Chart.yaml":        fmt.Sprintf("apiVersion: v2\nname: %s\nversion: %s\n", name, version),
@@ -29,7 +29,7 @@ func Chart(name, version string, more Files) Files {
 	return files
 }
 
-// Pack makes an archive of a chart, as helm package does. Equal files make equal bytes.
+// Pack packs a chart into an archive, like helm package. Equal files make equal bytes.
 func Pack(name string, files Files) []byte {
 	var headers []tar.Header
 	var contents []string
@@ -40,7 +40,7 @@ func Pack(name string, files Files) []byte {
 	return Tape(headers, contents)
 }
 
-// Tape makes an archive of whatever the headers say.
+// Tape creates an archive with the given headers and contents.
 func Tape(headers []tar.Header, contents []string) []byte {
 	var b bytes.Buffer
 	zipped := gzip.NewWriter(&b)
@@ -55,14 +55,14 @@ func Tape(headers []tar.Header, contents []string) []byte {
 	return b.Bytes()
 }
 
-// must ends the test: what goes wrong here is wrong in the test.
+// must panics on errors of the test itself.
 func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// Digest is the digest of a content.
+// Digest returns the digest of a content.
 func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return "sha256:" + hex.EncodeToString(sum[:])
@@ -74,7 +74,7 @@ type Server struct {
 	mu       sync.Mutex
 	archives map[string][]byte            // by "name-version.tgz"
 	versions map[string]map[string][]byte // archives by name and version
-	// user and password are wanted of everybody; empty for none.
+	// user and password are required by every request. Empty for none.
 	user, password string
 	fail           int
 	requests       []string
@@ -94,21 +94,21 @@ func (s *Server) Add(name, version string, archive []byte) {
 	s.versions[name][version] = archive
 }
 
-// Protect asks for a user and password from now on.
+// Protect requires a user and password from now on.
 func (s *Server) Protect(user, password string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.user, s.password = user, password
 }
 
-// Fail answers everything with a status from now on; 0 for no longer.
+// Fail answers all requests with a status from now on. 0 ends that.
 func (s *Server) Fail(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fail = status
 }
 
-// Requests returns the paths that were asked for since the last call.
+// Requests returns the paths requested since its last call.
 func (s *Server) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func (s *Server) Requests() []string {
 	return requests
 }
 
-// ServeHTTP answers as a repository or registry does.
+// ServeHTTP serves both the repository and the registry.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
