@@ -40,7 +40,7 @@ func (r *Repository) MergeBase(ctx context.Context, c, other Commit) (Commit, er
 	return found, err
 }
 
-// IsAncestor reports whether a commit equals another one or is in its history.
+// IsAncestor reports whether a commit is in the history of another one, or equals it.
 func (r *Repository) IsAncestor(ctx context.Context, ancestor string, of Commit) (bool, error) {
 	wanted, ok := parseHash(ancestor)
 	if !ok {
@@ -56,8 +56,8 @@ func (r *Repository) IsAncestor(ctx context.Context, ancestor string, of Commit)
 
 // History returns a commit and its ancestors along first parents, newest first, with from's branch:
 // the commits that the branch itself pointed to, without merged ones. It ends before the first commit for which until
-// is true, unless until is nil, and after limit commits; 0 means no limit. more reports that older commits exist before
-// until's: beyond the limit, or missing from a shallow clone.
+// is true, unless until is nil, and after limit commits; 0 means no limit. more reports that the list is cut off although
+// until did not end it: by the limit, or because a shallow clone lacks older commits.
 //
 // The commit must have been resolved by this repository. History does not contact remotes.
 func (r *Repository) History(ctx context.Context, from Commit, until func(hash string) bool, limit int) (commits []Commit, more bool, err error) {

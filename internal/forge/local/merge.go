@@ -97,7 +97,7 @@ func judged(c pullRequest, m forge.Merge) error {
 }
 
 // mergeWaiting merges the pull requests that waited for a commit's statuses or approvals.
-// If a merge fails, that is not an error for the caller.
+// A pull request that cannot be merged is skipped: that is not an error for the caller.
 func (in *installation) mergeWaiting(ctx context.Context, e entry, commit string) error {
 	changes, err := queryAll(ctx, in.db, scanPullRequest, selectOpenPullRequests, e.id)
 	if err != nil {

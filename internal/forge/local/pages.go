@@ -193,7 +193,7 @@ func (p *pages) render(r *request, status int, name, title string, data any) err
 	return nil
 }
 
-// problem shows an error. If visitors who are not signed in get "not found", the page offers to sign in.
+// problem shows an error. If visitors who are not signed in get "not found", it redirects them to sign in.
 func (p *pages) problem(r *request, err error) {
 	explain("show page", "", &err)
 	var known *forge.Error
