@@ -102,10 +102,10 @@ func (l *Loader) Application(ctx context.Context, r Request, commit string) (*Ap
 	if commit != "" && r.SourceFolder == "" {
 		on, err := l.Repositories.Contains(ctx, main, commit)
 		if err != nil {
-			return nil, fmt.Errorf("find commit %s: %w", short(commit), err)
+			return nil, fmt.Errorf("find commit %s: %w", fleet.ShortCommit(commit), err)
 		}
 		if !on {
-			return nil, fmt.Errorf("commit %s of %s: %w (%s)", short(commit), secret.Redact(r.Source), ErrNotOnBranch, cmp.Or(r.Branch, "the default one"))
+			return nil, fmt.Errorf("commit %s of %s: %w (%s)", fleet.ShortCommit(commit), secret.Redact(r.Source), ErrNotOnBranch, cmp.Or(r.Branch, "the default one"))
 		}
 		main.Commit = commit
 	}

@@ -93,10 +93,10 @@ func (m *page) commit(sha string) string {
 func (m *page) link(repo, sha string) string {
 	if m.o.Link != nil {
 		if url := m.o.Link(repo, sha); url != "" {
-			return "[" + markdown.Code(short(sha)) + "](" + url + ")"
+			return "[" + markdown.Code(fleet.ShortCommit(sha)) + "](" + url + ")"
 		}
 	}
-	return markdown.Code(short(sha))
+	return markdown.Code(fleet.ShortCommit(sha))
 }
 
 // targets writes the changes of each target.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	app "github.com/kalypso-io/kalypso/api/app/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // Build is what CI built from a commit of the source. It stays the same while the commit is promoted.
@@ -22,9 +23,7 @@ type Build struct {
 }
 
 // Name returns the version or, without one, the abbreviated commit.
-func (b Build) Name() string { return cmp.Or(b.Version, short(b.Commit)) }
-
-func short(commit string) string { return commit[:min(7, len(commit))] }
+func (b Build) Name() string { return cmp.Or(b.Version, fleet.ShortCommit(b.Commit)) }
 
 // Values returns the chart values that set the images, by dotted path.
 func (b Build) Values(images []app.Image) (map[string]string, error) {

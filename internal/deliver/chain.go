@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/schedule"
 )
@@ -158,7 +159,7 @@ func (c *Chain) remember(ctx context.Context, a *Application, d *Delivered) erro
 			}
 			known[b.Commit] = b
 			if err := RecordBuild(ctx, c.Ledger, a.Subject(), b, "", now()); err != nil {
-				failed = errors.Join(failed, fmt.Errorf("record the build of %s: %w", short(b.Commit), err))
+				failed = errors.Join(failed, fmt.Errorf("record the build of %s: %w", fleet.ShortCommit(b.Commit), err))
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	sigs "sigs.k8s.io/yaml"
 
 	hub "github.com/kalypso-io/kalypso/api/hub/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 )
 
@@ -88,7 +89,7 @@ func describedBuild(content []byte) Build {
 		return Build{}
 	}
 	b := Build{Commit: commitOf(d.Spec.WorkloadVersion.Commit), Version: d.Spec.WorkloadVersion.Version, Image: d.Annotations[annotationImage]}
-	if b.Version == short(b.Commit) {
+	if b.Version == fleet.ShortCommit(b.Commit) {
 		b.Version = ""
 	}
 	return b

@@ -204,7 +204,7 @@ func (g *GitOps) String() string {
 	case !g.Exists:
 		return "gitops " + g.Location.Branch + " (not there yet)"
 	}
-	return "gitops " + g.Location.Branch + "@" + short(g.Commit)
+	return "gitops " + g.Location.Branch + "@" + fleet.ShortCommit(g.Commit)
 }
 
 // changedValues compares published values with composed ones.

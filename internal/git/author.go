@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"strings"
 
 	config "github.com/go-git/go-git/v5/plumbing/format/config"
@@ -15,8 +16,8 @@ func (c *Client) Author() Person {
 	for _, file := range configFiles(c.env, repository) {
 		_ = visitConfig(file, c.env("HOME"), 0, func(c *config.Config) {
 			user := c.Section("user")
-			found.Name = or(user.Option("name"), found.Name)
-			found.Email = or(user.Option("email"), found.Email)
+			found.Name = cmp.Or(user.Option("name"), found.Name)
+			found.Email = cmp.Or(user.Option("email"), found.Email)
 		})
 	}
 	for key, value := range environmentSettings(c.env) {
@@ -27,5 +28,5 @@ func (c *Client) Author() Person {
 			found.Email = value
 		}
 	}
-	return Person{Name: or(c.env("GIT_AUTHOR_NAME"), found.Name), Email: or(c.env("GIT_AUTHOR_EMAIL"), found.Email)}
+	return Person{Name: cmp.Or(c.env("GIT_AUTHOR_NAME"), found.Name), Email: cmp.Or(c.env("GIT_AUTHOR_EMAIL"), found.Email)}
 }

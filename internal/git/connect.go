@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +108,7 @@ func openSession(ctx context.Context, l location, s service, cred credential) (*
 func (l location) endpoint() *transport.Endpoint {
 	e := &transport.Endpoint{Protocol: l.scheme, Host: l.host, Port: l.port, Path: l.path}
 	if l.scheme == "ssh" {
-		e.User = or(l.user, "git")
+		e.User = cmp.Or(l.user, "git")
 		return e
 	}
 	if strings.Contains(e.Host, ":") {
@@ -121,7 +122,7 @@ func (l location) endpoint() *transport.Endpoint {
 func (l location) transport(cred credential) (transport.Transport, transport.AuthMethod) {
 	if l.scheme == "ssh" {
 		// known_hosts is go-git's default; it refuses hosts that are not listed.
-		return gitssh.NewClient(nil), &gitssh.PublicKeysCallback{User: or(l.user, "git"), Callback: sshKeys}
+		return gitssh.NewClient(nil), &gitssh.PublicKeysCallback{User: cmp.Or(l.user, "git"), Callback: sshKeys}
 	}
 	// go-git drops credentials when a redirect leads to another host.
 	client := githttp.NewClient(&http.Client{Transport: httpTransport()})

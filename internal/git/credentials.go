@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -64,7 +65,7 @@ func environmentCredential(env func(string) string, l location) credential {
 	host := l.hostPort()
 	if namesHost(env("KALYPSO_GIT_HOST"), host) {
 		if token := env("KALYPSO_GIT_TOKEN"); token != "" {
-			return credential{or(env("KALYPSO_GIT_USERNAME"), "x-access-token"), NewSecret(token), "KALYPSO_GIT_TOKEN"}
+			return credential{cmp.Or(env("KALYPSO_GIT_USERNAME"), "x-access-token"), NewSecret(token), "KALYPSO_GIT_TOKEN"}
 		}
 		if password := env("KALYPSO_GIT_PASSWORD"); password != "" {
 			return credential{env("KALYPSO_GIT_USERNAME"), NewSecret(password), "KALYPSO_GIT_PASSWORD"}

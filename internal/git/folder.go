@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1" // Git's object names are SHA-1.
 	"errors"
@@ -61,7 +62,7 @@ func (r *Repository) resolveFolder(branch, revision string) (Commit, error) {
 	if len(names) == 0 {
 		hint = "name a Git repository, or a folder with a subfolder for each branch"
 	}
-	return Commit{}, &Error{Kind: ErrBranchNotFound, Op: fmt.Sprintf("read branch %q of", or(secret.Line(branch), "main")), Where: r.Name, Hint: hint}
+	return Commit{}, &Error{Kind: ErrBranchNotFound, Op: fmt.Sprintf("read branch %q of", cmp.Or(secret.Line(branch), "main")), Where: r.Name, Hint: hint}
 }
 
 func isPlainDir(path string) bool {

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -51,14 +52,14 @@ func rewrites(env func(string) string, repository string) ([]rewrite, error) {
 func configFiles(env func(string) string, repository string) []string {
 	var files []string
 	if !isTrue(env("GIT_CONFIG_NOSYSTEM")) {
-		files = append(files, or(env("GIT_CONFIG_SYSTEM"), "/etc/gitconfig"))
+		files = append(files, cmp.Or(env("GIT_CONFIG_SYSTEM"), "/etc/gitconfig"))
 	}
 	home := env("HOME")
 	switch global := env("GIT_CONFIG_GLOBAL"); {
 	case global != "":
 		files = append(files, global)
 	case home != "":
-		files = append(files, filepath.Join(or(env("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config"), filepath.Join(home, ".gitconfig"))
+		files = append(files, filepath.Join(cmp.Or(env("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config"), filepath.Join(home, ".gitconfig"))
 	}
 	if repository != "" {
 		files = append(files, filepath.Join(repository, "config"))
@@ -155,11 +156,4 @@ func isTrue(value string) bool {
 		return true
 	}
 	return false
-}
-
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }

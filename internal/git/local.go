@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -55,7 +56,7 @@ func (c *Client) openLocal(path, name string) (*Repository, error) {
 			path, info, err = path+".git", bare, nil
 		}
 	}
-	name = or(name, path)
+	name = cmp.Or(name, path)
 	if err != nil {
 		return nil, openError(name, err)
 	}

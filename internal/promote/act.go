@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 )
 
@@ -134,7 +135,7 @@ func (r *round) publish(ctx context.Context, place Place) error {
 	if err != nil {
 		return err
 	}
-	return r.done("published", fmt.Sprintf("%s is published in %s at %s", short(place.Commit), place.Environment, short(at.Commit)))
+	return r.done("published", fmt.Sprintf("%s is published in %s at %s", fleet.ShortCommit(place.Commit), place.Environment, fleet.ShortCommit(at.Commit)))
 }
 
 // propose puts on record what people are asked.
@@ -145,7 +146,7 @@ func (r *round) propose(ctx context.Context, place Place) error {
 		if o.State != decide.ProposalOpen || o.From == "" || page.proposed[key] {
 			continue
 		}
-		reason := fmt.Sprintf("people are asked whether it takes the place of %s", short(o.From))
+		reason := fmt.Sprintf("people are asked whether it takes the place of %s", fleet.ShortCommit(o.From))
 		if err := r.record(ctx, place.Environment, o.Commit, Proposed, reason, Detail{URL: o.URL, From: o.From}); err != nil {
 			return err
 		}
@@ -264,7 +265,7 @@ func (r *round) show(ctx context.Context, place Place, a decide.SetStatus) error
 	}
 	err := r.pipeline.SetStatus(ctx, a)
 	if err != nil && !errors.Is(err, ErrNoCommit) { // what nobody has is not asked for again
-		return fmt.Errorf("set the status of %s: %w", short(a.Commit), err)
+		return fmt.Errorf("set the status of %s: %w", fleet.ShortCommit(a.Commit), err)
 	}
 	filed := place.Commit
 	if a.Commit != place.Head && a.Commit != place.Commit {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
 	"github.com/kalypso-io/kalypso/internal/text/markdown"
@@ -126,13 +127,10 @@ func (p *Platform) message(m Move) string {
 func (m Move) title() string {
 	switch {
 	case m.From == m.Commit:
-		return fmt.Sprintf("Keep %s at %s", m.Environment, short(m.Commit))
+		return fmt.Sprintf("Keep %s at %s", m.Environment, fleet.ShortCommit(m.Commit))
 	case m.Back:
-		return fmt.Sprintf("Take %s back to %s", m.Environment, short(m.Commit))
+		return fmt.Sprintf("Take %s back to %s", m.Environment, fleet.ShortCommit(m.Commit))
 	default:
-		return fmt.Sprintf("Promote %s to %s", short(m.Commit), m.Environment)
+		return fmt.Sprintf("Promote %s to %s", fleet.ShortCommit(m.Commit), m.Environment)
 	}
 }
-
-// short is a commit as Git abbreviates it.
-func short(commit string) string { return commit[:min(len(commit), 7)] }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
 	"github.com/kalypso-io/kalypso/internal/pullrequest"
@@ -132,9 +133,9 @@ func (p *Platform) body(m Move) string {
 		fmt.Fprintf(&b, "Environment `%s` follows the head of `main`. Merging this keeps it at the commit that it has, "+
 			"so that further ones come in by promotion only.\n", m.Environment)
 	case m.Back:
-		fmt.Fprintf(&b, "Merging this takes environment `%s` back from `%s` to `%s`, which ran there without failure.\n", m.Environment, short(m.From), short(m.Commit))
+		fmt.Fprintf(&b, "Merging this takes environment `%s` back from `%s` to `%s`, which ran there without failure.\n", m.Environment, fleet.ShortCommit(m.From), fleet.ShortCommit(m.Commit))
 	default:
-		fmt.Fprintf(&b, "Merging this promotes `%s` to environment `%s`, which has `%s`.\n", short(m.Commit), m.Environment, short(m.From))
+		fmt.Fprintf(&b, "Merging this promotes `%s` to environment `%s`, which has `%s`.\n", fleet.ShortCommit(m.Commit), m.Environment, fleet.ShortCommit(m.From))
 	}
 	if m.Reason != "" {
 		fmt.Fprintf(&b, "\nWhy: %s\n", code(m.Reason))
@@ -163,7 +164,7 @@ func (p *Platform) list(b *strings.Builder, m Move) {
 			fmt.Fprintf(b, "- and %d more\n", len(commits)-i)
 			break
 		}
-		fmt.Fprintf(b, "- `%s` %s\n", short(c.SHA), code(c.Subject))
+		fmt.Fprintf(b, "- `%s` %s\n", fleet.ShortCommit(c.SHA), code(c.Subject))
 	}
 }
 

@@ -200,7 +200,7 @@ func (w *walk) holdStray(base *v1alpha1.BaseRepo, origin fleet.Origin) *fleet.Ob
 	w.problems = append(w.problems, fleet.Problem{
 		Severity: fleet.SeverityError, Kind: fleet.KindHeld,
 		Object: fleet.Ref{Kind: "BaseRepo", Name: base.Name}, Position: origin.Position,
-		Message: fmt.Sprintf("commit %s is not on branch %q, so nothing is scheduled from it", short(base.Spec.Commit), cmp.Or(base.Spec.Branch, DefaultBase)),
+		Message: fmt.Sprintf("commit %s is not on branch %q, so nothing is scheduled from it", fleet.ShortCommit(base.Spec.Commit), cmp.Or(base.Spec.Branch, DefaultBase)),
 		Hint:    "promote a commit that was merged; until then everything stays as it is published",
 	})
 	w.held = true

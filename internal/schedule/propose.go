@@ -128,5 +128,3 @@ func (r *round) propose(ctx context.Context) error {
 	r.outcome.Waits, r.outcome.Did = r.pull.Waits, r.pull.Did
 	return err
 }
-
-func short(commit string) string { return commit[:min(7, len(commit))] }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // Trial asks what something would do to the fleet, without doing or saying anything:
@@ -114,7 +116,7 @@ func (p *Previewer) tryCommit(ctx context.Context, t Trial) (*Preview, error) {
 	}
 	on, err := p.Drafter.Loader.Repositories.Contains(ctx, Location{Repo: t.ControlPlane, Branch: DefaultBase}, source.Commit)
 	if err == nil && !on {
-		err = fmt.Errorf("%w: commit %s is not on branch %q", ErrTrial, short(source.Commit), DefaultBase)
+		err = fmt.Errorf("%w: commit %s is not on branch %q", ErrTrial, fleet.ShortCommit(source.Commit), DefaultBase)
 	}
 	if err != nil {
 		return nil, err

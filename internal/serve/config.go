@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -140,12 +141,12 @@ func ParseConfig(text []byte, overlay func(*Config)) (*Config, error) {
 
 // complete fills in the defaults.
 func (c *Config) complete() {
-	c.Listen = or(c.Listen, DefaultListen)
-	c.Data = or(c.Data, DefaultData)
-	c.URL = or(c.URL, "http://"+c.Listen)
-	c.Ledger = or(c.Ledger, filepath.Join(c.Data, ledgerFile))
-	c.Access.Anonymous = or(c.Access.Anonymous, "local")
-	c.Poll.Duration = or(c.Poll.Duration, time.Minute)
+	c.Listen = cmp.Or(c.Listen, DefaultListen)
+	c.Data = cmp.Or(c.Data, DefaultData)
+	c.URL = cmp.Or(c.URL, "http://"+c.Listen)
+	c.Ledger = cmp.Or(c.Ledger, filepath.Join(c.Data, ledgerFile))
+	c.Access.Anonymous = cmp.Or(c.Access.Anonymous, "local")
+	c.Poll.Duration = cmp.Or(c.Poll.Duration, time.Minute)
 	if c.LocalForge == nil {
 		local := len(c.Forges) == 0
 		c.LocalForge = &local
@@ -155,7 +156,7 @@ func (c *Config) complete() {
 		if u, err := url.Parse(f.URL); err == nil && f.Kind == "" {
 			f.Kind, _ = forge.KindOfHost(u.Host)
 		}
-		f.Name = or(f.Name, string(f.Kind))
+		f.Name = cmp.Or(f.Name, string(f.Kind))
 	}
 }
 

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -120,7 +121,7 @@ const (
 func (k *Keeper) Run(ctx context.Context) {
 	k.start()
 	var wait sync.WaitGroup
-	for range or(k.Workers, 4) {
+	for range cmp.Or(k.Workers, 4) {
 		wait.Go(func() {
 			for k.next(ctx) {
 			}
@@ -145,21 +146,13 @@ func (k *Keeper) start() {
 	k.Metrics.observeQueue(k.queue.Len)
 }
 
-func or[T comparable](value, otherwise T) T {
-	var zero T
-	if value == zero {
-		return otherwise
-	}
-	return value
-}
-
 // poll puts every control plane into the queue, again and again.
 func (k *Keeper) poll(ctx context.Context) {
 	for {
 		for _, url := range k.ControlPlanes {
 			k.queue.Add(item{task: lookAround, controlPlane: url})
 		}
-		timer := time.NewTimer(jitter(or(k.Poll, time.Minute)))
+		timer := time.NewTimer(jitter(cmp.Or(k.Poll, time.Minute)))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -184,7 +177,7 @@ func (k *Keeper) next(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return true
 	}
-	bounded, cancel := context.WithTimeout(ctx, or(k.Timeout, 10*time.Minute))
+	bounded, cancel := context.WithTimeout(ctx, cmp.Or(k.Timeout, 10*time.Minute))
 	defer cancel()
 	begun := time.Now()
 	err := k.work(bounded, i)

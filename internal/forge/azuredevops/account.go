@@ -1,6 +1,7 @@
 package azuredevops
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/kalypso-io/kalypso/internal/forge"
@@ -18,7 +19,7 @@ func (i *identity) name() string {
 	if i == nil {
 		return ""
 	}
-	return or(i.UniqueName, i.DisplayName)
+	return cmp.Or(i.UniqueName, i.DisplayName)
 }
 
 // Viewer returns the token's account, by its name in [Options.Organization].

@@ -1,6 +1,7 @@
 package azuredevops
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"net/http"
@@ -68,8 +69,8 @@ func New(o Options) (*Forge, error) {
 		}
 	}
 	f := &Forge{
-		site: site, clock: o.Transport.Clock, organization: o.Organization, version: or(o.APIVersion, "7.1"),
-		workItemType: or(o.WorkItemType, "Issue"), accounts: map[string]identity{}, states: map[string]stateByName{},
+		site: site, clock: o.Transport.Clock, organization: o.Organization, version: cmp.Or(o.APIVersion, "7.1"),
+		workItemType: cmp.Or(o.WorkItemType, "Issue"), accounts: map[string]identity{}, states: map[string]stateByName{},
 	}
 	if f.clock == nil {
 		f.clock = transport.SystemClock{}
@@ -78,13 +79,6 @@ func New(o Options) (*Forge, error) {
 	client.Transport = signIn{client.Transport}
 	f.client = rest.Client{Base: site.URL(), HTTP: client, Secrets: []forge.Secret{o.Token, forge.NewSecret(o.Auth.header(o.Token))}}
 	return f, nil
-}
-
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }
 
 // header returns the Authorization header. A personal access token is a password without a user name.

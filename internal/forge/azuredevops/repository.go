@@ -1,6 +1,7 @@
 package azuredevops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -66,7 +67,7 @@ func (r *Repository) do(ctx context.Context, q rest.Request) error {
 // inProject sends a request about the project of this repository.
 func (r *Repository) inProject(ctx context.Context, q rest.Request) error {
 	q.Where = r.id.String()
-	q.Right = or(q.Right, codeRead)
+	q.Right = cmp.Or(q.Right, codeRead)
 	q.Path = rest.Path(r.organization, r.project) + "/_apis" + q.Path
 	_, err := r.forge.do(ctx, q)
 	return err

@@ -15,6 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 	"github.com/kalypso-io/kalypso/internal/text/visible"
 )
@@ -97,7 +98,7 @@ func newPages(f *Forge) http.Handler {
 }
 
 func parsePages() map[string]*template.Template {
-	functions := template.FuncMap{"day": day, "moment": moment, "short": short, "stateName": stateName, "next": next, "sentence": sentence}
+	functions := template.FuncMap{"day": day, "moment": moment, "short": fleet.ShortCommit, "stateName": stateName, "next": next, "sentence": sentence}
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "pages/layout.html"))
 	templates := map[string]*template.Template{}
 	for _, name := range []string{"repositories", "repository", "files", "pullrequests", "pullrequest", "open", "issues", "issue", "signin", "problem"} {
@@ -224,14 +225,6 @@ func (p *pages) back(r *request, to string) error {
 
 func day(t time.Time) string    { return t.Format("2006-01-02") }
 func moment(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
-
-// short abbreviates a commit.
-func short(commit string) string {
-	if len(commit) > 8 {
-		return commit[:8]
-	}
-	return commit
-}
 
 // stateName returns a state or the result of a check as pages show it.
 func stateName(state any) string {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/kalypso-io/kalypso/internal/deliver"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 )
@@ -54,7 +55,7 @@ func promotionEvent(s ledger.Step) Event {
 	e.Summary = where + ": " + s.Kind
 	if s.Commit != promote.EveryCommit {
 		e.Commit = s.Commit
-		e.Summary = fmt.Sprintf("%s: %s %s", where, short(s.Commit), s.Kind)
+		e.Summary = fmt.Sprintf("%s: %s %s", where, fleet.ShortCommit(s.Commit), s.Kind)
 	}
 	var detail promote.Detail
 	if json.Unmarshal(s.Detail, &detail) != nil {
@@ -63,7 +64,7 @@ func promotionEvent(s ledger.Step) Event {
 	e.Phase = detail.Phase
 	// The status can be on another commit than the promoted one: a commit of the environment's own branch.
 	if s.Kind == string(promote.Shown) && detail.On != "" {
-		e.Summary = fmt.Sprintf("%s: status of %s", where, short(detail.On))
+		e.Summary = fmt.Sprintf("%s: status of %s", where, fleet.ShortCommit(detail.On))
 	}
 	return e
 }
@@ -75,7 +76,7 @@ func (t *timeline) commits(ctx context.Context, to time.Time, limit int) ([]Even
 	for i, c := range commits {
 		events[i] = Event{
 			At: utc(c.Recorded), Kind: EventCommit, Environment: c.Environment, Commit: c.SourceCommit, Revision: c.SHA,
-			Summary: fmt.Sprintf("%s of branch %s of %s", short(c.SHA), c.Branch, c.Repository),
+			Summary: fmt.Sprintf("%s of branch %s of %s", fleet.ShortCommit(c.SHA), c.Branch, c.Repository),
 		}
 	}
 	return events, err
@@ -98,7 +99,7 @@ func (t *timeline) rollouts(ctx context.Context, to time.Time, limit int) ([]Eve
 		events[i] = Event{
 			At: utc(a.At), Kind: EventRollout, Environment: a.Environment, Workload: a.Workload, Target: a.Target, Version: a.Version,
 			Revision: a.Revision, State: a.State, Reason: a.Message, Reconcilers: a.Reconcilers,
-			Summary: fmt.Sprintf("%s at %s first %s", what, short(a.Revision), a.State),
+			Summary: fmt.Sprintf("%s at %s first %s", what, fleet.ShortCommit(a.Revision), a.State),
 		}
 	}
 	return events, err
@@ -112,7 +113,7 @@ func (t *timeline) transitions(ctx context.Context, to time.Time, limit int) ([]
 		name := reconcilerName(tr.Reconciler)
 		events[i] = Event{
 			At: utc(tr.At), Kind: EventTransition, Cluster: tr.Reconciler.Cluster, Reconciler: name, Revision: tr.Revision,
-			State: tr.State, Reason: tr.Message, Until: utc(tr.Until), Summary: fmt.Sprintf("%s %s at %s", name, tr.State, short(tr.Revision)),
+			State: tr.State, Reason: tr.Message, Until: utc(tr.Until), Summary: fmt.Sprintf("%s %s at %s", name, tr.State, fleet.ShortCommit(tr.Revision)),
 		}
 	}
 	return events, err
@@ -205,12 +206,4 @@ func (t *timeline) audits(ctx context.Context, to time.Time, limit int) ([]Event
 func mentions(text, name string) bool {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '.' })
 	return text == name || slices.Contains(words, name)
-}
-
-// short returns the abbreviated hash of a commit.
-func short(sha string) string {
-	if len(sha) > shortest && strings.Trim(sha, "0123456789abcdef") == "" {
-		return sha[:shortest]
-	}
-	return sha
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/ledger"
 	"github.com/kalypso-io/kalypso/internal/promote"
 	"github.com/kalypso-io/kalypso/internal/promote/decide"
@@ -153,7 +154,7 @@ func (w *progressFinder) find(ctx context.Context) error {
 		return w.set(ProgressWaits, "%s", w.e.Reason)
 	}
 	if newer, ok := w.newerRuns(); ok && newer {
-		return w.set(resultOf(w.e.Phase), "the newer commit %s took its place; %s", short(w.e.Commit), w.e.Reason)
+		return w.set(resultOf(w.e.Phase), "the newer commit %s took its place; %s", fleet.ShortCommit(w.e.Commit), w.e.Reason)
 	}
 	return w.before(ctx)
 }
@@ -202,15 +203,15 @@ func (w *progressFinder) before(ctx context.Context) error {
 		}
 		switch result, step := recordedResult(steps); {
 		case step == nil || result == ProgressWaits:
-			return w.set(ProgressWaits, "%s did not run in %s yet", short(w.commit), name)
+			return w.set(ProgressWaits, "%s did not run in %s yet", fleet.ShortCommit(w.commit), name)
 		case result == ProgressFailed:
-			return w.set(ProgressFailed, "%s %s in %s: %s", short(w.commit), step.Kind, name, step.Reason)
+			return w.set(ProgressFailed, "%s %s in %s: %s", fleet.ShortCommit(w.commit), step.Kind, name, step.Reason)
 		}
 	}
 	if len(w.s.line) > 0 && !slices.ContainsFunc(w.s.line, func(c promote.Commit) bool { return c.SHA == w.commit }) {
-		return w.set(ProgressWaits, "%s is not on the branch that is promoted, or was not seen there yet", short(w.commit))
+		return w.set(ProgressWaits, "%s is not on the branch that is promoted, or was not seen there yet", fleet.ShortCommit(w.commit))
 	}
-	return w.set(ProgressWaits, "%s did not enter %s yet", short(w.commit), w.e.Name)
+	return w.set(ProgressWaits, "%s did not enter %s yet", fleet.ShortCommit(w.commit), w.e.Name)
 }
 
 // before returns the environments of the control plane that come before one.

@@ -68,7 +68,7 @@ func (r *Recorder) gone(ctx context.Context, b Branch, m *branchMemory) (*Outcom
 	}
 	if m.head.sha != "" {
 		o.Gone = true
-		o.Problems = []fleet.Problem{b.problem(fleet.KindUnreachable, "the branch no longer exists; its head was "+short(m.head.sha),
+		o.Problems = []fleet.Problem{b.problem(fleet.KindUnreachable, "the branch no longer exists; its head was "+fleet.ShortCommit(m.head.sha),
 			"push it again, or remove references to it; its recorded commits are kept")}
 	}
 	m.last = o
@@ -222,9 +222,7 @@ func (r *recording) noteRewrite(ctx context.Context, known string, commits int) 
 	r.outcome.Rewritten = &Rewrite{
 		From: known, To: r.head.SHA,
 		Reason: fmt.Sprintf("branch %q was force-pushed from %s to %s: %s; recorded commits are kept",
-			secret.Line(r.branch.Branch), short(known), short(r.head.SHA), happened),
+			secret.Line(r.branch.Branch), fleet.ShortCommit(known), fleet.ShortCommit(r.head.SHA), happened),
 	}
 	return nil
 }
-
-func short(sha string) string { return sha[:min(7, len(sha))] }

@@ -33,7 +33,7 @@ func (r *recording) wanted(ctx context.Context, c Commit) (wanted, error) {
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
-			return wanted{}, fmt.Errorf("read commit %s: %w", short(c.SHA), err)
+			return wanted{}, fmt.Errorf("read commit %s: %w", fleet.ShortCommit(c.SHA), err)
 		}
 	}
 	read.found.problems = fleet.SortProblems(read.found.problems)
@@ -80,7 +80,7 @@ func (r *reading) problem(file Entry, bad *unreadable) {
 
 // place returns repository, branch and commit for messages.
 func (r *reading) place() string {
-	return fmt.Sprintf("%s %s@%s", secret.Redact(r.branch.Repository), secret.Line(r.branch.Branch), short(r.commit.SHA))
+	return fmt.Sprintf("%s %s@%s", secret.Redact(r.branch.Repository), secret.Line(r.branch.Branch), fleet.ShortCommit(r.commit.SHA))
 }
 
 // belongTo sets the environment of the branch if there is exactly one.
@@ -120,7 +120,7 @@ func parsed[T any](ctx context.Context, r *reading, file Entry, parse func(conte
 	note := *bad
 	note.message += "; the file is ignored"
 	if since != "" {
-		note.message = fmt.Sprintf("%s; its content at %s counts", bad.message, short(since))
+		note.message = fmt.Sprintf("%s; its content at %s counts", bad.message, fleet.ShortCommit(since))
 	}
 	r.problem(file, &note)
 	return value, nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // Action is something to do. Each can be done again without harm: who finds it done leaves it so.
@@ -74,7 +75,7 @@ func (Withdraw) isAction()        {}
 
 // String says what goes on record.
 func (a Record) String() string {
-	text := fmt.Sprintf("record: %s %s %s at %s", short(a.Step.Commit), a.Step.Kind, a.Environment, a.Step.At.UTC().Format(time.RFC3339))
+	text := fmt.Sprintf("record: %s %s %s at %s", fleet.ShortCommit(a.Step.Commit), a.Step.Kind, a.Environment, a.Step.At.UTC().Format(time.RFC3339))
 	if a.Reason != "" {
 		text += " (" + a.Reason + ")"
 	}
@@ -88,31 +89,28 @@ func (a FulfillOrder) String() string {
 
 // String says what is shown.
 func (a SetStatus) String() string {
-	return fmt.Sprintf("status of %s in %s: %s %q", short(a.Commit), a.Environment, a.State, a.Description)
+	return fmt.Sprintf("status of %s in %s: %s %q", fleet.ShortCommit(a.Commit), a.Environment, a.State, a.Description)
 }
 
 // String says what is verified.
 func (a RunCheck) String() string {
-	return fmt.Sprintf("verify %s in %s: %s", short(a.Commit), a.Environment, a.Check.Name)
+	return fmt.Sprintf("verify %s in %s: %s", fleet.ShortCommit(a.Commit), a.Environment, a.Check.Name)
 }
 
 // String says who goes where.
 func (a Promote) String() string {
 	if a.By == v1alpha1.ApprovalPullRequest {
-		return fmt.Sprintf("propose %s to %s", short(a.Commit), a.Environment)
+		return fmt.Sprintf("propose %s to %s", fleet.ShortCommit(a.Commit), a.Environment)
 	}
-	return fmt.Sprintf("promote %s to %s", short(a.Commit), a.Environment)
+	return fmt.Sprintf("promote %s to %s", fleet.ShortCommit(a.Commit), a.Environment)
 }
 
 // String says the way back, and why.
 func (a ProposeRollback) String() string {
-	return fmt.Sprintf("propose that %s goes back from %s to %s (%s)", a.Environment, short(a.From), short(a.To), a.Reason)
+	return fmt.Sprintf("propose that %s goes back from %s to %s (%s)", a.Environment, fleet.ShortCommit(a.From), fleet.ShortCommit(a.To), a.Reason)
 }
 
 // String says what is closed, and why.
 func (a Withdraw) String() string {
-	return fmt.Sprintf("withdraw the proposal of %s to %s: %s", short(a.Commit), a.Environment, a.Reason)
+	return fmt.Sprintf("withdraw the proposal of %s to %s: %s", fleet.ShortCommit(a.Commit), a.Environment, a.Reason)
 }
-
-// short is a commit as Git abbreviates it.
-func short(commit string) string { return commit[:min(len(commit), 7)] }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/api/scheduler/v1alpha1"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // Decide says what is to be done next in every environment of the chain, in its order, and why everything that waits waits.
@@ -82,7 +83,7 @@ func (r *round) decide(p *place) Decision {
 func (r *round) standing(p *place) string {
 	text := p.why
 	if p.env.Commit != "" && p.phase != Unknown {
-		text = short(p.env.Commit) + " " + p.why
+		text = fleet.ShortCommit(p.env.Commit) + " " + p.why
 		if _, known := r.positions[p.env.Commit]; !known && len(r.Line) > 0 {
 			text += "; it is no longer on the branch, which was pushed over"
 		}
@@ -101,16 +102,16 @@ func (r *round) move(p *place, c candidate, d *Decision) {
 			d.say("%s", waits)
 		}
 	case waits != "":
-		d.say("%s waits: %s", short(c.commit), waits)
+		d.say("%s waits: %s", fleet.ShortCommit(c.commit), waits)
 	case p.rules.byHand() && open != nil:
-		d.say("%s waits for its promotion to be merged%s", short(c.commit), at(open.URL))
+		d.say("%s waits for its promotion to be merged%s", fleet.ShortCommit(c.commit), at(open.URL))
 		return
 	default:
 		d.do(Promote{p.name, p.env.Commit, c.commit, p.rules.Approval})
 		if p.rules.byHand() {
-			d.say("%s is proposed to people", short(c.commit))
+			d.say("%s is proposed to people", fleet.ShortCommit(c.commit))
 		} else {
-			d.say("%s enters", short(c.commit))
+			d.say("%s enters", fleet.ShortCommit(c.commit))
 		}
 		return
 	}
@@ -129,7 +130,7 @@ func (r *round) obstacle(p *place, c candidate) (waits string, until time.Time) 
 	case c.commit == "":
 		return "", time.Time{}
 	case !p.free():
-		return fmt.Sprintf("%s is being rolled out", short(p.env.Commit)), time.Time{}
+		return fmt.Sprintf("%s is being rolled out", fleet.ShortCommit(p.env.Commit)), time.Time{}
 	case !c.over():
 		return c.why(), c.until
 	case p.rules.byHand() && p.env.proposal(ProposalClosed, c.commit) != nil:
@@ -156,13 +157,13 @@ func (r *round) goBack(p *place, c candidate, d *Decision) {
 	open, closed := p.env.proposal(ProposalOpen, back), p.env.proposal(ProposalClosed, back)
 	switch {
 	case back != "" && open != nil:
-		d.say("going back to %s waits for people%s", short(back), at(open.URL))
+		d.say("going back to %s waits for people%s", fleet.ShortCommit(back), at(open.URL))
 		return
 	case back != "" && closed != nil:
-		d.say("going back to %s was turned down%s", short(back), at(closed.URL))
+		d.say("going back to %s was turned down%s", fleet.ShortCommit(back), at(closed.URL))
 	case back != "":
 		d.do(ProposeRollback{p.name, p.env.Commit, back, p.cause()})
-		d.say("proposes to go back to %s", short(back))
+		d.say("proposes to go back to %s", fleet.ShortCommit(back))
 		return
 	}
 	for _, o := range p.env.Proposals {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/kalypso-io/kalypso/internal/fleet"
 )
 
 // StatusState is what a status says.
@@ -68,7 +70,7 @@ func (p *place) statuses() []Action {
 	}
 	for _, commit := range slices.Sorted(maps.Keys(e.Statuses)) {
 		if e.Statuses[commit].State == Pending && commit != e.Commit && commit != e.Head {
-			actions = append(actions, SetStatus{p.name, commit, Status{Failure, "Superseded by " + short(e.Commit)}})
+			actions = append(actions, SetStatus{p.name, commit, Status{Failure, "Superseded by " + fleet.ShortCommit(e.Commit)}})
 		}
 	}
 	return actions

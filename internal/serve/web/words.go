@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/text/secret"
 	"github.com/kalypso-io/kalypso/internal/text/visible"
 )
@@ -88,13 +89,8 @@ func isHash(text string) bool {
 	return len(text) >= 7 && len(text) <= 64 && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// short abbreviates a commit hash to seven digits.
-func short(sha string) string {
-	if isHash(sha) {
-		return sha[:7]
-	}
-	return line(sha)
-}
+// short abbreviates the hash of a commit.
+func short(sha string) string { return line(fleet.ShortCommit(sha)) }
 
 // isLink reports whether an untrusted address may become a link: http or https, without credentials.
 func isLink(address string) bool {
