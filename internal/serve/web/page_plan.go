@@ -96,7 +96,7 @@ func (s *site) runPlan(q *pageRequest, view *planPage, value *planAnswer, a *pag
 	switch {
 	case errors.As(err, &pending):
 		view.Pending, a.again, a.status = pending, planAgain, http.StatusAccepted
-		value.Pending = &pendingAnswer{Since: pending.Since.UTC(), Waits: pending.Waits}
+		value.Pending = &pendingAnswer{Since: pending.Since.UTC(), Waits: pending.Queued}
 	case err != nil:
 		f := failureOf(err)
 		if f.Status == http.StatusInternalServerError {
@@ -130,7 +130,7 @@ func (s *site) requestPlan(q *pageRequest, view *planPage) (trial.Answer, error)
 	if err := checkPlanRequest(q, view); err != nil {
 		return trial.Answer{}, &planError{err}
 	}
-	found, err := s.Trials.Ask(q.Context(), view.Question, q.role.Includes(access.Operator))
+	found, err := s.Trials.Preview(q.Context(), view.Question, q.role.Includes(access.Operator))
 	var pending *trial.Pending
 	var broken *trial.PanicError
 	switch {

@@ -24,7 +24,7 @@ func planning(t *testing.T, try func(schedule.Trial) (*schedule.Preview, error))
 	t.Helper()
 	w := newWorld(t).fleetOfThree()
 	var asked []schedule.Trial
-	w.pages.Trials = &trial.Desk{Try: func(_ context.Context, q schedule.Trial) (*schedule.Preview, error) {
+	w.pages.Trials = &trial.Planner{Plan: func(_ context.Context, q schedule.Trial) (*schedule.Preview, error) {
 		asked = append(asked, q)
 		return try(q)
 	}}
@@ -173,7 +173,7 @@ func TestPlanInProgress(t *testing.T) {
 		<-goOn
 		return aPreview(q)
 	})
-	w.pages.Trials.Patience = 10 * time.Millisecond
+	w.pages.Trials.Wait = 10 * time.Millisecond
 	w.ask("/plan?environment=dev")
 	<-begun
 	a := w.ask("/plan?environment=dev")

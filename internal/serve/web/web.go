@@ -26,7 +26,7 @@ type Pages struct {
 	// has no protocol. Optional.
 	RepositoryURL func(repository string) string
 	// Trials plans previews. Optional: without it, pages do not offer them.
-	Trials *trial.Desk
+	Trials *trial.Planner
 	// Links are further entries of the navigation, such as the repositories of the embedded forge.
 	Links []Link
 	// SignIn and SignOut are the addresses of those pages; empty if browsers cannot sign in.

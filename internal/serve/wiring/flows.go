@@ -106,9 +106,9 @@ func (f *Flows) Preview(ctx context.Context, controlPlane string, change forge.P
 }
 
 // trials plans what users try on the pages.
-func (f *Flows) trials() *trial.Desk {
+func (f *Flows) trials() *trial.Planner {
 	comparisons := &schedule.Comparisons{}
-	return &trial.Desk{Try: func(ctx context.Context, t schedule.Trial) (*schedule.Preview, error) {
+	return &trial.Planner{Plan: func(ctx context.Context, t schedule.Trial) (*schedule.Preview, error) {
 		p := &schedule.Previewer{Drafter: f.drafter(), Forges: f.Forges, Forks: f.previewForks}
 		p.Drafter.Comparisons = comparisons
 		return p.Try(ctx, t)

@@ -145,7 +145,7 @@ func (s *service) plan(r *request, v *view) {
 		return
 	}
 	v.PlanAddress = web.PlanAddress(question)
-	found, err := s.Pages.Trials.Ask(r.Context(), question, true)
+	found, err := s.Pages.Trials.Preview(r.Context(), question, true)
 	var pending *trial.Pending
 	switch {
 	case errors.As(err, &pending):

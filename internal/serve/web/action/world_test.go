@@ -110,7 +110,7 @@ func (w *world) serve() {
 	pages := &web.Pages{Observer: observer, Guard: w.guard, Log: log}
 	pages.Register(mux)
 	w.sessions.Register(mux)
-	pages.Trials = &trial.Desk{Try: func(_ context.Context, q schedule.Trial) (*schedule.Preview, error) {
+	pages.Trials = &trial.Planner{Plan: func(_ context.Context, q schedule.Trial) (*schedule.Preview, error) {
 		return &schedule.Preview{Drafts: []*schedule.Draft{{Plan: &plan.Plan{Environment: q.Environment, Before: "was", After: "with " + q.Commit, Counts: plan.Counts{Removed: 3}}}}}, nil
 	}}
 	(&action.Handlers{

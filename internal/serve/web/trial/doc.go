@@ -1,13 +1,13 @@
-// Package trial plans what people want to try, for whoever looks at pages.
+// Package trial plans changes that are not merged yet, for the pages.
 //
-//	question ─► the same one under way, or answered a moment ago? ─► its answer
-//	                  └► no: a place in the lane of the role ─► planned, one at a time ─► answer, kept for a moment
+//	question ─► the same one in progress, or answered a moment ago? ─► its answer
+//	                  └► no: the queue of the role ─► planned, one at a time ─► answer, cached for a moment
 //
-// # What clicking cannot do
+// # Limits
 //
-// Planning reads repositories and renders an environment, which takes seconds where the fleet is large. So equal questions are
-// planned once, however many ask them; one question is planned at a time for readers, and one for those who may do more, so that
-// neither waits for the other; only a few wait in each lane; and what nobody asks for any more is not begun.
+// Planning reads repositories and renders an environment, which takes seconds for a large fleet. So equal questions are
+// planned once. Readers and operators have a queue each, which plans one question at a time, so that neither waits for the other.
+// A queue is short, and a question that no client repeats is dropped.
 //
-// Nobody has to keep a connection open: whoever asks again gets the answer when it is there.
+// A client does not have to keep a connection open: if it asks again, it gets the answer when it is there.
 package trial

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-io/kalypso/internal/schedule/plan"
 )
 
-// The bounds of what is shown of a plan: the page stays a page.
+// Limits of what a page shows of a plan.
 const (
 	maxRows     = 100
 	maxNames    = 6
@@ -24,49 +24,49 @@ const (
 // Plan is a plan as pages show it.
 type Plan struct {
 	*plan.Plan
-	// Findings are those that warn or refuse, and MoreFindings how many are not shown. Checks counts all of them.
+	// Findings are those that warn or refuse; MoreFindings are left out. Checks summarizes all of them.
 	Findings     []check.Finding
 	MoreFindings int
 	Checks       string
-	// Rows are what happens, one for each set of changes that say the same. What is removed or held is left out last.
+	// Rows has a row for each group of equal changes. Removed and held ones are left out last.
 	Rows []Row
-	// More is how many assignments are in no row.
+	// More is the number of assignments without a row.
 	More int
-	// New are the errors that come in with it, and Problems the others.
+	// New are the errors that the change introduces, and Problems the others.
 	New      []fleet.Problem
 	Problems []plan.RootProblem
-	// MoreProblems is how many are not shown.
+	// MoreProblems is the number of problems left out.
 	MoreProblems int
 }
 
-// Row is a set of changes that say the same.
+// Row is a group of equal changes.
 type Row struct {
 	Op plan.Op
-	// First is one of them, Count how many there are.
+	// First is the first of Count changes.
 	First *plan.Change
 	Count int
-	// ClusterTypes and Targets are some of their names, and how many more there are.
+	// ClusterTypes and Targets are some of their names; More… is the number of the others.
 	ClusterTypes, Targets         []string
 	MoreClusterTypes, MoreTargets int
-	// Config are some of the configuration keys that differ, and MoreConfig how many more there are.
+	// Config are some of the configuration keys that differ; MoreConfig is the number of the others.
 	Config     []Key
 	MoreConfig int
-	// Gone are namespaces that are not written any more.
+	// Gone are namespaces that are removed.
 	Gone []string
-	// Diff is the difference of the files of First; empty where there is no room for it.
+	// Diff is the diff of First; empty if there is no room for it.
 	Diff []plan.DiffLine
-	// Cut says that there is more of it.
+	// Cut is true if Diff is incomplete.
 	Cut bool
 }
 
 // Key is a configuration key that differs.
 type Key struct {
 	plan.ConfigChange
-	// Was and Is are the values, cut where they are long. They may be empty, and the key was or is there nevertheless.
+	// Was and Is are the values, shortened. An empty value does not mean that the key is missing.
 	Was, Is string
 }
 
-// plansOf are the plans of a preview, ready to be shown.
+// plansOf returns the plans of a preview as pages show them.
 func plansOf(preview *schedule.Preview) []Plan {
 	var all []Plan
 	room := maxDiffs
@@ -126,20 +126,20 @@ func mostUrgent(groups []plan.Group) []bool {
 
 func rowOf(p *plan.Plan, g plan.Group, room *int) Row {
 	r := Row{Op: g.Op, First: g.Changes[0], Count: len(g.Changes)}
-	r.ClusterTypes, r.MoreClusterTypes = some(g.ClusterTypes(), maxNames)
-	r.Targets, r.MoreTargets = some(g.Targets(), maxNames)
-	config, more := some(g.Changes[0].Config, maxKeys)
+	r.ClusterTypes, r.MoreClusterTypes = firstOf(g.ClusterTypes(), maxNames)
+	r.Targets, r.MoreTargets = firstOf(g.Targets(), maxNames)
+	config, more := firstOf(g.Changes[0].Config, maxKeys)
 	for _, c := range config {
 		r.Config = append(r.Config, Key{c, valueOf(c.Old), valueOf(c.New)})
 	}
 	r.MoreConfig = more
-	r.Gone, _ = some(g.Gone(), maxNames)
+	r.Gone, _ = firstOf(g.Gone(), maxNames)
 	if g.Op == plan.Held || *room <= 0 {
 		return r
 	}
 	text, err := p.Diff(g.Changes[0])
 	if err != nil {
-		return r // the row says what happens; only how is missing
+		return r // the row without a diff is still useful
 	}
 	if limit := min(maxDiff, *room); len(text) > limit {
 		text, r.Cut = text[:strings.LastIndexByte(text[:limit], '\n')+1], true
@@ -149,7 +149,7 @@ func rowOf(p *plan.Plan, g plan.Group, room *int) Row {
 	return r
 }
 
-// valueOf is the beginning of a value.
+// valueOf returns a value, shortened.
 func valueOf(text *string) string {
 	if text == nil {
 		return ""
@@ -160,8 +160,8 @@ func valueOf(text *string) string {
 	return *text
 }
 
-// some are the first of a list, and how many more there are.
-func some[T any](all []T, most int) ([]T, int) {
+// firstOf returns the first elements of a list, and the number of the others.
+func firstOf[T any](all []T, most int) ([]T, int) {
 	if len(all) <= most {
 		return all, 0
 	}

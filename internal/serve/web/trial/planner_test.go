@@ -14,11 +14,11 @@ import (
 	"github.com/kalypso-io/kalypso/internal/serve/web/trial"
 )
 
-// slow is a desk on which every plan takes a minute, and what it has planned. Read the list when nothing is planned.
-func slow() (*trial.Desk, *[]string) {
-	var mu sync.Mutex // there are two lanes
+// slow returns a planner that takes a minute for each plan, and the list of what it has planned. Read the list while it is idle.
+func slow() (*trial.Planner, *[]string) {
+	var mu sync.Mutex // there are two queues
 	var planned []string
-	return &trial.Desk{Patience: time.Hour, Try: func(_ context.Context, t schedule.Trial) (*schedule.Preview, error) {
+	return &trial.Planner{Wait: time.Hour, Plan: func(_ context.Context, t schedule.Trial) (*schedule.Preview, error) {
 		time.Sleep(time.Minute)
 		mu.Lock()
 		defer mu.Unlock()
@@ -27,10 +27,10 @@ func slow() (*trial.Desk, *[]string) {
 	}}, &planned
 }
 
-func ask(d *trial.Desk, branch string, urgent bool, patience time.Duration) (trial.Answer, error) {
+func ask(d *trial.Planner, branch string, urgent bool, patience time.Duration) (trial.Answer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return d.Ask(ctx, schedule.Trial{Branch: branch}, urgent)
+	return d.Preview(ctx, schedule.Trial{Branch: branch}, urgent)
 }
 
 func TestEqualQuestionsArePlannedOnce(t *testing.T) {
@@ -40,8 +40,8 @@ func TestEqualQuestionsArePlannedOnce(t *testing.T) {
 			go func() { _, _ = ask(d, "topic", false, time.Second) }()
 		}
 		var pending *trial.Pending
-		if _, err := ask(d, "topic", true, time.Second); !errors.As(err, &pending) || pending.Waits {
-			t.Fatalf("got %v, want that it is being planned", err)
+		if _, err := ask(d, "topic", true, time.Second); !errors.As(err, &pending) || pending.Queued {
+			t.Fatalf("got %v, want that it is in progress", err)
 		}
 		a, err := ask(d, "topic", false, time.Hour)
 		if err != nil || len(a.Plans) != 1 || a.Plans[0].Environment != "topic" {
@@ -57,8 +57,8 @@ func TestEqualQuestionsArePlannedOnce(t *testing.T) {
 	})
 }
 
-// Whoever clicks at many things has them planned one after the other, and keeps nobody from work.
-func TestClickingHoldsUpNobody(t *testing.T) {
+// Many questions of readers are planned one after the other, and do not delay operators.
+func TestManyQuestionsDoNotDelayOperators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, planned := slow()
 		busy := 0
@@ -71,27 +71,27 @@ func TestClickingHoldsUpNobody(t *testing.T) {
 			t.Errorf("%d were turned away, want %d", busy, want)
 		}
 		if _, err := ask(d, "urgent", true, 2*time.Minute); err != nil {
-			t.Errorf("who may act waits for who may only read: %v", err)
+			t.Errorf("an operator waits for readers: %v", err)
 		}
 		time.Sleep(time.Hour)
 		if len(*planned) > 3 {
-			t.Errorf("planned %q, though nobody asks any more", *planned)
+			t.Errorf("planned %q, though no client asks any more", *planned)
 		}
 		if _, err := ask(d, "later", false, 2*time.Minute); err != nil {
-			t.Errorf("the lane is stuck: %v", err)
+			t.Errorf("the queue is stuck: %v", err)
 		}
 	})
 }
 
-// Nor does who asks the same before.
-func TestWhatReadersAskIsPlannedAtOnceForWhoMayAct(t *testing.T) {
+// An operator does not wait for a reader who asked the same before.
+func TestQuestionOfAReaderBecomesUrgentForAnOperator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, planned := slow()
 		for i := range 5 {
 			_, _ = ask(d, strconv.Itoa(i), false, time.Millisecond)
 		}
 		if _, err := ask(d, "4", true, 2*time.Minute); err != nil {
-			t.Errorf("who may act waits for who may only read: %v", err)
+			t.Errorf("an operator waits for readers: %v", err)
 		}
 		for i := range 4 {
 			if _, err := ask(d, strconv.Itoa(i), false, time.Hour); err != nil {
@@ -106,7 +106,7 @@ func TestWhatReadersAskIsPlannedAtOnceForWhoMayAct(t *testing.T) {
 
 func TestErrorsAndPanicsAreAnswers(t *testing.T) {
 	wrong := errors.New("wrong")
-	d := &trial.Desk{Try: func(_ context.Context, t schedule.Trial) (*schedule.Preview, error) {
+	d := &trial.Planner{Plan: func(_ context.Context, t schedule.Trial) (*schedule.Preview, error) {
 		if t.Branch == "panic" {
 			panic("at the disco")
 		}
@@ -120,6 +120,6 @@ func TestErrorsAndPanicsAreAnswers(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := ask(d, "error again", false, time.Minute); !errors.Is(err, wrong) {
-		t.Errorf("the lane is stuck: %v", err)
+		t.Errorf("the queue is stuck: %v", err)
 	}
 }
