@@ -150,7 +150,7 @@ func (c *scheduleCommand) refuse(d *schedule.Draft) *cli.Failure {
 	switch {
 	case len(d.Plan.Refusals) > 0 && !c.allowDeletions:
 		return &cli.Failure{
-			Code: cli.ExitNo, Err: errors.New("nothing was written: somebody has to agree to this change"),
+			Code: cli.ExitNo, Err: errors.New("nothing was written: this change needs approval"),
 			Next: "look at the plan; if it is right, run again with --allow-deletions",
 		}
 	case d.Refused() && (c.out != "" || c.target(d) == d.GitOps.Location.Branch):

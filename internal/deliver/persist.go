@@ -30,7 +30,7 @@ func (d *Deliverer) Persist(ctx context.Context, order Order, again func() *Load
 			return o, err
 		}
 		did = o.Did
-		d.Loader.progress("somebody else is at work on the change, reading again")
+		d.Loader.progress("another client updated the pull request, reading again")
 		select {
 		case <-ctx.Done():
 			return o, errors.Join(err, ctx.Err())

@@ -238,7 +238,7 @@ func (p *Pipeline) Move(ctx context.Context, m promote.Move) (promote.Moved, err
 	}
 	build, ok := p.builds[m.Commit]
 	if !ok && p.app.built() {
-		return promote.Moved{}, fmt.Errorf("nobody said what CI built of commit %s; say it with kalypso app deploy --commit %[1]s", fleet.ShortCommit(m.Commit))
+		return promote.Moved{}, fmt.Errorf("no build of commit %s is recorded; record one with kalypso app deploy --commit %[1]s", fleet.ShortCommit(m.Commit))
 	}
 	build.Commit = m.Commit
 	o, err := p.Deliverer.Round(ctx, Order{

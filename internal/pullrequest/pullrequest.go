@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kalypso-io/kalypso/internal/check"
+	"github.com/kalypso-io/kalypso/internal/fleet"
 	"github.com/kalypso-io/kalypso/internal/forge"
 )
 
@@ -205,7 +206,7 @@ func (p *PullRequest) commit(ctx context.Context, proposal *Proposal, mark *Mark
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	p.did("committed %s", mark.Commit[:min(7, len(mark.Commit))])
+	p.did("committed %s", fleet.ShortCommit(mark.Commit))
 	if head == mark.Commit {
 		return nil
 	}

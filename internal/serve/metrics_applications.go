@@ -29,7 +29,7 @@ func newApplicationMetrics(r prometheus.Registerer) *applicationMetrics {
 		open:        gauge("change_open", "Whether the living pull request of an application is open."),
 		problems:    gauge("problems", "Problems of an application, by severity.", "severity"),
 		held:        gauge("held_targets", "Targets of an application that keep the files they have because of a problem."),
-		drifted:     gauge("drifted_files", "Files of an application that somebody changed by hand."),
+		drifted:     gauge("drifted_files", "Files of an application that were changed by hand."),
 	}
 }
 

@@ -58,7 +58,7 @@ func argoState(o object) (hub.State, string) {
 	case o.text("status", "operationState", "phase") == "Running":
 		return hub.StateProgressing, "" // without words, as trying again is: the agent says it only where it is news
 	case sync == "OutOfSync" && !automated(o):
-		return hub.StateSuspended, "is out of sync, and syncs only when somebody asks"
+		return hub.StateSuspended, "is out of sync, and syncs only manually"
 	case sync == "OutOfSync":
 		return hub.StateProgressing, join("is out of sync", argoError(o, "SyncError"))
 	case sync != "Synced":

@@ -68,7 +68,7 @@ func (in *installation) baseEnvironment(settings ...[2]string) []string {
 }
 
 // run runs git on the repository's objects. It stores new objects in the folder written, or in the repository if empty.
-// Exit code 1 without an error message is git's negative answer: ok is false and err is nil.
+// Exit code 1 is git's negative answer: ok is false and err is nil.
 func (b bare) run(ctx context.Context, written string, args ...string) (output string, ok bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, mergeTimeout)
 	defer cancel()

@@ -30,7 +30,7 @@ func (r *Repository) Approve(ctx context.Context, number int, head string) (err 
 			return err
 		}
 		if strings.EqualFold(c.Author, r.who()) {
-			return invalid("nobody approves a change of their own")
+			return invalid("authors cannot approve their own pull request")
 		}
 		if _, err := r.forge.db.ExecContext(ctx, upsertApproval, e.id, number, r.who(), head, microseconds(r.forge.now())); err != nil {
 			return err

@@ -132,7 +132,7 @@ func (n *ArgoNotification) state() (hub.State, string) {
 	case n.Phase == "Running":
 		return hub.StateProgressing, "is syncing"
 	case n.Sync == "OutOfSync" && !n.Automated:
-		return hub.StateSuspended, "is out of sync, and syncs only when somebody asks"
+		return hub.StateSuspended, "is out of sync, and syncs only manually"
 	case n.Sync == "OutOfSync":
 		return hub.StateProgressing, "is out of sync"
 	case n.Sync != "Synced":
